@@ -519,7 +519,8 @@ ATTACKS: dict[str, tuple[Attack, Attack]] = {
         nothing,
         lambda lab: register(lab, 1, compressed=True, padding=lab.many(60 << 20)),
     ),
-    "batch of 30,000 messages": (create_topic, lambda lab: send_batch(lab, lab.many(30_000))),
+    "batch of 10,000 messages": (create_topic, lambda lab: send_batch(lab, lab.many(10_000))),
+    "batch of 190,000 messages": (create_topic, lambda lab: send_batch(lab, lab.many(190_000))),
     "stats of a topic of 32,768 queues": (
         many_offsets,
         ask_of(RequestCode.GET_TOPIC_STATS_INFO, topic=TOPIC),
@@ -591,8 +592,8 @@ ATTACKS: dict[str, tuple[Attack, Attack]] = {
         many_queues,
         ask_of(RequestCode.CLEAN_UNUSED_TOPIC),
     ),
-    "300,000 entries of a consume queue": (
-        filled(300_000),
+    "200,000 entries of a consume queue": (
+        filled(200_000),
         ask_of(RequestCode.QUERY_CONSUME_QUEUE, topic=TOPIC, queueId=0, index=0, count=50_000_000),
     ),
     "a send to a queue with 20,000 held pulls": (

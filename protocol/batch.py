@@ -34,15 +34,17 @@ def encode_batch(members: Iterable[BatchMember]) -> bytes:
     )
 
 
-def decode_batch(body: bytes | bytearray | memoryview) -> list[BatchMember]:
-    """Return the members of a batch.
+def decode_batch(
+    body: bytes | bytearray | memoryview, at_most: int | None = None
+) -> list[BatchMember]:
+    """Return the members of a batch; with ``at_most``, one more than that at most.
 
     Raises TruncatedError if the last one is cut off, RemoteProtocolError for a negative length;
     what a member says of its own size, magic and CRC is not looked at, as in Java.
     """
-    members = []
+    members: list[BatchMember] = []
     offset = 0
-    while offset < len(body):
+    while offset < len(body) and (at_most is None or len(members) <= at_most):
         _, _, _, flag, data, properties, offset = parse_batch_member(body, offset)
         members.append(BatchMember(data, properties, flag))
     return members

@@ -209,6 +209,10 @@ class Clock:
         """Called when `next_due_at_ms` may have changed; set by the driver."""
         self.why_ended: Callable[[], str] = lambda: ""
         """Called before each timer of an ``advance``; a reason, other than "", ends it."""
+        # The source's time at which `advance_part` leaves the rest; None outside of one.
+        self._part_ends_ms: int | None = None
+        # Whether the last movement left a rest.
+        self._has_rest = False
         self._cluster = Axis(source, running=not frozen)
         self._outside = Axis(source, running=True)
         self._wall = Wall(source, self._cluster, start_at_ms)
@@ -379,21 +383,31 @@ class Clock:
         """
         if ms < 0:
             raise ValueError(f"time does not go back: {ms} ms")
-        if self._firing:
-            raise RuntimeError("advance was called from within a timer")
-        self.slices.finish()
-        self.release_moment()
         fired: list[Timer] = []
+        self.slices.finish()
         self.slices.at_once = True
         try:
             left_ms = self._advance(ms, fired, outside_peers)
         finally:
             self.slices.at_once = False
-        if outside_peers or not self.frozen:
-            self.on_change()
         if why := self.why_ended():
             raise FakemqError(f"{why}: time was moved by {ms - left_ms} of {ms} ms")
         return fired
+
+    def advance_part(
+        self, ms: int, fired: list[Timer], *, part_ms: int, outside_peers: bool = False
+    ) -> int | None:
+        """Move time by up to ``ms``, for about ``part_ms`` of real time; add to ``fired``.
+
+        Return None if all is done, otherwise the milliseconds left, which may be 0: then timers of
+        this moment are left. Time waits for long work that a timer has begun.
+        """
+        self._part_ends_ms = self._real_ms() + part_ms
+        try:
+            left_ms = self._advance(ms, fired, outside_peers)
+        finally:
+            self._part_ends_ms = None
+        return left_ms if self._has_rest else None
 
     def next_of(self, kind: str, *, outside_peers: bool = False) -> Timer:
         """Return the next pending timer of ``kind``; ``"delay_level"`` finds those of all levels.
@@ -434,8 +448,24 @@ class Clock:
 
     def _advance(self, ms: int, fired: list[Timer], outside_peers: bool) -> int:
         """Move by ``ms``; return the milliseconds left, 0 unless it ended early."""
-        if outside_peers:
-            return self._advance_both(ms, fired)
+        if self._firing:
+            raise RuntimeError("advance was called from within a timer")
+        self.release_moment()
+        self._has_rest = False
+        left_ms = self._advance_both(ms, fired) if outside_peers else self._advance_one(ms, fired)
+        if outside_peers or not self.frozen:
+            self.on_change()
+        return left_ms
+
+    def _ends(self) -> bool:
+        """Return whether a movement ends before its next timer."""
+        ends_ms = self._part_ends_ms
+        self._has_rest = bool(self.why_ended()) or (
+            ends_ms is not None and (self.slices.waiting or self._real_ms() >= ends_ms)
+        )
+        return self._has_rest
+
+    def _advance_one(self, ms: int, fired: list[Timer]) -> int:
         from_ms = self._cluster.target_ms()
         self._move(ms)
         left_ms = self._walk(self._cluster, fired, from_ms, self._cluster.target_ms(), ends=True)
@@ -448,12 +478,12 @@ class Clock:
     ) -> int:
         """Fire what is due on ``axis`` by ``until_ms``.
 
-        Return the milliseconds left, 0 unless ``why_ended`` ended it early.
+        Return the milliseconds left, 0 unless `_ends` ended it early.
         """
         self._firing = True
         at_ms = from_ms
         try:
-            while not (ends and self.why_ended()):
+            while not (ends and self._ends()):
                 timer = axis.timeline.pop_due(until_ms)
                 if timer is None:
                     return 0
@@ -477,7 +507,7 @@ class Clock:
         silence fall between the cluster's own events, as in real time.
         """
         left_ms = ms
-        while not self.why_ended():
+        while not self._ends():
             waits = []
             for axis in (self._cluster, self._outside):
                 due_ms = axis.timeline.next_due_ms()

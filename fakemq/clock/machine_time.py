@@ -10,6 +10,7 @@ from typing import Protocol
 
 _clock_gettime_ns = time.clock_gettime_ns
 _REALTIME, _MONOTONIC = time.CLOCK_REALTIME, time.CLOCK_MONOTONIC
+_THREAD = time.CLOCK_THREAD_CPUTIME_ID
 
 
 def real_wall_ms() -> int:
@@ -20,6 +21,11 @@ def real_wall_ms() -> int:
 def real_elapsed_ms() -> int:
     """Return the machine's monotonic time, in milliseconds."""
     return _clock_gettime_ns(_MONOTONIC) // 1_000_000
+
+
+def thread_busy_ms() -> int:
+    """Return the processor time that this thread has used, in milliseconds."""
+    return _clock_gettime_ns(_THREAD) // 1_000_000
 
 
 def real_wait_ms(time_ms: int) -> None:

@@ -1,13 +1,16 @@
 """Long work, done in slices: other events happen in between, so that no peer waits for another.
 
 Long work is a generator that yields often: wherever others may go first. `Slices` runs each for
-some milliseconds of real time, then leaves the rest for the loop's next turn. There are three
-cases in which work is done at once, up to its end, so that the order of events does not depend on
-real time:
+some milliseconds, then leaves the rest for the loop's next turn. The thread's processor time
+counts, so that short work is short on a busy machine, too.
+
+There are four cases in which work is done at once, up to its end, so that the order of events does
+not depend on the machine:
 
 1. No loop drives the cluster, as in the simulator.
 2. Time is being moved by `Clock.advance`: everything that is due happens before time moves on.
-3. The work takes less than one slice, as nearly all does.
+3. A peer inside the cluster has caused it (`fakemq.dispatch.long_work`).
+4. It takes less than one slice, as nearly all work does.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from collections.abc import Callable, Container, Generator, Hashable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from fakemq.clock.machine_time import real_elapsed_ms
+from fakemq.clock.machine_time import thread_busy_ms
 
 T = TypeVar("T")
 
@@ -25,7 +28,7 @@ Steps: TypeAlias = Generator[None, None, T]
 """Long work. It yields where other events may happen, and returns its result."""
 
 SLICE_MS = 5
-"""How long work proceeds while others wait, in real milliseconds."""
+"""How long work proceeds while others wait, in milliseconds of the thread's processor time."""
 
 
 def finished(steps: Steps[T]) -> T:
@@ -68,13 +71,13 @@ class Work(Generic[T]):
         return self._result
 
     def proceed(self, until_ms: int | None) -> None:
-        """Work until this moment of the machine's time, or up to the end if it is None."""
+        """Work until this moment of the thread's time, or up to the end if it is None."""
         steps = self._steps
         try:
             with self._within():
                 while True:
                     next(steps)
-                    if until_ms is not None and real_elapsed_ms() >= until_ms:
+                    if until_ms is not None and thread_busy_ms() >= until_ms:
                         return
         except StopIteration as end:
             self._result = end.value
@@ -113,7 +116,7 @@ class Slices:
         if self.soon is None or self.at_once:
             work.proceed(None)
         elif not self._by_peer:
-            work.proceed(real_elapsed_ms() + SLICE_MS)
+            work.proceed(thread_busy_ms() + SLICE_MS)
         if not work.done:
             self.put(work)
 
@@ -125,8 +128,8 @@ class Slices:
 
     def take_turn(self) -> None:
         """Do one slice of what waits."""
-        until_ms = real_elapsed_ms() + SLICE_MS
-        while self._by_peer and real_elapsed_ms() < until_ms:
+        until_ms = thread_busy_ms() + SLICE_MS
+        while self._by_peer and thread_busy_ms() < until_ms:
             self._serve_next(until_ms)
 
     def finish(self) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import msgspec
 
+from fakemq.clock.durations import duration_ms, instant_ms
 from fakemq.control.control import Control
 from fakemq.control.endpoints import Body, endpoint
-from fakemq.control.results import Done, Duration
+from fakemq.control.results import Done, Duration, Refusal
+from fakemq.core.movement import Movement
 from fakemq.core.views import Deadline
 
 
@@ -28,8 +31,10 @@ class ClockState(msgspec.Struct, frozen=True, kw_only=True):
 
 class Moved(msgspec.Struct, frozen=True, kw_only=True):
     now_ms: int
+    count: int
+    """How many deadlines fired."""
     fired: list[Deadline]
-    """The deadlines that fired, in order."""
+    """The deadlines that fired, in order; the last 10,000 if there are more."""
 
 
 class Advance(Body):
@@ -110,25 +115,45 @@ def set_clock_rate(control: Control, body: Rate) -> ClockState:
     return clock_state(control)
 
 
-@endpoint("POST", "/v1/clock/advance")
-def advance_clock(control: Control, body: Advance) -> Moved:
-    """Advance the clock by a duration and fire each deadline on the way, in order."""
-    fired = control.mq.clock.advance(body.duration, outside_peers=body.outside_peers)
-    return Moved(now_ms=control.mq.clock.now_ms(), fired=fired)
+@endpoint("POST", "/v1/clock/advance", waits=True)
+async def advance_clock(control: Control, body: Advance) -> Moved:
+    """Advance the clock by a duration and fire each deadline on the way, in order.
+
+    Other requests are answered meanwhile. The advance ends early, with 409, by
+    ``DELETE /v1/clock/advance``, and when its client disconnects.
+    """
+    ms, outside = duration_ms(body.duration, name="advance"), body.outside_peers
+    return await _moved(control, lambda: control.core.movement(ms, outside_peers=outside))
 
 
-@endpoint("POST", "/v1/clock/advance_to")
-def advance_clock_to(control: Control, body: AdvanceTo) -> Moved:
-    """Advance the clock to a point of time; 400 for the past."""
-    fired = control.mq.clock.advance_to(body.instant, outside_peers=body.outside_peers)
-    return Moved(now_ms=control.mq.clock.now_ms(), fired=fired)
+@endpoint("POST", "/v1/clock/advance_to", waits=True)
+async def advance_clock_to(control: Control, body: AdvanceTo) -> Moved:
+    """Advance the clock to a point of time, as ``advance``; 400 for the past."""
+    at_ms, outside = instant_ms(body.instant, name="advance_to"), body.outside_peers
+    return await _moved(control, lambda: control.core.movement_to(at_ms, outside_peers=outside))
 
 
-@endpoint("POST", "/v1/clock/advance_to_next")
-def advance_clock_to_next(control: Control, body: AdvanceToNext) -> Moved:
-    """Advance the clock to the next pending deadline of a kind; 404 names the pending kinds."""
-    fired = control.mq.clock.advance_to_next(body.kind, outside_peers=body.outside_peers)
-    return Moved(now_ms=control.mq.clock.now_ms(), fired=fired)
+@endpoint("POST", "/v1/clock/advance_to_next", waits=True)
+async def advance_clock_to_next(control: Control, body: AdvanceToNext) -> Moved:
+    """Advance the clock to the next deadline of a kind, as ``advance``; 404 names the kinds."""
+    kind, outside = body.kind, body.outside_peers
+    return await _moved(control, lambda: control.core.movement_to_next(kind, outside_peers=outside))
+
+
+@endpoint("DELETE", "/v1/clock/advance")
+def end_advance(control: Control) -> ClockState:
+    """End the advance that another request has begun; time keeps the value reached by then."""
+    if control.movement is None:
+        raise Refusal(404, "no advance is under way")
+    control.movement.why_ended = "another request has ended the advance"
+    return clock_state(control)
+
+
+async def _moved(control: Control, begin: Callable[[], Movement]) -> Moved:
+    movement = await control.move(begin)
+    return Moved(
+        now_ms=control.mq.clock.now_ms(), count=movement.fired_count, fired=[*movement.fired]
+    )
 
 
 @endpoint("POST", "/v1/clock/holds")

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 from fakemq.clock.durations import duration_ms
 from fakemq.control.results import Refusal
+from fakemq.events.core import Event
 from fakemq.handles.brokers import BrokerView
 from fakemq.handles.clock import ClockHandle
 from fakemq.handles.cluster import ClusterBase
 from fakemq.handles.running import Life
 from fakemq.journal.journal import line
+from fakemq.journal.wakes import Waiter
 from fakemq.serving.on_loop import OnLoop
 
 if TYPE_CHECKING:
     from fakemq.control.results import Duration
     from fakemq.core.cluster import ClusterCore
+    from fakemq.core.movement import Movement
     from fakemq.core.snapshots import Snapshot
     from fakemq.handles.clock import ClockHold
     from fakemq.handles.faults import Fault
+    from fakemq.journal.wakes import Key
     from fakemq.serving.server import ClusterServer
 
 T = TypeVar("T")
 
+_SHORTEST_PAUSE_S = 0.002
 LONGEST_WAIT_MS = 600_000
 """The largest timeout of a request, in real milliseconds."""
 
@@ -91,6 +96,10 @@ class Control:
         """One event for each waiting request; set when the journal grows or the port closes."""
         self.closing = False
         """True once `close` was called: no request waits any longer."""
+        self._moving = asyncio.Lock()
+        """Held while a request moves the clock, which takes several turns of the loop."""
+        self.movement: Movement | None = None
+        """The movement that is under way."""
         self.changing = asyncio.Lock()
         """Held while nodes stop or start, which takes several turns of the loop."""
 
@@ -104,31 +113,57 @@ class Control:
         for grown in self._waits:
             grown.set()
 
-    async def wait_until(self, look: Callable[[], T], timeout: Duration) -> T:
-        """Call ``look`` whenever the journal has grown, until it returns something true; return it.
+    async def wait_until(
+        self, look: Callable[[], T], timeout: Duration, keys: Iterable[Key] = (Event,)
+    ) -> T:
+        """Call ``look`` after events with one of ``keys``, until it returns something true.
 
-        Return its last result when the timeout, in real time, is over.
+        Return its last result, which is not true when the timeout, in real time, is over. All waits
+        together look for at most a tenth of the time.
         """
         grown = asyncio.Event()
-        unlisten = self.core.journal.listen(lambda entry: grown.set())
+        waiter, wakes = Waiter(grown.set, keys), self.core.wakes
         self._waits.add(grown)
         loop = asyncio.get_running_loop()
         until_s = loop.time() + wait_ms(timeout) / 1000
         try:
             while True:
                 grown.clear()
+                wakes.arm(waiter)
+                began_s = loop.time()
                 seen = look()
-                left_s = until_s - loop.time()
+                now_s = loop.time()
+                left_s = until_s - now_s
                 if seen or left_s <= 0 or self.closing:
                     return seen
                 try:
                     async with asyncio.timeout(left_s):
                         await grown.wait()
+                        pause_s = 9 * (now_s - began_s) * len(self._waits) - (loop.time() - now_s)
+                        if pause_s > _SHORTEST_PAUSE_S and not self.closing:
+                            await asyncio.sleep(pause_s)
                 except TimeoutError:
                     return look()
         finally:
             self._waits.remove(grown)
-            unlisten()
+            wakes.leave(waiter)
+
+    async def move(self, begin: Callable[[], Movement]) -> Movement:
+        """Move the clock, one request after another; return the movement when it is done.
+
+        A cancelled caller, and `close`, end it.
+        """
+        async with self._moving:
+            movement = self.movement = begin()
+            try:
+                while not movement.proceed():
+                    await asyncio.sleep(0)
+                    if self.closing:
+                        movement.why_ended = "the cluster is being stopped"
+            finally:
+                self.movement = None
+                movement.give_up()
+        return movement
 
     def as_placed(self, fault: Fault) -> Fault:
         """Return a fault as its placing method returned it, such as a `GateFault`.

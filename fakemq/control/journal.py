@@ -11,6 +11,7 @@ from fakemq.control.topics import Limit, Offset
 from fakemq.events.core import Event
 from fakemq.events.kinds import fields_of, kind_named
 from fakemq.journal.journal import Entry, Journal
+from fakemq.journal.wakes import OTHERS, Key
 from fakemq.protocol.codes import code_name
 
 
@@ -55,13 +56,21 @@ class Wanted:
 
     def __init__(self, kind: str | None, fields: dict[str, str]) -> None:
         named = Event if kind is None else kind_named(kind)
-        self._kind: type = named
+        self._kind: type[Event] = named
         self._fields = fields
         known = fields_of(named)
         for name in fields:
             if name not in known:
                 there = ", ".join(sorted(known))
                 raise Refusal(400, f"{named.__name__} has no {name}; it has: {there}")
+
+    @property
+    def key(self) -> Key:
+        """What the events that are searched for have in common."""
+        for name in ("topic", "group"):
+            if name in self._fields and name in fields_of(self._kind):
+                return name, self._fields[name]
+        return self._kind
 
     def after(self, journal: Journal, seq: int) -> list[Entry]:
         """Return the matching entries after number ``seq``; all if the journal was reset since."""
@@ -105,7 +114,7 @@ async def get_journal(control: Control, query: Find) -> Happenings:
         seen = found[-1].seq if found and len(found) == query.limit else journal.last_seq
         return found
 
-    found = await control.wait_until(look, query.timeout)
+    found = await control.wait_until(look, query.timeout, (OTHERS, wanted.key))
     return Happenings(entries=[*map(_shown, found)], next_since=seen)
 
 

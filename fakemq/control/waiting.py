@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from functools import partial
 from typing import Annotated
 
 import msgspec
@@ -16,6 +17,7 @@ from fakemq.control.results import Duration, Refusal
 from fakemq.control.topics import Offset
 from fakemq.events.core import Delivered
 from fakemq.handles.cluster import PATIENCE_MS
+from fakemq.journal.wakes import OTHERS, Key
 from fakemq.protocol.bodies.body import Long
 
 Count = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
@@ -126,6 +128,8 @@ class _Look:
     def __init__(self, control: Control, body: Conditions) -> None:
         self._control, self._body = control, body
         self.seen = Seen()
+        self.keys = tuple(_keys(body))
+        """What to wait for: `seen` changes with no other event."""
         if not any(getattr(body, name) for name in _CONDITIONS):
             raise Refusal(400, f"nothing to wait for; expected {', '.join(_CONDITIONS)}")
         self._counted = {
@@ -161,7 +165,7 @@ class _Look:
 async def wait_for(control: Control, body: WaitFor) -> Seen:
     """Wait until all given conditions hold; 408, with the journal's end, on timeout."""
     look = _Look(control, body)
-    if await control.wait_until(look, body.timeout):
+    if await control.wait_until(look, body.timeout, look.keys):
         return look.seen
     if control.closing:
         raise look.stopped()
@@ -178,13 +182,14 @@ async def run_until(control: Control, body: RunUntil) -> Seen:
     at_most_ms = span_ms(body.at_most, name="at_most")
     until_ms = core.clock.elapsed_ms() + at_most_ms
     patience_ms = PATIENCE_MS if core.network.links.reach_outside() else 0
-    while not await control.wait_until(look, patience_ms / 1000):
+    while not await control.wait_until(look, patience_ms / 1000, look.keys):
         if control.closing:
             raise look.stopped()
         left_ms = until_ms - core.clock.elapsed_ms()
         if left_ms <= 0:
             raise look.timed_out(f"{at_most_ms} ms of the cluster's time")
-        core.step(left_ms, outside_peers=body.outside_peers)
+        ms = core.next_step_ms(left_ms, outside_peers=body.outside_peers)
+        await control.move(partial(core.movement, ms, outside_peers=body.outside_peers))
         await asyncio.sleep(0)  # lets the loop serve other requests between two steps
         patience_ms = PATIENCE_MS if core.network.links.reach_outside() else 0
     return look.seen
@@ -204,6 +209,19 @@ def _events(
         fields = {name: text_of(value) for name, value in happened.fields.items()}
         found["journal"] = Wanted(happened.kind, fields), happened.since
     return found
+
+
+def _keys(body: Conditions) -> Iterator[Key]:
+    """Yield the keys of the events that can change a count of these conditions."""
+    yield OTHERS
+    for of_topic in (body.lag, body.messages, body.delivered):
+        if of_topic is not None:
+            yield "topic", of_topic.topic
+    if body.members is not None:
+        yield "group", body.members.group
+    if body.journal is not None:
+        fields = {name: text_of(value) for name, value in body.journal.fields.items()}
+        yield Wanted(body.journal.kind, fields).key
 
 
 def _lag(control: Control, lag: Lag) -> int | None:

@@ -17,13 +17,13 @@ from fakemq.broker.broker import Broker
 from fakemq.clock.clock import Clock
 from fakemq.clock.durations import wall_ms
 from fakemq.clock.node_clock import NodeClock
-from fakemq.core import deadlines
+from fakemq.core.movement import Movement
 from fakemq.core.views import NODE
 from fakemq.dispatch.node import NodeState
-from fakemq.errors import ConfigError, FakemqError
 from fakemq.events.core import ClockMoved, HandlerFailed, SnapshotRestored, StoreRepaired, Warned
 from fakemq.faults.plan import FaultPlan
 from fakemq.journal.journal import Journal, log
+from fakemq.journal.wakes import Wakes
 from fakemq.namesrv.namesrv import NameServer
 from fakemq.net.memory import MemoryNetwork, OpenLinks
 from fakemq.net.outbound import OpenTcp, Outbound
@@ -43,10 +43,6 @@ if TYPE_CHECKING:
     from fakemq.core.views import Deadline
 
 T = TypeVar("T")
-
-DAY_MS = 86_400_000
-LONGEST_ADVANCE_MS = 3650 * DAY_MS
-"""Ten years. An advance fires every timer on its way, so a longer one would take very long."""
 
 
 class Abandonable(Protocol):
@@ -76,12 +72,13 @@ class ClusterCore:
         self.spec = spec
         self.clock = Clock(frozen=spec.clock == "frozen", start_at_ms=spec.start_at_ms)
         self.journal = Journal(self.clock)
+        self.wakes = Wakes(self.journal)
         self.stop_logging = self.journal.listen(log, Warned, HandlerFailed, StoreRepaired)
         self.on_moved: Callable[[str], None] = lambda how: None
         """Called with the ``how`` of `ClockMoved` after the clock was moved or changed."""
         self.network = MemoryNetwork(self.journal, links=links)
         self.clock.settle = self.network.settle
-        self.clock.why_ended = self._why_ended
+        self.clock.why_ended = self.why_ended
         self._ending = False
         """Set from any thread before the stop; no time is moved after that."""
         self._wait: Abandonable | None = None
@@ -207,6 +204,7 @@ class ClusterCore:
 
     def reset(self) -> None:
         """Reset to the start state; listeners and live connections stay."""
+        self.clock.slices.finish()
         self.clock.reset(frozen=self.spec.clock == "frozen")
         for clock in self.node_clocks:
             clock.skew_ms = 0
@@ -237,6 +235,7 @@ class ClusterCore:
     def restore(self, snapshot: Snapshot) -> None:
         """Load a snapshot into the nodes; every broker must run. The clock is not changed."""
         snapshot.require_fit(self.brokers)
+        self.clock.slices.finish()
         for broker in self.brokers.values():
             broker.resume()
         snapshot.put_into(self.brokers, self.name_servers)
@@ -275,7 +274,7 @@ class ClusterCore:
     def _jump(self, jump: Callable[[], None]) -> None:
         before_ms = self.clock.now_ms()
         jump()
-        self._moved("jump", self.clock.now_ms() - before_ms)
+        self.moved("jump", self.clock.now_ms() - before_ms)
         for clock in self.node_clocks:
             clock.jumped()
         self.on_moved("jump")
@@ -287,27 +286,16 @@ class ClusterCore:
         or for a time after the year 9998. Raise FakemqError if the call was given up; time keeps
         the value reached then.
         """
-        if ms < 0:
-            raise ValueError(f"time does not go back: {ms} ms")
-        if ms > LONGEST_ADVANCE_MS:
-            most = f"{LONGEST_ADVANCE_MS // DAY_MS} days"
-            raise ConfigError(f"{ms} ms are too much to move at once: expected at most {most}")
-        if why := self._why_ended():
-            raise FakemqError(why)
+        return self.movement(ms, outside_peers=outside_peers).at_once()
+
+    def movement(self, ms: int, *, outside_peers: bool = False) -> Movement:
+        """Begin the movement of `advance`."""
+        return Movement(self, ms, outside_peers)
+
+    def check_wall(self, ms: int) -> None:
+        """Raise ConfigError if a movement by ``ms`` leads beyond the years that are known."""
         latest_ms = max(self.clock.now_ms(), *(clock.now_ms() for clock in self.node_clocks))
         wall_ms(latest_ms + ms, name="the wall time afterwards, in ms")
-        self.network.settle()
-        began = {outside: self.clock.elapsed_ms(outside=outside) for outside in (False, True)}
-        with self.journal.because(self._moved("advance", ms)):
-            try:
-                fired = self.clock.advance_ms(ms, outside_peers=outside_peers)
-            except FakemqError:
-                self._moved("give up", self.clock.elapsed_ms() - began[False] - ms)
-                raise
-            finally:
-                self.network.settle()
-                self.on_moved("advance")
-        return [deadlines.fired(self.clock, timer, began[timer.outside]) for timer in fired]
 
     def until_given_up(self, wait: Abandonable, move: Callable[[], T]) -> T:
         """Call ``move``, which moves time; end it with FakemqError once ``wait`` is given up."""
@@ -324,7 +312,7 @@ class ClusterCore:
         """
         self._ending = True
 
-    def _why_ended(self) -> str:
+    def why_ended(self) -> str:
         """Return why time may not be moved any more; "" if it may."""
         if self._ending:
             return "the cluster is being stopped"
@@ -333,14 +321,21 @@ class ClusterCore:
 
     def advance_to(self, at_ms: int, *, outside_peers: bool = False) -> list[Deadline]:
         """Advance to a wall time; raise ValueError for a time in the past."""
-        return self.advance(at_ms - self.clock.now_ms(), outside_peers=outside_peers)
+        return self.movement_to(at_ms, outside_peers=outside_peers).at_once()
+
+    def movement_to(self, at_ms: int, *, outside_peers: bool = False) -> Movement:
+        """Begin the movement of `advance_to`."""
+        return Movement(self, at_ms - self.clock.now_ms(), outside_peers)
 
     def advance_to_next(self, kind: str, *, outside_peers: bool = False) -> list[Deadline]:
         """Advance to the next deadline of ``kind``; raise LookupError if none is pending."""
+        return self.movement_to_next(kind, outside_peers=outside_peers).at_once()
+
+    def movement_to_next(self, kind: str, *, outside_peers: bool = False) -> Movement:
+        """Begin the movement of `advance_to_next`."""
         timer = self.clock.next_of(kind, outside_peers=outside_peers)
         # One that is held, or only just due, is late already.
-        ms = max(0, self.clock.due_in_ms(timer))
-        return self.advance(ms, outside_peers=timer.outside)
+        return Movement(self, max(0, self.clock.due_in_ms(timer)), timer.outside)
 
     def step(self, at_most_ms: int, *, outside_peers: bool = False) -> int:
         """Advance to the next deadline, at most ``at_most_ms``; return the milliseconds moved.
@@ -348,11 +343,15 @@ class ClusterCore:
         Deadlines that watch outside peers are considered, and time passes for these peers, only
         with ``outside_peers``.
         """
-        clock = self.clock
-        timers = [timer for timer in clock.timers() if outside_peers or not timer.outside]
-        ms = max(0, min([*map(clock.due_in_ms, timers), at_most_ms]))
+        ms = self.next_step_ms(at_most_ms, outside_peers=outside_peers)
         self.advance(ms, outside_peers=outside_peers)
         return ms
+
+    def next_step_ms(self, at_most_ms: int, *, outside_peers: bool = False) -> int:
+        """Return the milliseconds to the next deadline, at most ``at_most_ms``; see `step`."""
+        clock = self.clock
+        timers = [timer for timer in clock.timers() if outside_peers or not timer.outside]
+        return max(0, min([*map(clock.due_in_ms, timers), at_most_ms]))
 
     @property
     def node_clocks(self) -> list[NodeClock]:
@@ -362,10 +361,11 @@ class ClusterCore:
 
     def _changed(self, how: str, text: str = "") -> None:
         """Record a change of the clock during which no time passed."""
-        self._moved(text or how, 0)
+        self.moved(text or how, 0)
         self.on_moved(how)
 
-    def _moved(self, how: str, by_ms: int) -> int:
+    def moved(self, how: str, by_ms: int) -> int:
+        """Record a change of the clock; return the number of its entry."""
         return self.journal.add(ClockMoved(node=NODE, how=how, by_ms=by_ms))
 
     # -- nodes --------------------------------------------------------------------------------

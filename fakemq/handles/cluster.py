@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from fakemq.clock.machine_time import real_elapsed_ms
+from fakemq.clock.machine_time import real_elapsed_ms, real_wait_ms
 from fakemq.core import deadlines, inspection
 from fakemq.errors import ConfigError, FakemqError, WaitTimeout
 from fakemq.handles.journal import JournalView
 from fakemq.handles.messages import StoredMessages
 from fakemq.handles.running import Life, Wait
+from fakemq.journal.wakes import Waiter
 
 if TYPE_CHECKING:
     from fakemq.core.cluster import ClusterCore
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 WAIT_TIMEOUT = "5s"
+MAX_PAUSE_MS = 100
+"""The longest pause between two calls of a predicate, in real time."""
 PATIENCE_MS = 50
 """How long, in real ms, peers outside the process may react to each step of `run_until`."""
 
@@ -175,9 +178,10 @@ class ClusterBase(StoredMessages):
         Raise FakemqError if the cluster is stopped during the block, instead of the block's own
         error.
         """
-        life, thread, journal = self._life, self._running(), self._core.journal
+        life, thread, wakes = self._life, self._running(), self._core.wakes
         life.waits.add(wait)
-        unlisten = thread.call(lambda: journal.listen(lambda entry: wait.news.set()))
+        waiter = Waiter(wait.news.set, stays=True)
+        thread.call(lambda: wakes.arm(waiter))
         try:
             yield
         except (FakemqError, RuntimeError):
@@ -187,7 +191,7 @@ class ClusterBase(StoredMessages):
         finally:
             life.waits.discard(wait)
             if life.thread is thread:
-                thread.call(unlisten)
+                thread.call(lambda: wakes.leave(waiter))
 
     def _watch(self, predicate: Callable[[], T], patience_ms: int, wait: Wait) -> T:
         """Return the predicate's result as soon as it is true, or when real time is up."""
@@ -200,14 +204,22 @@ class ClusterBase(StoredMessages):
                 raise WaitTimeout("the caller no longer waits")
             if self._life.thread is not thread:
                 raise FakemqError("the cluster has been stopped")
+            began_ms = real_elapsed_ms()
             value = predicate()
             if inspect.iscoroutine(value):
                 value.close()  # else Python warns that it was never awaited
                 raise TypeError(f"{predicate!r} returns a coroutine; expected a plain function")
-            left_ms = until_ms - real_elapsed_ms()
+            now_ms = real_elapsed_ms()
+            left_ms = until_ms - now_ms
             if value or left_ms <= 0:
                 return value
             wait.news.wait(left_ms / 1000)
+            # A call that took long competes with others for the cluster's thread: leave it time.
+            pause_ms = min(left_ms, MAX_PAUSE_MS, 4 * (now_ms - began_ms)) - (
+                real_elapsed_ms() - now_ms
+            )
+            if pause_ms > 0 and not wait.given_up:
+                real_wait_ms(pause_ms)
 
     def _timed_out(self, why: str) -> WaitTimeout:
         tail = inspection.text(self.journal.tail())

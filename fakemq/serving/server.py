@@ -91,6 +91,7 @@ class ClusterServer:
             self._journal_file = JournalFile(self.spec.journal_path)
             self.core.journal.listen(self._journal_file)
         self._driver = Driver(self.core.clock, self.core.network)
+        self.core.wakes.soon = asyncio.get_running_loop().call_soon
         self.core.start()
         for name_server, port in zip(self.core.name_servers, self._namesrv_ports, strict=True):
             name = name_server.name

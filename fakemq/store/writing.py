@@ -150,7 +150,7 @@ def draft_batch(batch: InnerMessage, max_message_size: int) -> list[RecordDraft]
     ):
         return _ILLEGAL
     try:
-        decoded = decode_batch(batch.body)
+        decoded = decode_batch(batch.body, BATCH_MAX_MESSAGES)
     except RemoteProtocolError:
         return PutMessageStatus.UNKNOWN_ERROR
     if len(decoded) > BATCH_MAX_MESSAGES:

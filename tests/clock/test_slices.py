@@ -17,7 +17,7 @@ from fakemq.clock.slices import SLICE_MS, Steps
 def time_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each look at the machine's time show one millisecond more."""
     now_ms = count()
-    monkeypatch.setattr(slices, "real_elapsed_ms", lambda: next(now_ms))
+    monkeypatch.setattr(slices, "thread_busy_ms", lambda: next(now_ms))
 
 
 def steps(done: list[str], name: str, number: int) -> Steps[str]:

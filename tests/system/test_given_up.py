@@ -124,10 +124,10 @@ from fakemq.serving import foreground
 from functools import partial
 
 class Asked(ClusterCore):
-    def advance(self, ms, **options):
+    def movement(self, ms, **options):
         end = lambda: os.kill(os.getpid(), signal.SIGTERM)
         self.clock.call_later(1000, end, kind="sim_fault", owner="test")
-        return super().advance(ms, **options)
+        return super().movement(ms, **options)
 
 def ask(url):
     try:
