@@ -399,11 +399,12 @@ _KNOWN_TAGS_CHARS = 100
 """Those of a longer text are worked out each time: a peer may send any number of them."""
 
 
-def decompressed_body(message: MessageExt) -> bytes:
+def decompressed_body(message: MessageExt, at_most: int | None = None) -> bytes:
     """Return the body as the producer gave it.
 
-    Raises RemoteProtocolError if it is not what sys_flag says or unpacks to over 64 MiB,
-    LocalProtocolError if it is LZ4 or ZSTD and the extra ``compress`` is not installed.
+    Raises RemoteProtocolError if it is not what sys_flag says or unpacks to over ``at_most`` bytes
+    (by default 64 MiB), LocalProtocolError if it is LZ4 or ZSTD and the extra ``compress`` is not
+    installed.
 
     Source: common/message/MessageDecoder.java#decode, common/compression (4.9.7)
     """
@@ -412,6 +413,6 @@ def decompressed_body(message: MessageExt) -> bytes:
     from fakemq.protocol.compression import unpack  # few messages are compressed
 
     try:
-        return unpack(compression_name(message.sys_flag), message.body)
+        return unpack(compression_name(message.sys_flag), message.body, at_most)
     except RemoteProtocolError as error:
         raise RemoteProtocolError(f"the body of {message!r} {error}") from error

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.broker.delay import real_place
 from fakemq.broker.seeding import seed as put
+from fakemq.clock.slices import Steps, finished
 from fakemq.config.checked import MAX_QUEUES
 from fakemq.core.views import Delayed, Delivery, Member, Message, Queue
 from fakemq.errors import did_you_mean
@@ -16,6 +17,7 @@ from fakemq.events.core import Delivered, LogAppended
 from fakemq.journal.journal import Entry, line
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.hosts import format_host
+from fakemq.protocol.limits import MESSAGE_BODY_MAX_BYTES
 from fakemq.protocol.message import MessageExt, decompressed_body
 from fakemq.protocol.topics import SCHEDULE_TOPIC
 from fakemq.store.delay_levels import queue_id_to_delay_level
@@ -136,7 +138,7 @@ def members(core: ClusterCore, group: str) -> list[Member]:
 
 def messages(core: ClusterCore, topic: str) -> list[Message]:
     """Return every message of ``topic``, in the order of storing, with its deliveries."""
-    return _messages(core, topic, {})
+    return finished(_messages(core, topic, {}))[1]
 
 
 def delayed(core: ClusterCore, topic: str | None) -> list[Delayed]:
@@ -144,7 +146,7 @@ def delayed(core: ClusterCore, topic: str | None) -> list[Delayed]:
 
     ``topic`` limits them to one topic; None means all.
     """
-    found = []
+    found, unpacking = [], Unpacking()
     for broker, queue_id in _written_queues(core, SCHEDULE_TOPIC):
         level = queue_id_to_delay_level(queue_id)
         since = broker.delay.next_offset(level)
@@ -153,34 +155,78 @@ def delayed(core: ClusterCore, topic: str | None) -> list[Delayed]:
             unit = broker.store.queue_unit(SCHEDULE_TOPIC, queue_id, stored.queue_offset)
             if place is not None and unit is not None and topic in (None, place[0]):
                 name = broker.config.broker_name
-                message = message_view(stored, _body(stored), name)
+                message = message_view(stored, unpacking.body(stored), name)
                 found.append(Delayed(place[0], name, place[1], level, unit[2], message))
     return sorted(found, key=lambda one: one.due_at_ms)
 
 
-def _messages(core: ClusterCore, topic: str, since: dict[tuple[Broker, int], int]) -> list[Message]:
-    """Return the messages of ``topic``; of the queues in ``since`` only those from an offset on."""
+def messages_page(
+    core: ClusterCore, topic: str, offset: int, limit: int
+) -> Steps[tuple[int, list[Message]]]:
+    """Return how many messages `messages` has, and some of them; bodies as `PAGE` unpacks them."""
+    return _messages(core, topic, {}, slice(offset, offset + limit), Unpacking(*PAGE))
+
+
+def _messages(
+    core: ClusterCore,
+    topic: str,
+    since: dict[tuple[Broker, int], int],
+    wanted: slice = slice(None),  # a slice never changes
+    unpacking: Unpacking | None = None,
+) -> Steps[tuple[int, list[Message]]]:
+    """Return the number of messages of ``topic``, and the wanted ones.
+
+    Of the queues in ``since`` only those from an offset on count.
+    """
     appended, delivered = _biographies(core, topic)
-    found: list[tuple[tuple[int, int, int], Message]] = []
-    for broker, queue_id in _written_queues(core, topic):
+    yield
+    found: list[tuple[tuple[int, int, int], MessageExt, Place]] = []
+    for broker, queue_id in list(_written_queues(core, topic)):
         offset = since.get((broker, queue_id), 0)
         for stored in broker.store.messages_in_queue(topic, queue_id, offset):
             place = (broker.config.broker_name, queue_id, stored.queue_offset)
             # What the journal has forgotten is older than what it knows.
             order = (appended.get(place, 0), stored.store_timestamp_ms, stored.physical_offset)
-            view = message_view(
-                stored, _body(stored), broker.config.broker_name, delivered.get(place, ())
-            )
-            found.append((order, view))
+            found.append((order, stored, place))
+            yield
+            if broker.store.consume_queue(topic, queue_id) is None:
+                break  # it was deleted meanwhile
     found.sort(key=itemgetter(0))
-    return [message for _, message in found]
+    unpacking = unpacking or Unpacking()
+    views = []
+    for _, stored, place in found[wanted]:
+        body = unpacking.body(stored)
+        views.append(message_view(stored, body, place[0], delivered.get(place, ())))
+        yield
+    return len(found), views
 
 
-def _body(stored: MessageExt) -> bytes:
-    try:
-        return decompressed_body(stored)
-    except RemoteProtocolError:
-        return stored.body  # said to be compressed by a client that did not: as it came
+PAGE = (4 << 20, 8 << 20)
+"""For a caller that is a peer: the most bytes of one unpacked body, and of all."""
+
+
+class Unpacking:
+    """Unpacks bodies as long as there is room for them: few packed bytes may stand for many.
+
+    A body beyond the limits is shown as it came, and so is one that a client did not compress
+    although it says so.
+    """
+
+    def __init__(
+        self, most_bytes: int = MESSAGE_BODY_MAX_BYTES, all_bytes: int = 4 * MESSAGE_BODY_MAX_BYTES
+    ) -> None:
+        self._most_bytes = most_bytes
+        self._left_bytes = all_bytes
+
+    def body(self, stored: MessageExt) -> bytes:
+        """Return the body as it was sent, if that is within the limits."""
+        try:
+            body = decompressed_body(stored, min(self._most_bytes, self._left_bytes))
+        except RemoteProtocolError:
+            return stored.body
+        if body is not stored.body:
+            self._left_bytes -= len(body)
+        return body
 
 
 def message_view(
@@ -280,4 +326,4 @@ def seed(
         broker, queue_id = targets[number % len(targets)]
         put(broker, topic, queue_id, body, tags, keys, properties)
     core.network.settle()
-    return _messages(core, topic, before)
+    return finished(_messages(core, topic, before))[1]

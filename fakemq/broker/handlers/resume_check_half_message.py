@@ -43,7 +43,8 @@ def _message(broker: Broker, msg_id: str) -> MessageExt:
     try:
         message = broker.store.look_message_by_offset(decode_offset_id(msg_id).physical_offset)
         if message is not None:
-            message.body = decompressed_body(message)
+            # No put takes more; the factor leaves the refusal to the put, as in Java.
+            message.body = decompressed_body(message, 4 * broker.config.max_message_size)
             return message
     except RemoteProtocolError:
         pass  # an invalid id, or a body that cannot be decompressed

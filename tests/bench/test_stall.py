@@ -1,0 +1,16 @@
+"""No single peer causes a long turn of the loop: each attack of the bench, smaller."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench import stall
+
+SIZE = 0.05
+"""Attacks of a twentieth of the bench's size. Where the cost grew with the size, the longest turn
+was up to 600 ms even so."""
+
+
+@pytest.mark.parametrize("name", stall.ATTACKS)
+def test_attack_causes_no_long_turn(name: str) -> None:
+    assert stall.longest_turn_ms(name, SIZE) < stall.AT_MOST_MS
