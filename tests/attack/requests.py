@@ -1,7 +1,7 @@
 """Fuzzed requests on every port of a running cluster, beside an honest client.
 
 Each round has a cluster of its own in another process, which watches itself (`watched`): up to
-50,000 requests, every code and none, headers of both kinds, both ports of a broker, a name server,
+100,000 requests, every code and none, headers of both kinds, both ports of a broker, a name server,
 the HA port and, lightly, the control port. Most rounds spare what an honest client needs, and one
 runs beside them; every fourth round does not, and changes configs and registers brokers, too. At
 the end of a round the cluster stops and starts again on the same directory, where all that was
@@ -22,7 +22,7 @@ from fakemq.client.blocking import Client
 from fakemq.client.messages import Message
 from tests.attack.assault import HOST, Assault
 from tests.attack.calls import Calls
-from tests.attack.honest import QUEUES, TOPIC, Honest
+from tests.attack.honest import QUEUES, TIMEOUT_MS, TOPIC, Honest
 from tests.attack.hostile_frames import HostileFrames
 from tests.attack.hostile_names import HostileNames
 from tests.attack.journeys import travel
@@ -30,7 +30,7 @@ from tests.attack.ports import Ports
 from tests.attack.sandbox import Sandbox
 from tests.attack.watched import WatchedServer, watched_server
 
-ROUND = 50_000
+ROUND = 100_000
 """Requests of a round."""
 RATE = 10
 """How much faster the cluster's time runs: delays, checks and scans come due during a round."""
@@ -106,7 +106,7 @@ class Round:
         }
 
     def _attack(self, ready: Ports) -> Assault:
-        with Client(f"{HOST}:{ready.namesrv}") as client:
+        with Client(f"{HOST}:{ready.namesrv}", send_timeout_ms=TIMEOUT_MS) as client:
             sent = [client.send(Message("Hostile1", b"%d" % n)) for n in range(20)]
         places = [int(one.offset_msg_id[-16:], 16) for one in sent]
         random = Random(f"calls {self.seed}")
