@@ -34,7 +34,7 @@ _OFTEN = (
     *(RequestCode.SEND_REPLY_MESSAGE_V2, RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE),
     *(RequestCode.CONSUMER_SEND_MSG_BACK, RequestCode.END_TRANSACTION, RequestCode.QUERY_MESSAGE),
     *(RequestCode.VIEW_MESSAGE_BY_ID, RequestCode.QUERY_CONSUMER_OFFSET),
-    *(RequestCode.UPDATE_CONSUMER_OFFSET, RequestCode.LOCK_BATCH_MQ, RequestCode.UNLOCK_BATCH_MQ),
+    *(RequestCode.LOCK_BATCH_MQ, RequestCode.UNLOCK_BATCH_MQ),
     *(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, RequestCode.GET_MAX_OFFSET),
     *(RequestCode.QUERY_CONSUME_QUEUE, RequestCode.QUERY_CORRECTION_OFFSET),
     *(RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.REGISTER_BROKER, RequestCode.PUT_KV_CONFIG),

@@ -32,7 +32,7 @@ from tests.attack.watched import WatchedServer, watched_server
 
 ROUND = 100_000
 """Requests of a round."""
-RATE = 10
+RATE = 2
 """How much faster the cluster's time runs: delays, checks and scans come due during a round."""
 NAMES = 60
 """How many names take the ways of `journeys` in each round."""
