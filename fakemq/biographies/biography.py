@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TypeVar, overload
 
 from fakemq.biographies.steps import Step
+from fakemq.errors import printable
 
 StepT = TypeVar("StepT", bound=Step)
 
@@ -41,7 +42,8 @@ class Biography(Sequence[Step]):
         return hash(self._steps)
 
     def __str__(self) -> str:
-        return "\n  ".join([self.name, *map(str, self._steps)])
+        # A peer chose the names of groups and clients: with escapes, any stream takes them.
+        return "\n  ".join(map(printable, [self.name, *map(str, self._steps)]))
 
     def __repr__(self) -> str:
         return f"<biography of {self}>"

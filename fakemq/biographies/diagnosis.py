@@ -17,6 +17,7 @@ from fakemq.biographies.because import answer_text, duration_text, missing, name
 from fakemq.biographies.groups import why_not_delivered
 from fakemq.core import inspection
 from fakemq.dispatch.node import NodeState
+from fakemq.errors import printable
 from fakemq.events.faults import FaultHit
 from fakemq.journal.journal import clock_text
 from fakemq.protocol.properties import KEYS, PRODUCER_GROUP, REAL_TOPIC
@@ -53,7 +54,8 @@ class Findings:
     def lines(self) -> list[str]:
         """Return one line for each topic and reason, with at most `NAMED_AT_MOST` names."""
         return [
-            f"{_names(topic, names)}: {reason}" for (topic, reason), names in self._names.items()
+            printable(f"{_names(topic, names)}: {reason}")
+            for (topic, reason), names in self._names.items()
         ]
 
 
