@@ -27,6 +27,8 @@ RATE = 180.0
 ROUND_S = 3600 / RATE
 ATTACK_S = 0.75 * ROUND_S
 """How much of a round's real time is attacked; the rest is for the begin, the end and the count."""
+WARM_UP = 4
+"""Rounds until caches are full, and the heap has the size that the dearest round needs."""
 LEAVE_TIMEOUT = "30s"
 FORGET = "121s"
 """How long a broker remembers what closed connections read before a reset, and a little more."""
@@ -63,7 +65,7 @@ class AttackedSoak:
         )
 
     def run(self, tell: Callable[[Sample], None] = lambda sample: None) -> None:
-        """Run rounds until the cluster's hours are over, at least three."""
+        """Run rounds until the cluster's hours are over, at least six."""
         with self._mq as mq:
             # A reset does not end it: a listener belongs to the journal, not to its entries.
             mq.inspect(
@@ -73,7 +75,7 @@ class AttackedSoak:
             )
             began_s = time.monotonic()
             number = 0
-            while number < 3 or self.tally.virtual_s < self._hours * 3600:
+            while number < WARM_UP + 2 or self.tally.virtual_s < self._hours * 3600:
                 self._round(number)
                 mq.reset()
                 mq.clock.advance(FORGET, outside_peers=True)

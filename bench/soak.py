@@ -22,7 +22,7 @@ from pathlib import Path
 
 import msgspec
 
-from bench.attacked_soak import MUST_BE_ZERO, AttackedSoak
+from bench.attacked_soak import MUST_BE_ZERO, WARM_UP, AttackedSoak
 from bench.machine import describe_machine
 from bench.measure import missed
 from bench.plot import draw
@@ -224,7 +224,7 @@ def main() -> int:
     else:
         attacked = AttackedSoak(args.hours, args.seed)
         attacked.run(tell)
-        found = list(figures(attacked.samples, attacked.tally, MUST_BE_ZERO))
+        found = list(figures(attacked.samples, attacked.tally, MUST_BE_ZERO, WARM_UP))
         print(*attacked.findings[:20], sep="\n")
     print(f"\n{HEADER}", *(line(figure) for figure in found if figure.x is None), sep="\n")
     args.json.parent.mkdir(parents=True, exist_ok=True)

@@ -74,21 +74,28 @@ def growth(values: Sequence[float]) -> float:
 
 
 def figures(
-    samples: Sequence[Sample], tally: msgspec.Struct, must_be_zero: Sequence[str] = ()
+    samples: Sequence[Sample],
+    tally: msgspec.Struct,
+    must_be_zero: Sequence[str] = (),
+    warm_up: int = 1,
 ) -> Iterator[Figure]:
-    """Yield curves of what remained after each round, their growth, and counters."""
+    """Yield curves of what remained after each round, their growth, and counters.
+
+    The first ``warm_up`` rounds fill caches, and do not count as growth.
+    """
     for one in samples:
         for name, value in one.held.items():
             yield Figure(
                 group="soak", name=name, value=value, unit=TOLERANCE[name][1],
                 x=round(one.minute, 2), x_unit="min",
             )  # fmt: skip
-    warm = samples[1:]  # the first round fills caches
+    warm = samples[warm_up:]
     for name, (at_most, unit) in TOLERANCE.items():
         values = [one.held[name] for one in warm]
         yield Figure(
             group="soak", name=f"growth of {name}", value=growth(values), unit=unit,
-            at_most=at_most, note=f"{values[0]:,.0f} after round two, {values[-1]:,.0f} at last",
+            at_most=at_most,
+            note=f"{values[0]:,.0f} after round {warm_up + 1}, {values[-1]:,.0f} at last",
         )  # fmt: skip
     places = set[str]().union(*(one.tables for one in warm))
     grown = [

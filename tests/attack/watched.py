@@ -100,6 +100,8 @@ class Watch:
         self._worst: tuple[int, RemotingCommand | None] = (0, None)
         """The slowest request of the callback that runs now."""
         self.current: RemotingCommand | None = None
+        self._collecting_since_ns = self._collected_ns = 0
+        """The garbage collector's time within the callback that runs now."""
         # The longest callback of the turn: what it was, the code of its slowest request, its time.
         self._of_turn, self._code_of_turn, self._of_turn_ns = "", "no request", 0
         self._of_code: dict[int, list[int]] = {}
@@ -119,7 +121,7 @@ class Watch:
         cpu_ns = time.thread_time_ns
 
         def measured_handle(handle: asyncio.Handle) -> None:
-            self._worst = (0, None)
+            self._worst, self._collected_ns = (0, None), 0
             began_ns = cpu_ns()
             run_handle(handle)
             self._callback(cpu_ns() - began_ns, handle)
@@ -149,6 +151,14 @@ class Watch:
 
         handles: Any = asyncio.Handle
         handles._run = measured_handle
+
+        def collects(phase: str, _: object) -> None:
+            if phase == "start":
+                self._collecting_since_ns = cpu_ns()
+            else:
+                self._collected_ns += cpu_ns() - self._collecting_since_ns
+
+        gc.callbacks.append(collects)
         loops._run_once = measured_turn
         sessions: Any = Session
         sessions._receive = measured_receive
@@ -162,7 +172,10 @@ class Watch:
                 of_ns, command = self._worst
                 self._code_of_turn = "no request" if command is None else code_name(command.code)
                 what = repr(handle)[:300] if command is None else described(command)
-                self._of_turn = f"{took_ns / 1e6:.0f} ms, {of_ns / 1e6:.0f} ms of it for {what}"
+                self._of_turn = (
+                    f"{took_ns / 1e6:.0f} ms, of it {self._collected_ns / 1e6:.0f} ms by the"
+                    f" garbage collector, {of_ns / 1e6:.0f} ms for {what}"
+                )
         if took_ns > self.slowest_ns:
             self.slowest_ns, self.slowest = took_ns, self._of_turn
         if took_ns > STALL_MS * 1_000_000:
