@@ -31,6 +31,8 @@ FOLDERS = (LOG_FOLDER, QUEUES_FOLDER, INDEX_FOLDER)
 """The folders of a store that have files of fixed size."""
 _FOLDERS_BELOW = {LOG_FOLDER: 0, QUEUES_FOLDER: 2, INDEX_FOLDER: 0}
 """How many levels of folders are between a folder of a store and its files."""
+ABORT = "abort"
+"""A file that exists while a broker runs on the store; it remains if the broker is killed."""
 _LEAST_FREE_BYTES = 16 << 20
 """Left free for other processes."""
 _MOST_DESCRIPTORS = 64
@@ -103,6 +105,8 @@ class DirectoryFiles:
                 os.makedirs(os.path.dirname(full_path), exist_ok=True)
             with descriptor(full_path, os.O_RDWR | (os.O_CREAT if made else 0)) as number:
                 status = os.fstat(number)
+                if not status.st_size and ("/" not in path or self.exists(ABORT)):
+                    made = True  # the process was killed before the file had its size
                 if made:
                     os.ftruncate(number, size_bytes)
                 elif status.st_size != size_bytes:

@@ -14,6 +14,7 @@ from fakemq.faults.plan import FaultPlan
 from fakemq.store import checkpoint as checkpoints
 from fakemq.store.checkpoint import StoreCheckpoint
 from fakemq.store.commitlog import FOLDER as LOG
+from fakemq.store.directory_files import ABORT
 from fakemq.store.directory_lock import DirectoryLock
 from fakemq.store.flush import Flush, Soon
 from fakemq.store.flush_faults import FlushFaults
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from fakemq.store.store import MessageStore
     from fakemq.store.writing import InnerMessage
 
-ABORT = "abort"
-"""A file that exists while a broker runs on the store; it remains if the broker is killed."""
 NOT_OPEN = "the broker is not running"
 
 

@@ -20,7 +20,7 @@ from fakemq.store.checkpoint import StoreCheckpoint
 from fakemq.store.commitlog import FOLDER as LOG
 from fakemq.store.consumequeue import UNIT_BYTES
 from fakemq.store.directory_file import extents
-from fakemq.store.directory_files import FOLDERS, DirectoryFiles
+from fakemq.store.directory_files import ABORT, FOLDERS, DirectoryFiles
 from fakemq.store.index import ENTRY_BYTES, HEADER_BYTES, SLOT_BYTES
 from fakemq.store.index import FOLDER as INDEX
 from fakemq.store.memory_files import MemoryFiles
@@ -137,7 +137,6 @@ def read(root: str, config: BrokerConfig, log_folder: str | None = None) -> Stor
     those of the files found; for files that do not exist, those of ``config``. Raise StoreError if
     no broker could start there.
     """
-    from fakemq.store.disk import ABORT  # most users of this module do not read directories
     from fakemq.store.store import MessageStore
 
     config = config.copy()

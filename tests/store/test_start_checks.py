@@ -12,6 +12,7 @@ from fakemq.cli import main
 from fakemq.clock.slices import finished
 from fakemq.events import Warned
 from fakemq.store.findings import NO_TOPIC, Topics
+from fakemq.store.results import PutMessageStatus
 from tests.support.disk_lab import DiskLab
 from tests.support.time import START_MS
 
@@ -157,3 +158,20 @@ def test_many_findings_of_a_file_are_counted(tmp_path: Path) -> None:
     lines = reported(tmp_path)
     assert len(lines) == 4
     assert lines[-1] == f"{QUEUE}:0: and 7 more in this file"
+
+
+def test_files_of_a_process_killed_before_they_had_their_size_are_made_anew(tmp_path: Path) -> None:
+    lab = DiskLab(tmp_path)
+    lab.start()
+    lab.put(b"one")
+    lab.put(b"two", queue_id=1)
+    lab.kill()
+    lab.path("consumequeue/orders/1/00000000000000000000").write_bytes(b"")
+    lab.path("commitlog/00000000000000004096").write_bytes(b"")
+    lab.path("checkpoint").write_bytes(b"")
+    lab.start()
+    assert (lab.bodies(), lab.bodies(queue_id=1)) == ([b"one"], [b"two"])
+    assert lab.put(b"three").status is PutMessageStatus.PUT_OK
+    lab.stop()
+    assert lab.start().clean
+    assert lab.bodies() == [b"one", b"three"]
