@@ -104,7 +104,7 @@ class Disk:
         check = StartCheck(store, topics)
         recovery = Recovery(store, self._repaired, check)
         recovery.run(now_ms, self._checkpoint, clean=clean)
-        for path, offset, text in check.findings(clean=clean):
+        for path, offset, text in check.findings():
             self._warn(f"{files.path_of(path)}:{offset}: {text}")
         if not clean:
             for _, file in store.log.files:

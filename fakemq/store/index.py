@@ -39,6 +39,8 @@ STEP_RECORDS = 20
 STEP_ENTRIES = 1_000
 """How many entries are looked at before others may go first."""
 _INT32_MAX = 0x7FFFFFFF
+_GAP_RECORDS = 100
+"""How many records between two files a start looks at; between good files there are few or none."""
 _ROLLBACK = MessageSysFlag.TRANSACTION_ROLLBACK_TYPE
 _pack_entry = INDEX_ENTRY.pack
 _pack_slot = INDEX_SLOT.pack
@@ -252,8 +254,9 @@ class IndexService:
     def load(self, now_ms: int, newest_ms: int | None) -> list[Cut]:
         """Open the existing files and continue behind them; delete and return the bad ones.
 
-        There are three kinds of bad files: 1. Files of another size. 2. Files with records that are
+        There are four kinds of bad files: 1. Files of another size. 2. Files with records that are
         no longer in the log. 3. After a crash, files newer than the checkpoint's ``newest_ms``.
+        4. Files before which one is missing.
         All files behind a bad one are deleted too. Then the last record of the remaining files is
         indexed once more, as Java does after each crash: the next file may have had some of its
         keys.
@@ -261,9 +264,10 @@ class IndexService:
         """
         size_bytes = HEADER_BYTES + self._slots * SLOT_BYTES + self._max_count * ENTRY_BYTES
         cuts: list[Cut] = []
-        for path in self._store.list(FOLDER):
-            if not path.removeprefix(f"{FOLDER}/").isdecimal():
-                continue  # as Java does
+        paths = self._store.list(FOLDER)  # as Java, without files of other names
+        paths = [path for path in paths if path.removeprefix(f"{FOLDER}/").isdecimal()]
+        # The names are times, and the clock may have gone back.
+        for path in sorted(paths, key=lambda path: self._begin_of(path, size_bytes, now_ms)):
             found = None if cuts else self._load_one(path, size_bytes, now_ms)
             if found is None or (newest_ms is not None and found.end_timestamp_ms > newest_ms):
                 cuts.append(Cut(path, 0, 0 if found is None else found.end))
@@ -281,6 +285,14 @@ class IndexService:
                 self._built_to += len(record)
         return cuts
 
+    def _begin_of(self, path: str, size_bytes: int, now_ms: int) -> int:
+        """Return the physical offset of the first record of a file; -1 if it cannot be opened."""
+        try:
+            file = self._store.open(path, size_bytes, now_ms, sparse=True)
+        except StoreError:
+            return -1
+        return int(INDEX_HEADER.unpack(file.read(0, HEADER_BYTES))[2])
+
     def _load_one(self, path: str, size_bytes: int, now_ms: int) -> IndexFile | None:
         try:
             file = self._store.open(path, size_bytes, now_ms, sparse=True)
@@ -289,8 +301,19 @@ class IndexService:
         found = IndexFile.load(file, self._slots, self._max_count)
         # A file without entries is good: messages without keys begin one, as in Java.
         before = self.files[-1].end_phy_offset if self.files else 0
-        end, empty = found.end_phy_offset, found.index_count == 1
-        return found if (end == before if empty else 0 <= end < self._log.max_offset) else None
+        end = found.end_phy_offset
+        if found.index_count == 1:
+            return found if end == before else None
+        known = 0 <= found.begin_phy_offset <= end < self._log.max_offset
+        return found if known and not self._is_gap(before, found.begin_phy_offset) else None
+
+    def _is_gap(self, start: int, end: int) -> bool:
+        """Return whether the first records between two index files have keys: one is missing."""
+        first = start if self.files else -1  # the file before has this record
+        return any(
+            phy_offset != first and _has_keys(record)
+            for phy_offset, record in islice(self._log.records(start, end), _GAP_RECORDS)
+        )
 
     def delete_expired_files(self, min_phy_offset: int) -> None:
         """Delete files whose records are all deleted, but never the last.
@@ -403,6 +426,16 @@ class IndexService:
             if file.begin_timestamp_ms < begin_ms or len(found) >= max_num:
                 break
         return found
+
+
+def _has_keys(record: memoryview) -> bool:
+    try:
+        message = decode_record(record)
+    except RemoteProtocolError:
+        return False
+    if message.sys_flag & MessageSysFlag.TRANSACTION_MASK == _ROLLBACK:
+        return False
+    return bool(message.keys) or UNIQ_CLIENT_MESSAGE_ID_KEYIDX in message.properties
 
 
 def _nothing(*_: object) -> None:

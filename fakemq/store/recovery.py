@@ -17,6 +17,7 @@ from fakemq.store.records import LogRecord
 
 if TYPE_CHECKING:
     from fakemq.store.checkpoint import StoreCheckpoint
+    from fakemq.store.consumequeue import ConsumeQueue
     from fakemq.store.files import File
     from fakemq.store.mapped_file_queue import Cut
     from fakemq.store.start_check import StartCheck
@@ -31,7 +32,7 @@ _FILES_LOOKED_AT = 3
 class Recovery:
     """One recovery of a store whose files have been loaded.
 
-    ``check`` sees the records that need no recovery.
+    ``check`` sees the records that are read.
     """
 
     def __init__(
@@ -85,7 +86,11 @@ class Recovery:
         index = self._first_file(checkpoint, clean)
         if self._check is not None:
             self._check.read_before(index)
+        entries: dict[ConsumeQueue, tuple[int, int]] = {}
         if not clean:
+            for queue in self._queues:
+                queue.recover()
+                entries[queue] = queue.max_physic_offset, queue.max_offset
             # Java leaves entries where they are, and where a crash took some before them, it
             # never puts those in again.
             for queue in self._queues:
@@ -94,6 +99,11 @@ class Recovery:
         cuts = log.truncate(end)
         if why:
             self._report(cuts, why)
+        for queue, (behind, last) in entries.items():
+            if behind > end:
+                cut_bytes = max(0, last - queue.max_offset) * UNIT_BYTES
+                why = f"entries of records behind the log's end, {end}"
+                self._repaired(queue.folder, 0, cut_bytes, why)
         if clean and newest >= end:
             for queue in self._queues:
                 self._report(queue.truncate(end), f"entries of records behind the log's end, {end}")
@@ -140,7 +150,7 @@ class Recovery:
                 if after_crash:
                     self._add_to_queue(found)
                     file.mtime_ms = found.store_timestamp_ms
-                elif check is not None:
+                if check is not None:
                     check.see(found)
                 at += found.size_bytes
             index += 1

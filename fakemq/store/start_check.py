@@ -138,15 +138,11 @@ class StartCheck:
 
     # -- what is wrong ------------------------------------------------------------------------
 
-    def findings(self, *, clean: bool) -> Iterator[Finding]:
-        """Return the defects; call this once, after the recovery.
-
-        After a crash the recovery has made the last entries anew: they need no record here.
-        """
+    def findings(self) -> Iterator[Finding]:
+        """Return the defects; call this once, after the recovery."""
         for key, run in self._runs.items():
             self._compare(key, run)
-        if clean:
-            self._find_unclaimed()
+        self._find_unclaimed()
         yield from few(self._found, LINES_A_FILE)
         yield from few(self._wrong(), LINES_A_FILE)
 
@@ -194,7 +190,8 @@ class StartCheck:
             yield from self._wrong_entry(queue, offset, unit)
             return
         first = queue.unit_at(queue.min_offset)
-        if first is None or entry[0] >= first[0]:  # else it is of a queue that was deleted
+        # A queue that was deleted, and made again, begins at 0.
+        if first is None or entry[0] >= first[0] or queue.min_offset:
             yield self._in_log(entry, no_entry(place_text(queue.topic, queue.queue_id, offset)))
 
     def _wrong_entry(self, queue: ConsumeQueue, offset: int, unit: _Entry) -> Iterator[Finding]:

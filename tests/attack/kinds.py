@@ -54,7 +54,7 @@ class Kind:
 
 _ALL = (
     Kind("requests", "requests", 1_000_000, 3_000, (1, 4)),
-    Kind("stores", "mutated stores", 2_000, 20),
+    Kind("stores", "mutated stores", 2_000, 20, (1, 281)),
     Kind("disks", "full disks", 200, 2),
     Kind("kills", "kills under SYNC_FLUSH", 500, 3),
     Kind("control", "requests to the control port", 50_000, 200),

@@ -175,3 +175,18 @@ def test_files_of_a_process_killed_before_they_had_their_size_are_made_anew(tmp_
     lab.stop()
     assert lab.start().clean
     assert lab.bodies() == [b"one", b"three"]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_missing_index_file_is_reported_and_made_anew(tmp_path: Path, number: int) -> None:
+    with DiskLab(tmp_path, max_index_num=8) as lab:
+        for key in range(30):
+            lab.put(properties=f"KEYS\x01k{key}\x02")
+            lab.advance(10)
+    sorted((tmp_path / "index").iterdir())[number].unlink()
+    with DiskLab(tmp_path, max_index_num=8) as lab:
+        assert {repair.why for repair in lab.repairs()} == {"an index file that is made anew"}
+        for key in range(30):
+            assert finished(
+                lab.store.query_message("orders", f"k{key}", 64, 0, 2 * START_MS)
+            ).buffers

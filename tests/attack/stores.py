@@ -1,0 +1,380 @@
+"""Mutated stores: each starts with a line for each loss, or is refused with one line.
+
+A few stores are written by sends, once. Each attack copies one, changes some of its files in any
+way, and looks at it by `dump`, `dump --check` and a start. All messages are then read by queue, by
+physical offset and by key.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import signal
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import NamedTuple
+
+from fakemq.broker.broker import Broker
+from fakemq.clock.slices import finished
+from fakemq.config.spec import ClusterSpec, cluster_spec
+from fakemq.core.cluster import ClusterCore
+from fakemq.dump.command import check_store, dump
+from fakemq.errors import ConfigError, FakemqError
+from fakemq.events import HandlerFailed, StoreRepaired, Warned
+from fakemq.events.store import StoreRecovered
+from fakemq.protocol.errors import RemoteProtocolError
+from fakemq.protocol.message import decode_record
+from fakemq.store.store import KEPT_TOPICS
+from tests.attack.progress import with_progress
+from tests.support.crashes import CONFIG, Crashes
+
+NODE = "broker-a-0"
+BASES = 4
+LONGEST_S = 15
+_END_MS = 1 << 60
+
+
+class Stored(NamedTuple):
+    """A message that was acknowledged, and where it was."""
+
+    topic: str
+    queue_id: int
+    offset: int
+    phy_offset: int
+    body: bytes
+    key: str
+
+
+class Base(NamedTuple):
+    """A store of a broker that was stopped or killed."""
+
+    root: Path
+    clean: bool
+    stored: list[Stored]
+
+
+def run(seed: int, count: int, folder: Path) -> Iterator[str]:
+    bases = [write_base(folder / f"base-{number}", number) for number in range(BASES)]
+    for number in with_progress(range(count), count, "mutated stores"):
+        for line in attack(bases, seed + number, folder / "mutated"):
+            yield f"--seed {seed + number} --count 1: {line}"
+
+
+def write_base(root: Path, number: int) -> Base:
+    """Write a store by sends, delays, batches and transactions; the odd ones are killed."""
+    root.mkdir()
+    crashes = Crashes(root, number, "ASYNC_FLUSH")
+    broker = crashes.broker
+    for _ in range(6):
+        crashes.live()
+        broker.clock.skew_ms = 0
+        crashes.core.advance(3_000)
+    for group in ("g", "h"):
+        broker.offsets.commit(group, "orders", 0, 2)
+    crashes.core.advance(20_000)
+    stored = list(messages_of(broker))
+    clean = number % 2 == 0
+    if not clean:
+        broker.kill()
+    crashes.close()
+    return Base(root, clean, stored)
+
+
+def messages_of(broker: Broker) -> Iterator[Stored]:
+    for queue in broker.store.queues:
+        for message in broker.store.messages_in_queue(queue.topic, queue.queue_id):
+            key = message.properties.get("UNIQ_KEY", "")
+            place = queue.topic, queue.queue_id, message.queue_offset
+            yield Stored(*place, message.physical_offset, message.body, key)
+
+
+def spec_of(root: Path) -> ClusterSpec:
+    return cluster_spec(
+        store=str(root), clock="frozen", start_at="2023-11-14T23:13:20", config=CONFIG, seed=1
+    )
+
+
+# -- one attack -----------------------------------------------------------------------------------
+
+
+def attack(bases: list[Base], seed: int, root: Path) -> list[str]:
+    """Mutate a copy of one store; return what was wrong."""
+    draw = random.Random(seed)
+    base = draw.choice(bases)
+    shutil.rmtree(root, ignore_errors=True)
+    shutil.copytree(base.root, root, symlinks=True)
+    done = [mutate(draw, root / NODE) for _ in range(draw.choice((1, 1, 1, 2, 3)))]
+    found: list[str] = []
+    try:
+        with limit(LONGEST_S):
+            findings = checked(root, found)
+            found += started(base, root, findings)
+    except Exception:
+        found.append(traceback.format_exc().strip())
+    finally:
+        unlock(root)
+    what = "clean" if base.clean else "killed"
+    return [f"{what}; {'; '.join(done)}: {line}" for line in found]
+
+
+class TooLongError(Exception):
+    """An attack took too long."""
+
+
+@contextmanager
+def limit(seconds: int) -> Iterator[None]:
+    def end(number: int, frame: FrameType | None) -> None:
+        raise TooLongError(f"over {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def unlock(root: Path) -> None:
+    for path in root.rglob("*"):
+        if path.is_dir() and not path.is_symlink():
+            path.chmod(0o755)
+
+
+def checked(root: Path, found: list[str]) -> str:
+    """What `dump --check` says of a store; complaints of `dump` are one line."""
+    lines: list[str] = []
+    for show in (dump, check_store):
+        try:
+            show(str(root / NODE), lines.append if show is check_store else lambda line: None)
+        except ConfigError as error:
+            lines.append(str(error))
+            if "\n" in str(error):
+                found.append(f"more than a line: {error}")
+    return "\n".join(lines)
+
+
+def started(base: Base, root: Path, findings: str) -> Iterator[str]:
+    """Start on the store; yield what was lost without a line, and what failed."""
+    core = ClusterCore(spec_of(root), ["127.0.0.1:1"], [10911])
+    core.stop_logging()
+    try:
+        core.start()
+    except FakemqError as error:
+        if "\n" in str(error):
+            yield f"refused with more than a line: {error}"
+        core.stop()
+        return
+    try:
+        yield from losses(base, core, root / NODE, findings)
+        for failed in core.journal.find(HandlerFailed):
+            yield f"HandlerFailed: {failed.traceback}"
+    finally:
+        core.stop()
+
+
+def losses(base: Base, core: ClusterCore, node: Path, findings: str) -> Iterator[str]:
+    broker = core.broker("broker-a")
+    lines = [warned.text for warned in core.journal.find(Warned)]
+    lines += [f"{one.file}:{one.offset}: {one.why}" for one in core.journal.find(StoreRepaired)]
+    (recovered,) = core.journal.find(StoreRecovered)
+    said = [line.replace(f"{node}/", "") for line in lines]
+    silent = []
+    for one in base.stored:
+        if one.phy_offset < recovered.min_phy_offset:
+            continue  # as if its file had been deleted for its age
+        how = missing(broker, one)
+        if how == "key" and ("index/" in findings or any("index/" in line for line in said)):
+            continue
+        if how and not is_said(one, said):
+            silent.append(f"{how} {one.topic}:{one.queue_id} offset {one.offset} at"
+                          f" {one.phy_offset}")  # fmt: skip
+    if silent:
+        yield f"{len(silent)} lost silently, {silent[0]}; said: {said[:5]}"
+
+
+def missing(broker: Broker, one: Stored) -> str:
+    """By which of the ways a message is not found; "" if by none."""
+    store = broker.store
+    unit = store.queue_unit(one.topic, one.queue_id, one.offset)
+    message = unit and store.look_message_by_offset(unit[0], unit[1])
+    if not message or message.body != one.body:
+        return "queue"
+    by_offset = store.look_message_by_offset(one.phy_offset)
+    if by_offset is None or by_offset.body != one.body:
+        return "id"
+    if one.topic not in KEPT_TOPICS and broker.topics.select(one.topic) is None:
+        return "topic"
+    if one.key:
+        found = finished(store.query_message(one.topic, one.key, 64, 0, _END_MS)).buffers
+        if one.phy_offset not in map(place_of, found):
+            return "key"
+    return ""
+
+
+def place_of(record: memoryview) -> int:
+    """The physical offset in a record's bytes; -1 if they are no record."""
+    try:
+        return decode_record(record).physical_offset
+    except RemoteProtocolError:
+        return -1
+
+
+def is_said(one: Stored, said: list[str]) -> bool:
+    """Whether a line names the queue, the record, or a part of the log that it was in."""
+    folder = f"consumequeue/{one.topic}"
+    place = f"{one.topic}:{one.queue_id} offset "
+    for line in said:
+        if f"{folder}/{one.queue_id}" in line or f"{folder}:" in line or place in line:
+            return True
+        if "the commit log is gone" in line or ("topics.json" in line and "backup" in line):
+            return True
+        log = re.search(r"commitlog/(\d{20}):(\d+): ", line)
+        if log is not None and one.phy_offset >= int(log[1]):
+            return True
+    return False
+
+
+# -- mutations ------------------------------------------------------------------------------------
+
+
+def mutate(draw: random.Random, node: Path) -> str:
+    """Change one file or folder; return what was done."""
+    kind = draw.choice(KINDS)
+    paths = [path for path in sorted(node.rglob("*")) if kind in str(path.relative_to(node))]
+    files = [path for path in paths if path.is_file() and not path.is_symlink()]
+    if not files:
+        return f"nothing of {kind}"
+    path = draw.choice(files)
+    name = str(path.relative_to(node))
+    if draw.random() < 0.05:
+        shutil.rmtree(path.parent) if path.parent != node else path.unlink()
+        return f"delete the folder of {name}"
+    how = draw.choice(list(MUTATIONS))
+    try:
+        MUTATIONS[how](draw, path, draw.choice(files))
+    except OSError as error:
+        return f"{how} {name} failed: {error.strerror}"
+    return f"{how} {name}"
+
+
+KINDS = (
+    *("commitlog", "commitlog", "consumequeue", "consumequeue", "index", "config", "config"),
+    *("checkpoint", "abort", "lock", "delayOffset", "consumerOffset", "topics", "", ".bak"),
+)
+
+
+def _patch(path: Path, change: Callable[[bytearray], None]) -> None:
+    data = bytearray(path.read_bytes())
+    change(data)
+    path.write_bytes(data)
+
+
+def _used(data: bytearray) -> int:
+    return max(1, len(data.rstrip(b"\0")))
+
+
+def flip(draw: random.Random, path: Path, other: Path) -> None:
+    def change(data: bytearray) -> None:
+        for _ in range(draw.choice((1, 1, 1, 8))):
+            if data:
+                data[draw.randrange(_used(data))] ^= 1 << draw.randrange(8)
+
+    _patch(path, change)
+
+
+def garbage(draw: random.Random, path: Path, other: Path) -> None:
+    def change(data: bytearray) -> None:
+        if data:
+            at = draw.randrange(_used(data))
+            size = min(len(data) - at, draw.choice((1, 4, 20, 400, 1 << 20)))
+            data[at : at + size] = draw.randbytes(size)
+
+    _patch(path, change)
+
+
+def zero(draw: random.Random, path: Path, other: Path) -> None:
+    def change(data: bytearray) -> None:
+        at = draw.randrange(_used(data)) if draw.random() < 0.7 else 0
+        size = min(len(data) - at, draw.choice((1, 8, 20, 512, 1 << 20)))
+        data[at : at + size] = bytes(size)
+
+    _patch(path, change)
+
+
+def truncate(draw: random.Random, path: Path, other: Path) -> None:
+    os.truncate(path, draw.choice((0, 1, draw.randint(0, path.stat().st_size))))
+
+
+def extend(draw: random.Random, path: Path, other: Path) -> None:
+    with open(path, "ab") as file:
+        file.write(draw.choice((bytes, draw.randbytes))(draw.choice((1, 20, 4096))))
+
+
+def swap(draw: random.Random, path: Path, other: Path) -> None:
+    one, two = path.read_bytes(), other.read_bytes()
+    path.write_bytes(two)
+    other.write_bytes(one)
+
+
+def duplicate(draw: random.Random, path: Path, other: Path) -> None:
+    shutil.copyfile(path, other if draw.random() < 0.5 else path.with_name(_name(draw, path)))
+
+
+def rename(draw: random.Random, path: Path, other: Path) -> None:
+    target = path if draw.random() < 0.7 or path.parent.name == NODE else path.parent
+    target.rename(target.with_name(_name(draw, target)))
+
+
+def _name(draw: random.Random, path: Path) -> str:
+    return draw.choice(
+        [
+            *("7", "x", f"{draw.randrange(40) * 400:020}", f"{draw.randrange(9) * 24_576:020}"),
+            *(path.name + ".bak", path.name + "0", os.fsdecode(b"\xff\xfe"), "a\nb", "٣"),
+        ]
+    )
+
+
+def replaced(make: Callable[[Path], object]) -> Callable[[random.Random, Path, Path], None]:
+    def change(draw: random.Random, path: Path, other: Path) -> None:
+        path.unlink()
+        make(path)
+
+    return change
+
+
+def permissions(draw: random.Random, path: Path, other: Path) -> None:
+    draw.choice((path, path.parent)).chmod(draw.choice((0o000, 0o444, 0o555)))
+
+
+def version(draw: random.Random, path: Path, other: Path) -> None:
+    """Give numbers and names of another version or language to a text, magic codes to records."""
+    data = path.read_bytes()
+    for old, new in ((b"\xda\xa3\x20\xa7", b"\xda\xa3\x20\xa8"), (b'"perm":6', b'"perm":"rw"')):
+        data = data.replace(old, new)
+    path.write_bytes(data.replace(b"{", b'{"@type":"x.Y",', 1) if b'{"' in data[:3] else data)
+
+
+MUTATIONS: dict[str, Callable[[random.Random, Path, Path], None]] = {
+    "flip": flip,
+    "flip in": flip,
+    "garbage in": garbage,
+    "zero": zero,
+    "truncate": truncate,
+    "extend": extend,
+    "swap": swap,
+    "delete": lambda draw, path, other: path.unlink(),
+    "duplicate": duplicate,
+    "rename": rename,
+    "pipe": replaced(os.mkfifo),
+    "folder": replaced(Path.mkdir),
+    "loop": replaced(lambda path: path.symlink_to(path.name)),
+    "device": replaced(lambda path: path.symlink_to("/dev/zero")),
+    "permissions": permissions,
+    "version": version,
+}
