@@ -188,7 +188,7 @@ def losses(base: Base, core: ClusterCore, node: Path, findings: str) -> Iterator
     for one in base.stored:
         if one.phy_offset < recovered.min_phy_offset:
             continue  # as if its file had been deleted for its age
-        how = missing(broker, one)
+        how = not_found(broker, one)
         if how == "key" and ("index/" in findings or any("index/" in line for line in said)):
             continue
         if how and not is_said(one, said):
@@ -198,7 +198,7 @@ def losses(base: Base, core: ClusterCore, node: Path, findings: str) -> Iterator
         yield f"{len(silent)} lost silently, {silent[0]}; said: {said[:5]}"
 
 
-def missing(broker: Broker, one: Stored) -> str:
+def not_found(broker: Broker, one: Stored) -> str:
     """By which of the ways a message is not found; "" if by none."""
     store = broker.store
     unit = store.queue_unit(one.topic, one.queue_id, one.offset)
