@@ -17,7 +17,6 @@ from fakemq.clock.timers import next_tick_ms
 from fakemq.errors import StoreError
 from fakemq.events.core import Warned
 from fakemq.protocol.errors import BodyError, ProtocolError
-from fakemq.store.findings import CONFIG_EMPTY, CONFIG_MISSING, no_table
 
 if TYPE_CHECKING:
     from fakemq.clock.timers import Timer
@@ -118,6 +117,8 @@ class ConfigFile(Generic[B]):
         self._unknown = {}
         if self.file is None:
             return
+        from fakemq.store.findings import CONFIG_EMPTY, CONFIG_MISSING, no_table  # in a directory
+
         path, damage = self.file.path, ""
         try:
             self.file.require_regular()
