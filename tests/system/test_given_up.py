@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from fakemq import AsyncCluster, Cluster
@@ -74,11 +75,19 @@ def test_ctrl_c_ends_an_advance(mq: Cluster, outside_peers: bool) -> None:
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_cancelled_advance_ends(mq: Cluster, backend: str) -> None:
     face = AsyncCluster.of(mq)
+    begun = threading.Event()
+    on_the_way(mq, begun.set)
 
     async def main() -> None:
-        with anyio.move_on_after(0.05) as scope:
+        async with anyio.create_task_group() as group:
+
+            async def cancel() -> None:
+                assert await anyio.to_thread.run_sync(begun.wait, 5)
+                group.cancel_scope.cancel()
+
+            group.start_soon(cancel)
             await face.clock.advance(FAR)
-        assert scope.cancelled_caught
+        assert group.cancel_scope.cancelled_caught
         with anyio.fail_after(5):
             before_ms = mq.clock.now_ms()
             await face.clock.advance("1s")
