@@ -9,7 +9,7 @@ import msgspec
 from fakemq.control.control import Control
 from fakemq.control.endpoints import Body, Query, endpoint
 from fakemq.control.results import Done, Refusal
-from fakemq.core import inspection
+from fakemq.core import changes, inspection
 from fakemq.core.views import Delayed, Message, Queue
 from fakemq.protocol.bodies.body import Int
 
@@ -110,6 +110,10 @@ def put_topic(control: Control, topic: str, body: ChangeTopic) -> TopicState:
     Clients learn of it with their next route request.
     """
     handle = control.mq.topic(topic)
+    changes.check_queues(body.queues, body.write_queues)
+    if body.perm is not None:
+        changes.perm_of(body.perm)
+    # All is checked: what is refused now creates nothing.
     there = topic in control.mq.topics()
     if not there:
         control.mq.create_topic(topic, 8 if body.queues is None else body.queues)

@@ -57,6 +57,13 @@ def perm_of(letters: str) -> int:
     return sum({_PERMS[letter] for letter in letters})
 
 
+def check_queues(read_queues: int | None, write_queues: int | None) -> None:
+    """Raise ConfigError for numbers of queues that no topic can have; None is not checked."""
+    whole("read_queue_nums", 1 if read_queues is None else read_queues, 1, MAX_QUEUES)
+    # Without write queues a topic is drained.
+    whole("write_queue_nums", 1 if write_queues is None else write_queues, 0, MAX_QUEUES)
+
+
 def change_topic(
     core: ClusterCore,
     topic: str,
@@ -77,9 +84,7 @@ def change_topic(
     }
     changes = {name: value for name, value in changes.items() if value is not None}
     found = False
-    whole("read_queue_nums", changes.get("read_queue_nums", 1), 1, MAX_QUEUES)
-    # Without write queues a topic is drained.
-    whole("write_queue_nums", changes.get("write_queue_nums", 1), 0, MAX_QUEUES)
+    check_queues(read_queues, write_queues)
     _check_not_system_topic(core, topic)
     for broker in core.running_masters():
         config = broker.topics.select(topic)

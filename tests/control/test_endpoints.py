@@ -126,6 +126,16 @@ def test_topic_is_refused_when_no_route_has_its_number_of_queues(
     assert len(mq.queues("orders")) == 2
 
 
+@pytest.mark.parametrize("wrong", [{"perm": "X"}, {"write_queues": -1}, {"write_queues": 65_537}])
+def test_refused_change_creates_no_topic(
+    mq: fakemq.Cluster, http_client: Http, wrong: dict[str, object]
+) -> None:
+    assert http_client.ask("PUT", "/v1/topics/bills", {"queues": 3, **wrong}).status == 400
+    assert "bills" not in mq.topics()
+    assert http_client.ask("PUT", "/v1/topics/orders", {"queues": 3, **wrong}).status == 400
+    assert len(mq.queues("orders")) == 2
+
+
 def send(mq: fakemq.Cluster, topic: str) -> None:
     with Client(mq.namesrv_addr) as client:
         client.send(Message(topic, b"one"))
