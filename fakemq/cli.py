@@ -28,6 +28,8 @@ F = TypeVar("F", bound=Callable[..., None])
 BAD_INPUT = 2
 """Exit code for a wrong option or value, as in click. Later failures exit with 1."""
 
+NO_MEMORY = "no memory is left for the process; a higher limit (ulimit -v) is needed"
+
 
 class _BadInput(click.ClickException):
     """One line on stderr, without a traceback."""
@@ -52,6 +54,8 @@ class _Commands(click.Group):
             raise _BadInput(str(error)) from None
         except FakemqError as error:
             raise click.ClickException(str(error)) from None
+        except MemoryError:
+            raise click.ClickException(NO_MEMORY) from None
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -109,6 +113,9 @@ def _run(ctx: click.Context, spec: ClusterSpec) -> None:
     # Until the cluster is ready nothing becomes garbage: modules and nodes live on. The server
     # starts the collector again then.
     gc.disable()
+    from fakemq.serving.limits import require_limits
+
+    require_limits(spec)  # before the imports that need memory and descriptors
     from fakemq.serving import serve
 
     if spec.control is None:

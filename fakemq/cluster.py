@@ -17,6 +17,7 @@ from fakemq.handles.brokers import AsyncBrokerHandle, BrokerHandle
 from fakemq.handles.clock import AsyncClockHandle, ClockHandle
 from fakemq.handles.cluster import WAIT_TIMEOUT, ClusterBase
 from fakemq.handles.running import Life, Wait, in_thread, waited
+from fakemq.serving.limits import require_limits
 from fakemq.serving.thread import ClusterThread
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class _StartableCluster(ClusterBase):
         life, spec = self._life, self._spec
         if life.thread is not None:
             return
+        require_limits(spec)
         life.thread = thread = ClusterThread(spec)
         try:
             if spec.control is not None:

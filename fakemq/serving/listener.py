@@ -6,7 +6,6 @@ import asyncio
 import errno
 import os
 import socket
-import sys
 from collections.abc import Callable
 from weakref import WeakSet
 
@@ -17,14 +16,12 @@ from fakemq.net.memory import OpenLinks
 from fakemq.net.outbound import CONNECT_TIMEOUT_MS
 from fakemq.net.tcp import TcpLink
 from fakemq.protocol.hosts import format_host
+from fakemq.store.descriptors import SPARE_DESCRIPTORS, descriptor_limit
 
 BACKLOG = 1024  # NettyServerConfig.serverSocketBacklog
 _BROKER_TRIES = 100
 PAUSE_S = 1.0
 """How long, in real seconds, no connection is accepted after the descriptors ran out."""
-SPARE_DESCRIPTORS = 32
-"""How many descriptors stay free, so that opening a file or importing a module does not fail."""
-
 
 _sockets: WeakSet[socket.socket] = WeakSet()
 """The sockets of this process's clusters."""
@@ -276,13 +273,3 @@ class TcpConnector:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-
-
-def descriptor_limit() -> int:
-    """Return how many descriptors this process may have."""
-    try:
-        import resource
-    except ImportError:  # Windows, whose sockets are no descriptors
-        return sys.maxsize
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return sys.maxsize if soft == resource.RLIM_INFINITY else soft

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from fakemq.errors import StoreError
+
 if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
 
@@ -18,7 +20,7 @@ _MAPPED_FROM_BYTES = 1 << 16
 """Smaller files are byte arrays: a mapping takes at least a page, and Linux allows a process
 65,530 mappings (max_map_count)."""
 # MAP_NORESERVE: reserve addresses, not memory. Python has the name only from 3.13 on.
-_NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
+NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
 
 
 class MemoryFile:
@@ -95,7 +97,9 @@ class MemoryFile:
         old = self.view
         size_bytes = min(max(size_bytes, 2 * len(old)), self.size_bytes)
         mapped = size_bytes >= _MAPPED_FROM_BYTES
-        self.view = memoryview(_reserve(self.size_bytes) if mapped else bytearray(size_bytes))
+        self.view = memoryview(
+            _reserve(self.path, self.size_bytes) if mapped else bytearray(size_bytes)
+        )
         self.view[: len(old)] = old
 
 
@@ -191,16 +195,18 @@ def machine_ram_bytes() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def _reserve(size_bytes: int) -> mmap.mmap:
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE
+def _reserve(path: str, size_bytes: int) -> mmap.mmap:
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NO_RESERVE
     try:
         pages = mmap.mmap(-1, size_bytes, flags=flags)
     except OSError as error:
-        raise MemoryError(
-            f"the system refuses to reserve {size_text(size_bytes)} of addresses"
-            f" ({error.strerror}); a smaller mappedFileSizeCommitLog, or a higher limit"
-            " (ulimit -v), would do"
-        ) from error
+        found = StoreError(
+            f"memory/{path}: the system refuses {size_text(size_bytes)} of addresses"
+            f" ({error.strerror}); a higher limit (ulimit -v) or smaller files"
+            " (mappedFileSizeCommitLog, maxIndexNum) would do"
+        )
+        found.passing = True
+        raise found from None
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
         # A queue of one entry costs 4 KiB, not 2 MiB.
         pages.madvise(mmap.MADV_NOHUGEPAGE)

@@ -19,7 +19,8 @@ from fakemq.net.session import Session
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 from fakemq.protocol.connection import Connection
 from fakemq.serving import listener as listener_module
-from fakemq.serving.listener import Listener, Port, descriptor_limit
+from fakemq.serving.listener import Listener, Port
+from fakemq.store.descriptors import SPARE_DESCRIPTORS, descriptor_limit
 from tests.support.listener_lab import ListenerLab, listening, until
 from tests.support.tcp import HOST, TcpPeer
 
@@ -337,7 +338,7 @@ def test_connections_are_accepted_again_when_descriptors_are_free(
 
     async def use(lab: ListenerLab, listener: Listener) -> None:
         assert await works(port)
-        spare = listener_module.SPARE_DESCRIPTORS
+        spare = SPARE_DESCRIPTORS
         monkeypatch.setattr(listener_module, "descriptor_limit", lambda: spare)
         refused = connect(port, crowd)
         assert await asyncio.to_thread(refused.recv, 1) == b"", "closed, and no other"

@@ -6,6 +6,7 @@ import pytest
 
 from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
+from fakemq.errors import StoreError
 from fakemq.store.memory_files import GIB, MemoryFiles, size_text
 
 NOW_MS = 1_700_000_000_000
@@ -110,5 +111,7 @@ def test_sizes_are_printed_as_the_command_line_takes_them(size_bytes: int, text:
 
 
 def test_refused_allocation_names_a_remedy(files: MemoryFiles) -> None:
-    with pytest.raises(MemoryError, match="mappedFileSizeCommitLog"):
+    with pytest.raises(StoreError, match=r"memory/a/0: .*ulimit -v.*CommitLog") as refused:
         files.open("a/0", 1 << 62)
+    assert refused.value.passing
+    assert not files.list("a")
