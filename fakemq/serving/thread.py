@@ -52,7 +52,15 @@ class ClusterThread:
         self._awaited: set[Future[Any]] = set()
         self._ended = False
         self._thread = threading.Thread(target=self._run, name="fakemq", daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            self._loop.run_until_complete(self.server.stop())
+            self._loop.close()
+            raise FakemqError(
+                f"the system refuses the cluster a thread: {error}; its limit (ulimit -u) or that"
+                " of addresses (ulimit -v) is too small"
+            ) from None
         try:
             self.wait(self.server.start())
         except BaseException:

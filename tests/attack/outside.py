@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
 from random import Random
 
@@ -22,22 +23,38 @@ TOPIC, QUEUES = "orders", 4
 READY_S = 60.0
 STOP_S = 60.0
 SEND_MS = 10_000
+_LIMITED = """
+import json, runpy, sys
+for name, value in json.loads(sys.argv.pop(1)).items():
+    import resource
+    resource.setrlimit(getattr(resource, name), (value, value))
+runpy.run_module("fakemq", run_name="__main__", alter_sys=True)
+"""
+"""``python -m fakemq`` after some limits were set."""
 
 
 class Server:
     """A cluster of one master. ``arguments`` are further ones of the command line.
 
     What it writes to stderr goes to ``log``, which should lie on another disk than the store.
+    Without ``store`` it is in memory. ``limits`` are values of `resource.setrlimit`, by name.
     """
 
-    def __init__(self, store: Path, log: Path, *arguments: str) -> None:
+    def __init__(
+        self,
+        store: Path | None,
+        log: Path,
+        *arguments: str,
+        limits: Mapping[str, int] | None = None,
+    ) -> None:
         self.log = log
         self._ready_file = log.with_suffix(".ready")
         self._ready_file.unlink(missing_ok=True)
         with log.open("ab") as errors:
             self.process = subprocess.Popen(
                 [
-                    *(sys.executable, "-m", "fakemq", "serve", "--store", str(store)),
+                    *(sys.executable, "-c", _LIMITED, json.dumps(limits or {}), "serve"),
+                    *(() if store is None else ("--store", str(store))),
                     *("--namesrv-port", "0", "--broker-port", "0", "--topic", f"{TOPIC}:{QUEUES}"),
                     *("--ready-file", str(self._ready_file), *arguments),
                 ],

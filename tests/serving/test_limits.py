@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from fakemq import Cluster
+from fakemq.config.spec import cluster_spec
 from fakemq.errors import FakemqError
 from fakemq.serving import limits
+from fakemq.serving.thread import ClusterThread
 from tests.support.imports import ROOT
 
 resource = pytest.importorskip("resource")
@@ -87,6 +89,19 @@ def test_cluster_refuses_too_few_addresses(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("mmap.mmap", refuse)
     with pytest.raises(FakemqError, match=r"ulimit -v\) is 1048576 KiB: .* 3145728 is enough"):
         Cluster().start()
+
+
+def test_cluster_without_a_thread_keeps_nothing_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    spec = cluster_spec(namesrv_port=0, broker_port=0)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        before = len(os.listdir("/dev/fd"))
+        with pytest.raises(FakemqError, match=r"can't start new thread; .* \(ulimit -u\)"):
+            ClusterThread(spec)
+        assert len(os.listdir("/dev/fd")) == before
 
 
 def test_limit_of_file_sizes_counts_for_directories_only(
