@@ -152,17 +152,15 @@ def query(lab: Lab) -> None:
     )
 
 
-def pull(lab: Lab, expression: str, kind: str = "SQL92", most: int = 32) -> None:
-    lab.ask(
-        RequestCode.PULL_MESSAGE,
-        requests.pull_fields(
-            TOPIC,
-            consumerGroup=GROUP,
-            subscription=expression,
-            expressionType=kind,
-            maxMsgNums=most,
-        ),
+def pull(lab: Lab, expression: str, kind: str = "SQL92", most: int = 32, *, times: int = 1) -> None:
+    fields = requests.pull_fields(
+        TOPIC,
+        consumerGroup=GROUP,
+        subscription=expression,
+        expressionType=kind,
+        maxMsgNums=most,
     )
+    pipelined(lab, RequestCode.PULL_MESSAGE, times, fields)
 
 
 def heartbeat(lab: Lab, groups: list[str], topics: list[str], expression: str = "*") -> None:
@@ -316,10 +314,10 @@ def send_to_held(lab: Lab) -> None:
     )
 
 
-def send_batch(lab: Lab, number: int) -> None:
+def send_batch(lab: Lab, number: int, *, times: int = 1) -> None:
     body = requests.batch_item(b"") * number
     fields = requests.send_v2_fields(TOPIC, m=True)
-    lab.ask(RequestCode.SEND_BATCH_MESSAGE, fields, body)
+    pipelined(lab, RequestCode.SEND_BATCH_MESSAGE, times, fields, body)
 
 
 def half_messages(lab: Lab, number: int) -> None:
@@ -369,8 +367,10 @@ def wide_header(lab: Lab, number: int) -> None:
     lab.ask(RequestCode.GET_BROKER_CONFIG, {f"field{one}": "" for one in range(number)})
 
 
-def pipelined(lab: Lab, code: int, number: int) -> None:
-    command = RemotingCommand(code)
+def pipelined(
+    lab: Lab, code: int, number: int, fields: Mapping[str, object] = {}, body: bytes = b""
+) -> None:
+    command = RemotingCommand(code, ext_fields=requests.texts(fields), body=body)
     for opaque in lab.broker.send_all([command] * number, timeout_ms=TIMEOUT_MS):
         lab.broker.receive(opaque, TIMEOUT_MS)
 
@@ -445,6 +445,10 @@ ATTACKS: dict[str, tuple[Attack, Attack]] = {
         filled(1_000),
         lambda lab: pull(lab, terms(lab.many(60_000))),
     ),
+    "8 pulls by SQL92 of 6,000 terms in one piece": (
+        filled(1_000),
+        lambda lab: pull(lab, terms(lab.many(6_000)), times=8),
+    ),
     "pull by SQL92 of 140 KB in 45 pluses": (
         filled(1_000),
         lambda lab: pull(lab, pluses(lab.many(15_000))),
@@ -515,7 +519,11 @@ ATTACKS: dict[str, tuple[Attack, Attack]] = {
         nothing,
         lambda lab: register(lab, 1, compressed=True, padding=lab.many(60 << 20)),
     ),
-    "batch of 10,000 messages": (create_topic, lambda lab: send_batch(lab, lab.many(10_000))),
+    "batch of 5,000 messages": (create_topic, lambda lab: send_batch(lab, lab.many(5_000))),
+    "8 batches of 5,000 messages in one piece": (
+        create_topic,
+        lambda lab: send_batch(lab, lab.many(5_000), times=8),
+    ),
     "batch of 190,000 messages": (create_topic, lambda lab: send_batch(lab, lab.many(190_000))),
     "stats of a topic of 32,768 queues": (
         many_offsets,

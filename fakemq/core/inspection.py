@@ -178,8 +178,7 @@ def _messages(
 
     Of the queues in ``since`` only those from an offset on count.
     """
-    appended, delivered = _biographies(core, topic)
-    yield
+    appended, delivered = yield from _biographies(core, topic)
     found: list[tuple[tuple[int, int, int], MessageExt, Place]] = []
     for broker, queue_id in list(_written_queues(core, topic)):
         offset = since.get((broker, queue_id), 0)
@@ -259,22 +258,29 @@ Place: TypeAlias = "tuple[str, int, int]"
 """Broker name, queue id and queue offset of a message."""
 
 
+_ENTRIES_A_STEP = 2_000
+
+
 def _biographies(
     core: ClusterCore, topic: str
-) -> tuple[dict[Place, int], dict[Place, list[Delivery]]]:
+) -> Steps[tuple[dict[Place, int], dict[Place, list[Delivery]]]]:
     """Return, from the journal, the order in which messages were stored, and deliveries."""
     names = {broker.name: broker.config.broker_name for broker in core.brokers.values()}
     appended: dict[Place, int] = {}
     delivered: dict[Place, list[Delivery]] = defaultdict(list)
-    for entry in core.journal:
-        event = entry.event
-        if isinstance(event, LogAppended):
-            if event.topic == topic:
-                appended[names[event.node], event.queue_id, event.queue_offset] = entry.seq
-        elif isinstance(event, Delivered) and event.topic == topic:
-            delivery = Delivery(event.group, event.peer, entry.at_ms)
-            for offset in event.offsets:
-                delivered[names[event.node], event.queue_id, offset].append(delivery)
+    seq, last_seq = 0, core.journal.last_seq
+    while seq < last_seq and (entries := core.journal.after(seq, _ENTRIES_A_STEP)):
+        for entry in entries:
+            event = entry.event
+            if isinstance(event, LogAppended):
+                if event.topic == topic:
+                    appended[names[event.node], event.queue_id, event.queue_offset] = entry.seq
+            elif isinstance(event, Delivered) and event.topic == topic:
+                delivery = Delivery(event.group, event.peer, entry.at_ms)
+                for offset in event.offsets:
+                    delivered[names[event.node], event.queue_id, offset].append(delivery)
+        seq = entries[-1].seq
+        yield
     return appended, delivered
 
 

@@ -237,9 +237,9 @@ class Journal:
             return None
         return Entry(seq, self._times_ms[index], self._events[index], self._causes[index])
 
-    def after(self, seq: int) -> list[Entry]:
-        """Return the kept entries with a greater number, oldest first."""
-        return list(self._entries(max(0, seq + 1 - self.first_seq)))
+    def after(self, seq: int, most: int | None = None) -> list[Entry]:
+        """Return the kept entries with a greater number, oldest first; with ``most``, so many."""
+        return list(islice(self._entries(max(0, seq + 1 - self.first_seq)), most))
 
     def cause_chain(self, entry: Entry) -> list[Entry]:
         """Return the cause of an entry, the cause of that, and so on, as far as they are kept."""

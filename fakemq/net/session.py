@@ -15,7 +15,7 @@ from fakemq.clock.timers import Timer
 from fakemq.events.core import LinkClosed, LinkOpened, RequestReceived, failure
 from fakemq.journal.journal import Journal, shortened
 from fakemq.net.link import CLOSED_BY_PEER, Link
-from fakemq.protocol.codes import code_name
+from fakemq.protocol.codes import RequestCode, code_name
 from fakemq.protocol.command import FLAG_ONEWAY, FLAG_RESPONSE, Body, RemotingCommand
 from fakemq.protocol.connection import Connection
 from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError
@@ -25,7 +25,13 @@ NO_FRAMES = "bytes that are no frames of ours"
 """Kind of warning about a peer that does not follow the protocol."""
 
 _LOOK_EVERY = 8
-"""How many commands are handled between looks at the time; a power of two."""
+"""How many cheap commands are handled between looks at the time; a power of two."""
+
+_CHEAP = frozenset({RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2})
+"""The codes of cheap requests, if they have no more than `_CHEAP_BODY_BYTES`. Any other request may
+take long, so there is a look at the time before it."""
+
+_CHEAP_BODY_BYTES = 64 * 1024
 
 COMMAND_BYTES = 300
 """The estimated memory of a waiting command, in addition to its bytes."""
@@ -123,6 +129,14 @@ class Session:
         self._out, self._out_bytes, self._left = [], 0, []
         last = len(commands)
         for number, command in enumerate(commands, 1):
+            # A look begins the turn or ends it, so a command that came alone needs none.
+            if (
+                last > 1
+                and (command.code not in _CHEAP or len(command.body) > _CHEAP_BODY_BYTES)
+                and self.link.should_yield()
+            ):
+                self._left = commands[number - 1 :]
+                break
             self._receive(command)
             if self.closed:
                 self._out = None

@@ -37,7 +37,7 @@ _ILLEGAL = PutMessageStatus.MESSAGE_ILLEGAL
 _V6_FLAGS = MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_V6
 
 
-BATCH_MAX_MESSAGES = 10_000
+BATCH_MAX_MESSAGES = 5_000
 """A batch is stored as a whole, and no other peer is answered meanwhile. Java's limit is its size:
 some 40,000 of the smallest messages."""
 

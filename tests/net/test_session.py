@@ -175,12 +175,30 @@ def test_waiting_bytes_are_counted_until_handled_or_closed() -> None:
 
 def test_remaining_requests_wait_for_the_next_turn(lab: SessionLab) -> None:
     lab.link.turn_ends_at = 3
-    lab.session.data_received(b"".join(lab.frame(7, opaque) for opaque in range(100)))
+    lab.session.data_received(b"".join(lab.frame(10, opaque) for opaque in range(100)))
     assert [command.opaque for command in lab.requests] == list(range(24))
     assert len(lab.sent()) == 24, "what was handled is answered"
     lab.session.resume_processing()
     assert [response.opaque for response in lab.sent()] == list(range(24, 100))
     assert not lab.session.closed
+
+
+@pytest.mark.parametrize(("code", "body_bytes"), [(320, 1), (11, 0), (10, 70_000)])
+def test_request_that_may_take_long_waits_when_the_turn_is_over(
+    lab: SessionLab, code: int, body_bytes: int
+) -> None:
+    lab.link.turn_ends_at = 2
+    costly = RemotingCommand(code, opaque=2, body=bytes(body_bytes))
+    frames = [lab.far.encode(costly), lab.frame(10, 1), lab.far.encode(costly)]
+    lab.session.data_received(b"".join(frames))
+    assert [command.code for command in lab.requests] == [code, 10]
+    lab.session.resume_processing()
+    assert [command.code for command in lab.requests] == [code, 10, code]
+
+
+def test_lone_request_needs_no_look_at_the_time(lab: SessionLab) -> None:
+    lab.session.data_received(lab.frame(320))
+    assert lab.link.turns == 0
 
 
 def test_violation_behind_a_turn_is_reported_in_the_next(lab: SessionLab) -> None:
