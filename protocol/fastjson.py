@@ -104,6 +104,13 @@ def dumps_pretty(value: object) -> str:
     return "".join(out)
 
 
+def dumps_pretty_in_steps(value: object) -> Generator[None, None, str]:
+    """`dumps_pretty`, of a value with many items: it yields between items of its outer levels."""
+    out: list[str] = []
+    yield from _write_pretty_in_steps(value, out, "\n", _STEP_LEVELS)
+    return "".join(out)
+
+
 def dumps_standard(value: object) -> str:
     """``value`` in standard JSON: every key quoted, maps sorted, and only ASCII.
 
@@ -327,12 +334,33 @@ def _write_pretty_items(items: Iterable[tuple[Any, object]], out: list[str], lin
     mark = "{"
     for key, one in items:
         out.append(mark)
-        if isinstance(key, str):
-            out.append(f"{line}\t{_quote(key)}")
-        else:
-            # Nor does a key that is no String get one.
-            _write_pretty(key, out, line + "\t")
-        out.append(":")
+        _write_pretty_key(key, out, line)
         _write_pretty(one, out, line + "\t")
         mark = ","
+    out.append("{}" if mark == "{" else f"{line}}}")
+
+
+def _write_pretty_key(key: object, out: list[str], line: str) -> None:
+    if isinstance(key, str):
+        out.append(f"{line}\t{_quote(key)}")
+    else:
+        # Nor does a key that is no String get one.
+        _write_pretty(key, out, line + "\t")
+    out.append(":")
+
+
+def _write_pretty_in_steps(
+    value: object, out: list[str], line: str, levels: int
+) -> Generator[None, None, None]:
+    items = _items(value) if levels else None
+    if items is None:
+        _write_pretty(value, out, line)
+        return
+    mark = "{"
+    for key, one in items:
+        out.append(mark)
+        _write_pretty_key(key, out, line)
+        yield from _write_pretty_in_steps(one, out, line + "\t", levels - 1)
+        mark = ","
+        yield
     out.append("{}" if mark == "{" else f"{line}}}")

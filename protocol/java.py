@@ -7,12 +7,12 @@ import zlib
 from array import array
 from math import copysign
 from operator import mul
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from fakemq.protocol.errors import NumberFormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Generator, Iterable
 
 INT_MAX = (1 << 31) - 1
 LONG_MAX = (1 << 63) - 1
@@ -32,6 +32,9 @@ class JavaHashed(Protocol):
 
 
 JavaKey = TypeVar("JavaKey", bound="str | int | JavaHashed | None")
+
+_Buckets: TypeAlias = dict[int, list[tuple[int, JavaKey]]]
+"""A map's buckets that are not empty, by their number: hash codes and keys."""
 
 
 def int32(value: int) -> int:
@@ -107,26 +110,44 @@ def java_concurrent_map_order(
 
     Source: java.util.concurrent.ConcurrentHashMap#putVal, #addCount, #transfer (JDK 8 and later)
     """
+    steps = java_concurrent_map_order_in_steps(keys, initial_capacity)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            order: list[JavaKey] = end.value
+            return order
+
+
+_KEYS_A_STEP = 200
+
+
+def java_concurrent_map_order_in_steps(
+    keys: Iterable[JavaKey], initial_capacity: int | None = None
+) -> Generator[None, None, list[JavaKey]]:
+    """`java_concurrent_map_order`, of many keys: it yields after some of them."""
     capacity = 16
     if initial_capacity is not None:
         capacity = _capacity(0, initial_capacity + (initial_capacity >> 1) + 1)
-    buckets: dict[int, list[tuple[int, JavaKey]]] = {}
+    buckets: _Buckets[JavaKey] = {}
     for count, key in enumerate(dict.fromkeys(keys), 1):
         code = java_hash(key) & 0xFFFF_FFFF
         code ^= code >> 16
         buckets.setdefault(code & capacity - 1, []).append((code, key))
         if count >= capacity * 3 // 4:
-            buckets = _transferred(buckets, capacity)
+            buckets = yield from _transferred(buckets, capacity)
             capacity *= 2
+        if not count % _KEYS_A_STEP:
+            yield
     return [key for at in sorted(buckets) for _, key in buckets[at]]
 
 
 def _transferred(
-    buckets: dict[int, list[tuple[int, JavaKey]]], capacity: int
-) -> dict[int, list[tuple[int, JavaKey]]]:
+    buckets: _Buckets[JavaKey], capacity: int
+) -> Generator[None, None, _Buckets[JavaKey]]:
     """Return the buckets of a ConcurrentHashMap that has grown from ``capacity`` to twice that."""
-    grown: dict[int, list[tuple[int, JavaKey]]] = {}
-    for at, bucket in buckets.items():
+    grown: _Buckets[JavaKey] = {}
+    for number, (at, bucket) in enumerate(buckets.items(), 1):
         # The end of a bucket that moves as one keeps its order, what stands before is put in front
         # one by one.
         end = len(bucket) - 1
@@ -134,6 +155,8 @@ def _transferred(
             end -= 1
         for code, key in (*reversed(bucket[end:]), *bucket[:end]):
             grown.setdefault(at + (code & capacity), []).insert(0, (code, key))
+        if not number % _KEYS_A_STEP:
+            yield
     return grown
 
 

@@ -134,7 +134,7 @@ class Broker:
             node, store, self.topics, put=self.put, check=self._check_transactions
         )
         files.topics.connect(self.topics)
-        files.offsets.connect(self.offsets)
+        files.offsets.connect(self.offsets, self.offsets.persisted_in_steps)
         files.groups.connect(self.groups)
         files.filters.connect(self.filters)
         files.delays.connect(self.delay)

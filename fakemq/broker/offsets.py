@@ -9,11 +9,13 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from fakemq.clock.slices import finished
 from fakemq.events.core import OffsetCommitted
-from fakemq.protocol.java import java_concurrent_map_order, java_hash_map_order
+from fakemq.protocol.java import java_concurrent_map_order_in_steps, java_hash_map_order
 
 if TYPE_CHECKING:
     from fakemq.broker.persistence import ConfigFile
+    from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
     from fakemq.protocol.bodies.offset import ConsumerOffsetSerializeWrapper
@@ -137,23 +139,32 @@ class ConsumerOffsetManager:
         return {key: dict(offsets) for key, offsets in self._table.items()}
 
     def persisted(self) -> ConsumerOffsetSerializeWrapper:
+        """Return all offsets as consumerOffset.json contains them."""
+        return finished(self.persisted_in_steps())
+
+    def persisted_in_steps(self) -> Steps[ConsumerOffsetSerializeWrapper]:
         """Return all offsets as consumerOffset.json contains them.
 
-        The order depends on the capacity of Java's maps: those that fastjson has read are smaller
-        than those that the broker creates.
+        Each ``topic@group`` is as it is at its step, as in Java, which does not stop commits
+        either. One that is removed meanwhile is left out. The order depends on the capacity of
+        Java's maps: those that fastjson has read are smaller than those that the broker creates.
         Source: ConsumerOffsetManager.java#encode (4.9.7)
         """
         from fakemq.protocol.bodies.offset import ConsumerOffsetSerializeWrapper
 
         read = self._read_keys
+        keys = yield from java_concurrent_map_order_in_steps(
+            list(self._table), _TABLE_CAPACITY if read is None else None
+        )
         table = {}
-        for key in java_concurrent_map_order(
-            self._table, _TABLE_CAPACITY if read is None else None
-        ):
-            offsets = self._table[key]
-            capacity = None if read and key in read else _QUEUES_CAPACITY
-            queue_ids = java_concurrent_map_order(offsets, capacity)
-            table[key] = {queue_id: offsets[queue_id] for queue_id in queue_ids}
+        for key in keys:
+            yield
+            offsets = self._table.get(key)
+            if offsets is not None:
+                offsets = dict(offsets)
+                capacity = None if read and key in read else _QUEUES_CAPACITY
+                queue_ids = yield from java_concurrent_map_order_in_steps(offsets, capacity)
+                table[key] = {queue_id: offsets[queue_id] for queue_id in queue_ids}
         return ConsumerOffsetSerializeWrapper(offset_table=table)
 
     def load(self, saved: ConsumerOffsetSerializeWrapper) -> None:

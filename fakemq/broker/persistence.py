@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from fakemq.clock.slices import finished
 from fakemq.clock.timers import next_tick_ms
 from fakemq.errors import StoreError
 from fakemq.events.core import Warned
 from fakemq.protocol.errors import BodyError, ProtocolError
 
 if TYPE_CHECKING:
+    from fakemq.clock.slices import Steps
     from fakemq.clock.timers import Timer
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
@@ -85,8 +87,12 @@ class ConfigFile(Generic[B]):
         self._period_ms = period_ms
         """Returns the period of the grid on which the file is written."""
         self._table: Table[B]
+        self._in_steps: Callable[[], Steps[B]] | None = None
+        """As the table's `persisted`, in steps; None for a table that never takes long."""
         self._unknown: dict[Any, Any] = {}
         """Fields of the file that no class here declares; they are written back as they were."""
+        self._generation = 0
+        """How often the file was written or deleted."""
         self._held = False
         """Whether writes wait for the end of `Persistence.at_once`."""
         self._wanted = False
@@ -99,9 +105,12 @@ class ConfigFile(Generic[B]):
         self._failed = False
         """Whether the last write failed."""
 
-    def connect(self, table: Table[B]) -> None:
-        """Read into this table, and write what it returns."""
-        self._table = table
+    def connect(self, table: Table[B], in_steps: Callable[[], Steps[B]] | None = None) -> None:
+        """Read into this table, and write what it returns.
+
+        ``in_steps`` is as the table's `persisted`, in steps, if that may take long.
+        """
+        self._table, self._in_steps = table, in_steps
 
     # -- reading ------------------------------------------------------------------------------
 
@@ -172,10 +181,18 @@ class ConfigFile(Generic[B]):
 
     def text(self) -> str:
         """Return the text to write; unknown fields of the file are in it as they were."""
+        return finished(self._text_in_steps())
+
+    def _text_in_steps(self) -> Steps[str]:
         from fakemq.protocol import fastjson
         from fakemq.protocol.unknown_fields import with_unknown
 
-        return fastjson.dumps_pretty(with_unknown(self._table.persisted(), self._unknown))
+        if self._in_steps is None:
+            persisted = self._table.persisted()
+        else:
+            persisted = yield from self._in_steps()
+        value = with_unknown(persisted, self._unknown)
+        return (yield from fastjson.dumps_pretty_in_steps(value))
 
     def persist(self) -> None:
         """Write the file. Source: common/ConfigManager.java#persist (4.9.7)"""
@@ -184,10 +201,18 @@ class ConfigFile(Generic[B]):
         elif self.file is not None:
             self.write(self.text())
 
+    def _persist_in_steps(self) -> Steps[None]:
+        """Write the file, unless it was written or deleted meanwhile: the text is older then."""
+        generation = self._generation
+        text = yield from self._text_in_steps()
+        if generation == self._generation:
+            self.write(text)
+
     def write(self, text: str) -> None:
         """Write this text into the file, without a check."""
         if self.file is None:
             return
+        self._generation += 1
         try:
             self.file.write(text)
         except OSError as error:  # Java logs it, too, and tries again when there is a change
@@ -236,14 +261,17 @@ class ConfigFile(Generic[B]):
 
     def _tick(self) -> None:
         self._timer = None
-        self._ticks -= 1
-        self.persist()
+        clock = self._node.clock
+        if not clock.unfinished(self):  # else the last write has taken a whole period so far
+            self._ticks -= 1
+            clock.carry_out(self._persist_in_steps(), peer=self)
         if self._ticks and self._timer is None:
             self._wait(self._node.clock.elapsed_ms() + 1)
 
     def forget(self) -> None:
         """Delete the file, as before the first start."""
         self._unknown = {}
+        self._generation += 1
         if self.file is not None:
             self.file.delete()
 

@@ -238,7 +238,7 @@ class Journal:
         return Entry(seq, self._times_ms[index], self._events[index], self._causes[index])
 
     def after(self, seq: int, most: int | None = None) -> list[Entry]:
-        """Return the kept entries with a greater number, oldest first; with ``most``, so many."""
+        """Return the kept entries with a greater number, oldest first; at most ``most``."""
         return list(islice(self._entries(max(0, seq + 1 - self.first_seq)), most))
 
     def cause_chain(self, entry: Entry) -> list[Entry]:

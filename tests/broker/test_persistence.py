@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
 
 from fakemq.broker.broker import Broker
+from fakemq.clock import slices
 from fakemq.config.model import BrokerConfig
 from fakemq.events import Warned
 from fakemq.protocol import fastjson
@@ -59,6 +61,56 @@ def test_offsets_are_written_after_ten_seconds_and_then_every_five(
     assert (offset_in(tmp_path), offset_in(tmp_path, "consumerOffset.json.bak")) == (2, 1)
     lab.pass_time(5_000)
     assert offset_in(tmp_path, "consumerOffset.json.bak") == 2
+
+
+def many_offsets(lab: BrokerLab, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Broker:
+    """Return a broker that is writing many offsets, after the first slice."""
+    broker = broker_in(lab, folder)
+    lab.pass_time(10_000)
+    busy_ms = itertools.count()  # each look at the thread's time takes a millisecond
+    monkeypatch.setattr(slices, "thread_busy_ms", lambda: next(busy_ms))
+    monkeypatch.setattr(lab.clock.slices, "soon", lambda: None)
+    for number in range(300):
+        broker.offsets.commit("g", f"topic-{number}", 0, 1)
+    broker.offsets.commit("g", "orders", 0, 1)
+    broker.persistence.offsets._tick()
+    assert lab.clock.slices.waiting
+    assert offset_in(folder) is None
+    return broker
+
+
+def test_offsets_are_written_in_slices(
+    lab: BrokerLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker = many_offsets(lab, tmp_path, monkeypatch)
+    turns = 0
+    while lab.clock.slices.waiting:
+        lab.clock.slices.take_turn()
+        turns += 1
+        assert offset_in(tmp_path) is None or not lab.clock.slices.waiting
+        broker.offsets.commit("h", f"new-{turns}", 0, 1)
+    assert turns > 100
+    assert offset_in(tmp_path) == 1
+    assert (tmp_path / "consumerOffset.json").read_text().count("@h") == 0
+
+
+@pytest.mark.parametrize("how", ["stop", "kill", "reset"])
+def test_older_offsets_are_not_written_after_an_end(
+    lab: BrokerLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    broker = many_offsets(lab, tmp_path, monkeypatch)
+    lab.clock.slices.take_turn()
+    broker.offsets.commit("g", "orders", 0, 2)
+    if how == "reset":
+        broker.persistence.reset()
+    else:
+        getattr(broker, how)()
+    lab.clock.slices.finish()
+    path = tmp_path / "consumerOffset.json"
+    if how == "reset":
+        assert not path.exists()
+    else:
+        assert offset_in(tmp_path) == (2 if how == "stop" else None)
 
 
 def test_interval_is_that_of_the_config(lab: BrokerLab, tmp_path: Path) -> None:
