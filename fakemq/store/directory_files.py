@@ -211,6 +211,9 @@ class DirectoryFiles:
         prefix = folder + "/"
         return [file for file in self.unflushed if file.path.startswith(prefix)]
 
+    def is_dirty(self, file: object) -> bool:
+        return file in self.unflushed
+
     def clear(self) -> None:
         """Delete the files of the log, the queues and the index, and nothing else."""
         for folder in FOLDERS:

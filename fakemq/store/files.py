@@ -104,6 +104,9 @@ class Files(Protocol):
     def dirty(self, folder: str) -> Sequence[File]:
         """Return the files below ``folder`` that have unflushed bytes."""
 
+    def is_dirty(self, file: object) -> bool:
+        """Return whether a file has unflushed bytes, and was not deleted."""
+
     def clear(self) -> None:
         """Remove every file."""
 

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 INDEX_STEP_RECORDS = 100
 INDEX_STEP_MS = 5
+QUEUE_STEP_FILES = 10
+"""How many queue files are flushed before others have their turn: each may wait for the disk."""
+QUEUE_STEP_MS = 1
 Soon = Callable[[Callable[[], None]], None]
 """Calls a function after the present event has been handled."""
 
@@ -64,6 +67,7 @@ class Flush:
         self._waiting: list[_Wait] = []  # sends that wait for the next flush of the log
         self._appended_ms = checkpoint.newest_ms  # store time of the last record
         self._index_timer: Timer | None = None
+        self._round: _QueueRound | None = None  # the flush of the queues that is unfinished
         self._again = {folder: partial(self._flush_all, folder) for folder in (LOG, QUEUES)}
         self._loops = {
             LOG: _Loop(
@@ -92,6 +96,8 @@ class Flush:
                 self._checkpoint.go_back(stored_ms, self._clock.now_ms())
             except StoreError as error:
                 self._failed(error, self._write_checkpoint)
+            if self._round is not None:
+                self._round.until_ms = min(self._round.until_ms, stored_ms)
         self._appended_ms = stored_ms
         self.grown()
 
@@ -151,6 +157,7 @@ class Flush:
         for loop in self._loops.values():
             loop.disarm()
         self._clock.cancel(self._index_timer)
+        self._end_round()
         # Break reference cycles: they would keep files open until the next garbage collection.
         self._loops.clear()
         self._again.clear()
@@ -222,7 +229,7 @@ class Flush:
         return config.flush_interval_commit_log, config.flush_commit_log_thorough_interval
 
     def _flush_log(self, thorough: bool) -> None:
-        if self._flush_most(LOG, thorough, self._config.flush_commit_log_least_pages):
+        if self._flush_log_files(thorough):
             self._checkpoint.physic_ms = self._appended_ms
             self._loops[QUEUES].arm()  # its flush writes the checkpoint
 
@@ -231,34 +238,71 @@ class Flush:
         return config.flush_interval_consume_queue, config.flush_consume_queue_thorough_interval
 
     def _flush_queues(self, thorough: bool) -> None:
-        least_pages = self._config.flush_consume_queue_least_pages
-        if self._flush_most(QUEUES, thorough, least_pages):
-            self._checkpoint.logics_ms = self._appended_ms
+        """Flush queue files, some now and the others in later steps of this round.
+
+        A tick that is not thorough leaves an unfinished thorough round alone.
+        """
+        if not self._stalled and (thorough or self._round is None or not self._round.thorough):
+            self._end_round()
+            files = list(self._files.dirty(QUEUES))
+            if not thorough:
+                least_pages = self._config.flush_consume_queue_least_pages
+                files = [file for file in files if _is_worth_it(file, least_pages)]
+            self._round = _QueueRound(files, thorough, self._appended_ms)
+            self._continue_round(self._round)
+        if self._index_timer is None:
+            self._build_index()
+
+    def _continue_round(self, round_: _QueueRound) -> None:
+        """Flush some queue files; after the last one of a thorough round write the checkpoint."""
+        round_.timer = None
+        if self._stalled:
+            self._round = None
+            return
+        some = round_.files[:QUEUE_STEP_FILES]
+        del round_.files[:QUEUE_STEP_FILES]
+        try:
+            for file in some:
+                if self._files.is_dirty(file):  # it may have been deleted
+                    self._flush(file)
+        except StoreError as error:
+            self._round = None
+            self._failed(error, self._again[QUEUES])
+            return
+        if round_.files:
+            round_.timer = self._clock.call_later(
+                QUEUE_STEP_MS, partial(self._continue_round, round_), kind="flush_consume_queue"
+            )
+            return
+        self._round = None
+        if round_.thorough:
+            self._checkpoint.logics_ms = round_.until_ms
             try:
                 self._write_checkpoint()
             except StoreError as error:
                 self._failed(error, self._write_checkpoint)
-        if self._index_timer is None:
-            self._build_index()
+
+    def _end_round(self) -> None:
+        if self._round is not None:
+            self._clock.cancel(self._round.timer)
+            self._round = None
 
     def _write_checkpoint(self) -> None:
         self._checkpoint.flush(self._clock.now_ms())
 
-    def _flush_most(self, folder: str, thorough: bool, least_pages: int) -> bool:
-        """Flush files with at least ``least_pages``, or all; return whether all were."""
-        if folder == LOG and self._faults.slow:
+    def _flush_log_files(self, thorough: bool) -> bool:
+        """Flush files with enough pages, or all; return whether all were."""
+        if self._faults.slow:
             self._slow_down()
         if self._stalled:
             return False
+        least_pages = self._config.flush_commit_log_least_pages
         try:
-            if thorough:
-                self._flush_all(folder)
-            else:
-                for file in self._files.dirty(folder):
-                    if _is_worth_it(file, least_pages):
-                        self._flush(file)
+            for file in self._files.dirty(LOG):
+                if thorough or _is_worth_it(file, least_pages):
+                    self._flush(file)
         except StoreError as error:
-            self._failed(error, self._again[folder])
+            self._failed(error, self._again[LOG])
             return False
         return thorough
 
@@ -285,6 +329,18 @@ class Flush:
         file.flush()
         self._checkpoint.index_ms = file.end_timestamp_ms
         self._checkpoint.flush(self._clock.now_ms())
+
+
+class _QueueRound:
+    """A flush of the queues: the files that are left, and up to when their entries were stored."""
+
+    __slots__ = ("files", "thorough", "timer", "until_ms")
+
+    def __init__(self, files: list[File], thorough: bool, until_ms: int) -> None:
+        self.files = files
+        self.thorough = thorough
+        self.until_ms = until_ms
+        self.timer: Timer | None = None
 
 
 class _Wait:

@@ -152,6 +152,9 @@ class MemoryFiles:
     def dirty(self, folder: str) -> Sequence[MemoryFile]:
         return ()
 
+    def is_dirty(self, file: object) -> bool:
+        return False
+
     def clear(self) -> None:
         self._files.clear()
         self.used_bytes = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from fakemq.errors import StoreError
 from fakemq.events import Warned
 from fakemq.events.store import UnsyncedLost
+from fakemq.store.flush import QUEUE_STEP_FILES, QUEUE_STEP_MS
 from fakemq.store.results import PutMessageStatus
 from fakemq.store.writing import InnerMessage
 from tests.support.disk_lab import DiskLab
@@ -30,6 +32,13 @@ def kinds(lab: DiskLab) -> dict[str, int]:
 
 def unflushed_bytes(lab: DiskLab) -> int:
     return sum(file.position - file.flushed for file in lab.files.dirty("commitlog"))
+
+
+def logics_ms(lab: DiskLab) -> int:
+    """Return up to when all entries are in the queues, as the file of the checkpoint has it."""
+    _, found_ms, _ = struct.unpack_from(">qqq", lab.path("checkpoint").read_bytes())
+    assert isinstance(found_ms, int)
+    return found_ms
 
 
 # -- the loops --------------------------------------------------------------------------------
@@ -71,6 +80,45 @@ def test_queues_are_flushed_by_two_pages_or_every_minute(lab: DiskLab) -> None:
     assert len(lab.files.dirty("consumequeue")) == 1
     lab.advance(1)
     assert lab.files.dirty("consumequeue") == []
+
+
+def test_many_queues_are_flushed_in_steps_before_the_checkpoint(lab: DiskLab) -> None:
+    for queue_id in range(3 * QUEUE_STEP_FILES):
+        lab.put(queue_id=queue_id)
+    stored_ms = lab.clock.now_ms()
+    lab.advance(1_000)
+    assert len(lab.files.dirty("consumequeue")) == 2 * QUEUE_STEP_FILES
+    lab.put(queue_id=0)
+    lab.advance(QUEUE_STEP_MS)
+    assert len(lab.files.dirty("consumequeue")) == QUEUE_STEP_FILES + 1
+    assert logics_ms(lab) == 0
+    lab.advance(QUEUE_STEP_MS)
+    assert len(lab.files.dirty("consumequeue")) == 1
+    assert logics_ms(lab) == stored_ms
+
+
+def test_clock_moved_back_during_a_flush_of_the_queues_counts(lab: DiskLab) -> None:
+    for queue_id in range(2 * QUEUE_STEP_FILES):
+        lab.put(queue_id=queue_id)
+    lab.advance(1_000)
+    lab.node_clock.skew_ms = -60_000
+    lab.put()
+    stored_ms = lab.node_clock.now_ms()
+    lab.advance(QUEUE_STEP_MS)
+    assert logics_ms(lab) == stored_ms
+
+
+@pytest.mark.parametrize("how", ["kill", "stop"])
+def test_end_during_a_flush_of_the_queues_loses_nothing(
+    lab: DiskLab, tmp_path: Path, how: str
+) -> None:
+    for queue_id in range(2 * QUEUE_STEP_FILES):
+        lab.put(queue_id=queue_id)
+    lab.advance(1_000)
+    getattr(lab, how)()
+    assert kinds(lab) == {}
+    lab.start()
+    assert all(lab.messages(queue_id=queue_id) for queue_id in range(2 * QUEUE_STEP_FILES))
 
 
 def test_file_times_are_the_clusters(lab: DiskLab) -> None:
