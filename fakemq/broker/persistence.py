@@ -8,7 +8,6 @@ Source: common/ConfigManager.java, broker/BrokerController.java (4.9.7)
 
 from __future__ import annotations
 
-# Over 400 lines: how one file is written, and which files there are.
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,6 +33,8 @@ if TYPE_CHECKING:
     )
     from fakemq.protocol.bodies.topic import TopicConfigSerializeWrapper
     from fakemq.text_files import TextFile
+
+# Over 400 lines: how one file is written, and which files there are.
 
 FOLDER = "config"
 TABLES = {
