@@ -29,7 +29,7 @@ from fakemq.protocol.bodies.topic import (
     TopicConfig,
     TopicConfigSerializeWrapper,
 )
-from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.store.writing import InnerMessage
 
@@ -263,6 +263,7 @@ def many_offsets(lab: Lab) -> None:
 
     def commit(core: ClusterCore) -> None:
         broker = next(iter(core.brokers.values()))
+        broker.groups.find(GROUP)
         for one in range(number):
             broker.offsets.commit(GROUP, TOPIC, one, 0)
 
@@ -279,6 +280,11 @@ def many_queues(lab: Lab) -> None:
             broker.put(InnerMessage(TOPIC, one, b"x"))
 
     lab.mq.inspect(put)
+
+
+def many_unused_queues(lab: Lab) -> None:
+    many_queues(lab)
+    lab.mq.inspect(lambda core: next(iter(core.brokers.values())).topics.delete(TOPIC))
 
 
 def held_pulls(lab: Lab, number: int) -> None:
@@ -417,9 +423,23 @@ def sends(lab: Lab, number: int) -> None:
         send(lab)
 
 
-def ask_of(code: int, **fields: object) -> Attack:
-    """Return an attack by one request."""
-    return lambda lab: lab.ask(code, fields)
+def ask_of(
+    code: int, least_bytes: int = 0, answer_code: int = ResponseCode.SUCCESS, **fields: object
+) -> Attack:
+    """Return an attack by one request, which has to be answered with this code and a large body."""
+
+    def attack(lab: Lab) -> None:
+        answer = lab.ask(code, fields)
+        assert answer.code == answer_code, f"{answer.code}: {answer.remark}"
+        assert len(answer.body) >= least_bytes * lab.size, f"{len(answer.body)} bytes are no attack"
+
+    return attack
+
+
+def delete_queues(lab: Lab, code: int, **fields: object) -> None:
+    ask_of(code, **fields)(lab)
+    left = lab.mq.inspect(lambda core: next(iter(core.brokers.values())).store.queue_ids(TOPIC))
+    assert not left, f"{len(left)} queues are left"
 
 
 def nothing(lab: Lab) -> None:
@@ -527,15 +547,15 @@ ATTACKS: dict[str, tuple[Attack, Attack]] = {
     "batch of 190,000 messages": (create_topic, lambda lab: send_batch(lab, lab.many(190_000))),
     "stats of a topic of 32,768 queues": (
         many_offsets,
-        ask_of(RequestCode.GET_TOPIC_STATS_INFO, topic=TOPIC),
+        ask_of(RequestCode.GET_TOPIC_STATS_INFO, 1_000_000, topic=TOPIC),
     ),
     "consume stats of 32,768 queues": (
         many_offsets,
-        ask_of(RequestCode.GET_CONSUME_STATS, **_OF_GROUP),
+        ask_of(RequestCode.GET_CONSUME_STATS, 1_000_000, **_OF_GROUP),
     ),
     "consume stats of a broker": (
         many_offsets,
-        ask_of(RequestCode.GET_BROKER_CONSUME_STATS, isOrder=False),
+        ask_of(RequestCode.GET_BROKER_CONSUME_STATS, 1_000_000, isOrder=False),
     ),
     "time span of 32,768 queues": (
         many_offsets,
@@ -545,6 +565,7 @@ ATTACKS: dict[str, tuple[Attack, Attack]] = {
         many_offsets,
         ask_of(
             RequestCode.INVOKE_BROKER_TO_RESET_OFFSET,
+            answer_code=ResponseCode.CONSUMER_NOT_ONLINE,
             topic=TOPIC,
             group=GROUP,
             timestamp=0,
@@ -553,7 +574,7 @@ ATTACKS: dict[str, tuple[Attack, Attack]] = {
     ),
     "all offsets of 32,768 queues": (
         many_offsets,
-        ask_of(RequestCode.GET_ALL_CONSUMER_OFFSET),
+        ask_of(RequestCode.GET_ALL_CONSUMER_OFFSET, 200_000),
     ),
     "lowest offsets of 32,768 queues": (
         many_offsets,
@@ -569,7 +590,7 @@ ATTACKS: dict[str, tuple[Attack, Attack]] = {
             offline=True,
         ),
     ),
-    "all of 10,000 topics": (many_topics, ask_of(RequestCode.GET_ALL_TOPIC_CONFIG)),
+    "all of 10,000 topics": (many_topics, ask_of(RequestCode.GET_ALL_TOPIC_CONFIG, 1_000_000)),
     "one more topic beside 10,000": (many_topics, lambda lab: create_topic(lab, "one-more")),
     "list of 10,000 topics of a name server": (
         many_topics,
@@ -579,22 +600,25 @@ ATTACKS: dict[str, tuple[Attack, Attack]] = {
         many_topics,
         ask_of(RequestCode.GET_BROKER_RUNTIME_INFO),
     ),
-    "all of 10,000 groups": (many_groups, ask_of(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG)),
+    "all of 10,000 groups": (
+        many_groups,
+        ask_of(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, 1_000_000),
+    ),
     "consume stats of 10,000 groups": (
         many_groups,
         ask_of(RequestCode.GET_BROKER_CONSUME_STATS, isOrder=False),
     ),
     "deletion of a topic of 4,000 queues": (
         many_queues,
-        ask_of(RequestCode.DELETE_TOPIC_IN_BROKER, topic=TOPIC),
+        lambda lab: delete_queues(lab, RequestCode.DELETE_TOPIC_IN_BROKER, topic=TOPIC),
     ),
     "clean-up of expired queues, 4,000": (
         many_queues,
         ask_of(RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE),
     ),
     "deletion of unused topics, 4,000 queues": (
-        many_queues,
-        ask_of(RequestCode.CLEAN_UNUSED_TOPIC),
+        many_unused_queues,
+        lambda lab: delete_queues(lab, RequestCode.CLEAN_UNUSED_TOPIC),
     ),
     "200,000 entries of a consume queue": (
         filled(200_000),

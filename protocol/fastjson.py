@@ -237,7 +237,8 @@ def _write(value: object, out: list[str]) -> None:
         _write_elements(value, out, _write)
 
 
-_STEP_LEVELS = 3
+_STEP_LEVELS = 6
+"""As deep as the queues in the statistics of a broker's groups."""
 
 
 def _write_in_steps(value: object, out: list[str], levels: int) -> Generator[None, None, None]:

@@ -6,6 +6,8 @@ each tick; here a tick has a timer only if there is something to write.
 Source: common/ConfigManager.java, broker/BrokerController.java (4.9.7)
 """
 
+# Over 400 lines: how one file is written, and which files there are.
+
 from __future__ import annotations
 
 import os
@@ -33,8 +35,6 @@ if TYPE_CHECKING:
     )
     from fakemq.protocol.bodies.topic import TopicConfigSerializeWrapper
     from fakemq.text_files import TextFile
-
-# Over 400 lines: how one file is written, and which files there are.
 
 FOLDER = "config"
 TABLES = {

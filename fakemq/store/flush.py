@@ -7,6 +7,8 @@ Source: store/CommitLog.java#FlushRealTimeService, #GroupCommitService,
 store/DefaultMessageStore.java#FlushConsumeQueueService (4.9.7)
 """
 
+# Over 400 lines: log, queues and index are flushed apart, and share a checkpoint and faults.
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -252,3 +252,20 @@ def test_deep_nesting_is_refused_in_standard_json_too(levels: int) -> None:
         loads("[" * (levels + 1) + "]" * (levels + 1))
     with pytest.raises(JsonError, match="nested deeper than 128"):
         loads('{"a":' * (levels + 1) + "0" + "}" * (levels + 1))
+
+
+def test_deep_value_is_written_in_steps() -> None:
+    value = {"list": [{"group": [{"table": {str(number): number for number in range(100)}}]}]}
+    for steps, whole in (
+        (fastjson.encode_in_steps(value), fastjson.encode(value)),
+        (fastjson.dumps_pretty_in_steps(value), fastjson.dumps_pretty(value)),
+    ):
+        yields = 0
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                assert end.value == whole
+                break
+            yields += 1
+        assert yields > 100
