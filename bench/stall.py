@@ -424,7 +424,7 @@ def sends(lab: Lab, number: int) -> None:
 
 
 def ask_of(
-    code: int, least_bytes: int = 0, answer_code: int = ResponseCode.SUCCESS, **fields: object
+    code: int, least_bytes: int = 0, answer_code: int = ResponseCode.SUCCESS, **fields: Any
 ) -> Attack:
     """Return an attack by one request, which has to be answered with this code and a large body."""
 
@@ -436,7 +436,7 @@ def ask_of(
     return attack
 
 
-def delete_queues(lab: Lab, code: int, **fields: object) -> None:
+def delete_queues(lab: Lab, code: int, **fields: Any) -> None:
     ask_of(code, **fields)(lab)
     left = lab.mq.inspect(lambda core: next(iter(core.brokers.values())).store.queue_ids(TOPIC))
     assert not left, f"{len(left)} queues are left"
@@ -458,7 +458,7 @@ def grouped(lab: Lab) -> list[str]:
     return [f"group-{one}" for one in range(lab.many(20_000))]
 
 
-_OF_GROUP = {"consumerGroup": GROUP, "topic": TOPIC}
+_OF_GROUP: dict[str, Any] = {"consumerGroup": GROUP, "topic": TOPIC}
 ATTACKS: dict[str, tuple[Attack, Attack]] = {
     "query by key, 100,000 messages": (filled(100_000), query),
     "pull by SQL92 of 60,000 terms": (
