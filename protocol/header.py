@@ -14,7 +14,7 @@ Source: remoting/protocol/RemotingCommand.java#decodeCommandCustomHeader (4.9.7)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from inspect import get_annotations
 from typing import (
     TYPE_CHECKING,
@@ -68,6 +68,7 @@ _CONVERTERS: dict[str, _Converter] = {
     "Long": parse_long,
     "bool": parse_bool,
 }
+_LIMITS: Mapping[_Converter, int] = {parse_int: _INT32, parse_long: _INT64}
 _SMALL = {str(number): number for number in range(256)}
 _KNOWN: dict[_Converter, Mapping[str, int | bool]] = {
     parse_int: _SMALL,
@@ -179,6 +180,18 @@ class Header:
             else:
                 texts[wire] = f"{value}"
         return texts
+
+    def numbers(self) -> Iterator[tuple[str, object, int]]:
+        """Yield name and value of each number that is set, and what it must be below.
+
+        The least is the negative of that, as in Java.
+        """
+        fields = self._make_fields() if self._fields is None else self._fields
+        for _, attr, convert, _, _ in fields:
+            limit = _LIMITS.get(convert)
+            value = self.__dict__.get(attr)
+            if limit is not None and value is not None:
+                yield attr, value, limit
 
     if not TYPE_CHECKING:  # a checker that saw it would let every misspelt field pass
 

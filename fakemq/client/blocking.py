@@ -9,6 +9,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from fakemq.client.admin import Admin
 from fakemq.client.instance import ClientInstance
+from fakemq.client.numbers import require_wait
 from fakemq.client.operation import Operation
 from fakemq.client.options import ClientConfig, ClientOptions
 from fakemq.client.parallel import Parallel
@@ -84,6 +85,7 @@ class Client:
 
     def poll(self, *, timeout_ms: int) -> None:
         """Wait up to ``timeout_ms`` for requests from brokers, and answer them."""
+        require_wait(timeout_ms)
         self._remoting.poll(timeout_ms)
 
     def channel(self, addr: str) -> BlockingChannel:

@@ -1,7 +1,8 @@
 """What can go wrong for a client.
 
 A server cannot cause any other error here, whatever it answers. A wrong argument of the caller is a
-TypeError or ValueError, as usual; an error of the caller's own functions is raised as it is.
+TypeError or ValueError, as usual; for a number that does not fit its field it is a ConfigError,
+before the request is sent. An error of the caller's own functions is raised as it is.
 
 FakemqError
  ├─ MQClientError                  the client itself sees that it cannot be done

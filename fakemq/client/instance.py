@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.name_servers import NameServers
+from fakemq.client.numbers import require_fit
 from fakemq.client.operation import Operation, Reading, ask, ask_ok
 from fakemq.client.options import ClientConfig
 from fakemq.client.routes import MASTER_ID, Route, RouteTable
@@ -84,7 +85,12 @@ class ClientInstance:
     def command(
         self, code: int, header: Header | None = None, body: bytes = b""
     ) -> RemotingCommand:
-        """Return a request in this client's language, version and serialisation."""
+        """Return a request in this client's language, version and serialisation.
+
+        Raise ConfigError for a number of the header that does not fit its field.
+        """
+        if header is not None:
+            require_fit(header)
         return RemotingCommand(
             code,
             ext_fields=header.encode() if header is not None else {},

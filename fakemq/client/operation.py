@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from fakemq.client.errors import MQBrokerError, RemotingCommandError
+from fakemq.client.numbers import require_wait
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
 from fakemq.protocol.errors import ProtocolError
@@ -30,7 +31,11 @@ Operation: TypeAlias = Generator[Call, RemotingCommand | None, T]
 
 
 def ask(addr: str, command: RemotingCommand, timeout_ms: int) -> Operation[RemotingCommand]:
-    """Send a request and return its response, with any code."""
+    """Send a request and return its response, with any code.
+
+    Raise ConfigError for a time that no socket can wait.
+    """
+    require_wait(timeout_ms)
     response = yield Call(addr, command, timeout_ms)
     assert response is not None, "a transport answers every request or throws"
     return response

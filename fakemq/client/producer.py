@@ -15,6 +15,7 @@ from fakemq.client.errors import (
 )
 from fakemq.client.instance import ClientInstance
 from fakemq.client.messages import Message, SendResult, SendStatus, batch_body, compress
+from fakemq.client.numbers import require_int
 from fakemq.client.operation import Operation, Reading, ask, tell
 from fakemq.client.queue_choice import QueueChoice
 from fakemq.protocol import properties as names
@@ -280,12 +281,13 @@ class Producer:
         return Message(first.topic, body, properties=wait)
 
     def _check(self, message: Message) -> None:
-        """Raise MQClientError for a message that Java would not send.
+        """Raise MQClientError for a message that Java would not send, ConfigError for its flag.
 
         Names of topics are checked by the broker.
 
         Source: client/Validators.java#checkMessage (4.9.7)
         """
+        require_int("flag", message.flag)
         if not message.topic.strip():
             raise MQClientError("The specified topic is blank")
         if not message.body:

@@ -9,6 +9,7 @@ import msgspec
 from fakemq.client.errors import MQBrokerError, MQClientError
 from fakemq.client.instance import ClientInstance
 from fakemq.client.messages import PullResult, PullStatus, pulled_messages
+from fakemq.client.numbers import require_int
 from fakemq.client.operation import Operation, Reading, ask, tell
 from fakemq.client.routes import MASTER_ID, BrokerAddr
 from fakemq.protocol.bodies.heartbeat import CheckClientRequestBody, ConsumerData, SubscriptionData
@@ -269,6 +270,7 @@ class PullConsumer:
     ) -> Operation[dict[str, list[MessageQueue]]]:
         found: dict[str, list[MessageQueue]] = {}
         for queue in queues:
+            require_int("queue_id", queue.queue_id)
             addr = yield from self._instance.master_addr(queue)
             found.setdefault(addr, []).append(queue)
         return found

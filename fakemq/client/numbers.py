@@ -1,0 +1,26 @@
+"""Numbers of the caller: each must fit its field, or ConfigError says what would.
+
+Otherwise a broker would take them for null or for other numbers, or a transport would fail.
+"""
+
+from __future__ import annotations
+
+from fakemq.config.checked import whole
+from fakemq.protocol.header import Header
+from fakemq.protocol.java import INT_MAX
+
+
+def require_int(name: str, value: int) -> None:
+    """Raise ConfigError unless a value is an int of Java."""
+    whole(name, value, -INT_MAX - 1, INT_MAX)
+
+
+def require_fit(header: Header) -> None:
+    """Raise ConfigError for a number that does not fit its field of a header."""
+    for name, value, limit in header.numbers():
+        whole(name, value, -limit, limit - 1)
+
+
+def require_wait(timeout_ms: int) -> None:
+    """Raise ConfigError for a time that no socket can wait: over 24 days, or below 0."""
+    whole("timeout_ms", timeout_ms, 0, INT_MAX)
