@@ -174,7 +174,7 @@ def test_resets_amid_traffic_neither_lose_nor_repeat_what_comes_after(live: Live
     for _ in range(4):
         time.sleep(0.4)
         cluster.reset()
-    time.sleep(0.4)
+    cluster.wait_for(lambda: len(cluster.messages(TOPIC)) > 20, timeout="30s")
     live.producer.pause()
     live.producer.send("the-last")
     time.sleep(0.1)  # one more may have been under way

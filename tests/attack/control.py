@@ -11,6 +11,7 @@ import http.client
 import json
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -242,23 +243,24 @@ def attacked(
     """Send a request for each number; yield what is wrong with the answers."""
     assert mq.control_url is not None
     requests = Requests(Http(mq.control_url).get("/openapi.json"), random)
-    connection = http.client.HTTPConnection(mq.control_url.removeprefix("http://"), timeout=20)
-    for _ in numbers:
-        method, target, body = requests.draw()
-        asked = f"seed {seed}: {method} {target[:300]} {body[:500] if body else b''!r}"
-        connection.close()
-        try:
-            connection.request(method, target, body)
-            response = connection.getresponse()
-            text = response.read()
-        except (OSError, http.client.HTTPException) as error:
-            yield f"{asked}: {error!r}"
-            return
-        if response.status not in STATUSES:
-            yield f"{asked}: {response.status} {text[:500]!r}"
-        elif response.status >= 400 and method != "HEAD" and not ERROR.match(text):
-            yield f"{asked}: {response.status} without an error: {text[:200]!r}"
-        failed = mq.journal.find(HandlerFailed)
-        if failed:
-            yield f"{asked}: {failed[-1].error}\n{failed[-1].traceback}"
-            mq.reset()
+    host = mq.control_url.removeprefix("http://")
+    with closing(http.client.HTTPConnection(host, timeout=20)) as connection:
+        for _ in numbers:
+            method, target, body = requests.draw()
+            asked = f"seed {seed}: {method} {target[:300]} {body[:500] if body else b''!r}"
+            connection.close()
+            try:
+                connection.request(method, target, body)
+                with connection.getresponse() as response:
+                    text = response.read()
+            except (OSError, http.client.HTTPException) as error:
+                yield f"{asked}: {error!r}"
+                return
+            if response.status not in STATUSES:
+                yield f"{asked}: {response.status} {text[:500]!r}"
+            elif response.status >= 400 and method != "HEAD" and not ERROR.match(text):
+                yield f"{asked}: {response.status} without an error: {text[:200]!r}"
+            failed = mq.journal.find(HandlerFailed)
+            if failed:
+                yield f"{asked}: {failed[-1].error}\n{failed[-1].traceback}"
+                mq.reset()

@@ -318,6 +318,9 @@ class WatchedServer:
             self.found("end", f"the server did not stop within {STOP_TIMEOUT_S} s")
         for reader in self._readers:
             reader.join()
+        for pipe in (process.stdout, process.stderr):
+            assert pipe is not None
+            pipe.close()
         if code:
             self.found("end", f"the server ended with {code}: {self.log()[-2000:]}")
 

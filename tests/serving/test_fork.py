@@ -91,10 +91,17 @@ def test_child_keeps_no_port_and_no_connection_of_the_parent() -> None:
     context = multiprocessing.get_context("fork")
     with fakemq.Cluster(topics={"orders": 1}) as mq, Client(mq.namesrv_addr) as client:
         client.send(Message("orders", b"x"))
-        over = context.Event()
-        child = context.Process(target=over.wait, args=(30,))
+        begun, over = context.Event(), context.Event()
+
+        def live() -> None:
+            begun.set()
+            over.wait(30)
+
+        child = context.Process(target=live)
         child.start()
         try:
+            # The child closes its copies as its first act.
+            assert begun.wait(30)
             mq.broker("broker-a").kill()
             assert refuses(int(mq.broker("broker-a").addr.rpartition(":")[2]))
             # The client reads the end of its connection, although the child had a copy of it.
