@@ -37,9 +37,9 @@ _ILLEGAL = PutMessageStatus.MESSAGE_ILLEGAL
 _V6_FLAGS = MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_V6
 
 
-BATCH_MAX_MESSAGES = 5_000
-"""A batch is stored as a whole, and no other peer is answered meanwhile. Java's limit is its size:
-some 40,000 of the smallest messages."""
+BATCH_MAX_MESSAGES = 50_000
+"""Java's limit is the size alone. RocketMQ's own example of batches sends some 13,000 messages in
+1 MB. A batch is stored as a whole, and no other peer is answered meanwhile: 8 µs a message."""
 
 
 class InnerMessage(msgspec.Struct):
