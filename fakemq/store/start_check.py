@@ -1,14 +1,16 @@
 """The check of a start: finds damage that no stopped or killed broker leaves, as `dump --check`.
 
 A start reads the last files of the log anyway; here their records are compared with the entries of
-the queues, some hundred at a time. Of earlier files it reads as much as takes no noticeable time.
+the queues, some hundred at a time. Of earlier files it reads some (`EARLIER_RECORDS`). No checksum
+covers the fields of a record, so each is any number, and each loop here has a budget.
 Nothing is changed. Java does not look.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
@@ -28,12 +30,20 @@ from fakemq.store.store import KEPT_TOPICS
 
 if TYPE_CHECKING:
     from fakemq.store.consumequeue import ConsumeQueue
+    from fakemq.store.files import File
     from fakemq.store.findings import Topics
     from fakemq.store.records import LogRecord
     from fakemq.store.store import MessageStore
 
 EARLIER_BYTES = 64 << 20
-"""How much of the log before the files of the recovery is read."""
+"""How much of the log before the files of the recovery is read, and not more records than
+`EARLIER_RECORDS`."""
+EARLIER_RECORDS = 50_000
+"""They take about 0.2 s."""
+LOOKED_AT_OF_QUEUE = 5_000
+"""How many doubtful entries of a queue are looked at one by one, and how many unclaimed ones."""
+LOOKED_AT = 100_000
+"""How many entries are looked at one by one in all."""
 LINES_A_FILE = 3
 """The most findings of one file that are reported; the others are counted."""
 _PIECE_BYTES = 256 * UNIT_BYTES
@@ -41,6 +51,8 @@ _TRANSACTION_MASK = MessageSysFlag.TRANSACTION_MASK
 _pack_unit = UNIT.pack
 _Key = tuple[str, int]
 _Entry = tuple[int, int, int]
+_T = TypeVar("_T")
+PARTIAL = "more may be damaged, only a part was looked at; python -m fakemq dump --check reads all"
 
 
 class _Run:
@@ -72,17 +84,27 @@ class StartCheck:
         """Entries that differed from the queue's, with the offset of the first."""
         self._unclaimed: list[tuple[_Key, int, int]] = []
         """Ranges of queue offsets for which no record was seen."""
+        self._kept: Counter[_Key] = Counter()
+        """How many doubtful entries of a queue, and unclaimed ranges, are kept."""
+        self._left = LOOKED_AT
+        self._is_partial = False
+        """Whether a budget ended the check."""
         self._found: list[Finding] = []
 
     # -- the log ------------------------------------------------------------------------------
 
     def read_before(self, index: int) -> None:
-        """See the records of the files before one, as far as that takes no noticeable time."""
+        """See the records of the files before one, up to `EARLIER_BYTES` and `EARLIER_RECORDS`."""
         files, config = self._log.files, self._store.config
-        begin, bytes_read = index, 0
-        while (
-            begin and (bytes_read := bytes_read + files[begin - 1][1].size_bytes) <= EARLIER_BYTES
-        ):
+        begin, bytes_left, records_left = index, EARLIER_BYTES, EARLIER_RECORDS
+        while begin:
+            file = files[begin - 1][1]
+            bytes_left -= file.size_bytes
+            if bytes_left < 0:
+                break
+            records_left -= _count_records(file, records_left + 1)
+            if records_left < 0:
+                break
             begin -= 1
         self._begin = files[begin][0]
         for first, file in files[begin:index]:
@@ -118,7 +140,8 @@ class StartCheck:
     def _interrupt(self, key: _Key, run: _Run, queue_offset: int) -> None:
         self._compare(key, run)
         if queue_offset > run.next:
-            self._unclaimed.append((key, run.next, queue_offset))
+            if self._keep(key, 1):
+                self._unclaimed.append((key, run.next, queue_offset))
         else:
             run.first = queue_offset  # the topic was deleted, and made again
         run.next = queue_offset
@@ -132,9 +155,18 @@ class StartCheck:
             units = queue and queue.units_from(first + at // UNIT_BYTES)
             part = units and bytes(units[: len(entries) - at])
             if not part or part != entries[at : at + len(part)]:
-                self._doubtful.append((key, first, entries))
+                if self._keep(key, len(entries) // UNIT_BYTES):
+                    self._doubtful.append((key, first, entries))
                 return
             at += len(part)
+
+    def _keep(self, key: _Key, count: int) -> bool:
+        """Return whether so much more of a queue may be kept, to be looked at later."""
+        if self._kept[key] >= LOOKED_AT_OF_QUEUE:
+            self._is_partial = True
+            return False
+        self._kept[key] += count
+        return True
 
     # -- what is wrong ------------------------------------------------------------------------
 
@@ -143,8 +175,13 @@ class StartCheck:
         for key, run in self._runs.items():
             self._compare(key, run)
         self._find_unclaimed()
-        yield from few(self._found, LINES_A_FILE)
-        yield from few(self._wrong(), LINES_A_FILE)
+        count = 0
+        for findings in self._found, self._wrong():
+            for finding in few(findings, LINES_A_FILE):
+                count += 1
+                yield finding
+        if count and self._is_partial:
+            yield Finding(QUEUES, 0, PARTIAL)
 
     def _find_unclaimed(self) -> None:
         """Find entries at the begin and at the end of each queue for which no record was seen."""
@@ -156,7 +193,11 @@ class StartCheck:
                 self._unclaimed.append((key, run.next, last))
                 last = run.first
             first = last
-            while (unit := queue.unit_at(first - 1)) and self._is_in_range(unit):
+            while (
+                last - first < LOOKED_AT_OF_QUEUE
+                and (unit := queue.unit_at(first - 1))
+                and self._is_in_range(unit)
+            ):
                 first -= 1
             self._unclaimed.append((key, first, last))
 
@@ -167,7 +208,7 @@ class StartCheck:
         """Yield what is wrong with the doubtful and the unclaimed entries."""
         for key, first, entries in self._doubtful:
             queue = self._queues.find(*key)
-            wanted = enumerate(UNIT.iter_unpack(entries), first)
+            wanted = self._limited(enumerate(UNIT.iter_unpack(entries), first))
             if queue is None:
                 yield from self._without_queue(key, wanted)
             else:
@@ -175,11 +216,25 @@ class StartCheck:
                     yield from self._doubted(queue, offset, entry)
         for key, first, behind in self._unclaimed:
             queue = self._queues.find(*key)
-            for offset in range(first, behind):
-                unit = queue and queue.unit_at(offset)
-                if queue and unit:
+            if queue is None:
+                continue
+            first = max(first, queue.min_offset)
+            offsets = range(first, min(behind, queue.max_offset))
+            self._is_partial |= len(offsets) > LOOKED_AT_OF_QUEUE
+            for offset in self._limited(offsets[:LOOKED_AT_OF_QUEUE]):
+                unit = queue.unit_at(offset)
+                if unit:
                     yield from self._wrong_entry(queue, offset, unit)
         yield from self._without_topic()
+
+    def _limited(self, entries: Iterable[_T]) -> Iterator[_T]:
+        """Yield what is to be looked at, as long as the budget of this start lasts."""
+        for entry in entries:
+            if not self._left:
+                self._is_partial = True
+                return
+            self._left -= 1
+            yield entry
 
     def _doubted(self, queue: ConsumeQueue, offset: int, entry: _Entry) -> Iterator[Finding]:
         """Yield what is wrong with the entry at an offset, where ``entry`` is a record's."""
@@ -231,3 +286,14 @@ class StartCheck:
         if self._topics is not None and self._store.config.broker_role != "SLAVE":
             for topic in sorted(self._queues.topics() - self._topics.names - KEPT_TOPICS):
                 yield Finding(f"{QUEUES}/{topic}", 0, NO_TOPIC)
+
+
+def _count_records(file: File, at_most: int) -> int:
+    """Return how many records a log file has by their sizes, or ``at_most``."""
+    view, at = file.view, 0
+    for count in range(at_most):
+        size_bytes = int.from_bytes(view[at : at + 4], signed=True)
+        if size_bytes <= 0:
+            return count
+        at += size_bytes
+    return at_most

@@ -28,7 +28,7 @@ from fakemq.errors import ConfigError, FakemqError
 from fakemq.events import HandlerFailed, StoreRepaired, Warned
 from fakemq.events.store import StoreRecovered
 from fakemq.protocol.errors import RemoteProtocolError
-from fakemq.protocol.message import decode_record
+from fakemq.protocol.message import MESSAGE_MAGIC_CODE, decode_record
 from fakemq.store.store import KEPT_TOPICS
 from tests.attack.progress import with_progress
 from tests.support.crashes import CONFIG, Crashes
@@ -212,17 +212,17 @@ def not_found(broker: Broker, one: Stored) -> str:
         return "topic"
     if one.key:
         found = finished(store.query_message(one.topic, one.key, 64, 0, _END_MS)).buffers
-        if one.phy_offset not in map(place_of, found):
+        if one.body not in map(body_of, found):
             return "key"
     return ""
 
 
-def place_of(record: memoryview) -> int:
-    """The physical offset in a record's bytes; -1 if they are no record."""
+def body_of(record: memoryview) -> bytes | None:
+    """The body of a record; None if the bytes are no record."""
     try:
-        return decode_record(record).physical_offset
+        return decode_record(record).body
     except RemoteProtocolError:
-        return -1
+        return None
 
 
 def is_said(one: Stored, said: list[str]) -> bool:
@@ -298,6 +298,25 @@ def garbage(draw: random.Random, path: Path, other: Path) -> None:
     _patch(path, change)
 
 
+def header(draw: random.Random, path: Path, other: Path) -> None:
+    """Change a byte in the header of a record; no checksum covers it."""
+
+    def change(data: bytearray) -> None:
+        magic = MESSAGE_MAGIC_CODE.to_bytes(4, signed=True)
+        records = [one.start() - 4 for one in re.finditer(re.escape(magic), data)]
+        if records:
+            first, size = draw.choice(_HEADER_FIELDS)
+            at = draw.choice(records) + first + draw.randrange(size)
+            values = (0x10, 0x7F, 0x80, 0xFF, data[at] ^ 1 << draw.randrange(8))
+            data[at] = draw.choice(values)
+
+    _patch(path, change)
+
+
+_HEADER_FIELDS = ((0, 4), (20, 8), (28, 8), (36, 4))
+"""Place and size of size, queue offset, physical offset and sysflag."""
+
+
 def zero(draw: random.Random, path: Path, other: Path) -> None:
     def change(data: bytearray) -> None:
         at = draw.randrange(_used(data)) if draw.random() < 0.7 else 0
@@ -363,6 +382,7 @@ def version(draw: random.Random, path: Path, other: Path) -> None:
 MUTATIONS: dict[str, Callable[[random.Random, Path, Path], None]] = {
     "flip": flip,
     "flip in": flip,
+    "header of": header,
     "garbage in": garbage,
     "zero": zero,
     "truncate": truncate,

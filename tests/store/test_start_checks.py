@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from fakemq.cli import main
 from fakemq.clock.slices import finished
 from fakemq.events import Warned
+from fakemq.store import start_check
 from fakemq.store.findings import NO_TOPIC, Topics
 from fakemq.store.results import PutMessageStatus
 from tests.support.disk_lab import DiskLab
@@ -149,6 +150,43 @@ def reported_by_default_sizes(root: Path, topics: Topics) -> list[str]:
 def test_topic_without_config_is_reported(tmp_path: Path) -> None:
     written(tmp_path)
     assert reported(tmp_path, Topics(set(), 0)) == [f"consumequeue/orders:0: {NO_TOPIC}"]
+
+
+QUEUE_OFFSET_AT = 20
+RECORD_BYTES = 164
+
+
+@pytest.mark.timeout(20)  # without a budget it would never end
+@pytest.mark.parametrize("crash", [False, True])
+@pytest.mark.parametrize("byte", [0x10, 0x7F, 0x80])
+def test_record_with_a_damaged_queue_offset_is_reported_at_once(
+    tmp_path: Path, crash: bool, byte: int
+) -> None:
+    written(tmp_path, crash=crash)
+    log = sorted((tmp_path / "commitlog").iterdir())[-1]
+    edit(log, RECORD_BYTES + QUEUE_OFFSET_AT, bytes([byte]))
+    lines = reported(tmp_path)
+    offset = int.from_bytes(log.read_bytes()[RECORD_BYTES + QUEUE_OFFSET_AT :][:8], signed=True)
+    assert any(f"orders:0 offset {offset}" in line for line in lines)
+
+
+def test_start_looks_at_a_part_of_many_damaged_entries_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(start_check, "LOOKED_AT", 4)
+    written(tmp_path)
+    for offset in range(7, 200, 20):
+        flip(tmp_path / QUEUE, offset)
+    assert reported(tmp_path)[-1] == f"consumequeue:0: {start_check.PARTIAL}"
+
+
+def test_start_reads_as_many_earlier_records_as_its_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(tmp_path)
+    flip(tmp_path / LOG, 164 + 100)
+    monkeypatch.setattr(start_check, "EARLIER_RECORDS", 10)
+    assert reported(tmp_path) == []
 
 
 def test_many_findings_of_a_file_are_counted(tmp_path: Path) -> None:
