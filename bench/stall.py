@@ -287,11 +287,15 @@ def many_unused_queues(lab: Lab) -> None:
     lab.mq.inspect(lambda core: next(iter(core.brokers.values())).topics.delete(TOPIC))
 
 
-def held_pulls(lab: Lab, number: int) -> None:
+def held_pulls(lab: Lab, number: int, tags: str = "*") -> None:
     """Hold pulls on one queue, over one connection."""
     create_topic(lab)
     fields = requests.pull_fields(
-        TOPIC, consumerGroup=GROUP, sysFlag=SUSPEND | SUBSCRIPTION, suspendTimeoutMillis=60_000
+        TOPIC,
+        consumerGroup=GROUP,
+        sysFlag=SUSPEND | SUBSCRIPTION,
+        suspendTimeoutMillis=60_000,
+        subscription=tags,
     )
     command = RemotingCommand(RequestCode.PULL_MESSAGE, ext_fields=requests.texts(fields))
     for _ in range(-(-number // 500)):
@@ -317,6 +321,14 @@ def send_to_held(lab: Lab) -> None:
     lab.mq.wait_for(
         lambda: lab.mq.inspect(lambda core: not next(iter(core.brokers.values())).holds.snapshot()),
         timeout="60s",
+    )
+
+
+def send_batch_to_held(lab: Lab, number: int) -> None:
+    """Send a batch to pulls that want none of it, and wait until each has looked at it."""
+    send_batch(lab, number)
+    lab.mq.wait_for(
+        lambda: lab.mq.inspect(lambda core: not core.clock.slices.waiting), timeout="60s"
     )
 
 
@@ -627,6 +639,14 @@ ATTACKS: dict[str, tuple[Attack, Attack]] = {
     "a send to a queue with 20,000 held pulls": (
         lambda lab: held_pulls(lab, lab.many(20_000)),
         send_to_held,
+    ),
+    "a batch of 5,000 to a queue with 50 held pulls": (
+        lambda lab: held_pulls(lab, 50, "none"),
+        lambda lab: send_batch_to_held(lab, lab.many(5_000)),
+    ),
+    "a batch of 5,000 to a queue with 200 held pulls": (
+        lambda lab: held_pulls(lab, 200, "none"),
+        lambda lab: send_batch_to_held(lab, lab.many(5_000)),
     ),
     "end of a connection with 20,000 held pulls": (
         lambda lab: held_pulls(lab, lab.many(20_000)),

@@ -230,11 +230,14 @@ class Broker:
 
         Call this last: a woken pull is answered inside, as a whole request of its own.
         """
-        for record in result.records:
-            if record.topic == SCHEDULE_TOPIC:
+        records = result.records
+        if not records:
+            return
+        if records[0].topic == SCHEDULE_TOPIC:
+            for record in records:
                 self.delay.scheduled(record)
-            if (record.topic, record.queue_id) in self.holds.by_queue:
-                self.holds.arrived(record)
+        if self.holds.by_queue:
+            self.holds.arrived(records)
 
     # -- life ---------------------------------------------------------------------------------
 

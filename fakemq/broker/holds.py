@@ -21,7 +21,7 @@ from fakemq.events.core import PullHeld, PullWoken
 from fakemq.protocol.codes import ResponseCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from fakemq.broker.filters.pull_filter import PullFilter
     from fakemq.config.model import BrokerConfig
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from fakemq.store.records import LogRecord
     from fakemq.store.store import MessageStore
 
-FEW_PULLS = 50
-"""Up to this number of pulls of a queue are answered at once when a message arrives."""
+FEW_LOOKS = 50
+"""Up to this number of looks, one for each record and pull, are done at once after a put."""
 CHECK_PERIOD_MS = 5_000
 """The period of the checks, and the time before the first one."""
 
@@ -146,38 +146,45 @@ class PullRequestHoldService:
         )
         return pull.parked
 
-    def arrived(self, record: LogRecord) -> None:
-        """Answer the pulls that wait for a record, which has just reached its queue.
+    def arrived(self, records: Sequence[LogRecord]) -> None:
+        """Answer the pulls that wait for the records of a put, which have just reached their queue.
 
-        Pulls whose filter takes it are answered at once. All others whose offset lies before the
-        end of the queue are answered at the next check.
+        Pulls whose filter takes a record are answered at once. All others whose offset lies before
+        the end of the queue are answered at the next check.
 
         Source: PullRequestHoldService.java#notifyMessageArriving (4.9.7)
         """
-        pulls = self.by_queue.get((record.topic, record.queue_id))
+        pulls = self.by_queue.get((records[0].topic, records[0].queue_id))
         if not pulls or not self._notified_of_arrivals:
             return
-        steps = self._wake(list(pulls), record)
-        if len(pulls) <= FEW_PULLS:
+        steps = self._wake(pulls, records)
+        if len(records) * len(pulls) <= FEW_LOOKS:
             finished(steps)
         else:
             self._node.clock.carry_out(steps, peer=self)
 
-    def _wake(self, pulls: Iterable[_HeldPull], record: LogRecord) -> Steps[None]:
-        max_offset, tags_code = record.queue_offset + 1, record.tags_code
-        properties = b"" if record.draft is None else record.draft.properties
-        for pull in pulls:
-            if pull.check is None:
-                continue  # answered meanwhile
-            now_ms = self._now_ms(pull.request.session)
-            ahead = max_offset > pull.request.header.queue_offset
-            if ahead and _matches(pull, tags_code, properties):
-                self._answer(pull, "arrival")
-            elif now_ms >= pull.expires_ms:
-                self._answer(pull, "timeout")
-            elif ahead:
-                self._check_at(pull, now_ms)
-            yield
+    def _wake(self, pulls: Iterable[_HeldPull], records: Sequence[LogRecord]) -> Steps[None]:
+        for record in records:
+            # A copy: answers change the table. What is held from now on has seen all records.
+            pulls = [pull for pull in pulls if pull.check is not None]
+            if not pulls:
+                return
+            properties = b"" if record.draft is None else record.draft.properties
+            for pull in pulls:
+                if pull.check is not None:  # it was not answered meanwhile
+                    self._look_for(pull, record, properties)
+                    yield
+
+    def _look_for(self, pull: _HeldPull, record: LogRecord, properties: bytes) -> None:
+        """Answer one pull, or check it soon, if it waits for this record or has expired."""
+        now_ms = self._now_ms(pull.request.session)
+        ahead = record.queue_offset >= pull.request.header.queue_offset
+        if ahead and _matches(pull, record.tags_code, properties):
+            self._answer(pull, "arrival")
+        elif now_ms >= pull.expires_ms:
+            self._answer(pull, "timeout")
+        elif ahead:
+            self._check_at(pull, now_ms)
 
     def session_closed(self, session: Session) -> None:
         """Remove the held pulls of a closed connection."""

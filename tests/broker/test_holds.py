@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
 
 from fakemq.broker.broker import Broker
+from fakemq.clock import slices
 from fakemq.config.model import BrokerConfig
 from fakemq.dispatch.answers import OVERLOAD
 from fakemq.events import PullHeld, PullWoken
-from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.batch import BatchMember, encode_batch
+from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.sysflag import PullSysFlag
-from tests.support.broker_lab import BrokerLab
+from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.clients import GROUP, TOPIC, code, consume, hold_timers, long_pull, send
 from tests.support.peer import Peer
 
@@ -29,6 +33,16 @@ def producer(lab: BrokerLab, broker: Broker) -> Peer:
 
 def woken(lab: BrokerLab) -> list[str]:
     return [event.why for event in lab.journal.find(PullWoken)]
+
+
+def send_batch(peer: Peer, *tags: str) -> None:
+    members = [BatchMember(b"x", f"TAGS\x01{tag}\x02".encode()) for tag in tags]
+    answer = peer.ask(
+        RequestCode.SEND_BATCH_MESSAGE,
+        send_header(TOPIC, queue_id=0, batch=True),
+        encode_batch(members),
+    )
+    assert answer.code == ResponseCode.SUCCESS
 
 
 # -- how long ---------------------------------------------------------------------------------
@@ -152,6 +166,51 @@ def test_matching_arrival_wakes_at_once_after_other_tags(
     send(producer, "needed")
     assert code(answer) == ResponseCode.SUCCESS
     assert hold_timers(lab) == []
+
+
+def test_batch_wakes_pulls_by_record_and_in_their_order(
+    lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
+) -> None:
+    for group, tag in (("first", "late"), ("second", "early"), ("third", "late")):
+        long_pull(peer, consumer_group=group, subscription=tag)
+    send_batch(producer, "early", "late", "early")
+    groups = [event.group for event in lab.journal.find(PullWoken)]
+    assert groups == ["second", "first", "third"]
+
+
+def test_batch_begins_one_work_for_all_held_pulls_when_they_are_many(
+    lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting = lab.clock.slices.waiting_of
+    answers = [long_pull(peer, subscription=f"tag{number}") for number in range(60)]
+    now_ms = count()
+    monkeypatch.setattr(slices, "thread_busy_ms", lambda: next(now_ms))
+    lab.clock.slices.soon = lambda: None  # a loop, which takes no turn yet
+    send_batch(producer, *["other"] * 20, "tag59")
+    send_batch(producer, "other")
+    assert waiting(broker.holds) == 2
+    assert code(answers[59]) is None
+    lab.clock.slices.finish()
+    lab.network.settle()
+    assert waiting(broker.holds) == 0
+    assert [code(answer) for answer in answers] == [None] * 59 + [ResponseCode.SUCCESS]
+
+
+def test_batch_is_looked_at_in_slices_when_few_pulls_are_held(
+    lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = long_pull(peer, subscription="wanted")
+    now_ms = count()
+    monkeypatch.setattr(slices, "thread_busy_ms", lambda: next(now_ms))
+    lab.clock.slices.soon = lambda: None
+    send_batch(producer, *["other"] * 49, "wanted")
+    assert code(answer) == ResponseCode.SUCCESS, "one pull and 50 records: at once"
+    answer = long_pull(peer, 50, subscription="wanted")
+    send_batch(producer, *["other"] * 50, "wanted")
+    assert code(answer) is None
+    lab.clock.slices.finish()
+    lab.network.settle()
+    assert code(answer) == ResponseCode.SUCCESS
 
 
 def test_any_arrival_ends_an_expired_hold(
