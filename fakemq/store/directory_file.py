@@ -153,7 +153,11 @@ class DirectoryFile:
         except OSError:
             count = 0
         if count != end - start:
-            self._write(data, start)
+            try:
+                self._write(data, start)
+            except StoreError:
+                self._clear(start, end)
+                raise
         self.position = end
         self.mtime_ms = now_ms
         if end > len(self.view) >= start:
@@ -199,9 +203,8 @@ class DirectoryFile:
         self.flushed = min(self.flushed, position)
 
     def _write(self, data: bytes | bytearray, start: int) -> None:
-        """Write all of ``data`` or none; raise StoreError if the disk refuses."""
+        """Write ``data``; raise StoreError if the disk refuses, perhaps after a part."""
         at, left = start, memoryview(data)
-        number = _NONE
         try:
             number = self._descriptor()
             while left:
@@ -209,9 +212,14 @@ class DirectoryFile:
                 at += count
                 left = left[count:]
         except OSError as error:
-            with suppress(OSError):  # what is behind the last record is all zeros
-                _write_zeros(number, start, at)
             raise self._error(f"cannot be written from {start} on", error) from None
+
+    def _clear(self, start: int, end: int) -> None:
+        """Write zeros over the part of a record that the disk took; behind it there are zeros."""
+        if self._number != _NONE:  # else it took nothing
+            with suppress(OSError):
+                for first, last in extents(self._number, start, end):
+                    _write_zeros(self._number, first, last)
 
     def _page(self, page: int) -> bytes:
         """Return the bytes of a page."""

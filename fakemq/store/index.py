@@ -220,6 +220,7 @@ class IndexService:
         self._failed = failed  # called with what the disk refuses, and how to try it again
         self._log = log
         self._built_to = 0  # physical offset up to which records are indexed
+        self._keys_in = 0  # and how many keys of the record there, if the disk refused the next
         self.files: list[IndexFile] = []
         self.on_full: Callable[[IndexFile], None] = _nothing
         """Called with a file that is full."""
@@ -331,6 +332,7 @@ class IndexService:
             for phy_offset, record in islice(records, at_most):
                 self._built_to = phy_offset
                 self._build(phy_offset, record)
+                self._built_to, self._keys_in = phy_offset + len(record), 0
             if self.files:
                 self.files[-1].write_header()
         except StoreError as error:
@@ -362,11 +364,12 @@ class IndexService:
         if phy_offset < file.end_phy_offset or transaction == _ROLLBACK:
             return
         uniq_key = message.properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX)
+        keys = [key for key in (message.keys or "").split(KEY_SEPARATOR) if key]
         if uniq_key is not None:
-            self._put(topic, uniq_key, phy_offset, store_timestamp_ms)
-        for key in (message.keys or "").split(KEY_SEPARATOR):
-            if key:
-                self._put(topic, key, phy_offset, store_timestamp_ms)
+            keys.insert(0, uniq_key)
+        for key in keys[self._keys_in :]:
+            self._put(topic, key, phy_offset, store_timestamp_ms)
+            self._keys_in += 1
 
     def _pass_over_bad(self, phy_offset: int, why: str) -> None:
         found = self._log.find_file(phy_offset)
@@ -418,10 +421,11 @@ class IndexService:
         found: list[int] = []
         hashed = key_hash(topic, key)
         for file in self.files[::-1]:
-            if file.is_time_matched(begin_ms, end_ms):
+            # Files expire while others go first; a query that begins later does not see them.
+            if file in self.files and file.is_time_matched(begin_ms, end_ms):
                 for _ in file.select(found, hashed, max_num, begin_ms, end_ms):
                     yield
-                    if file not in self.files:  # it has expired meanwhile
+                    if file not in self.files:
                         break
             if file.begin_timestamp_ms < begin_ms or len(found) >= max_num:
                 break

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fakemq.clock.slices import finished
+from fakemq.errors import StoreError
 from fakemq.events import HandlerFailed, Warned
 from fakemq.store.results import PutMessageResult, PutMessageStatus
 from tests.support.disk_lab import DiskLab
@@ -118,6 +119,35 @@ def test_index_has_every_record_when_the_disk_has_room_again(lab: DiskLab, disk:
     assert len(lines(lab)) == 2
 
 
+HEADER_BYTES, ENTRY_BYTES = 40, 20
+
+
+@pytest.mark.parametrize("refused", [HEADER_BYTES, ENTRY_BYTES])
+@pytest.mark.parametrize("passed", [0, 1, 2])
+def test_index_has_each_key_once_when_it_is_refused(
+    lab: DiskLab, monkeypatch: pytest.MonkeyPatch, refused: int, passed: int
+) -> None:
+    for _ in range(2):
+        lab.put(properties="KEYS\x01a b\x02")
+    left, pwrite = [passed], os.pwrite
+
+    def refuse(number: int, data: bytes, offset: int) -> int:
+        if len(data) == refused:
+            left[0] -= 1
+            if left[0] < 0:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return pwrite(number, data, offset)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", refuse)
+        for _ in range(2):
+            lab.store.index.catch_up(1)
+    assert lab.put().status is OK
+    for key in ("a", "b"):
+        found = finished(lab.store.query_message("orders", key, 10, 0, 1 << 60))
+        assert len(found.buffers) == 2
+
+
 def test_checkpoint_that_cannot_be_written_is_a_refusal(lab: DiskLab, disk: FullDisk) -> None:
     lab.put()
     disk.full = ("/checkpoint",)
@@ -149,6 +179,31 @@ def test_failed_flush_writes_the_bytes_again(lab: DiskLab, monkeypatch: pytest.M
     assert lab.put(b"three").status is OK
     assert any(b"one" in data for data in written)  # the system may have dropped its page
     assert lab.bodies() == [b"one", b"three"]
+
+
+def test_failed_flush_that_writes_a_part_again_keeps_the_bytes(
+    lab: DiskLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    lab.put(b"one")
+    pwrite, calls = os.pwrite, iter(range(10))
+
+    def write_a_part(number: int, data: bytes, offset: int) -> int:
+        call = next(calls)
+        return refuse() if call == 1 else pwrite(number, data if call else data[:150], offset)
+
+    file = lab.store.log.files[0][1]
+    with monkeypatch.context() as patch:
+        patch.setattr("fakemq.store.directory_file._flush", refuse)
+        with pytest.raises(StoreError):
+            file.flush()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", write_a_part)
+        with pytest.raises(StoreError):
+            file.flush()
+    assert lab.bodies() == [b"one"]
 
 
 def test_broken_disk_is_not_tried_again(lab: DiskLab, disk: FullDisk) -> None:

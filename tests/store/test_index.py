@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import struct
+from pathlib import Path
+
+import pytest
 
 from fakemq.clock.calendar import human_time
 from fakemq.clock.slices import finished
 from fakemq.protocol.java import java_string_hash
+from fakemq.store import index
 from fakemq.store.index import key_hash
+from tests.support.disk_lab import DiskLab
 from tests.support.store_lab import StoreLab
 from tests.support.time import START_MS
 
@@ -146,6 +151,24 @@ def test_records_of_deleted_files_are_not_found() -> None:
     kept = offsets(lab, "k")
     assert 0 < len(kept) < 6
     assert kept == list(range(6 - len(kept), 6))
+
+
+def test_query_passes_over_a_file_that_expires_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "STEP_ENTRIES", 5)
+    sizes = {"max_index_num": 40, "max_hash_slot_num": 1, "file_reserved_time": 1}
+    with DiskLab(tmp_path, log_bytes=2_000, **sizes) as lab:
+        for number in range(100):
+            lab.put(bytes(50), properties=f"KEYS\x01k{number}\x02")
+            lab.advance(10)
+        lab.store.index.catch_up()
+        before = len(lab.store.index.files)
+        query = lab.store.query_message("orders", "k99", 64, *ALL_TIME)
+        next(query)
+        lab.store.delete_expired_files(lab.store.max_phy_offset)
+        assert len(lab.store.index.files) < before
+        assert len(finished(query).buffers) == 1
 
 
 def test_hash_without_positive_value_counts_as_zero() -> None:
