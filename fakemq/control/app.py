@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Answer: TypeAlias = Callable[[Request], Awaitable[Response]]
 
-BODY_MAX_BYTES = 16 << 20
-"""The largest request body: as large as the largest frame of the protocol."""
 JSON = "application/json"
 
 
@@ -118,7 +116,7 @@ def _answering(control: Control, guard: Guard, here: dict[str, Endpoint]) -> Ans
                 text = f"{path} has no {method}; it has: {there}"
                 return _refused(Refusal(405, text), {"Allow": there})
             query = _query_of(request.scope)
-            body = await _read(request)
+            body = await _read(request, chosen.body_max_bytes)
             answer = chosen.answer(control, dict(request.path_params), query, body)
             result = await (_unless_gone(request, answer) if chosen.waits else answer)
         except Exception as error:
@@ -157,14 +155,14 @@ def _gone() -> Refusal:
     return Refusal(400, "the client has closed the connection")
 
 
-async def _read(request: Request) -> bytes:
+async def _read(request: Request, max_bytes: int) -> bytes:
     """Return the body; Refusal if it is too large, or the client disconnected before its end."""
     body = bytearray()
     try:
         async for part in request.stream():
             body += part
-            if len(body) > BODY_MAX_BYTES:
-                raise Refusal(413, f"the body has over {BODY_MAX_BYTES >> 20} MiB")
+            if len(body) > max_bytes:
+                raise Refusal(413, f"the body has over {max_bytes >> 20} MiB")
     except ClientDisconnect:
         raise _gone() from None
     return bytes(body)

@@ -18,11 +18,19 @@ import msgspec
 
 from fakemq.control.results import Refusal
 from fakemq.protocol import fastjson
+from fakemq.protocol.limits import FRAME_MAX_BYTES
 
 if TYPE_CHECKING:
     from fakemq.control.control import Control
 
 Function = TypeVar("Function", bound=Callable[..., object])
+
+BODY_MAX_BYTES = 1 << 20
+"""A request's body: no other peer is answered while it is read."""
+SEED_MAX_BYTES = FRAME_MAX_BYTES
+"""The body of a request that stores messages: as large as the largest frame of the protocol."""
+STRINGS_MAX = 200_000
+"""Strings in a body, with the names of fields, for the same reason."""
 
 
 class Query(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -47,6 +55,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """The names in the path, in the order of the function's parameters."""
     query: type[Query] | None
     body: type[Body] | None
+    body_max_bytes: int
     result: object
     """The type of the result."""
 
@@ -81,7 +90,12 @@ ENDPOINTS: list[Endpoint] = []
 
 
 def endpoint(
-    method: str, path: str, *, open: bool = False, waits: bool = False
+    method: str,
+    path: str,
+    *,
+    open: bool = False,
+    waits: bool = False,
+    body_max_bytes: int = BODY_MAX_BYTES,
 ) -> Callable[[Function], Function]:
     """Declare a function as the endpoint of ``method`` at ``path``; see `Endpoint` for flags."""
 
@@ -98,6 +112,7 @@ def endpoint(
                 in_path=tuple(name for name in names if name not in ("query", "body")),
                 query=hints.get("query"),
                 body=hints.get("body"),
+                body_max_bytes=body_max_bytes,
                 result=hints["return"],
             )
         )
@@ -120,6 +135,12 @@ def _decoded_query(kind: type[Query], given: dict[str, list[str]]) -> Query:
 
 def _decoded_body(kind: type[Body], given: bytes) -> Body:
     given = given or b"{}"
+    strings = _count_of_strings(given)
+    if strings > STRINGS_MAX:
+        raise Refusal(
+            413,
+            f"the body has about {strings} strings; expected at most {STRINGS_MAX}: send several",
+        )
     try:
         body = msgspec.json.decode(given, type=kind)
     except msgspec.ValidationError as error:
@@ -132,6 +153,14 @@ def _decoded_body(kind: type[Body], given: bytes) -> Body:
     if name is not None:
         raise Refusal(400, f"the body has {name!r} twice in one object; expected once")
     return body
+
+
+def _count_of_strings(text: bytes) -> int:
+    """Return how many strings a JSON text has, or at least half of that.
+
+    It counts too few where strings end with a backslash, which is written as two.
+    """
+    return (text.count(b'"') - text.count(b'\\"')) // 2
 
 
 def _names(kind: type[msgspec.Struct]) -> str:

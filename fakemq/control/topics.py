@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 
 from fakemq.control.control import Control
-from fakemq.control.endpoints import Body, Query, endpoint
+from fakemq.control.endpoints import SEED_MAX_BYTES, Body, Query, endpoint
 from fakemq.control.results import Done, Refusal
 from fakemq.core import changes, inspection
 from fakemq.core.views import Delayed, Message, Queue
@@ -146,7 +146,7 @@ async def get_messages(control: Control, topic: str, query: Page) -> Messages:
     return Messages(total=total, offset=query.offset, messages=[*map(_shown, page)])
 
 
-@endpoint("POST", "/v1/topics/{topic}/messages")
+@endpoint("POST", "/v1/topics/{topic}/messages", body_max_bytes=SEED_MAX_BYTES)
 def seed_messages(control: Control, topic: str, body: Seed) -> list[ShownMessage]:
     """Store messages as if a producer had sent them, and return them.
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import fakemq
-from fakemq.control.app import BODY_MAX_BYTES
+from fakemq.control.endpoints import BODY_MAX_BYTES, SEED_MAX_BYTES, STRINGS_MAX
 from fakemq.control.routes import ENDPOINTS
 from fakemq.errors import ConfigError, FakemqError
 from fakemq.events import HandlerFailed
@@ -117,7 +117,28 @@ def test_invalid_bodies_are_refused(http_client: Http, body: bytes, message: str
 
 def test_oversized_body_is_refused(http_client: Http) -> None:
     answer = http_client.ask("POST", "/v1/reset", b" " * (BODY_MAX_BYTES + 1))
+    assert (answer.status, answer.error) == (413, "the body has over 1 MiB")
+
+
+def test_seeding_takes_a_larger_body(http_client: Http) -> None:
+    path, blanks = "/v1/topics/orders/messages", b" " * BODY_MAX_BYTES
+    assert len(http_client.post(path, b'{"bodies": ["one"]}' + blanks)) == 1
+    answer = http_client.ask("POST", path, b" " * (SEED_MAX_BYTES + 1))
     assert (answer.status, answer.error) == (413, "the body has over 16 MiB")
+
+
+@pytest.mark.parametrize("string", [b'"a"', b'"\\\\"'])
+def test_body_of_too_many_strings_is_refused(http_client: Http, string: bytes) -> None:
+    body = b'{"bodies": [' + b",".join([string] * (2 * STRINGS_MAX + 2)) + b"]}"
+    answer = http_client.ask("POST", "/v1/topics/orders/messages", body)
+    assert answer.status == 413
+    assert re.search(r"has about \d+ strings; expected at most 200000", answer.error)
+
+
+def test_quotes_inside_a_text_are_no_strings(http_client: Http) -> None:
+    text = '"' * (2 * STRINGS_MAX + 2)
+    (seeded,) = http_client.post("/v1/topics/orders/messages", {"bodies": [text]})
+    assert seeded["text"] == text
 
 
 def test_unexpected_query_is_refused(http_client: Http) -> None:
