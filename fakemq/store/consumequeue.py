@@ -62,7 +62,8 @@ class ConsumeQueue:
     ) -> None:
         """Add the entry of a record, unless the queue has it already.
 
-        ``phy_offset`` is in bytes of the log, ``queue_offset`` counts entries.
+        ``phy_offset`` is in bytes of the log, ``queue_offset`` counts entries. Raise NoQueueError
+        if a queue cannot begin at that offset, which only a damaged record has.
 
         Source: store/ConsumeQueue.java#putMessagePositionInfo (4.9.7)
         """
@@ -73,6 +74,8 @@ class ConsumeQueue:
         last = queue.last
         if last is None or last.position == queue.file_size_bytes:
             first_in_queue = last is None
+            if first_in_queue and not 0 <= logic_offset <= _INT64_MAX - queue.file_size_bytes:
+                raise NoQueueError(f"no queue begins at offset {queue_offset}")
             last = queue.add_file(logic_offset, now_ms)
             if first_in_queue and queue_offset:
                 blanks = (logic_offset - queue.last_offset) // UNIT_BYTES

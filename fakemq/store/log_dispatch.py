@@ -87,20 +87,17 @@ class LogDispatch:
         """
         if record.sys_flag & MessageSysFlag.TRANSACTION_MASK in UNQUEUED:
             return False
-        queue = self._queues.find(record.topic, record.queue_id)
-        if queue is None:
-            try:
-                queue = self._queues.find_or_make(record.topic, record.queue_id)
-            except NoQueueError as error:
-                self._has_no_queue(record, str(error), on_no_queue)
-                return False
-        queue.append(
-            record.phy_offset,
-            record.size_bytes,
-            record.tags_code,
-            record.queue_offset,
-            record.store_timestamp_ms,
-        )
+        try:
+            self._queues.find_or_make(record.topic, record.queue_id).append(
+                record.phy_offset,
+                record.size_bytes,
+                record.tags_code,
+                record.queue_offset,
+                record.store_timestamp_ms,
+            )
+        except NoQueueError as error:
+            self._has_no_queue(record, str(error), on_no_queue)
+            return False
         return True
 
     def _has_no_queue(self, record: LogRecord, why: str, on_no_queue: NoQueue) -> None:

@@ -223,7 +223,7 @@ class StartCheck:
             self._is_partial |= len(offsets) > LOOKED_AT_OF_QUEUE
             for offset in self._limited(offsets[:LOOKED_AT_OF_QUEUE]):
                 unit = queue.unit_at(offset)
-                if unit:
+                if unit and unit[1] != BLANK_SIZE:
                     yield from self._wrong_entry(queue, offset, unit)
         yield from self._without_topic()
 

@@ -170,6 +170,21 @@ def test_record_with_a_damaged_queue_offset_is_reported_at_once(
     assert any(f"orders:0 offset {offset}" in line for line in lines)
 
 
+@pytest.mark.parametrize("byte", [0x02, 0x10, 0x7F, 0x80])
+def test_queue_that_is_made_of_a_damaged_record_does_not_hinder_the_next_start(
+    tmp_path: Path, byte: int
+) -> None:
+    lab = DiskLab(tmp_path, log_bytes=2_000, queue_units=10)
+    lab.start()
+    for body in (b"one", b"two"):
+        lab.put(body)
+    lab.kill()
+    shutil.rmtree(tmp_path / "consumequeue")
+    edit(tmp_path / LOG, QUEUE_OFFSET_AT, bytes([byte]))
+    for _ in range(2):
+        assert not any("2147483647 bytes" in line for line in reported(tmp_path))
+
+
 def test_start_looks_at_a_part_of_many_damaged_entries_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
