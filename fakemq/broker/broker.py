@@ -207,7 +207,8 @@ class Broker:
         }
 
     def session_closed(self, session: Session) -> None:
-        """Remove the producers, consumers and held pulls of a closed connection."""
+        """Remove the producers, consumers, held pulls and long work of a closed connection."""
+        self.clock.drop_of(session)
         if session not in self.sessions:
             return
         del self.sessions[session]

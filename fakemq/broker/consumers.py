@@ -143,7 +143,9 @@ class ConsumerManager:
         """
         groups = self._groups_of.get(session)
         if groups:
-            self._node.clock.carry_out(self._leave(sorted(groups), session), peer=session)
+            # As a peer of its own: the work of the session is dropped.
+            peer = "leave", session
+            self._node.clock.carry_out(self._leave(sorted(groups), session), peer=peer)
 
     def _leave(self, groups: Iterable[str], session: Session) -> Steps[None]:
         for group in groups:

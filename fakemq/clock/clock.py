@@ -198,7 +198,7 @@ class Clock:
         # Whether timers are being fired; no second walk starts within the first.
         self._firing = False
         self.slices = Slices()
-        """The long work of all nodes. It is finished before time is moved."""
+        """The long work of all nodes. What timers have begun is finished before time is moved."""
         self.moment_ms: int | None = None
         """What `now_ms` returns in a held moment; None outside of one. Only the clock sets it."""
         # Whether the clock has had a rate other than 1, so that its wall has left real time.
@@ -384,7 +384,7 @@ class Clock:
         if ms < 0:
             raise ValueError(f"time does not go back: {ms} ms")
         fired: list[Timer] = []
-        self.slices.finish()
+        self.slices.finish_timers_work()
         self.slices.at_once = True
         try:
             left_ms = self._advance(ms, fired, outside_peers)
@@ -461,7 +461,7 @@ class Clock:
         """Return whether a movement ends before its next timer."""
         ends_ms = self._part_ends_ms
         self._has_rest = bool(self.why_ended()) or (
-            ends_ms is not None and (self.slices.waiting or self._real_ms() >= ends_ms)
+            ends_ms is not None and (self.slices.time_waits or self._real_ms() >= ends_ms)
         )
         return self._has_rest
 
@@ -480,7 +480,7 @@ class Clock:
 
         Return the milliseconds left, 0 unless `_ends` ended it early.
         """
-        self._firing = True
+        self._firing = self.slices.in_timer = True
         at_ms = from_ms
         try:
             while not (ends and self._ends()):
@@ -498,7 +498,7 @@ class Clock:
             return until_ms - at_ms
         finally:
             axis.at_ms = None
-            self._firing = False
+            self._firing = self.slices.in_timer = False
 
     def _advance_both(self, ms: int, fired: list[Timer]) -> int:
         """Move both axes by ``ms``; return the milliseconds left, 0 unless it ended early.

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 from fakemq.clock.clock import Clock
 from fakemq.clock.slices import Steps, Work
 from fakemq.clock.timers import Timer
-from fakemq.events.core import ClockSkewed, Event
+from fakemq.events.core import ClockSkewed, Event, failure
 
 T = TypeVar("T")
 
@@ -45,8 +45,10 @@ class NodeClock:
         self._timers: set[Timer] = set()
         # Kind and callback of each timer that fell due while the node is paused; None if it is not.
         self._missed: list[tuple[str, Callable[[], None]]] | None = None
-        # Work that was not done in its first slice, oldest first.
-        self._works: dict[Work[Any], None] = {}
+        # Unfinished work by peer, oldest first, and how much there is.
+        self._works: dict[Hashable, dict[Work[Any], None]] = {}
+        self.unfinished_count = 0
+        """How much work of the node is unfinished."""
         self._skew_ms = 0
         self.owner = owner
         """The node's name."""
@@ -106,33 +108,81 @@ class NodeClock:
         self._timers.add(timer)
         return timer
 
-    def begin(self, steps: Steps[T], *, peer: Hashable) -> Work[T]:
+    def begin(self, steps: Steps[T], *, peer: Hashable, own: bool = False) -> Work[T]:
         """Begin long work of this node, see `fakemq.clock.slices`; it may be done on return.
 
-        ``peer`` causes the work, a session or a part of the node: peers are served in turn.
+        ``peer`` causes the work, a session or a part of the node: peers are served in turn. With
+        ``own`` it is the node's own work, which `end_all` does not drop, and for which time waits
+        if a timer begins it. Work of a paused node begins when it continues.
         """
         within = nullcontext if self._journal is None else self._journal.resume()
-        work = Work(steps, peer, within)
-        self._clock.slices.begin(work)
-        if not work.done:
-            self._works[work] = None
-            work.on_end = self._forget
+        slices = self._clock.slices
+        work = Work(steps, peer, within, own=own, of_timer=own and slices.in_timer)
+        work.on_end = self._forget
+        # Known before its first slice, which may pause or end the node.
+        self._works.setdefault(peer, {})[work] = None
+        self.unfinished_count += 1
+        if not self.paused:
+            slices.begin(work)
+        if self.paused:
+            slices.take_out([work])
+        if work.done and not work.dropped:
+            self._forget(work)
         return work
 
     def carry_out(self, steps: Steps[object], *, peer: Hashable) -> None:
-        """Begin long work that no caller waits for; what it raises is raised here, or later."""
-        work = self.begin(steps, peer=peer)
+        """Begin long work that no caller waits for; what it raises is written as a bug.
+
+        Time waits for it if a timer begins it. Without a journal, what it raises is raised here, or
+        by the slice that raises it.
+        """
+        work = self.begin(steps, peer=peer, own=True)
         if work.done:
-            work.result()
+            self._note_error(work)
         else:
-            work.on_done = lambda: _raise_error(work)
+            work.on_done = lambda: self._note_error(work)
 
     def unfinished(self, peer: Hashable) -> int:
         """Return how much work of ``peer`` is unfinished."""
-        return self._clock.slices.waiting_of(peer)
+        return len(self._works.get(peer, ()))
+
+    def drop_of(self, peer: Hashable) -> None:
+        """End the work of ``peer`` as it is; nothing is called for it."""
+        works = self._works.pop(peer, {})
+        self.unfinished_count -= len(works)
+        self._clock.slices.drop(works)
+
+    def end_all(self) -> None:
+        """Do all the node's own work, and drop the rest; a peer gets a refusal for its request."""
+        slices = self._clock.slices
+        while own := [work for work in self._all_works() if work.own]:
+            slices.finish(own)
+        works = self._all_works()
+        slices.drop(works)
+        for work in works:
+            self._forget(work)
+            work.on_done()
 
     def _forget(self, work: Work[Any]) -> None:
-        self._works.pop(work, None)
+        works = self._works.get(work.peer)
+        if works is not None and work in works:
+            del works[work]
+            self.unfinished_count -= 1
+            if not works:
+                del self._works[work.peer]
+
+    def _all_works(self) -> list[Work[Any]]:
+        return [work for works in self._works.values() for work in works]
+
+    def _note_error(self, work: Work[object]) -> None:
+        if work.dropped:
+            return
+        try:
+            work.result()
+        except Exception as error:
+            if self._journal is None:
+                raise
+            self._journal.add(failure(self.owner, None, error))
 
     def cancel(self, timer: Timer | None) -> None:
         """Cancel a timer of this node; None is ignored."""
@@ -145,32 +195,32 @@ class NodeClock:
         for timer in self._timers:
             timer.cancel()
         self._timers.clear()
-        works, self._works = self._works, {}
-        self._clock.slices.take_out(works)
-        for work in works:
-            work.drop()
+        for peer in list(self._works):
+            self.drop_of(peer)
         self._missed = None
 
     def pause(self) -> None:
         """Let timers that fall due wait for `resume`, and work, too."""
         self._missed = [] if self._missed is None else self._missed
-        self._clock.slices.take_out(self._works)
+        self._clock.slices.take_out(self._all_works())
 
     def resume(self) -> None:
         """Fire the timers that fell due while the node was paused, oldest first."""
-        if self._missed is not None:
-            for work in self._works:
-                self._clock.slices.put(work)
-        missed, self._missed = self._missed or [], None
-        for kind, callback in missed:
-            self._call(kind, callback)
+        slices = self._clock.slices
+        missed, self._missed = self._missed, None
+        if missed is None:
+            return
+        for work in self._all_works():
+            slices.put(work)
+        before, slices.in_timer = slices.in_timer, True
+        try:
+            for kind, callback in missed:
+                self._call(kind, callback)
+        finally:
+            slices.in_timer = before
 
     def _call(self, kind: str, callback: Callable[[], None]) -> None:
         if self._journal is None:
             callback()
         else:
             self._journal.fire(self.owner, kind, callback)
-
-
-def _raise_error(work: Work[object]) -> None:
-    work.result()

@@ -8,7 +8,8 @@ There are four cases in which work is done at once, up to its end, so that the o
 not depend on the machine:
 
 1. No loop drives the cluster, as in the simulator.
-2. Time is being moved by `Clock.advance`: everything that is due happens before time moves on.
+2. Time is being moved by `Clock.advance`: what a timer has begun ends before time moves on. Time
+   does not wait for the requests of peers outside the cluster, or each of them could stop it.
 3. A peer inside the cluster has caused it (`fakemq.dispatch.long_work`).
 4. It takes less than one slice, as nearly all work does.
 """
@@ -16,7 +17,7 @@ not depend on the machine:
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Container, Generator, Hashable
+from collections.abc import Callable, Generator, Hashable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -41,54 +42,96 @@ def finished(steps: Steps[T]) -> T:
             return result
 
 
+class WorkDroppedError(Exception):
+    """The result of work that was ended before it was done."""
+
+
 class Work(Generic[T]):
     """Work that was begun; `result` returns or raises what it led to, once it is `done`."""
 
-    __slots__ = ("_error", "_result", "_steps", "_within", "done", "on_done", "on_end", "peer")
+    __slots__ = (
+        "_error",
+        "_proceeds",
+        "_result",
+        "_steps",
+        "_within",
+        "done",
+        "dropped",
+        "of_timer",
+        "on_done",
+        "on_end",
+        "own",
+        "peer",
+        "queued",
+    )
 
     def __init__(
         self,
         steps: Steps[T],
         peer: Hashable,
         within: Callable[[], AbstractContextManager[None]] = nullcontext,
+        *,
+        own: bool = False,
+        of_timer: bool = False,
     ) -> None:
         self._steps = steps
         self._within = within
         """Returns the context of each slice."""
         self._result: T
         self._error: Exception | None = None
+        self._proceeds = False
         self.peer = peer
-        """The cause of the work. Work of one peer is done in its order, one after another."""
+        """The cause of the work. Work of one peer is done in its order, one after another; what its
+        timers have begun does not wait for the rest."""
+        self.own = own
+        """Whether it is a node's own work, and no request."""
+        self.of_timer = of_timer
+        """Whether a timer has begun it, so that time waits for it."""
         self.done = False
+        self.dropped = False
+        self.queued = False
+        """Whether it waits in `Slices`, which sets this."""
         self.on_done: Callable[[], None] = _nothing
         """Called when work that was not done in its first slice is done."""
         self.on_end: Callable[[Work[T]], None] = _nothing
         """Called just before, by the clock of the node whose work it is."""
 
     def result(self) -> T:
+        """Return the result; raise the work's error, or WorkDroppedError."""
         if self._error is not None:
             raise self._error
         return self._result
 
     def proceed(self, until_ms: int | None) -> None:
         """Work until this moment of the thread's time, or up to the end if it is None."""
+        if self.done:
+            return
         steps = self._steps
+        self._proceeds = True
         try:
             with self._within():
                 while True:
                     next(steps)
+                    if self.dropped:  # by its own step
+                        steps.close()
+                        return
                     if until_ms is not None and thread_busy_ms() >= until_ms:
                         return
         except StopIteration as end:
             self._result = end.value
         except Exception as error:
-            self._error = error
+            self._error = self._error or error
+        finally:
+            self._proceeds = False
         self.done = True
 
     def drop(self) -> None:
-        """End the work as it is; `on_done` is not called."""
-        self.done, self.on_done = True, _nothing
-        self._steps.close()
+        """End the work as it is; neither `on_end` nor `on_done` is called."""
+        if not self.done:
+            self.done = self.dropped = True
+            self._error = WorkDroppedError("the work was ended before it was done")
+            if not self._proceeds:  # else `proceed` closes it after its step
+                self._steps.close()
 
 
 class Slices:
@@ -98,69 +141,97 @@ class Slices:
         self.soon: Callable[[], None] | None = None
         """Asks for a call of `take_turn` soon; None if no loop drives the cluster."""
         self.at_once = False
-        """Whether time is being moved: then no work is left for later."""
-        self._by_peer: dict[Hashable, deque[Work[Any]]] = {}
-        """Peer → its work in order; the first peer is the next to be served."""
+        """Whether time is being moved: then no work of timers is left for later."""
+        self.in_timer = False
+        """Whether timers are being fired."""
+        self._queues: dict[tuple[Hashable, bool], deque[Work[Any]]] = {}
+        """Peer, and whether timers have begun it → its work in order; the first is served next."""
+        self._of_timers: dict[Work[Any], None] = {}
+        """The work among this that time waits for, oldest first."""
 
     @property
     def waiting(self) -> bool:
         """Whether work is left for the next turn."""
-        return bool(self._by_peer)
+        return bool(self._queues)
 
-    def waiting_of(self, peer: Hashable) -> int:
-        """Return how much work of a peer is unfinished."""
-        return len(self._by_peer.get(peer, ()))
+    @property
+    def time_waits(self) -> bool:
+        """Whether work is left that a timer has begun."""
+        return bool(self._of_timers)
 
     def begin(self, work: Work[T]) -> None:
         """Do the first slice of work, if no other waits; leave the rest for later turns."""
-        if self.soon is None or self.at_once:
+        if self.soon is None or (self.at_once and work.of_timer):
             work.proceed(None)
-        elif not self._by_peer:
+        elif not self._queues:
             work.proceed(thread_busy_ms() + SLICE_MS)
-        if not work.done:
-            self.put(work)
+        self.put(work)
 
     def put(self, work: Work[T]) -> None:
-        """Leave the rest of some work for the next turn."""
-        self._by_peer.setdefault(work.peer, deque()).append(work)
+        """Leave the rest of some work for the next turn, unless it waits already or is done."""
+        if work.done or work.queued:
+            return
+        work.queued = True
+        self._queues.setdefault((work.peer, work.of_timer), deque()).append(work)
+        if work.of_timer:
+            self._of_timers[work] = None
         if self.soon is not None:
             self.soon()
 
     def take_turn(self) -> None:
         """Do one slice of what waits."""
         until_ms = thread_busy_ms() + SLICE_MS
-        while self._by_peer and thread_busy_ms() < until_ms:
-            self._serve_next(until_ms)
+        while self._queues and thread_busy_ms() < until_ms:
+            key, waiting = next(iter(self._queues.items()))
+            # The first peer then is the last one.
+            del self._queues[key]
+            self._queues[key] = waiting
+            self._serve(waiting[0], until_ms)
 
-    def finish(self) -> None:
-        """Do everything that waits."""
-        while self._by_peer:
-            self._serve_next(None)
+    def finish_timers_work(self) -> None:
+        """Do all the work that timers have begun."""
+        while self._of_timers:
+            self.finish(list(self._of_timers))
 
-    def take_out(self, works: Container[Work[Any]]) -> None:
+    def finish(self, works: Iterable[Work[Any]]) -> None:
+        """Do these works up to their end, in this order."""
+        for work in works:
+            if not work.done:  # an earlier one may have ended it
+                self._serve(work, None)
+
+    def take_out(self, works: Iterable[Work[Any]]) -> None:
         """Let these works wait no more; the caller puts them back, or has dropped them."""
-        for peer, waiting in list(self._by_peer.items()):
-            left = deque(work for work in waiting if work not in works)
-            if left:
-                self._by_peer[peer] = left
-            else:
-                del self._by_peer[peer]
+        for work in works:
+            if work.queued:
+                work.queued = False
+                key = work.peer, work.of_timer
+                waiting = self._queues[key]
+                waiting.remove(work)  # mostly the first one
+                if not waiting:
+                    del self._queues[key]
+                self._of_timers.pop(work, None)
 
-    def _serve_next(self, until_ms: int | None) -> None:
-        """Serve the first peer, which then is the last one."""
-        peer, waiting = next(iter(self._by_peer.items()))
-        del self._by_peer[peer]
-        self._by_peer[peer] = waiting
-        work = waiting[0]
+    def drop(self, works: Iterable[Work[Any]]) -> None:
+        """End these works as they are, with neither result nor call."""
+        works = list(works)
+        self.take_out(works)
+        for work in works:
+            work.drop()
+
+    def drop_all(self) -> None:
+        """End all work that waits; ``on_done`` is called for each."""
+        works = [work for waiting in self._queues.values() for work in waiting]
+        self.drop(works)
+        for work in works:
+            work.on_end(work)
+            work.on_done()
+
+    def _serve(self, work: Work[Any], until_ms: int | None) -> None:
         work.proceed(until_ms)
-        if not work.done:
-            return
-        if waiting and waiting[0] is work:  # it has not been taken out meanwhile
-            waiting.popleft()
-            if not waiting and self._by_peer.get(peer) is waiting:
-                del self._by_peer[peer]
-        work.on_end(work)
-        work.on_done()
+        if work.done and not work.dropped:
+            self.take_out([work])
+            work.on_end(work)
+            work.on_done()
 
 
 def _nothing(*_: object) -> None:

@@ -151,13 +151,21 @@ class Control:
             wakes.leave(waiter)
 
     async def carry_out(self, steps: Steps[T]) -> T:
-        """Do long work in slices, and return its result."""
+        """Do long work in slices, and return its result; a cancelled caller ends it.
+
+        Raise Refusal if the cluster is reset or restored meanwhile.
+        """
         done = asyncio.Event()
-        work = Work(steps, peer=done)
-        self.core.clock.slices.begin(work)
+        work, slices = Work(steps, peer=done), self.core.clock.slices
+        slices.begin(work)
         if not work.done:
             work.on_done = done.set
-            await done.wait()
+            try:
+                await done.wait()
+            finally:
+                slices.drop([work])
+        if work.dropped:
+            raise Refusal(409, "the cluster was reset or restored meanwhile: ask again")
         return work.result()
 
     async def move(self, begin: Callable[[], Movement]) -> Movement:

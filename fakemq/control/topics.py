@@ -133,7 +133,7 @@ def delete_topic(control: Control, topic: str) -> Done:
     return Done()
 
 
-@endpoint("GET", "/v1/topics/{topic}/messages")
+@endpoint("GET", "/v1/topics/{topic}/messages", waits=True)
 async def get_messages(control: Control, topic: str, query: Page) -> Messages:
     """Return the messages of a topic in the order of their storing, with their deliveries.
 

@@ -204,7 +204,6 @@ class ClusterCore:
 
     def reset(self) -> None:
         """Reset to the start state; listeners and live connections stay."""
-        self.clock.slices.finish()
         self.clock.reset(frozen=self.spec.clock == "frozen")
         for clock in self.node_clocks:
             clock.skew_ms = 0
@@ -215,6 +214,7 @@ class ClusterCore:
             late = timer.take() if timer.kind == "late_by_fault" else None
             if late is not None:
                 late()  # or it would come into what begins now
+        self._end_work()
         for node in nodes:
             node.reset()
         self._begin_with_copy()
@@ -235,14 +235,20 @@ class ClusterCore:
     def restore(self, snapshot: Snapshot) -> None:
         """Load a snapshot into the nodes; every broker must run. The clock is not changed."""
         snapshot.require_fit(self.brokers)
-        self.clock.slices.finish()
         for broker in self.brokers.values():
             broker.resume()
+        self._end_work()
         snapshot.put_into(self.brokers, self.name_servers)
         for broker in self.brokers.values():
             broker.register_all()
         self._let_slaves_catch_up()
         self.journal.add(SnapshotRestored(node=NODE))
+
+    def _end_work(self) -> None:
+        """End all long work, because the stores that it reads are about to go."""
+        for clock in self.node_clocks:
+            clock.end_all()
+        self.clock.slices.drop_all()
 
     # -- time ---------------------------------------------------------------------------------
 

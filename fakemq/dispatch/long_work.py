@@ -18,8 +18,19 @@ from fakemq.dispatch.outcomes import outcome_of
 from fakemq.protocol.codes import ResponseCode
 
 MAX_UNFINISHED = 1_000
-"""How many requests of one connection may be unfinished. Java's limit is the capacity of a queue
-for all of them: 10,000 for most codes."""
+"""How many requests of one connection may be unfinished.
+
+Java's limits are the queues of its thread pools: 20,000 for `QUERY_MESSAGE`, 50,000 for
+`HEART_BEAT`. The pool of all other codes concerned has no limit.
+
+Source: broker/BrokerController.java#initialize and #registerProcessor (4.9.7)
+"""
+
+MAX_UNFINISHED_OF_NODE = 10_000
+"""How many requests of all connections may be unfinished at one node."""
+
+DROPPED = Refused(ResponseCode.SYSTEM_BUSY, "the broker was reset or restored meanwhile")
+"""The answer to a request whose store has gone."""
 
 LongHandler: TypeAlias = Callable[[Any, Request[Any]], Steps[Outcome]]
 
@@ -35,16 +46,24 @@ def in_slices(handler: LongHandler) -> Callable[[Any, Request[Any]], Outcome | P
         clock, session, code = node.clock, request.session, request.command.code
         if not session.outside:
             return finished(handler(node, request))
-        if clock.unfinished(session) >= MAX_UNFINISHED:
+        if (
+            clock.unfinished(session) >= MAX_UNFINISHED
+            or clock.unfinished_count >= MAX_UNFINISHED_OF_NODE
+        ):
             raise Refused(ResponseCode.SYSTEM_BUSY, OVERLOAD)
         # The dispatcher empties the command of a request that is answered later.
         request.command = copy.copy(request.command)
         work = clock.begin(handler(node, request), peer=session)
+        if work.dropped:
+            return None  # its first slice has ended the node or the connection
         if work.done:
             return work.result()
         parked: Parked[Any] = Parked()
 
         def answer() -> None:
+            if work.dropped:
+                parked.resolve(DROPPED)
+                return
             outcome = outcome_of(node, code, work.result)
             parked.resolve(outcome)
 

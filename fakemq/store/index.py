@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from itertools import count as counted
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fakemq.clock.calendar import human_time
 from fakemq.errors import StoreError
@@ -196,6 +196,17 @@ class IndexFile:
             if not 0 < previous < at or time_ms < begin_ms:  # a damaged file; Java may loop here
                 return
             at = previous
+
+
+class Found(NamedTuple):
+    """What a query finds, all of one index."""
+
+    offsets: list[int]
+    """The records' physical offsets, newest first."""
+    last_timestamp_ms: int
+    """When the last record of the index was stored; 0 if the index is empty."""
+    last_offset: int
+    """The physical offset of that record."""
 
 
 class IndexService:
@@ -407,10 +418,8 @@ class IndexService:
             now_ms += 1
         return path
 
-    def query(
-        self, topic: str, key: str, max_num: int, begin_ms: int, end_ms: int
-    ) -> Steps[list[int]]:
-        """Return physical offsets for a key, newest first, at most maxMsgsNumBatch.
+    def query(self, topic: str, key: str, max_num: int, begin_ms: int, end_ms: int) -> Steps[Found]:
+        """Return the records of a key, newest first, at most maxMsgsNumBatch.
 
         Every record that was stored before the call is indexed first.
 
@@ -419,6 +428,7 @@ class IndexService:
         yield from self._catch_up()
         max_num = min(max_num, self._config.max_msgs_num_batch)
         found: list[int] = []
+        last = self.files[-1] if self.files else None
         hashed = key_hash(topic, key)
         for file in self.files[::-1]:
             # Files expire while others go first; a query that begins later does not see them.
@@ -429,7 +439,9 @@ class IndexService:
                         break
             if file.begin_timestamp_ms < begin_ms or len(found) >= max_num:
                 break
-        return found
+        if last is None:
+            return Found(found, 0, 0)
+        return Found(found, last.end_timestamp_ms, last.end_phy_offset)
 
 
 def _has_keys(record: memoryview) -> bool:

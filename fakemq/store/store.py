@@ -420,12 +420,11 @@ class MessageStore:
         result = QueryMessageResult()
         for _ in range(3):
             found = yield from self.index.query(topic, key, max_num, begin_ms, end_ms)
-            if not found:
+            if not found.offsets:
                 break
-            last = self.index.files[-1]
-            result.index_last_update_timestamp = last.end_timestamp_ms
-            result.index_last_update_phyoffset = last.end_phy_offset
-            records = [self.log.record_at(offset) for offset in sorted(found)]
+            result.index_last_update_timestamp = found.last_timestamp_ms
+            result.index_last_update_phyoffset = found.last_offset
+            records = [self.log.record_at(offset) for offset in sorted(found.offsets)]
             result.buffers += [record for record in records if record is not None]
             if result.buffers:
                 break

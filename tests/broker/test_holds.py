@@ -181,7 +181,7 @@ def test_batch_wakes_pulls_by_record_and_in_their_order(
 def test_batch_begins_one_work_for_all_held_pulls_when_they_are_many(
     lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    waiting = lab.clock.slices.waiting_of
+    waiting = broker.clock.unfinished
     answers = [long_pull(peer, subscription=f"tag{number}") for number in range(60)]
     now_ms = count()
     monkeypatch.setattr(slices, "thread_busy_ms", lambda: next(now_ms))
@@ -190,7 +190,8 @@ def test_batch_begins_one_work_for_all_held_pulls_when_they_are_many(
     send_batch(producer, "other")
     assert waiting(broker.holds) == 2
     assert code(answers[59]) is None
-    lab.clock.slices.finish()
+    while lab.clock.slices.waiting:
+        lab.clock.slices.take_turn()
     lab.network.settle()
     assert waiting(broker.holds) == 0
     assert [code(answer) for answer in answers] == [None] * 59 + [ResponseCode.SUCCESS]
@@ -208,7 +209,8 @@ def test_batch_is_looked_at_in_slices_when_few_pulls_are_held(
     answer = long_pull(peer, 50, subscription="wanted")
     send_batch(producer, *["other"] * 50, "wanted")
     assert code(answer) is None
-    lab.clock.slices.finish()
+    while lab.clock.slices.waiting:
+        lab.clock.slices.take_turn()
     lab.network.settle()
     assert code(answer) == ResponseCode.SUCCESS
 

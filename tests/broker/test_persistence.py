@@ -105,7 +105,8 @@ def test_older_offsets_are_not_written_after_an_end(
         broker.persistence.reset()
     else:
         getattr(broker, how)()
-    lab.clock.slices.finish()
+    while lab.clock.slices.waiting:
+        lab.clock.slices.take_turn()
     path = tmp_path / "consumerOffset.json"
     if how == "reset":
         assert not path.exists()

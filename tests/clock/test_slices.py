@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from itertools import count
 
@@ -31,6 +32,11 @@ def driven_clock() -> Clock:
     clock = Clock(frozen=True)
     clock.slices.soon = lambda: None
     return clock
+
+
+def end(clock: Clock) -> None:
+    while clock.slices.waiting:
+        clock.slices.take_turn()
 
 
 def test_work_is_done_at_once_without_a_loop() -> None:
@@ -72,18 +78,127 @@ def test_peers_are_served_in_turn_and_the_work_of_one_in_order() -> None:
     assert first["b1"] < last["a1"] <= first["a2"]
 
 
-def test_time_moves_when_all_work_is_done() -> None:
+def test_time_moves_when_the_work_of_timers_is_done() -> None:
     clock, done = driven_clock(), list[str]()
     node = NodeClock(clock, "node")
-    work = node.begin(steps(done, "before", 100), peer=1)
     in_time = []
-    node.call_later(
-        10,
-        lambda: in_time.append((work.done, node.begin(steps(done, "within", 100), peer=1).done)),
-        kind="delay_level",
-    )
+
+    def begin(name: str) -> None:
+        node.carry_out(steps(done, name, 100), peer=node)
+
+    node.call_later(0, lambda: begin("before"), kind="delay_level")
+    clock.advance_part(0, [], part_ms=1000)
+    assert clock.slices.time_waits
+    node.call_later(10, lambda: begin("within"), kind="delay_level")
+    node.call_later(10, lambda: in_time.append(len(done)), kind="delay_level")
     clock.advance_ms(10)
-    assert in_time == [(True, True)]
+    assert in_time == [200]
+
+
+def test_time_does_not_wait_for_work_of_peers() -> None:
+    clock, fired = driven_clock(), list[int]()
+    node = NodeClock(clock, "node")
+    work = node.begin(endless(), peer="session")
+    node.call_later(10, lambda: fired.append(1), kind="delay_level")
+    assert clock.advance_part(10, [], part_ms=1000) is None
+    node.call_later(10, lambda: fired.append(2), kind="delay_level")
+    clock.advance_ms(10)
+    assert fired == [1, 2]
+    assert not work.done
+
+
+def test_time_waits_for_work_that_a_timer_has_begun() -> None:
+    clock, done, fired = driven_clock(), list[str](), list[int]()
+    node = NodeClock(clock, "node")
+    node.begin(endless(), peer="session")
+    node.call_later(1, lambda: node.carry_out(steps(done, "a", 100), peer=node), kind="delay_level")
+    node.call_later(2, lambda: fired.append(len(done)), kind="delay_level")
+    left_ms: int | None = 2
+    while left_ms is not None:
+        left_ms = clock.advance_part(left_ms, [], part_ms=1000)
+        clock.slices.take_turn()
+    assert fired == [100]
+
+
+def test_work_of_one_peer_can_be_dropped() -> None:
+    clock, done = driven_clock(), list[str]()
+    node = NodeClock(clock, "node")
+    for peer in ("gone", "here", "gone"):
+        node.begin(steps(done, peer, 100), peer=peer)
+    node.drop_of("gone")
+    assert (node.unfinished("gone"), node.unfinished_count) == (0, 1)
+    end(clock)
+    assert done.count("gone") == SLICE_MS
+    assert done.count("here") == 100
+    assert node.unfinished_count == 0
+
+
+@pytest.mark.parametrize("paused", [False, True])
+def test_own_work_of_a_node_is_done_when_all_work_ends(paused: bool) -> None:
+    clock, done = driven_clock(), list[str]()
+    node = NodeClock(clock, "node")
+    node.carry_out(steps(done, "own", 100), peer=node)
+    request = node.begin(endless(), peer="session")
+    request.on_done = lambda: done.append("refused")
+    if paused:
+        node.pause()
+    node.end_all()
+    assert done == ["own"] * 100 + ["refused"]
+    assert request.dropped
+    assert (node.unfinished_count, clock.slices.waiting) == (0, False)
+
+
+def test_work_of_a_paused_node_begins_when_it_continues() -> None:
+    clock, done, ended = driven_clock(), list[str](), list[str]()
+    node = NodeClock(clock, "node")
+    node.pause()
+    work = node.begin(steps(done, "a", 100), peer=1)
+    work.on_done = lambda: ended.append(work.result())
+    clock.slices.take_turn()
+    assert done == []
+    node.resume()
+    end(clock)
+    assert ended == ["a"]
+
+
+@pytest.mark.parametrize("at_step", [1, 2 * SLICE_MS])
+def test_work_may_pause_its_node(at_step: int) -> None:
+    clock, ended = driven_clock(), list[str]()
+    node = NodeClock(clock, "node")
+    work = node.begin(acting(node.pause, at_step), peer=1)
+    work.on_done = lambda: ended.append(work.result())
+    end(clock)
+    assert not work.done
+    node.resume()
+    end(clock)
+    assert ended == ["done"]
+
+
+@pytest.mark.parametrize("at_step", [1, 2 * SLICE_MS])
+def test_work_may_end_its_node(at_step: int) -> None:
+    clock, done = driven_clock(), list[str]()
+    node = NodeClock(clock, "node")
+    work = node.begin(acting(node.cancel_all, at_step), peer=1)
+    other = node.begin(steps(done, "other", 100), peer=2)
+    work.on_done = lambda: done.append("answered")
+    end(clock)
+    assert work.dropped
+    assert "answered" not in done
+    assert node.unfinished_count == 0
+    assert other.done
+
+
+def endless() -> Steps[None]:
+    while True:
+        yield
+
+
+def acting(act: Callable[[], None], at_step: int) -> Steps[str]:
+    for number in range(5 * SLICE_MS):
+        if number == at_step:
+            act()
+        yield
+    return "done"
 
 
 def test_work_of_a_paused_node_waits_and_that_of_a_killed_node_ends() -> None:
@@ -95,10 +210,10 @@ def test_work_of_a_paused_node_waits_and_that_of_a_killed_node_ends() -> None:
         work.on_done = partial(ended.append, node.owner)
     paused.pause()
     killed.cancel_all()
-    clock.slices.finish()
+    end(clock)
     assert ended == []
     paused.resume()
-    clock.slices.finish()
+    end(clock)
     assert ended == ["paused"]
 
 

@@ -11,8 +11,11 @@ import msgspec
 import pytest
 
 import fakemq
+from fakemq.clock.slices import Steps
 from fakemq.control import connection as connections
 from fakemq.control.routes import ENDPOINTS
+from fakemq.core import inspection
+from fakemq.core.views import Message
 from fakemq.events import HandlerFailed
 from fakemq.events.core import Warned
 from fakemq.serving import listener
@@ -340,3 +343,22 @@ def test_peer_that_sends_nonsense_gets_few_lines(mq: fakemq.Cluster) -> None:
     for _ in range(30):
         assert statuses(mq, b"nonsense\r\n\r\n") == [400]
     assert len(mq.journal.find(Warned)) == 10
+
+
+def test_work_ends_when_its_client_disconnects(
+    mq: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def endless(*_: object) -> Steps[tuple[int, list[Message]]]:
+        while True:
+            yield
+
+    monkeypatch.setattr(inspection, "messages_page", endless)
+
+    def waiting() -> bool:
+        return mq.inspect(lambda core: core.clock.slices.waiting)
+
+    mq.create_topic("orders", queues=1)
+    with connect(mq) as peer:
+        peer.sendall(b"GET /v1/topics/orders/messages HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        mq.wait_for(waiting)
+    mq.wait_for(lambda: not waiting())

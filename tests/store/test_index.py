@@ -40,6 +40,18 @@ def test_records_are_found_by_unique_key_and_by_each_word_of_keys() -> None:
     assert offsets(lab, "green") == [0, 1, 3]
 
 
+def test_query_ends_when_its_index_goes_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index, "STEP_ENTRIES", 2)
+    lab = StoreLab()
+    for _ in range(3):
+        lab.put(properties="KEYS\x01red")
+    offsets(lab, "red")
+    steps = lab.store.query_message("orders", "red", 64, *ALL_TIME)
+    next(steps)  # a record is found
+    lab.store.index.files.clear()
+    assert len(finished(steps).buffers) == 1
+
+
 def test_file_has_javas_bytes() -> None:
     lab = StoreLab(max_hash_slot_num=5, max_index_num=10)
     lab.put(topic="t", properties="UNIQ_KEY\x01a")
