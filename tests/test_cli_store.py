@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -166,16 +167,21 @@ def test_missing_permission_is_one_line(node: Path, path: str, mode: int, line: 
         (node / path).chmod(usual)
 
 
-def test_missing_space_is_one_line(tmp_path: Path) -> None:
-    """A limit on the size of files stands for a full disk: the same calls fail."""
+def test_too_small_limit_of_file_sizes_is_one_line(tmp_path: Path) -> None:
     before = ("sh", "-c", 'ulimit -f 0; exec "$@"', "sh")
     line = complaint(tmp_path / NODE, before=before)
-    assert line == "NODE/lock: cannot be locked: File too large"
+    assert line == (
+        "the limit of file sizes (ulimit -f) is 0 bytes: a file of the log of broker-a-0 has"
+        " 4096 (4KiB); ulimit -f unlimited is enough, or smaller files (mappedFileSizeCommitLog)"
+    )
+
+
+LIMIT_BYTES = 64 << 9
 
 
 def test_missing_space_for_the_first_message_is_answered(tmp_path: Path) -> None:
-    limited = ("sh", "-c", 'ulimit -f 64; exec "$@"', "sh")
-    command = [*limited, sys.executable, "-m", "fakemq", *PORTS, "--store", str(tmp_path)]
+    """A limit on the size of files stands for a full disk: the same calls fail."""
+    command = [sys.executable, "-m", "fakemq", *PORTS, "--store", str(tmp_path)]
     with subprocess.Popen(
         [*command, "--topic", "orders:1"],
         stdout=subprocess.PIPE,
@@ -186,6 +192,7 @@ def test_missing_space_for_the_first_message_is_answered(tmp_path: Path) -> None
         assert process.stdout is not None
         ready = re.search(r"namesrv (\S+),", process.stdout.readline())
         assert ready is not None
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (LIMIT_BYTES, LIMIT_BYTES))
         try:
             with Client(ready[1]) as client:
                 for _ in range(2):

@@ -228,9 +228,9 @@ def test_ten_thousand_biographies_read_the_journal_once(
     read = 0
     after = Journal.after
 
-    def counted(self: Journal, seq: int) -> object:
+    def counted(self: Journal, seq: int, most: int | None = None) -> object:
         nonlocal read
-        entries = after(self, seq)
+        entries = after(self, seq, most)
         read += len(entries)
         return entries
 
