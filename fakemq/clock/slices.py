@@ -171,12 +171,14 @@ class Slices:
         """Leave the rest of some work for the next turn, unless it waits already or is done."""
         if work.done or work.queued:
             return
+        if self.soon is None:  # a paused node has resumed, and there are no later turns
+            self._serve(work, None)
+            return
         work.queued = True
         self._queues.setdefault((work.peer, work.of_timer), deque()).append(work)
         if work.of_timer:
             self._of_timers[work] = None
-        if self.soon is not None:
-            self.soon()
+        self.soon()
 
     def take_turn(self) -> None:
         """Do one slice of what waits."""

@@ -161,6 +161,18 @@ def test_work_of_a_paused_node_begins_when_it_continues() -> None:
     assert ended == ["a"]
 
 
+def test_work_of_a_paused_node_is_done_when_it_continues_without_a_loop() -> None:
+    done, ended = list[str](), list[str]()
+    node = NodeClock(Clock(frozen=True), "node")
+    node.pause()
+    work = node.begin(steps(done, "a", 100), peer=1)
+    work.on_done = lambda: ended.append(work.result())
+    assert done == []
+    node.resume()
+    assert ended == ["a"]
+    assert node.unfinished_count == 0
+
+
 @pytest.mark.parametrize("at_step", [1, 2 * SLICE_MS])
 def test_work_may_pause_its_node(at_step: int) -> None:
     clock, ended = driven_clock(), list[str]()
