@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 from bench import stall
@@ -15,4 +17,9 @@ was up to 600 ms even so."""
 def test_attack_causes_no_long_turn(name: str) -> None:
     # The first request of a kind imports what it needs, and compiles it in a fresh checkout.
     stall.longest_turn_ms(name, SIZE)
-    assert stall.longest_turn_ms(name, SIZE) < stall.AT_MOST_MS
+    # A server has no objects of thousands of tests, which a collection would look at for 0.2 s.
+    gc.freeze()
+    try:
+        assert stall.longest_turn_ms(name, SIZE) < stall.AT_MOST_MS
+    finally:
+        gc.unfreeze()
