@@ -136,11 +136,18 @@ def wait_in_step(master: Node, slave: Node) -> None:
 
 
 def log_end(node: Node) -> int:
-    """Where a broker says that its commit log ends; -1 while Java's has no statistics yet."""
-    answer = call(node.addr, frame(_GET_BROKER_RUNTIME_INFO, {}))
-    if json_header(answer)["code"] != 0:
-        return -1
-    _, _, body = split(answer)
+    """Return where a broker says that its commit log ends.
+
+    A Java broker refuses the request until it has statistics, in its first second: ask again.
+    """
+    answers: list[bytes] = []
+
+    def answered() -> bool:
+        answers[:] = [call(node.addr, frame(_GET_BROKER_RUNTIME_INFO, {}))]
+        return json_header(answers[0])["code"] == 0
+
+    wait_until(answered, IN_STEP_S)
+    _, _, body = split(answers[0])
     return int(fastjson.loads(body)["table"]["commitLogMaxOffset"])
 
 
