@@ -9,19 +9,20 @@ Source: broker/longpolling/PullRequestHoldService.java (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
+from fakemq.broker.held_queue import Arrival, Check, HeldPull, HeldQueue
 from fakemq.clock.slices import Steps, finished
-from fakemq.clock.timers import Timer, next_tick_ms
+from fakemq.clock.timers import next_tick_ms
 from fakemq.dispatch.answers import OVERLOAD, Parked, Refused
 from fakemq.dispatch.outcomes import outcome_of
 from fakemq.events.core import PullHeld, PullWoken
 from fakemq.protocol.codes import ResponseCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from fakemq.broker.filters.pull_filter import PullFilter
     from fakemq.config.model import BrokerConfig
@@ -33,11 +34,12 @@ if TYPE_CHECKING:
     from fakemq.store.store import MessageStore
 
 FEW_LOOKS = 50
-"""Up to this number of looks, one for each record and pull, are done at once after a put."""
+"""After a put, up to this number of looks are done at once; the rest is done in slices."""
+MOST_WAKES = 100
+"""How many puts of one queue wait for their looks with the properties of their messages."""
 CHECK_PERIOD_MS = 5_000
 """The period of the checks, and the time before the first one."""
 
-_Key = TypeVar("_Key")
 _ParkedPull: TypeAlias = "Parked[PullMessageResponseHeader]"
 
 
@@ -53,51 +55,17 @@ class Held(msgspec.Struct, frozen=True, gc=False):
     """The latest time of its answer, on the time axis of its peer."""
 
 
-class _HeldPull:
-    """A held pull. ``expires_ms`` is the end of the client's timeout, in elapsed time."""
-
-    __slots__ = ("again", "check", "expires_ms", "message_filter", "parked", "queue", "request")
-
-    def __init__(
-        self,
-        request: Request[PullMessageRequestHeader],
-        message_filter: PullFilter | None,
-        expires_ms: int,
-        again: Callable[[], Reply[PullMessageResponseHeader]],
-    ) -> None:
-        self.request = request
-        self.again = again
-        self.queue = (request.header.topic, request.header.queue_id)
-        self.message_filter = message_filter
-        self.expires_ms = expires_ms
-        self.parked: _ParkedPull = Parked()
-        self.check: _Check | None = None
-
-
-class _Check:
-    """One tick of the grid on one time axis, and the pulls to check then."""
-
-    __slots__ = ("due_ms", "outside", "pulls", "timer")
-
-    def __init__(self, outside: bool, due_ms: int) -> None:
-        self.outside = outside
-        self.due_ms = due_ms
-        self.pulls: dict[_HeldPull, None] = {}
-        self.timer: Timer | None = None
-
-
 class PullRequestHoldService:
     """All held pulls of one broker, by queue, connection and deadline."""
 
     def __init__(self, node: NodeContext[BrokerConfig], store: MessageStore) -> None:
         self._node = node
         self._store = store
-        # Dicts as sets that keep their order: pulls are answered in the order they came.
-        self.by_queue: dict[tuple[str, int], dict[_HeldPull, None]] = {}
+        self.by_queue: dict[tuple[str, int], HeldQueue] = {}
         """The held pulls by topic and queue id; a queue without held pulls is not listed."""
-        self._by_session: dict[Session, dict[_HeldPull, None]] = {}
-        self._checks: dict[tuple[bool, int], _Check] = {}
-        self._count = 0
+        self._by_session: dict[Session, dict[HeldPull, None]] = {}
+        self._checks: dict[tuple[bool, int], Check] = {}
+        self._count = self._last_number = 0
         self._started_ms: dict[bool, int] = {}
         self.start()
 
@@ -129,8 +97,13 @@ class PullRequestHoldService:
             raise Refused(ResponseCode.SYSTEM_BUSY, OVERLOAD)
         self._count += 1
         now_ms = self._now_ms(request.session)
-        pull = _HeldPull(request, message_filter, now_ms + max(0, timeout_ms), again)
-        self.by_queue.setdefault(pull.queue, {})[pull] = None
+        self._last_number += 1
+        expires_ms = now_ms + max(0, timeout_ms)
+        pull = HeldPull(request, message_filter, expires_ms, again, self._last_number)
+        queue = self.by_queue.get(pull.queue)
+        if queue is None:
+            queue = self.by_queue[pull.queue] = HeldQueue()
+        queue.add(pull)
         self._by_session.setdefault(request.session, {})[pull] = None
         # Without notification of arrivals every check has to read the queue.
         self._check_at(pull, pull.expires_ms if self._notified_of_arrivals else now_ms + 1)
@@ -154,36 +127,50 @@ class PullRequestHoldService:
 
         Source: PullRequestHoldService.java#notifyMessageArriving (4.9.7)
         """
-        pulls = self.by_queue.get((records[0].topic, records[0].queue_id))
-        if not pulls or not self._notified_of_arrivals:
+        queue = self.by_queue.get((records[0].topic, records[0].queue_id))
+        if queue is None or not self._notified_of_arrivals:
             return
-        steps = self._wake(pulls, records)
-        if len(records) * len(pulls) <= FEW_LOOKS:
+        clock = self._node.clock
+        asks = clock.unfinished(queue) < MOST_WAKES
+        # The records themselves would keep the bodies of their messages in memory.
+        arrivals = [
+            Arrival(
+                record.queue_offset,
+                record.tags_code,
+                (b"" if record.draft is None else record.draft.properties) if asks else None,
+            )
+            for record in records
+        ]
+        steps = self._wake(queue, arrivals)
+        if queue.looks(arrivals) <= FEW_LOOKS:
             finished(steps)
         else:
-            self._node.clock.carry_out(steps, peer=self)
+            clock.carry_out(steps, peer=queue)
 
-    def _wake(self, pulls: Iterable[_HeldPull], records: Sequence[LogRecord]) -> Steps[None]:
-        for record in records:
-            # A copy: answers change the table. What is held from now on has seen all records.
-            pulls = [pull for pull in pulls if pull.check is not None]
-            if not pulls:
+    def _wake(self, queue: HeldQueue, arrivals: Sequence[Arrival]) -> Steps[None]:
+        elapsed_ms = self._node.clock.elapsed_ms
+        for arrival in arrivals:
+            if not queue.pulls:
                 return
-            properties = b"" if record.draft is None else record.draft.properties
-            for pull in pulls:
+            concerned = yield from queue.concerned_by(
+                arrival, lambda outside: elapsed_ms(outside=outside)
+            )
+            yield
+            for pull in concerned:
                 if pull.check is not None:  # it was not answered meanwhile
-                    self._look_for(pull, record, properties)
+                    self._look_for(queue, pull, arrival)
                     yield
 
-    def _look_for(self, pull: _HeldPull, record: LogRecord, properties: bytes) -> None:
+    def _look_for(self, queue: HeldQueue, pull: HeldPull, arrival: Arrival) -> None:
         """Answer one pull, or check it soon, if it waits for this record or has expired."""
         now_ms = self._now_ms(pull.request.session)
-        ahead = record.queue_offset >= pull.request.header.queue_offset
-        if ahead and _matches(pull, record.tags_code, properties):
+        ahead = arrival.queue_offset >= pull.request.header.queue_offset
+        if ahead and pull.wants(arrival):
             self._answer(pull, "arrival")
         elif now_ms >= pull.expires_ms:
             self._answer(pull, "timeout")
         elif ahead:
+            queue.unseen.pop(pull, None)
             self._check_at(pull, now_ms)
 
     def session_closed(self, session: Session) -> None:
@@ -215,8 +202,8 @@ class PullRequestHoldService:
                 peer=pull.request.session.remote_addr,
                 due_in_ms=pull.check.due_ms - self._now_ms(pull.request.session),
             )
-            for pulls in self.by_queue.values()
-            for pull in pulls
+            for queue in self.by_queue.values()
+            for pull in queue.pulls
             if pull.check is not None
         )
 
@@ -230,7 +217,7 @@ class PullRequestHoldService:
         config = self._node.config
         return config.long_polling_enable and config.broker_role != "SLAVE"
 
-    def _check_at(self, pull: _HeldPull, at_ms: int) -> None:
+    def _check_at(self, pull: HeldPull, at_ms: int) -> None:
         """Add the pull to the first check at or after ``at_ms``, unless an earlier one has it."""
         config = self._node.config
         outside = pull.request.session.outside
@@ -248,8 +235,8 @@ class PullRequestHoldService:
         check.pulls[pull] = None
         pull.check = check
 
-    def _new_check(self, outside: bool, due_ms: int) -> _Check:
-        check = _Check(outside, due_ms)
+    def _new_check(self, outside: bool, due_ms: int) -> Check:
+        check = Check(outside, due_ms)
         clock = self._node.clock
         check.timer = clock.call_later(
             due_ms - clock.elapsed_ms(outside=outside),
@@ -259,11 +246,11 @@ class PullRequestHoldService:
         )
         return check
 
-    def _run(self, check: _Check) -> None:
+    def _run(self, check: Check) -> None:
         self._forget(check)  # a pull that is added to this very tick from now on needs a new check
         self._node.clock.carry_out(self._look_at(check), peer=self)
 
-    def _look_at(self, check: _Check) -> Steps[None]:
+    def _look_at(self, check: Check) -> Steps[None]:
         store = self._store
         for pull in list(check.pulls):
             if pull.check is not check:
@@ -278,7 +265,7 @@ class PullRequestHoldService:
                 self._check_at(pull, now_ms + 1)
             yield
 
-    def _answer(self, pull: _HeldPull, why: str) -> None:
+    def _answer(self, pull: HeldPull, why: str) -> None:
         if pull.check is None:
             return  # an earlier answer of this check has led to its answer
         self._remove(pull)
@@ -295,13 +282,19 @@ class PullRequestHoldService:
         )
         pull.parked.resolve(outcome_of(self._node, pull.request.command.code, pull.again))
 
-    def _remove(self, pull: _HeldPull) -> None:
+    def _remove(self, pull: HeldPull) -> None:
         self._count -= 1
         self._leave_check(pull)
-        _take_out(self.by_queue, pull.queue, pull)
-        _take_out(self._by_session, pull.request.session, pull)
+        queue = self.by_queue[pull.queue]
+        queue.remove(pull)
+        if not queue.pulls:
+            del self.by_queue[pull.queue]
+        pulls = self._by_session[pull.request.session]
+        del pulls[pull]
+        if not pulls:
+            del self._by_session[pull.request.session]
 
-    def _leave_check(self, pull: _HeldPull) -> None:
+    def _leave_check(self, pull: HeldPull) -> None:
         check, pull.check = pull.check, None
         if check is None:
             return
@@ -310,24 +303,7 @@ class PullRequestHoldService:
             self._forget(check)
             self._node.clock.cancel(check.timer)
 
-    def _forget(self, check: _Check) -> None:
+    def _forget(self, check: Check) -> None:
         key = (check.outside, check.due_ms)
         if self._checks.get(key) is check:
             del self._checks[key]
-
-
-def _take_out(table: dict[_Key, dict[_HeldPull, None]], key: _Key, pull: _HeldPull) -> None:
-    pulls = table[key]
-    del pulls[pull]
-    if not pulls:
-        del table[key]
-
-
-def _matches(pull: _HeldPull, tags_code: int, properties: bytes) -> bool:
-    message_filter = pull.message_filter
-    if message_filter is None:
-        return True
-    if not message_filter.is_matched_by_consume_queue(tags_code):
-        return False
-    # Java asks the filter about properties only if there are any.
-    return not properties or message_filter.is_matched_by_properties(properties)

@@ -15,7 +15,16 @@ from fakemq.protocol.batch import BatchMember, encode_batch
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.sysflag import PullSysFlag
 from tests.support.broker_lab import BrokerLab, send_header
-from tests.support.clients import GROUP, TOPIC, code, consume, hold_timers, long_pull, send
+from tests.support.clients import (
+    GROUP,
+    TOPIC,
+    code,
+    consume,
+    end_turns,
+    hold_timers,
+    long_pull,
+    send,
+)
 from tests.support.peer import Peer
 
 
@@ -178,22 +187,19 @@ def test_batch_wakes_pulls_by_record_and_in_their_order(
     assert groups == ["second", "first", "third"]
 
 
-def test_batch_begins_one_work_for_all_held_pulls_when_they_are_many(
+def test_each_put_begins_one_work_for_all_held_pulls_when_they_are_many(
     lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    waiting = broker.clock.unfinished
     answers = [long_pull(peer, subscription=f"tag{number}") for number in range(60)]
     now_ms = count()
     monkeypatch.setattr(slices, "thread_busy_ms", lambda: next(now_ms))
     lab.clock.slices.soon = lambda: None  # a loop, which takes no turn yet
     send_batch(producer, *["other"] * 20, "tag59")
     send_batch(producer, "other")
-    assert waiting(broker.holds) == 2
+    assert broker.clock.unfinished(broker.holds.by_queue[TOPIC, 0]) == 2
     assert code(answers[59]) is None
-    while lab.clock.slices.waiting:
-        lab.clock.slices.take_turn()
-    lab.network.settle()
-    assert waiting(broker.holds) == 0
+    end_turns(lab)
+    assert broker.clock.unfinished_count == 0
     assert [code(answer) for answer in answers] == [None] * 59 + [ResponseCode.SUCCESS]
 
 
@@ -209,9 +215,7 @@ def test_batch_is_looked_at_in_slices_when_few_pulls_are_held(
     answer = long_pull(peer, 50, subscription="wanted")
     send_batch(producer, *["other"] * 50, "wanted")
     assert code(answer) is None
-    while lab.clock.slices.waiting:
-        lab.clock.slices.take_turn()
-    lab.network.settle()
+    end_turns(lab)
     assert code(answer) == ResponseCode.SUCCESS
 
 

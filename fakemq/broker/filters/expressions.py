@@ -54,6 +54,7 @@ class _Cost:
     """Adds up what the messages cost that one get compares with its filter."""
 
     __slots__ = ("_cost",)
+    tags_codes = None
 
     def __init__(self) -> None:
         self._cost = 0
@@ -87,6 +88,10 @@ class ExpressionMessageFilter(_Cost):
     def is_matched_by_properties(self, properties: bytes) -> bool:
         return self._expression.matches(_decoded(properties))
 
+    @property
+    def condition(self) -> Expression:
+        return self._expression
+
 
 class ExpressionForRetryMessageFilter(_Cost):
     """Lets through retries of the messages for which the group's condition is true.
@@ -113,6 +118,10 @@ class ExpressionForRetryMessageFilter(_Cost):
 
     def is_matched_by_properties(self, properties: bytes) -> bool:
         return self._is_matched(_decoded(properties))
+
+    @property
+    def condition(self) -> ExpressionForRetryMessageFilter:
+        return self
 
     def _is_matched(self, properties: Mapping[str, str]) -> bool:
         expression = self._expression_of(properties.get(RETRY_TOPIC, ""))

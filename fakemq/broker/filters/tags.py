@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 class TagsFilter:
     """Lets through the messages whose tag has one of these hashes."""
 
-    __slots__ = ("_codes",)
+    __slots__ = ("tags_codes",)
     is_spent = False
     """An answer costs nearly nothing."""
 
     def __init__(self, codes: Collection[int]) -> None:
-        self._codes = frozenset(codes)
+        self.tags_codes = frozenset(codes)
 
     def is_matched_by_consume_queue(self, tags_code: int) -> bool:
         """Return whether the low 32 bits of a queue entry's tags code are one of the hashes."""
-        return int32(tags_code) in self._codes
+        return int32(tags_code) in self.tags_codes
 
     def is_matched_by_commit_log(self, record: memoryview) -> bool:
         """Return True: the tag was compared by its queue entry."""
@@ -36,6 +36,10 @@ class TagsFilter:
     def is_matched_by_properties(self, properties: bytes) -> bool:
         """Return True, as `is_matched_by_commit_log`."""
         return True
+
+    @property
+    def condition(self) -> frozenset[int]:
+        return self.tags_codes
 
 
 def tags_filter(subscription: SubscriptionData) -> TagsFilter | None:
