@@ -128,15 +128,17 @@ def send_until_safe(client: Client, topic: str = ATTACHED) -> dict[SendStatus, i
 
 
 def wait_in_step(master: Node, slave: Node) -> None:
-    """Wait until their logs end at the same place."""
+    """Wait until their logs end at the same place, and all of both is in the queues."""
     wait_until(lambda: log_end(slave) == log_end(master) > 0, IN_STEP_S)
+    wait_until(lambda: _all_dispatched(master) and _all_dispatched(slave), _DISPATCH_S)
 
 
-# -- logs and queues --------------------------------------------------------------------------
+def _all_dispatched(node: Node) -> bool:
+    return runtime_info(node)["dispatchBehindBytes"] == "0"
 
 
-def log_end(node: Node) -> int:
-    """Return where a broker says that its commit log ends.
+def runtime_info(node: Node) -> dict[str, str]:
+    """Return what a broker says of itself.
 
     A Java broker refuses the request until it has statistics, in its first second: ask again.
     """
@@ -148,7 +150,13 @@ def log_end(node: Node) -> int:
 
     wait_until(answered, IN_STEP_S)
     _, _, body = split(answers[0])
-    return int(fastjson.loads(body)["table"]["commitLogMaxOffset"])
+    table: dict[str, str] = fastjson.loads(body)["table"]
+    return table
+
+
+def log_end(node: Node) -> int:
+    """Return where a broker says that its commit log ends."""
+    return int(runtime_info(node)["commitLogMaxOffset"])
 
 
 def log_of(node: Node) -> dict[int, bytes]:
