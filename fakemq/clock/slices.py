@@ -24,12 +24,20 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from fakemq.clock.machine_time import thread_busy_ms
 
 T = TypeVar("T")
+_Key: TypeAlias = "tuple[Hashable, bool]"
 
 Steps: TypeAlias = Generator[None, None, T]
 """Long work. It yields where other events may happen, and returns its result."""
 
 SLICE_MS = 5
 """How long work proceeds while others wait, in milliseconds of the thread's processor time."""
+LONG_SLICES = 3
+"""A request that is not done after this number of slices is long."""
+MOST_LONG = 8
+"""How many long requests proceed together; the others wait for their end.
+
+A request may keep 25 MB of unfinished answer, so all together must not grow.
+"""
 
 
 def finished(steps: Steps[T]) -> T:
@@ -63,6 +71,7 @@ class Work(Generic[T]):
         "own",
         "peer",
         "queued",
+        "slices",
     )
 
     def __init__(
@@ -91,6 +100,8 @@ class Work(Generic[T]):
         self.dropped = False
         self.queued = False
         """Whether it waits in `Slices`, which sets this."""
+        self.slices = 0
+        """How many slices of it were done."""
         self.on_done: Callable[[], None] = _nothing
         """Called when work that was not done in its first slice is done."""
         self.on_end: Callable[[Work[T]], None] = _nothing
@@ -106,6 +117,7 @@ class Work(Generic[T]):
         """Work until this moment of the thread's time, or up to the end if it is None."""
         if self.done:
             return
+        self.slices += 1
         steps = self._steps
         self._proceeds = True
         try:
@@ -144,8 +156,12 @@ class Slices:
         """Whether time is being moved: then no work of timers is left for later."""
         self.in_timer = False
         """Whether timers are being fired."""
-        self._queues: dict[tuple[Hashable, bool], deque[Work[Any]]] = {}
+        self._queues: dict[_Key, deque[Work[Any]]] = {}
         """Peer, and whether timers have begun it → its work in order; the first is served next."""
+        self._long: set[_Key] = set()
+        """The peers among them that have a long request in progress, at most `MOST_LONG`."""
+        self._late: dict[_Key, deque[Work[Any]]] = {}
+        """The peers whose long request waits for the end of another, in their order."""
         self._of_timers: dict[Work[Any], None] = {}
         """The work among this that time waits for, oldest first."""
 
@@ -175,7 +191,8 @@ class Slices:
             self._serve(work, None)
             return
         work.queued = True
-        self._queues.setdefault((work.peer, work.of_timer), deque()).append(work)
+        key = work.peer, work.of_timer
+        self._queue_of(key).append(work)
         if work.of_timer:
             self._of_timers[work] = None
         self.soon()
@@ -188,7 +205,10 @@ class Slices:
             # The first peer then is the last one.
             del self._queues[key]
             self._queues[key] = waiting
-            self._serve(waiting[0], until_ms)
+            work = waiting[0]
+            self._serve(work, until_ms)
+            if work.slices >= LONG_SLICES and work.queued and not work.own:
+                self._limit(key)
 
     def finish_timers_work(self) -> None:
         """Do all the work that timers have begun."""
@@ -207,10 +227,13 @@ class Slices:
             if work.queued:
                 work.queued = False
                 key = work.peer, work.of_timer
-                waiting = self._queues[key]
+                waiting = self._queue_of(key)
+                if key in self._long and work is waiting[0]:
+                    self._long.remove(key)
+                    self._admit()
                 waiting.remove(work)  # mostly the first one
                 if not waiting:
-                    del self._queues[key]
+                    del (self._late if key in self._late else self._queues)[key]
                 self._of_timers.pop(work, None)
 
     def drop(self, works: Iterable[Work[Any]]) -> None:
@@ -222,11 +245,32 @@ class Slices:
 
     def drop_all(self) -> None:
         """End all work that waits; ``on_done`` is called for each."""
-        works = [work for waiting in self._queues.values() for work in waiting]
+        queues = [*self._queues.values(), *self._late.values()]
+        works = [work for waiting in queues for work in waiting]
         self.drop(works)
         for work in works:
             work.on_end(work)
             work.on_done()
+
+    def _queue_of(self, key: _Key) -> deque[Work[Any]]:
+        """Return the work of a peer that waits; a new queue if there is none."""
+        late = self._late.get(key)
+        return self._queues.setdefault(key, deque()) if late is None else late
+
+    def _limit(self, key: _Key) -> None:
+        """Let a peer with a long request wait if there are enough of them."""
+        if key not in self._long:
+            if len(self._long) < MOST_LONG:
+                self._long.add(key)
+            else:
+                self._late[key] = self._queues.pop(key)
+
+    def _admit(self) -> None:
+        """Let the next long request proceed."""
+        if self._late:
+            key = next(iter(self._late))
+            self._queues[key] = self._late.pop(key)
+            self._long.add(key)
 
     def _serve(self, work: Work[Any], until_ms: int | None) -> None:
         work.proceed(until_ms)

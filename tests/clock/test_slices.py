@@ -66,6 +66,69 @@ def test_long_work_takes_several_turns() -> None:
     assert not clock.slices.waiting
 
 
+LONG = 10 * slices.LONG_SLICES * SLICE_MS
+"""The steps of a long request."""
+
+
+def begin_long(node: NodeClock, number: int) -> list[list[str]]:
+    """Begin a long request of each of many peers; return the steps done of each, which grow."""
+    done: list[list[str]] = [[] for _ in range(number)]
+    for peer, of_peer in enumerate(done):
+        node.begin(steps(of_peer, "a", LONG), peer=peer)
+    return done
+
+
+def test_long_requests_of_many_peers_do_not_all_grow_together() -> None:
+    clock = driven_clock()
+    node = NodeClock(clock, "node")
+    done = begin_long(node, 3 * slices.MOST_LONG)
+    most = 0
+    while clock.slices.waiting:
+        clock.slices.take_turn()
+        begun = [len(one) for one in done if slices.LONG_SLICES * SLICE_MS < len(one) < LONG]
+        most = max(most, len(begun))
+    assert most == slices.MOST_LONG
+    assert [len(one) for one in done] == [LONG] * len(done)
+    assert node.unfinished_count == 0
+
+
+def test_short_request_and_own_work_do_not_wait_for_long_requests() -> None:
+    clock, own = driven_clock(), list[str]()
+    node = NodeClock(clock, "node")
+    done = begin_long(node, 3 * slices.MOST_LONG)
+    for _ in range(3 * len(done) * slices.LONG_SLICES):
+        clock.slices.take_turn()
+    short = node.begin(steps([], "b", SLICE_MS), peer="short")
+    node.carry_out(steps(own, "c", LONG), peer="part")
+    while not short.done or len(own) < LONG:
+        assert node.unfinished_count > slices.MOST_LONG
+        clock.slices.take_turn()
+    end(clock)
+    assert [len(one) for one in done] == [LONG] * len(done)
+
+
+@pytest.mark.parametrize("how", ["closed", "paused"])
+def test_long_requests_proceed_when_the_peers_before_them_have_gone(how: str) -> None:
+    clock = driven_clock()
+    node, other = NodeClock(clock, "node"), NodeClock(clock, "other")
+    before = begin_long(node, slices.MOST_LONG)
+    for _ in range(2 * slices.MOST_LONG * slices.LONG_SLICES):
+        clock.slices.take_turn()
+    behind = begin_long(other, 3)
+    if how == "paused":
+        node.pause()
+    else:
+        for peer in range(len(before)):
+            node.drop_of(peer)
+    end(clock)
+    assert [len(one) for one in behind] == [LONG] * 3
+    assert all(len(one) < LONG for one in before)
+    if how == "paused":
+        node.resume()
+        end(clock)
+        assert [len(one) for one in before] == [LONG] * len(before)
+
+
 def test_peers_are_served_in_turn_and_the_work_of_one_in_order() -> None:
     clock, done = driven_clock(), list[str]()
     node = NodeClock(clock, "node")
