@@ -27,6 +27,8 @@ T = TypeVar("T")
 WAIT_TIMEOUT = "5s"
 MAX_PAUSE_MS = 100
 """The longest pause between two calls of a predicate, in real time."""
+_WAITS_OF_A_MS = 3
+"""The pause has one more millisecond for every three waits: 300 waits look 3,000 times a second."""
 PATIENCE_MS = 50
 """How long, in real ms, peers outside the process may react to each step of `run_until`."""
 
@@ -213,13 +215,16 @@ class ClusterBase(StoredMessages):
             left_ms = until_ms - now_ms
             if value or left_ms <= 0:
                 return value
-            wait.news.wait(left_ms / 1000)
-            # A call that took long competes with others for the cluster's thread: leave it time.
-            pause_ms = min(left_ms, MAX_PAUSE_MS, 4 * (now_ms - began_ms)) - (
-                real_elapsed_ms() - now_ms
+            # A call that took long competes with others for the cluster's thread, and so do many
+            # waits: leave it time. News of the pause are not lost.
+            pause_ms = min(
+                left_ms,
+                MAX_PAUSE_MS,
+                max(4 * (now_ms - began_ms), len(self._life.waits) // _WAITS_OF_A_MS),
             )
             if pause_ms > 0 and not wait.given_up:
                 real_wait_ms(pause_ms)
+            wait.news.wait(max(0, until_ms - real_elapsed_ms()) / 1000)
 
     def _timed_out(self, why: str) -> WaitTimeout:
         tail = inspection.text(self.journal.tail())
