@@ -13,6 +13,7 @@ import urllib.request
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
+from tempfile import TemporaryDirectory
 from threading import Thread
 from time import thread_time
 from typing import Any
@@ -23,6 +24,7 @@ from conformance.wire import requests
 from fakemq.client.remoting import BlockingChannel
 from fakemq.clock.machine_time import real_wait_ms
 from fakemq.core.cluster import ClusterCore
+from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.bodies.topic import (
     DataVersion,
     RegisterBrokerBody,
@@ -230,6 +232,11 @@ def create_topic(lab: Lab, topic: str = TOPIC, queues: int = 8) -> None:
             "order": False,
         },
     )
+
+
+def create_group(lab: Lab) -> None:
+    config = SubscriptionGroupConfig(group_name="one-more")
+    lab.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=config.encode())
 
 
 def many_topics(lab: Lab) -> None:
@@ -604,6 +611,11 @@ ATTACKS: dict[str, tuple[Attack, Attack]] = {
     ),
     "all of 10,000 topics": (many_topics, ask_of(RequestCode.GET_ALL_TOPIC_CONFIG, 1_000_000)),
     "one more topic beside 10,000": (many_topics, lambda lab: create_topic(lab, "one-more")),
+    "one more topic beside 10,000 in a directory": (
+        many_topics,
+        lambda lab: create_topic(lab, "one-more"),
+    ),
+    "one more group beside 10,000 in a directory": (many_groups, create_group),
     "list of 10,000 topics of a name server": (
         many_topics,
         lambda lab: lab.ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, to=lab.namesrv),
@@ -694,9 +706,8 @@ def figures(plan: Plan) -> Iterator[Figure]:
 def longest_turn_ms(name: str, size: float = 1) -> float:
     """Return the longest turn that an attack causes in a new cluster."""
     prepare, attack = ATTACKS[name]
-    lab = Lab(size)
-    try:
+    with TemporaryDirectory() as folder, ExitStack() as stack:
+        lab = Lab(size, store=folder if name.endswith(" in a directory") else None)
+        stack.callback(lab.close)
         prepare(lab)
         return lab.measured(attack)
-    finally:
-        lab.close()

@@ -139,7 +139,12 @@ def java_concurrent_map_order_in_steps(
             capacity *= 2
         if not count % _KEYS_A_STEP:
             yield
-    return [key for at in sorted(buckets) for _, key in buckets[at]]
+    order: list[JavaKey] = []
+    for number, at in enumerate(sorted(buckets), 1):
+        order += [key for _, key in buckets[at]]
+        if not number % _KEYS_A_STEP:
+            yield
+    return order
 
 
 def _transferred(

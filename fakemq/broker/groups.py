@@ -17,6 +17,7 @@ from fakemq.protocol.java import java_concurrent_map_order
 
 if TYPE_CHECKING:
     from fakemq.broker.persistence import ConfigFile
+    from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
 
@@ -107,14 +108,16 @@ class SubscriptionGroupManager:
         for group in java_concurrent_map_order(saved.subscription_group_table):
             self._table[group] = saved.subscription_group_table[group]
 
-    def replace(self, wrapper: SubscriptionGroupWrapper) -> None:
+    def replace(self, wrapper: SubscriptionGroupWrapper) -> Steps[None]:
         """Replace all groups and their version by those of the master; slaves do this.
+
+        The file is written in steps.
 
         Source: broker/slave/SlaveSynchronize.java#syncSubscriptionGroupConfig (4.9.7)
         """
         self._table = dict(wrapper.subscription_group_table)
         self.data_version = wrapper.data_version
-        self._file.persist()
+        yield from self._file.persist_in_steps()
 
     def reset(self) -> None:
         """Return to the groups of a first start."""

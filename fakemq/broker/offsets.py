@@ -175,13 +175,14 @@ class ConsumerOffsetManager:
         self._table = {key: dict(offsets) for key, offsets in saved.offset_table.items()}
         self._read_keys = frozenset(self._table)
 
-    def put_all(self, fetched: ConsumerOffsetSerializeWrapper) -> None:
+    def put_all(self, fetched: ConsumerOffsetSerializeWrapper) -> Steps[None]:
         """Replace the offsets of these groups and topics by the master's; slaves do this.
 
+        The table becomes ours. The file is written in steps.
         Source: broker/slave/SlaveSynchronize.java#syncConsumerOffset (4.9.7)
         """
-        self._table |= {key: dict(offsets) for key, offsets in fetched.offset_table.items()}
-        self._file.persist()
+        self._table |= fetched.offset_table
+        yield from self._file.persist_in_steps()
 
     def snapshot(self) -> Mapping[str, Mapping[int, int]]:
         """Return all offsets as they are now, read-only."""

@@ -203,8 +203,10 @@ class ConfigFile(Generic[B]):
         elif self.file is not None:
             self.write(self.text())
 
-    def _persist_in_steps(self) -> Steps[None]:
+    def persist_in_steps(self) -> Steps[None]:
         """Write the file, unless it was written or deleted meanwhile: the text is older then."""
+        if self.file is None:
+            return
         generation = self._generation
         text = yield from self._text_in_steps()
         if generation == self._generation:
@@ -266,7 +268,7 @@ class ConfigFile(Generic[B]):
         clock = self._node.clock
         if not clock.unfinished(self):  # else the last write has taken a whole period so far
             self._ticks -= 1
-            clock.carry_out(self._persist_in_steps(), peer=self)
+            clock.carry_out(self.persist_in_steps(), peer=self)
         if self._ticks and self._timer is None:
             self._wait(self._node.clock.elapsed_ms() + 1)
 

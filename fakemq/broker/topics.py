@@ -38,6 +38,7 @@ from fakemq.protocol.topics import (
 
 if TYPE_CHECKING:
     from fakemq.broker.persistence import ConfigFile
+    from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
 
@@ -149,8 +150,10 @@ class TopicConfigManager:
             self._set(topic, saved.topic_config_table[topic])
         self.data_version = saved.data_version
 
-    def replace(self, wrapper: TopicConfigSerializeWrapper) -> None:
+    def replace(self, wrapper: TopicConfigSerializeWrapper) -> Steps[None]:
         """Replace all topics and their version by those of the master; slaves do this.
+
+        The file is written in steps.
 
         Source: broker/slave/SlaveSynchronize.java#syncTopicConfig (4.9.7)
         """
@@ -159,7 +162,7 @@ class TopicConfigManager:
         for topic, config in wrapper.topic_config_table.items():
             self._set(topic, config)
         self.data_version = wrapper.data_version
-        self._file.persist()
+        yield from self._file.persist_in_steps()
 
     # -- creating and changing ----------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.errors import ProtocolError
 
 if TYPE_CHECKING:
+    from fakemq.clock.slices import Steps
     from fakemq.clock.timers import Timer
     from fakemq.ha.node import ReplicatedBroker
 
@@ -33,14 +34,17 @@ TIMEOUT_MS = 3_000
 
 
 class SlaveSynchronize:
-    """Copies the tables of a slave's master every ten seconds, one request after the other."""
+    """Copies the tables of a slave's master every ten seconds, one request after the other.
+
+    A table may have 100,000 entries: it is taken over in steps, see `fakemq.clock.slices`.
+    """
 
     def __init__(self, broker: ReplicatedBroker) -> None:
         self._broker = broker
         self._delays = broker.faults.at(REORDER_METADATA)
         self._late: dict[RequestCode, tuple[int, bytes]] = {}
         self._master_addr: str | None = None
-        self._left: list[tuple[RequestCode, Callable[[bytes], None]]] = []
+        self._left: list[tuple[RequestCode, Callable[[bytes], Steps[None]]]] = []
         self._missed = False
         self._timer: Timer | None = None
         self._started_ms: dict[bool, int] = {}
@@ -54,6 +58,7 @@ class SlaveSynchronize:
         """Send no more requests."""
         self._left = []
         self._late.clear()
+        self._broker.clock.drop_of(self)
         self._broker.clock.cancel(self._timer)
         self._timer = None
         self._master_addr = None
@@ -121,7 +126,10 @@ class SlaveSynchronize:
         self._broker.outbound.invoke(addr, RemotingCommand(code), TIMEOUT_MS, answered)
 
     def _take(
-        self, code: RequestCode, response: RemotingCommand | None, take: Callable[[bytes], None]
+        self,
+        code: RequestCode,
+        response: RemotingCommand | None,
+        take: Callable[[bytes], Steps[None]],
     ) -> None:
         if response is None or response.code != ResponseCode.SUCCESS:
             return
@@ -137,29 +145,36 @@ class SlaveSynchronize:
             with self._broker.journal.because(seq):
                 self._take_body(code, body, take)
 
-    def _take_body(self, code: RequestCode, body: bytes, take: Callable[[bytes], None]) -> None:
+    def _take_body(
+        self, code: RequestCode, body: bytes, take: Callable[[bytes], Steps[None]]
+    ) -> None:
+        self._broker.clock.carry_out(self._in_steps(code, take(body)), peer=self)
+
+    def _in_steps(self, code: RequestCode, taking: Steps[None]) -> Steps[None]:
         try:
-            take(body)
+            yield from taking
         except (ProtocolError, ValueError) as error:  # Java logs it and continues
             text = f"the master's answer to {code.name} cannot be read: {error}"
             self._broker.journal.add(Warned(node=self._broker.name, text=text))
 
-    def _take_topics(self, body: bytes) -> None:
+    def _take_topics(self, body: bytes) -> Steps[None]:
         wrapper = TopicConfigSerializeWrapper.decode(body)
         if wrapper.data_version != self._broker.topics.data_version:
-            self._broker.topics.replace(wrapper)
+            yield from self._broker.topics.replace(wrapper)
             self._took("topics")
 
-    def _take_offsets(self, body: bytes) -> None:
-        self._broker.offsets.put_all(ConsumerOffsetSerializeWrapper.decode(body))
+    def _take_offsets(self, body: bytes) -> Steps[None]:
+        wrapper = yield from ConsumerOffsetSerializeWrapper.decode_in_steps(body)
+        yield from self._broker.offsets.put_all(wrapper)
 
-    def _take_delays(self, body: bytes) -> None:
+    def _take_delays(self, body: bytes) -> Steps[None]:
         self._broker.keep_delays(DelayOffsetSerializeWrapper.decode(body), body.decode())
+        yield
 
-    def _take_groups(self, body: bytes) -> None:
+    def _take_groups(self, body: bytes) -> Steps[None]:
         wrapper = SubscriptionGroupWrapper.decode(body)
         if wrapper.data_version != self._broker.groups.data_version:
-            self._broker.groups.replace(wrapper)
+            yield from self._broker.groups.replace(wrapper)
             self._took("groups")
 
     def _took(self, what: str) -> None:

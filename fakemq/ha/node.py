@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
+    from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeState
     from fakemq.faults.plan import FaultPlan
@@ -46,7 +47,7 @@ class TopicTable(Protocol):
 
     @property
     def data_version(self) -> DataVersion: ...
-    def replace(self, wrapper: TopicConfigSerializeWrapper, /) -> None: ...
+    def replace(self, wrapper: TopicConfigSerializeWrapper, /) -> Steps[None]: ...
 
 
 class GroupTable(Protocol):
@@ -54,13 +55,13 @@ class GroupTable(Protocol):
 
     @property
     def data_version(self) -> DataVersion: ...
-    def replace(self, wrapper: SubscriptionGroupWrapper, /) -> None: ...
+    def replace(self, wrapper: SubscriptionGroupWrapper, /) -> Steps[None]: ...
 
 
 class OffsetTable(Protocol):
     """The consumer offsets of a slave."""
 
-    def put_all(self, wrapper: ConsumerOffsetSerializeWrapper, /) -> None: ...
+    def put_all(self, wrapper: ConsumerOffsetSerializeWrapper, /) -> Steps[None]: ...
 
 
 class Tables(Protocol):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from msgspec import field
 
 from fakemq.protocol.bodies.body import Body, Int, Long
@@ -10,6 +12,8 @@ from fakemq.protocol.bodies.topic import DataVersion
 
 class SubscriptionGroupConfig(Body):
     """Source: common/subscription/SubscriptionGroupConfig.java (4.9.7)"""
+
+    named: ClassVar[bool] = True  # see `fakemq.protocol.fastjson.NAMED`
 
     group_name: str  # may be null in Java, until a table of groups is indexed with it
     consume_enable: bool = True

@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Generator
+from typing import Self
+
 from msgspec import field
 
+from fakemq.protocol import fastjson
 from fakemq.protocol.bodies.body import Body, Int, Long
 from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.java import INT_MAX, LONG_MAX
+
+_SPACE = r"[ \t\r\n]*"
+_OFFSET = rf"-?[0-9]{{1,10}}{_SPACE}:{_SPACE}-?[0-9]{{1,19}}{_SPACE}"
+_BEGIN = re.compile(rf'{_SPACE}\{{{_SPACE}"offsetTable"{_SPACE}:{_SPACE}\{{{_SPACE}')
+_OFFSETS = re.compile(
+    rf'("(?:[^"\\\x00-\x1f]|\\.)*+"){_SPACE}:{_SPACE}'
+    rf"\{{{_SPACE}((?:{_OFFSET}(?:,{_SPACE}{_OFFSET})*+)?)\}}{_SPACE}"
+)
+"""A key of the table and the offsets of its queues."""
+_NEXT = re.compile(rf",{_SPACE}(?=\")")
+_END = re.compile(rf"\}}{_SPACE}\}}{_SPACE}")
+_BETWEEN_NUMBERS = re.compile(rf"{_SPACE}[:,]{_SPACE}")
+_KEYS_A_STEP = 200
 
 
 class ConsumerOffsetSerializeWrapper(Body):
@@ -15,6 +34,50 @@ class ConsumerOffsetSerializeWrapper(Body):
     """
 
     offset_table: dict[str, dict[Int, Long]] = field(default_factory=dict)
+
+    @classmethod
+    def decode_in_steps(cls, data: bytes) -> Generator[None, None, Self]:
+        """`decode`, of a table with many keys: it yields after some of them.
+
+        What fastjson does not write like this is decoded in one step.
+        """
+        table = yield from _table_in_steps(data)
+        return cls.decode(data) if table is None else cls(offset_table=table)
+
+
+def _table_in_steps(data: bytes) -> Generator[None, None, dict[str, dict[int, int]] | None]:
+    """Return the table in a text that fastjson has written; None for any other text."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None
+    begin = _BEGIN.match(text)
+    if begin is None:
+        return None
+    at, table = begin.end(), dict[str, dict[int, int]]()
+    while (found := _OFFSETS.match(text, at)) is not None:
+        key, offsets = found.groups()
+        numbers = [int(one) for one in _BETWEEN_NUMBERS.split(offsets.strip()) if one]
+        queue_ids, values = numbers[::2], numbers[1::2]
+        if not (_are_within(queue_ids, INT_MAX) and _are_within(values, LONG_MAX)):
+            return None
+        try:
+            name = fastjson.loads(key) if "\\" in key else key[1:-1]
+        except fastjson.JsonError:
+            return None
+        table[name] = dict(zip(queue_ids, values, strict=True))
+        at = found.end()
+        comma = _NEXT.match(text, at)
+        if comma is None:
+            break
+        at = comma.end()
+        if not len(table) % _KEYS_A_STEP:
+            yield
+    return table if _END.fullmatch(text, at) else None
+
+
+def _are_within(numbers: list[int], highest: int) -> bool:
+    return not numbers or (-highest - 1 <= min(numbers) and max(numbers) <= highest)
 
 
 class DelayOffsetSerializeWrapper(Body):

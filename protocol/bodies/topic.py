@@ -5,11 +5,9 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterable
-from functools import lru_cache
-from typing import Any, Self
+from typing import ClassVar, Self
 
 from msgspec import field
-from msgspec.structs import astuple
 
 from fakemq.protocol import fastjson
 from fakemq.protocol.bodies.body import Body, FrozenBody, Int, Long
@@ -38,6 +36,8 @@ class DataVersion(FrozenBody, frozen=True):
 class TopicConfig(Body):
     """Source: common/TopicConfig.java (4.9.7)"""
 
+    named: ClassVar[bool] = True  # see `fakemq.protocol.fastjson.NAMED`
+
     topic_name: str  # may be null in Java, until a table of topics is indexed with it
     read_queue_nums: Int = 16
     write_queue_nums: Int = 16
@@ -64,17 +64,7 @@ _HEAD_BYTES = 200
 
 def topic_json(config: TopicConfig) -> bytes:
     """Return a topic as an entry of the JSON of a table of topics."""
-    name = fastjson.encode(config.topic_name)
-    before, after = _around_name(astuple(config)[1:])
-    return b"".join((name, b":", before, name, after))
-
-
-@lru_cache(maxsize=64)
-def _around_name(settings: tuple[Any, ...]) -> tuple[bytes, bytes]:
-    # Most topics differ in their names only.
-    text = fastjson.encode(TopicConfig("", *settings))
-    before, mark, after = text.partition(b'"topicName":""')
-    return before + mark[:-2], after
+    return fastjson.encode(config.topic_name) + b":" + config.encode()
 
 
 def topics_json(data_version: DataVersion, topics: Iterable[bytes]) -> bytes:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
 
+from fakemq.clock import slices
 from fakemq.events import Warned
 from fakemq.events.replication import MetadataSynchronized
 from fakemq.faults.plan import ALWAYS, Scope
 from fakemq.faults.points import SILENCE
+from fakemq.protocol.bodies.offset import ConsumerOffsetSerializeWrapper
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from tests.support.master_tables import (
@@ -162,6 +166,27 @@ def test_unreachable_master_changes_nothing(addr: str) -> None:
     synchronize.set_master_addr(MAIN)
     lab.core.advance(10_000, outside_peers=True)
     assert [code for _, _, code in lab.asked[:4]] == [*GOOD]
+
+
+def test_large_table_is_taken_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    # 100,000 offsets took eight seconds in one turn.
+    lab = Elsewhere()
+    lab.look()
+    table = {f"topic-{number}@billing": {0: number} for number in range(5_000)}
+    lab.bodies[OFFSETS] = ConsumerOffsetSerializeWrapper(offset_table=table).encode()
+    now_ms = count()
+    monkeypatch.setattr(slices, "thread_busy_ms", lambda: next(now_ms))
+    waiting = lab.core.clock.slices
+    waiting.soon = lambda: None  # a loop, which takes no turn yet
+    lab.slave.replication().sync_now()
+    lab.core.network.settle()
+    assert lab.slave.offsets.query("billing", "topic-4999", 0) == -1
+    turns = 0
+    while waiting.waiting:
+        waiting.take_turn()
+        turns += 1
+    assert turns > 3
+    assert lab.slave.offsets.query("billing", "topic-4999", 0) == 4999
 
 
 def test_slave_that_stops_while_asking_takes_nothing() -> None:
