@@ -28,7 +28,16 @@ from fakemq.store.findings import (
 from fakemq.store.index import key_hash
 from fakemq.store.queue_folders import why_no_queue
 from fakemq.store.store import KEPT_TOPICS
-from fakemq.store.stored_entries import UNIT_BYTES, Index, LogEnd, Passed, QueueUnit, records, units
+from fakemq.store.stored_entries import (
+    UNIT_BYTES,
+    Index,
+    LogEnd,
+    Passed,
+    QueueUnit,
+    records,
+    units,
+    written_units,
+)
 
 if TYPE_CHECKING:
     from fakemq.protocol.message import MessageExt
@@ -182,12 +191,10 @@ def check_queue(
 
 def _units_end(file: StoredFile) -> int:
     """Return where the entries of one file end."""
-    data = memoryview(file.data)
-    low, high = 0, file.size_bytes // UNIT_BYTES
-    none = bytes(UNIT_BYTES)
-    while low < high and data[low * UNIT_BYTES : (low + 1) * UNIT_BYTES] != none:
-        low += 1
-    return low * UNIT_BYTES
+    end = 0
+    for position, _ in written_units(file):
+        end = position + UNIT_BYTES
+    return end
 
 
 def _check_unit(node: StoredNode, topic: str, queue_id: int, unit: QueueUnit) -> str:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
@@ -194,11 +193,11 @@ def _copy_file(full_path: str, path: str, files: MemoryFiles) -> int:
 
 def _data(number: int, size_bytes: int) -> Iterator[tuple[int, bytes]]:
     """Yield position and bytes of the pieces of a file that are not all zeros."""
-    with mmap.mmap(number, size_bytes, access=mmap.ACCESS_READ) as pages, memoryview(pages) as view:
-        for at, end in extents(number, 0, size_bytes):
-            with view[at:end] as part:
-                for start, piece in _pieces(part):
-                    yield at + start, piece
+    for begin, end in extents(number, 0, size_bytes):
+        for at in range(begin, end, _PIECE_BYTES):
+            piece = os.pread(number, min(_PIECE_BYTES, end - at), at)
+            if piece.strip(b"\0"):
+                yield at, piece
 
 
 def _index_sizes(full_path: str, size_bytes: int) -> dict[str, int]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
 from fakemq.protocol.layout.codecs import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
-from fakemq.protocol.message import RecordCheck, RecordStatus, check_record
+from fakemq.protocol.message import RecordCheck, RecordStatus
+from fakemq.store.stored_node import RecordWindow
 
 if TYPE_CHECKING:
     from fakemq.store.stored_node import Row, StoredFile
@@ -16,6 +17,8 @@ UNIT_BYTES = UNIT.size
 PRE_BLANK = UNIT.pack(0, 0x7FFF_FFFF, 0)
 _END = bytes(8)
 _NO_UNIT = bytes(UNIT_BYTES)
+_STEP_BYTES = 1_000 * UNIT_BYTES
+"""How much is read at once. Entries of the index have the size of those of queues."""
 
 Passed = Callable[[int], None]
 """Called with the number of bytes that were read."""
@@ -33,16 +36,16 @@ def records(
     file: StoredFile, passed: Passed, *, check_crc: bool = False
 ) -> Iterator[tuple[int, RecordCheck] | LogEnd]:
     """Yield position and record of each record in a log file, and at last a `LogEnd`."""
-    data, position = memoryview(file.data), 0
+    window, position = RecordWindow(file), 0
     while True:
-        head = data[position : position + 8]
+        head = window.read(position, len(_END))
         if len(head) < 8:
             yield LogEnd(position, "full")
             return
         if head == _END:
             yield LogEnd(position, "zeros")
             return
-        check = check_record(data, position, check_crc=check_crc)
+        check = window.check(position, check_crc=check_crc)
         if check.status is RecordStatus.BLANK:
             left_bytes = file.size_bytes - position
             whole = check.size_bytes == left_bytes
@@ -71,15 +74,31 @@ class QueueUnit(NamedTuple):
 def units(row: Row, passed: Passed) -> Iterator[QueueUnit]:
     """Yield the entries of a consume queue; blanks before the first one are skipped."""
     for file in row.files:
-        data = memoryview(file.data)
-        for position in range(0, len(data) - UNIT_BYTES + 1, UNIT_BYTES):
-            raw = data[position : position + UNIT_BYTES]
-            if raw == _NO_UNIT:
-                break
+        for position, raw in written_units(file):
             if raw != PRE_BLANK:
                 offset = (file.offset + position) // UNIT_BYTES
                 yield QueueUnit(file, position, offset, *UNIT.unpack(raw))
         passed(file.size_bytes)
+
+
+def written_units(file: StoredFile) -> Iterator[tuple[int, bytes]]:
+    """Yield position and bytes of a file's entries up to the first one of zeros."""
+    end, before = 0, -1
+    while end > before:  # a broker may have written more behind the last one since it was read
+        before = end
+        for position, raw in _entries(file, before):
+            if raw == _NO_UNIT:
+                break
+            yield position, raw
+            end = position + UNIT_BYTES
+
+
+def _entries(file: StoredFile, position: int) -> Iterator[tuple[int, bytes]]:
+    """Yield position and bytes of all entries of a file from ``position`` on."""
+    while len(block := file.read(position, _STEP_BYTES)) >= UNIT_BYTES:
+        for at in range(0, len(block) - UNIT_BYTES + 1, UNIT_BYTES):
+            yield position + at, block[at : at + UNIT_BYTES]
+        position += len(block)
 
 
 class IndexHead(NamedTuple):
@@ -108,10 +127,9 @@ class Index:
 
     def __init__(self, file: StoredFile) -> None:
         self.file = file
-        self._data = file.data
         self.head: IndexHead | None = None
         if file.size_bytes >= INDEX_HEADER.size:
-            self.head = IndexHead(*INDEX_HEADER.unpack_from(self._data, 0))
+            self.head = IndexHead(*INDEX_HEADER.unpack(file.read(0, INDEX_HEADER.size)))
         self.slots = self._slots() if self.head else 0
         """The number of slots; 0 if the entries do not show it."""
 
@@ -126,12 +144,10 @@ class Index:
         if self._fits(usual):
             return usual
         wanted = head.begin_phy_offset.to_bytes(8, signed=True)
-        at = self._data.find(wanted, INDEX_HEADER.size)
-        while at >= 0:
+        for at in self.file.places(wanted, INDEX_HEADER.size, self.file.size_bytes):
             slots, rest = divmod(at - 4 - INDEX_ENTRY.size - INDEX_HEADER.size, INDEX_SLOT.size)
             if not rest and self._fits(slots):
                 return slots
-            at = self._data.find(wanted, at + 1)
         return 0
 
     def _fits(self, slots: int) -> bool:
@@ -144,23 +160,26 @@ class Index:
         found = (first.phy_offset, last.phy_offset)
         if found != (head.begin_phy_offset, head.end_phy_offset):
             return False
-        slot_at = INDEX_HEADER.size + last.key_hash % slots * INDEX_SLOT.size
-        return INDEX_SLOT.unpack_from(self._data, slot_at) == (last.number,)
+        return self._slot(slots, last.key_hash) == last.number
 
     def _entry(self, slots: int, number: int) -> IndexEntry | None:
         at = INDEX_HEADER.size + slots * INDEX_SLOT.size + number * INDEX_ENTRY.size
         if not 0 <= at <= self.file.size_bytes - INDEX_ENTRY.size:
             return None
-        return IndexEntry(number, *INDEX_ENTRY.unpack_from(self._data, at))
+        return IndexEntry(number, *INDEX_ENTRY.unpack(self.file.read(at, INDEX_ENTRY.size)))
+
+    def _slot(self, slots: int, key_hash: int) -> int:
+        at = INDEX_HEADER.size + key_hash % slots * INDEX_SLOT.size
+        return int.from_bytes(self.file.read(at, INDEX_SLOT.size), signed=True)
 
     def entries(self) -> Iterator[IndexEntry]:
         """Yield the entries, oldest first."""
         if self.head is not None and self.slots:
-            for number in range(1, self.head.index_count):
-                entry = self._entry(self.slots, number)
-                if entry is None:
-                    return
-                yield entry
+            first_at = INDEX_HEADER.size + self.slots * INDEX_SLOT.size + INDEX_ENTRY.size
+            numbers = range(1, self.head.index_count)
+            found = _entries(self.file, first_at)
+            for number, (_, raw) in zip(numbers, found, strict=False):
+                yield IndexEntry(number, *INDEX_ENTRY.unpack(raw))
 
     def entry_at(self, entry: IndexEntry) -> int:
         """Return the position of an entry in the file."""
@@ -168,6 +187,4 @@ class Index:
 
     def newest(self, key_hash: int) -> int:
         """Return the number of the newest entry in the slot of a hash; 0 for none."""
-        slot_at = INDEX_HEADER.size + key_hash % self.slots * INDEX_SLOT.size
-        (newest,) = INDEX_SLOT.unpack_from(self._data, slot_at)
-        return int(newest)
+        return self._slot(self.slots, key_hash)

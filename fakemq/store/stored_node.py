@@ -1,21 +1,28 @@
 """The files of one node's store, found and read without the store's own code.
 
 Damaged files must still be readable as far as possible, so nothing is assumed about their bytes.
+Files are read, not mapped: where a file was shortened, or a full tmpfs has no page for a hole, the
+access to a mapping ends the process.
 """
 
 from __future__ import annotations
 
-import mmap
 import os
 from collections import OrderedDict
 from collections.abc import Iterator
-from io import BufferedReader
 from typing import TYPE_CHECKING
 
 from fakemq.errors import ConfigError, printable
-from fakemq.protocol.errors import RemoteProtocolError
-from fakemq.protocol.message import decode_record
+from fakemq.protocol.layout.codecs import CHECKPOINT, RECORD_HEAD, RECORD_LEAST_BYTES
+from fakemq.protocol.message import (
+    LARGEST_RECORD_BYTES,
+    MESSAGE_MAGIC_CODE,
+    RecordCheck,
+    RecordStatus,
+    check_record,
+)
 from fakemq.regular_files import open_regular, require_regular
+from fakemq.store.directory_file import extents
 from fakemq.store.queue_folders import FOLDER as QUEUES
 from fakemq.store.queue_folders import NoQueueError, queue_folder, queue_id_of
 from fakemq.text_files import DiskTextFile
@@ -26,35 +33,33 @@ if TYPE_CHECKING:
 PARTS = ("commitlog", "consumequeue", "index", "config")
 """A folder with at least one of these is the folder of a node."""
 
+BLOCK_BYTES = 1 << 16
+"""How many bytes are read at once where a file is read from place to place."""
+_FEW_BYTES = 1 << 12
+"""The same where each of many files keeps what it has read."""
 _OPEN_FILES = 64
 _NAME_DIGITS = 20
 
 
 class OpenFiles:
-    """Files mapped for reading; only the 64 last used stay mapped."""
+    """Files open for reading; only the 64 last used stay open."""
 
     def __init__(self) -> None:
-        self._maps: OrderedDict[str, mmap.mmap | bytes] = OrderedDict()
+        self._numbers: OrderedDict[str, int] = OrderedDict()
 
-    def get(self, path: str) -> mmap.mmap | bytes:
-        """Return the bytes of a file; raise ConfigError if it cannot be read."""
-        found = self._maps.pop(path, None)
+    def number(self, path: str) -> int:
+        """Return the descriptor of a file until the next call; raise OSError as `open_regular`."""
+        found = self._numbers.pop(path, None)
         if found is None:
-            found = _mapped(path)
-            if len(self._maps) >= _OPEN_FILES:
-                self._maps.popitem(last=False)
-        self._maps[path] = found
+            found = open_regular(path, os.O_RDONLY)
+            if len(self._numbers) >= _OPEN_FILES:
+                os.close(self._numbers.popitem(last=False)[1])
+        self._numbers[path] = found
         return found
 
-
-def _mapped(path: str) -> mmap.mmap | bytes:
-    try:
-        with open(path, "rb", opener=open_regular) as file:
-            if not os.fstat(file.fileno()).st_size:
-                return b""  # an empty file cannot be mapped
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except OSError as error:
-        raise cannot_read(path, error) from None
+    def __del__(self) -> None:
+        for number in self._numbers.values():
+            os.close(number)
 
 
 def cannot_read(path: str, error: OSError) -> ConfigError:
@@ -78,31 +83,121 @@ class StoredFile:
         except OSError as error:
             raise cannot_read(path, error) from None
 
-    @property
-    def data(self) -> mmap.mmap | bytes:
-        return self._files.get(self.path)
+    def read(self, position: int, size_bytes: int) -> bytes:
+        """Return these bytes; fewer at the end of the file, as long as it was when it was found.
+
+        Raise ConfigError if the file cannot be read, or is shorter now.
+        """
+        wanted = min(size_bytes, self.size_bytes - position)
+        if wanted <= 0:
+            return b""
+        try:
+            number = self._files.number(self.path)
+            data = os.pread(number, wanted, position)
+            while len(data) < wanted:
+                more = os.pread(number, wanted - len(data), position + len(data))
+                if not more:
+                    raise ConfigError(printable(f"{self.path}: was shortened while it was read"))
+                data += more
+        except OSError as error:
+            raise cannot_read(self.path, error) from None
+        return data
 
     def data_from(self, position: int) -> int | None:
         """Return the first position from ``position`` on with a non-zero byte; None if none has."""
-        with self.opened() as file:
-            while position < self.size_bytes:
-                try:
-                    position = max(position, os.lseek(file.fileno(), position, os.SEEK_DATA))
-                except OSError:  # nothing but a hole is left
-                    return None
-                piece = self.data[position : position + (1 << 16)]
+        for begin, end in self._extents(position):
+            for at in range(begin, end, BLOCK_BYTES):
+                piece = self.read(at, min(BLOCK_BYTES, end - at))
                 left = len(piece.lstrip(b"\0"))
                 if left:
-                    return position + len(piece) - left
-                position += len(piece)
+                    return at + len(piece) - left
         return None
 
-    def opened(self) -> BufferedReader:
-        """Return the file, open for reading; raise ConfigError if that is not possible."""
+    def data_end(self) -> int:
+        """Return the position behind the last byte that is not zero."""
+        for begin, end in reversed(self._extents(0)):
+            while end > begin:
+                at = max(begin, end - BLOCK_BYTES)
+                left = len(self.read(at, end - at).rstrip(b"\0"))
+                if left:
+                    return at + left
+                end = at
+        return 0
+
+    def places(self, wanted: bytes, position: int, end: int) -> Iterator[int]:
+        """Yield where these bytes are between two positions."""
+        end = min(end, self.size_bytes)
+        for at in range(position, end, BLOCK_BYTES):
+            # A block and the begin of the next one, where a place may end: none is seen twice.
+            piece = self.read(at, min(BLOCK_BYTES + len(wanted) - 1, end - at))
+            found = piece.find(wanted)
+            while found >= 0:
+                yield at + found
+                found = piece.find(wanted, found + 1)
+
+    def _extents(self, position: int) -> list[tuple[int, int]]:
+        """Return the ranges from ``position`` on that are not holes."""
         try:
-            return open(self.path, "rb", opener=open_regular)
+            return extents(self._files.number(self.path), position, self.size_bytes)
         except OSError as error:
             raise cannot_read(self.path, error) from None
+
+
+class Window:
+    """Reads a file from place to place; the last block is kept."""
+
+    def __init__(self, file: StoredFile, block_bytes: int) -> None:
+        self.file = file
+        self._block_bytes = block_bytes
+        self._first = 0
+        self._view = memoryview(b"")
+
+    def read(self, position: int, size_bytes: int) -> bytes:
+        """As `StoredFile.read`."""
+        at = self._reach(position, size_bytes)
+        data = bytes(self._view[at : at + size_bytes])
+        if at and not any(data):  # a broker may have written them since
+            self._load(position, max(size_bytes, self._block_bytes))
+            return bytes(self._view[:size_bytes])
+        return data
+
+    def _reach(self, position: int, size_bytes: int) -> int:
+        """Return where in the block ``position`` is; that many bytes are behind it then."""
+        at = position - self._first
+        if at < 0 or at + size_bytes > len(self._view):
+            self._load(position, max(size_bytes, self._block_bytes))
+            return 0
+        return at
+
+    def _load(self, position: int, size_bytes: int) -> None:
+        self._first, self._view = position, memoryview(self.file.read(position, size_bytes))
+
+
+class RecordWindow(Window):
+    """Finds records in a log file."""
+
+    def __init__(self, file: StoredFile) -> None:
+        super().__init__(file, BLOCK_BYTES)
+
+    def check(self, position: int, *, check_crc: bool = True) -> RecordCheck:
+        """Check the record at ``position``."""
+        at = self._reach(position, RECORD_LEAST_BYTES)
+        left_bytes = len(self._view) - at
+        if left_bytes < RECORD_HEAD.size:
+            return check_record(self._view, at)
+        size_bytes, magic_code = RECORD_HEAD.unpack_from(self._view, at)
+        is_record = magic_code == MESSAGE_MAGIC_CODE
+        if is_record and size_bytes > left_bytes:
+            at = self._reach(position, size_bytes)
+        check = check_record(self._view, at, check_crc=check_crc)
+        if check.status is RecordStatus.BAD:
+            # A broker may have written it since; and what is wrong with the sizes of a record must
+            # not depend on what else is in the block.
+            self._load(
+                position, max(size_bytes, LARGEST_RECORD_BYTES) if is_record else BLOCK_BYTES
+            )
+            check = check_record(self._view, check_crc=check_crc)
+        return check
 
 
 class Row:
@@ -116,14 +211,9 @@ class Row:
             for one in listed(folder)
             if len(one) == _NAME_DIGITS and one.isdecimal()
         ]
-
-    @property
-    def file_size_bytes(self) -> int:
-        return self.files[0].size_bytes if self.files else 0
-
-    @property
-    def min_offset(self) -> int:
-        return self.files[0].offset if self.files else 0
+        self.file_size_bytes = self.files[0].size_bytes if self.files else 0
+        self.min_offset = self.files[0].offset if self.files else 0
+        self._window: Window | None = None
 
     def find(self, offset: int) -> StoredFile | None:
         """Return the file that contains ``offset``."""
@@ -145,8 +235,9 @@ class Row:
         file = self.find(offset)
         if file is None:
             return None
-        position = offset - file.offset
-        data = file.data[position : position + size_bytes]
+        if self._window is None or self._window.file is not file:
+            self._window = Window(file, _FEW_BYTES)
+        data = self._window.read(offset - file.offset, size_bytes)
         return data if len(data) == size_bytes else None
 
 
@@ -160,6 +251,8 @@ class StoredNode:
         self.log = Row(self._files, os.path.join(root, "commitlog"), "commitlog")
         self._queues: dict[tuple[str, int], Row | None] = {}
         self._last_asked: tuple[int, MessageExt | None] = (-1, None)
+        self._window: RecordWindow | None = None
+        """Where the last record was; the next one is often near."""
 
     def queues(self) -> Iterator[tuple[str, int, Row]]:
         """Yield topic, queue id and files of every consume queue, sorted."""
@@ -204,18 +297,23 @@ class StoredNode:
         return self._last_asked[1]
 
     def _read_record(self, phy_offset: int) -> MessageExt | None:
-        head = self.log.read(phy_offset, 4)
-        if head is None:
+        file = self.log.find(phy_offset)
+        if file is None:
             return None
-        data = self.log.read(phy_offset, int.from_bytes(head, signed=True))
-        try:
-            return None if not data else decode_record(data)
-        except RemoteProtocolError:
-            return None
+        if self._window is None or self._window.file is not file:
+            self._window = RecordWindow(file)
+        return self._window.check(phy_offset - file.offset, check_crc=False).message
 
     def checkpoint(self) -> bytes | None:
+        """Return the checkpoint's times as they are stored; None if there is no such file."""
         path = os.path.join(self.root, "checkpoint")
-        return bytes(self._files.get(path)) if os.path.lexists(path) else None
+        if not os.path.lexists(path):
+            return None
+        try:
+            with open(path, "rb", opener=open_regular) as file:
+                return file.read(CHECKPOINT.size)
+        except OSError as error:
+            raise cannot_read(path, error) from None
 
     @property
     def stopped(self) -> bool:

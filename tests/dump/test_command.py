@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import shutil
 from collections.abc import Iterator
@@ -264,6 +265,27 @@ def test_any_damage_can_be_dumped(
         assert result.exception is None or isinstance(result.exception, SystemExit)
         assert result.exit_code in (0, 1)
     shutil.rmtree(root.parent)
+
+
+def test_no_file_is_mapped(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object, **more: object) -> None:
+        raise AssertionError("a mapped access may end the process by SIGBUS")
+
+    monkeypatch.setattr(mmap, "mmap", refuse)
+    assert findings(store) == []
+    assert run(store).exit_code == 0
+
+
+def test_file_that_is_shortened_while_it_is_read_is_one_line(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (node,) = find_nodes(str(store))
+    (log, *_) = node.log.files
+    os.truncate(log.path, 100)
+    monkeypatch.setattr("fakemq.dump.command.find_nodes", lambda path: [node])
+    result = run(store, "--check")
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1].endswith(f"{log.path}: was shortened while it was read")
 
 
 def test_offset_of_an_unknown_queue_is_shown(store: Path) -> None:

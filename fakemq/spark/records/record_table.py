@@ -6,7 +6,6 @@ Decoding single records with `fakemq.protocol.message` takes several microsecond
 from __future__ import annotations
 
 from collections.abc import Sequence
-from mmap import mmap
 
 import numpy as np
 import numpy.typing as npt
@@ -58,7 +57,7 @@ class RecordTable:
     places are valid. Layout: protocol/layout/record.py.
     """
 
-    def __init__(self, data: bytes | mmap, positions: Ints) -> None:
+    def __init__(self, data: bytes, positions: Ints) -> None:
         self.data = data
         self.positions = positions
         self.size_bytes = self._field("total_size")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from mmap import mmap
 from typing import TypeAlias
 
 import numpy as np
@@ -28,7 +27,7 @@ def fields_dtype(fields: Mapping[str, tuple[int, str]]) -> np.dtype[np.void]:
 
 
 def binaries(
-    data: bytes | mmap | pa.Buffer, begin: Ints, end: Ints, which: pa.Array | None = None
+    data: bytes | pa.Buffer, begin: Ints, end: Ints, which: pa.Array | None = None
 ) -> pa.Array:
     """Return the bytes from each ``begin`` to its ``end``: sorted pieces that do not overlap.
 

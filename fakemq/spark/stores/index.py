@@ -69,9 +69,10 @@ def index_batches(
         yield from damage_batches(part, [Damage(0, size_bytes, text)], options, schema)
         return
     first_at = INDEX_HEADER.size + index.slots * INDEX_SLOT.size
-    entries = np.frombuffer(index.file.data, _ENTRY, head.index_count, first_at)
     for begin in range(1, head.index_count, _BATCH_ROWS):
-        some = entries[begin : begin + _BATCH_ROWS]
+        count = min(_BATCH_ROWS, head.index_count - begin)
+        at = first_at + begin * INDEX_ENTRY.size
+        some = np.frombuffer(index.file.read(at, count * INDEX_ENTRY.size), _ENTRY)
         numbers = np.arange(begin, begin + len(some))
         columns = {
             "keyHash": int_column(some["key_hash"]),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
+from fakemq.protocol.layout.codecs import RECORD_HEAD
 from fakemq.protocol.message import BLANK_MIN_BYTES, RecordStatus
 from fakemq.spark.records.record_table import RecordTable
 from fakemq.spark.records.unpacking import unpacked
@@ -105,7 +106,7 @@ class LogReader:
     def _whole(self, run: Run) -> Generator[Stretch | Damage, None, int]:
         """Yield a run's undamaged records up to the first inconsistent one; return its position."""
         begin = run.positions[0]
-        data = self._file.data[begin : run.end]
+        data = self._file.file.read(begin, run.end - begin)
         table = RecordTable(data, np.array(run.positions, np.int64) - begin)
         behind = run.end
         if not table.fitting.all():
@@ -129,7 +130,7 @@ class LogReader:
         file, limit, is_last = self._file, self._limit, self._part.is_last
         if file.size_bytes - position < BLANK_MIN_BYTES or file.is_blank(position):
             return None
-        if not any(file.data[position : position + 8]):
+        if not any(file.file.read(position, RECORD_HEAD.size)):
             there = file.file.data_from(position)
             if there is None or there >= limit:
                 text = "neither a record nor a blank, and another file follows"
@@ -151,7 +152,7 @@ class LogReader:
             return written < BLANK_MIN_BYTES
         if written >= LOCATED_BYTES and not file.is_located(position):
             return False
-        table = RecordTable(file.data[position:end], np.zeros(1, np.int64))
+        table = RecordTable(file.file.read(position, end - position), np.zeros(1, np.int64))
         # The sizes of the parts that are already written must add up.
         return bool(table.fitting[0]) or written <= int(table.properties_begin[0])
 

@@ -13,10 +13,9 @@ from fakemq.protocol.message import (
     MESSAGE_MAGIC_CODE,
     RecordCheck,
     RecordStatus,
-    check_record,
     record_struct,
 )
-from fakemq.store.stored_node import OpenFiles, StoredFile
+from fakemq.store.stored_node import BLOCK_BYTES, OpenFiles, RecordWindow, StoredFile
 
 _PHYSICAL_OFFSET = record_struct("physical_offset")
 LOCATED_BYTES = _PHYSICAL_OFFSET.size
@@ -38,22 +37,24 @@ class LogFile:
 
     def __init__(self, path: str, name: str) -> None:
         self.file = StoredFile(OpenFiles(), path, name)
-        self.data = self.file.data
-        self.size_bytes = len(self.data)
-        self._view = memoryview(self.data)
+        self.size_bytes = self.file.size_bytes
 
     def run(self, position: int, end: int, max_records: int, max_bytes: int) -> Run:
         """Return the consecutive records from ``position`` on that begin before ``end``."""
-        data, size_bytes = self.data, self.size_bytes
+        size_bytes, read = self.size_bytes, self.file.read
         positions: list[int] = []
         until = min(end, position + max_bytes, size_bytes - RECORD_LEAST_BYTES + 1)
         # Local variables, because this loop runs for every record.
         unpack, add, magic_wanted = RECORD_HEAD.unpack_from, positions.append, MESSAGE_MAGIC_CODE
         smallest_bytes = RECORD_LEAST_BYTES
+        block, begin, last = b"", 0, -1  # `last` is the last position whose head is in the block
         for _ in range(max_records):
             if position >= until:
                 break
-            record_bytes, magic_code = unpack(data, position)
+            if position > last:
+                block, begin = read(position, BLOCK_BYTES), position
+                last = begin + len(block) - RECORD_HEAD.size
+            record_bytes, magic_code = unpack(block, position - begin)
             behind = position + record_bytes
             if magic_code != magic_wanted or record_bytes < smallest_bytes or behind > size_bytes:
                 break
@@ -64,10 +65,8 @@ class LogFile:
     def is_blank(self, position: int) -> bool:
         """Return True if the rest of the file is a blank, as a broker leaves it at a roll-over."""
         left = self.size_bytes - position
-        return left >= BLANK_MIN_BYTES and RECORD_HEAD.unpack_from(self.data, position) == (
-            left,
-            BLANK_MAGIC_CODE,
-        )
+        blank = RECORD_HEAD.pack(left, BLANK_MAGIC_CODE)
+        return left >= BLANK_MIN_BYTES and self.file.read(position, RECORD_HEAD.size) == blank
 
     def is_whole(self, position: int) -> bool:
         """Return True if an undamaged record begins here and stores this place as its offset."""
@@ -75,13 +74,14 @@ class LogFile:
 
     def check(self, position: int) -> RecordCheck:
         """Check the record at ``position``."""
-        return check_record(self._view, position)
+        return RecordWindow(self.file).check(position)  # as it is now: a broker may be writing it
 
     def is_located(self, position: int) -> bool:
         """Return True if the offset field of a record at ``position`` names this place."""
-        if position + LOCATED_BYTES > self.size_bytes:
+        data = self.file.read(position, LOCATED_BYTES)
+        if len(data) < LOCATED_BYTES:
             return False
-        (says,) = _PHYSICAL_OFFSET.unpack_from(self.data, position)
+        (says,) = _PHYSICAL_OFFSET.unpack(data)
         return bool(says == self.file.offset + position)
 
     def next_boundary(self, position: int, end: int) -> int:
@@ -91,10 +91,8 @@ class LogFile:
         return self._find(_BLANK_MAGIC, position, record, self.is_blank)
 
     def _find(self, magic: bytes, position: int, end: int, is_it: Callable[[int], bool]) -> int:
-        at = self.data.find(magic, position + 4, end + 4)
-        while at >= 0 and not is_it(at - 4):
-            at = self.data.find(magic, at + 1, end + 4)
-        return end if at < 0 else at - 4
+        begins = (at - 4 for at in self.file.places(magic, position + 4, end + 4))
+        return next(filter(is_it, begins), end)
 
     def boundary(self, position: int, end: int) -> int:
         """Return where the first record at or after ``position`` begins; else ``end``.

@@ -23,10 +23,9 @@ from fakemq.store.stored_node import find_nodes
 
 if TYPE_CHECKING:
     from fakemq.spark.stores.options import StoreOptions
-    from fakemq.store.stored_node import StoredFile, StoredNode
+    from fakemq.store.stored_node import StoredNode
 
 _NODE = re.compile(r"(?P<broker>.+)-\d+")
-_PIECE_BYTES = 1 << 20
 
 
 @dataclass
@@ -90,7 +89,7 @@ def broker_of(node: str) -> str | None:
 def log_parts(node: StoredNode, options: StoreOptions) -> Iterator[LogPart]:
     """Yield the parts of one node's commit log, in log order."""
     files = node.log.files
-    ends = [data_end(file) for file in files]
+    ends = [file.data_end() for file in files]
     last = max((at for at, end in enumerate(ends) if end), default=-1)
     behind = None
     for at, file in enumerate(files[: last + 1]):
@@ -118,28 +117,3 @@ def _cuts(end: int, max_bytes: int) -> Iterator[int]:
     """Yield where parts begin. None begins where a broker may be writing at this moment."""
     yield 0
     yield from range(max_bytes, end - LARGEST_RECORD_BYTES, max_bytes)
-
-
-def data_end(file: StoredFile) -> int:
-    """Return the position after the last byte that is not zero; holes are skipped."""
-    with file.opened() as opened:
-        for begin, end in reversed(list(_extents(opened.fileno(), file.size_bytes))):
-            while end > begin:
-                at = max(begin, end - _PIECE_BYTES)
-                left = len(os.pread(opened.fileno(), end - at, at).rstrip(b"\0"))
-                if left:
-                    return at + left
-                end = at
-    return 0
-
-
-def _extents(descriptor: int, size_bytes: int) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of a file that are not holes."""
-    at = 0
-    while at < size_bytes:
-        try:
-            begin = os.lseek(descriptor, at, os.SEEK_DATA)
-        except OSError:  # only a hole is left
-            return
-        at = os.lseek(descriptor, begin, os.SEEK_HOLE)
-        yield begin, min(at, size_bytes)

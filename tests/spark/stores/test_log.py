@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from fakemq.spark.stores.log import log_batches
 from fakemq.spark.stores.options import NAME
 from fakemq.spark.stores.parts import log_parts, nodes_of
 from fakemq.spark.stores.schema import store_ddl, store_fields
+from fakemq.store.stored_node import StoredFile
 
 FILE_BYTES = 2_000
 
@@ -155,21 +157,21 @@ def test_every_record_is_read_once_however_the_log_is_split(
         assert read(root) == uncut
 
 
-def test_search_for_a_boundary_is_limited(tmp_path: Path) -> None:
+def test_search_for_a_boundary_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     places = write_log(tmp_path, BODIES, file_bytes=20_000)
-
-    class Watched(bytes):
-        looked_to = 0
-
-        def find(self, *args: Any) -> int:
-            at = super().find(*args)
-            type(self).looked_to = max(self.looked_to, at if at >= 0 else args[2])
-            return at
-
     log = log_walk.LogFile(str(tmp_path / "commitlog" / f"{0:020}"), f"{0:020}")
-    log.data = Watched(log.data)
+    places_of, looked_to = StoredFile.places, 0
+
+    def watched(file: StoredFile, wanted: bytes, position: int, end: int) -> Iterator[int]:
+        nonlocal looked_to
+        for at in places_of(file, wanted, position, end):
+            looked_to = max(looked_to, at)
+            yield at
+        looked_to = max(looked_to, end)
+
+    monkeypatch.setattr(StoredFile, "places", watched)
     assert log.boundary(places[2] - 5, log.size_bytes) == places[2]
-    assert Watched.looked_to < places[3], "not all of a file for each of its parts"
+    assert looked_to < places[3], "not all of a file for each of its parts"
 
 
 def test_record_like_bytes_in_a_body_are_no_boundary(
@@ -291,6 +293,15 @@ def test_preallocated_file_costs_nothing(tmp_path: Path) -> None:
     with open(next_file, "wb") as file:
         file.truncate(1 << 40)
     assert len(read(tmp_path)) == len(BODIES)
+
+
+def test_file_that_is_shortened_while_it_is_read_is_an_error(tmp_path: Path) -> None:
+    write_log(tmp_path, [b"x" * 9_000] * 100, file_bytes=1 << 20)
+    log = tmp_path / "commitlog" / f"{0:020}"
+    file = log_walk.LogFile(str(log), f"{0:020}")
+    os.truncate(log, 4096)
+    with pytest.raises(ConfigError, match=r"0: was shortened while it was read$"):
+        file.run(0, file.size_bytes, 100, 1 << 20)
 
 
 def test_body_is_decompressed_or_reported_as_damage(tmp_path: Path) -> None:
