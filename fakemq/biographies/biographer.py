@@ -29,11 +29,19 @@ class Biographer:
     def __init__(self, core: ClusterCore, call: CallInThread) -> None:
         self._core = core
         self._call = call
-        names = {name: broker.config.broker_name for name, broker in core.brokers.items()}
-        self._chronicle = Chronicle(core.journal, names)
+        self._chronicle = Chronicle(core.journal, self._names())
+
+    def _names(self) -> dict[str, str]:
+        return {name: broker.config.broker_name for name, broker in self._core.brokers.items()}
 
     def chronicle(self) -> Chronicle:
-        """Return the journal's present entries by record. Only on the cluster's thread."""
+        """Return the journal's present entries by record. Only on the cluster's thread.
+
+        Records are known by the present brokerNames: a peer can rename a running broker.
+        """
+        names = self._names()
+        if names != self._chronicle.broker_names:
+            self._chronicle = Chronicle(self._core.journal, names)
         self._chronicle.read()
         return self._chronicle
 

@@ -95,7 +95,7 @@ class Chronicle:
 
     def __init__(self, journal: Journal, broker_names: Mapping[str, str]) -> None:
         self._journal = journal
-        self._names = broker_names
+        self.broker_names = broker_names
         """Node name → brokerName."""
         self._read_seq = 0
         """The number of the last entry that was read."""
@@ -212,11 +212,11 @@ class Chronicle:
     # -- readers ------------------------------------------------------------------------------
 
     def _record(self, event: Event, phy_offset: int) -> Record:
-        return self._names.get(event.node, event.node), phy_offset
+        return self.broker_names.get(event.node, event.node), phy_offset
 
     def _half(self, event: Event, half_offset: int) -> Record | None:
         """Return the record of a half message by its offset in the half topic's only queue."""
-        broker = self._names.get(event.node, event.node)
+        broker = self.broker_names.get(event.node, event.node)
         return self._at.get((broker, TRANS_HALF_TOPIC, 0, half_offset))
 
     def _link(self, source: Record | None, target: Record, entry: Entry) -> None:
@@ -343,7 +343,7 @@ class Chronicle:
         self, event: Delivered | AnswerWithheld, entry: Entry, found: dict[Place, list[Entry]]
     ) -> None:
         self.pulling[event.topic][event.group] = None
-        broker = self._names.get(event.node, event.node)
+        broker = self.broker_names.get(event.node, event.node)
         for offset in event.offsets:
             found[broker, event.topic, event.queue_id, offset].append(entry)
 
@@ -355,7 +355,7 @@ class Chronicle:
     def _committed(self, entry: Entry) -> None:
         event = entry.event
         assert isinstance(event, OffsetCommitted)
-        queue = self._names.get(event.node, event.node), event.topic, event.queue_id
+        queue = self.broker_names.get(event.node, event.node), event.topic, event.queue_id
         risings = self.commits[queue].setdefault(event.group, [Rising()])
         if event.offset < risings[-1].end_offset:
             risings.append(Rising())

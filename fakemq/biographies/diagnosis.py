@@ -172,16 +172,19 @@ class _Search:
         for one in inspection.delayed(self._core, None):
             if not self._wants(one.topic):
                 continue
-            broker = self._core.broker(one.broker)
-            left_ms = one.due_at_ms - broker.clock.now_ms()
-            if broker.state is not NodeState.RUNNING:
+            broker = self._core.master(one.broker)
+            skew_ms = 0 if broker is None else broker.clock.skew_ms
+            at_ms = one.due_at_ms - skew_ms  # all texts show the cluster's clock
+            left_ms = at_ms - clock.now_ms()
+            if broker is None:
+                still = f"no broker is master of {one.broker}"
+            elif broker.state is not NodeState.RUNNING:
                 still = f"its broker {broker.name} is {broker.state}"
             elif clock.frozen:
                 still = "the clock is frozen"
             else:
                 still = "the clock runs"
             due = f"due in {duration_text(left_ms)}" if left_ms > 0 else "due now"
-            at_ms = one.due_at_ms - broker.clock.skew_ms  # all texts show the cluster's clock
             reason = f"waits at delay level {one.level}, {due} at {clock_text(at_ms)}"
             name = one.message.keys or repr(one.message.body[:40])
             found.add(one.topic, f"{reason}; {still}", name)

@@ -75,11 +75,11 @@ class Walk:
 
     def _forgotten(self, message: Message, root: Record) -> None:
         first_seq = self._journal.first_seq
-        why = (
-            f"the journal has forgotten how it was stored: it begins with entry {first_seq}"
-            if first_seq > 1
-            else "it was stored before the journal begins"
-        )
+        why = "it was stored before the journal begins"
+        if self._core.master(root[0]) is None:
+            why = f"no broker is master of {root[0]} any longer: look the message up again"
+        elif first_seq > 1:
+            why = f"the journal has forgotten how it was stored: it begins with entry {first_seq}"
         self._steps.append(
             steps.Forgotten(seq=0, at_ms=message.stored_at_ms, node=root[0], why=why)
         )

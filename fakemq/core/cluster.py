@@ -414,18 +414,24 @@ class ClusterCore:
 
         Of several masters a running one is preferred. Raise LookupError if there is no such broker.
         """
-        masters = [
-            broker
-            for broker in self.brokers.values()
-            if broker.config.broker_name == name and not broker.config.is_slave
-        ]
-        masters.sort(key=lambda broker: not broker.running)
-        broker = self.brokers.get(name) or next(iter(masters), None)
+        broker = self.brokers.get(name) or self.master(name)
         if broker is None:
             there = ", ".join(self.brokers)
             slaves = any(one.config.broker_name == name for one in self.brokers.values())
             raise LookupError(f"no {'master' if slaves else 'broker'} {name!r}; there are: {there}")
         return broker
+
+    def master(self, broker_name: str) -> Broker | None:
+        """Return the master of this brokerName, a running one if there is one; None without any.
+
+        A peer can rename a broker, or change its role, by UPDATE_BROKER_CONFIG.
+        """
+        masters = [
+            broker
+            for broker in self.brokers.values()
+            if broker.config.broker_name == broker_name and not broker.config.is_slave
+        ]
+        return min(masters, key=lambda broker: not broker.running, default=None)
 
     def _create_topics(self) -> None:
         """Create the topics of the spec; register all of them together afterwards."""
