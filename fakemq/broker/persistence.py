@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from fakemq.clock.slices import finished
 from fakemq.clock.timers import next_tick_ms
+from fakemq.dispatch.text_writer import TextWriter
 from fakemq.errors import StoreError
 from fakemq.events.core import Warned
 from fakemq.protocol.errors import BodyError, ProtocolError
@@ -104,8 +105,7 @@ class ConfigFile(Generic[B]):
         self._ticks = 0
         """How many of the next ticks write the file."""
         self._timer: Timer | None = None
-        self._failed = False
-        """Whether the last write failed."""
+        self._writer = TextWriter(node.journal, node.name)
 
     def connect(self, table: Table[B], in_steps: Callable[[], Steps[B]] | None = None) -> None:
         """Read into this table, and write what it returns.
@@ -217,17 +217,8 @@ class ConfigFile(Generic[B]):
         if self.file is None:
             return
         self._generation += 1
-        try:
-            self.file.write(text)
-        except OSError as error:  # Java logs it, too, and tries again when there is a change
-            if not self._failed:
-                self._failed = True
-                self._warn(f"{self.file.path}: could not be written: {error.strerror}")
+        if not self._writer.write(self.file, text):
             self._try_again()
-            return
-        if self._failed:
-            self._failed = False
-            self._warn(f"{self.file.path}: was written again")
 
     def _try_again(self) -> None:
         """Write at the next tick."""

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import field
 
+from fakemq.dispatch.text_writer import TextWriter
 from fakemq.errors import ConfigError
-from fakemq.events.core import KvConfigPrinted, Warned
+from fakemq.events.core import KvConfigPrinted
 from fakemq.protocol.bodies.body import Body
 from fakemq.protocol.bodies.kv import KVTable
 from fakemq.protocol.errors import ProtocolError
@@ -20,12 +21,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fakemq.clock.node_clock import NodeClock
+    from fakemq.clock.timers import Timer
     from fakemq.journal.journal import Journal
     from fakemq.text_files import TextFile
 
 NAMESPACE_ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
 PRINT_FIRST_MS = 60_000
 PRINT_PERIOD_MS = 600_000
+RETRY_MS = 10_000
+"""The time between a write that failed and the next one; Java waits for the next change."""
 PRINTED_LINES_MAX = 100
 """How many lines one print has at most; Java has no limit."""
 
@@ -44,6 +48,9 @@ class KvConfig:
         self._journal = journal
         self._file = file
         self._config_table: dict[str, dict[str, str]] = {}
+        self._writer = TextWriter(journal, clock.owner)
+        self._retry: Timer | None = None
+        """Writes the file after a write that failed."""
 
     def load(self) -> None:
         """Load the file; without one, begin empty.
@@ -52,6 +59,8 @@ class KvConfig:
         the first case, and overwrites the file with the next change.
         """
         self._config_table = {}
+        self._clock.cancel(self._retry)
+        self._retry = None
         if self._file is None:
             return
         path = self._file.path
@@ -119,9 +128,8 @@ class KvConfig:
     def _persist(self) -> None:
         if self._file is None:
             return
-        try:
-            wrapper = KVConfigSerializeWrapper(config_table=self._config_table)
-            self._file.write(wrapper.encode().decode())
-        except OSError as error:  # Java logs it and still answers SUCCESS
-            text = f"{self._file.path}: the KV config could not be written: {error.strerror}"
-            self._journal.add(Warned(node=self._clock.owner, text=text))
+        self._clock.cancel(self._retry)
+        self._retry = None
+        text = KVConfigSerializeWrapper(config_table=self._config_table).encode().decode()
+        if not self._writer.write(self._file, text):  # the request is answered with SUCCESS
+            self._retry = self._clock.call_later(RETRY_MS, self._persist, kind="config_persist")

@@ -68,7 +68,36 @@ def test_unwritable_file_is_a_warning(lab: NamesrvLab, tmp_path: Path) -> None:
     assert put_kv(peer, "N", "k", "v").code == 0
     assert get_kv(peer, "N", "k").ext_fields == {"value": "v"}
     (warned,) = lab.journal.find(Warned)
-    assert "kvConfig.json: the KV config could not be written" in warned.text
+    assert "kvConfig.json: could not be written: " in warned.text
+
+
+def test_failed_write_is_tried_again_until_it_succeeds(lab: NamesrvLab, tmp_path: Path) -> None:
+    (tmp_path / "kvConfig.json.tmp").mkdir()
+    server = lab.name_server(kv_file=DiskTextFile(str(tmp_path / "kvConfig.json")))
+    put_kv(lab.peer(server), "N", "k", "v")
+    lab.clock.advance("1m")
+    (tmp_path / "kvConfig.json.tmp").rmdir()
+    lab.clock.advance("10s")
+    text = (tmp_path / "kvConfig.json").read_text()
+    assert json.loads(text) == {"configTable": {"N": {"k": "v"}}}
+    failed, written = lab.journal.find(Warned)
+    assert failed.text.endswith("could not be written: Is a directory, not a regular file")
+    assert written.text == f"{tmp_path}/kvConfig.json: was written again"
+
+
+def test_failed_write_is_tried_again_after_a_restart_with_new_changes_only(
+    lab: NamesrvLab, tmp_path: Path
+) -> None:
+    (tmp_path / "kvConfig.json.tmp").mkdir()
+    server = lab.name_server(kv_file=DiskTextFile(str(tmp_path / "kvConfig.json")))
+    put_kv(lab.peer(server), "N", "old", "v")
+    server.stop()
+    server.start(server.addr)
+    put_kv(lab.peer(server), "N", "new", "v")
+    (tmp_path / "kvConfig.json.tmp").rmdir()
+    lab.clock.advance("10s")
+    text = (tmp_path / "kvConfig.json").read_text()
+    assert json.loads(text) == {"configTable": {"N": {"new": "v"}}}
 
 
 def test_config_is_printed_after_a_minute_and_then_every_ten(lab: NamesrvLab) -> None:
