@@ -563,6 +563,8 @@ ATTACKS: dict[str, tuple[Attack, Attack]] = {
         create_topic,
         lambda lab: send_batch(lab, lab.many(5_000), times=8),
     ),
+    "batch of 13,000 messages": (create_topic, lambda lab: send_batch(lab, lab.many(13_000))),
+    "batch of 50,000 messages": (create_topic, lambda lab: send_batch(lab, lab.many(50_000))),
     "batch of 190,000 messages": (create_topic, lambda lab: send_batch(lab, lab.many(190_000))),
     "stats of a topic of 32,768 queues": (
         many_offsets,

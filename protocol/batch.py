@@ -5,13 +5,14 @@ Source: common/message/MessageDecoder.java#encodeMessages, #decodeMessages (4.9.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakemq.protocol.layout.codecs import build_batch_member, parse_batch_member
 from fakemq.protocol.properties import PROPERTY_SEPARATOR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 _SEPARATOR = PROPERTY_SEPARATOR.encode()
 
@@ -42,12 +43,15 @@ def decode_batch(
     Raises TruncatedError if the last one is cut off, RemoteProtocolError for a negative length;
     what a member says of its own size, magic and CRC is not looked at, as in Java.
     """
-    members: list[BatchMember] = []
+    return list(islice(batch_members(body), None if at_most is None else at_most + 1))
+
+
+def batch_members(body: bytes | bytearray | memoryview) -> Iterator[BatchMember]:
+    """Yield the members of a batch, and raise, as `decode_batch`."""
     offset = 0
-    while offset < len(body) and (at_most is None or len(members) <= at_most):
+    while offset < len(body):
         _, _, _, flag, data, properties, offset = parse_batch_member(body, offset)
-        members.append(BatchMember(data, properties, flag))
-    return members
+        yield BatchMember(data, properties, flag)
 
 
 def member_properties(own: bytes, of_batch: bytes) -> bytes:

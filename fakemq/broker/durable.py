@@ -20,8 +20,9 @@ Done = Callable[[PutMessageStatus], None]
 def when_durable(broker: Broker, result: PutMessageResult, done: Done) -> None:
     """Call ``done`` with the put's status when all waits are over, which may be at once.
 
-    There are two waits, for the flush and for a slave, and both begin now. If both time out, the
-    status is that of the slave.
+    There are three waits, and all begin now: for the flush, for a slave, and for the queue, which
+    the records of a large batch reach in slices. If the first two time out, the status is that of
+    the slave.
     """
     disk, ha = broker.store.disk, broker.ha
     wait = _Wait(result.status, done)
@@ -31,6 +32,9 @@ def when_durable(broker: Broker, result: PutMessageResult, done: Done) -> None:
     if result.replicate_to is not None and ha is not None:
         wait.left += 1
         ha.when_transferred(result.replicate_to, wait.transferred)
+    if result.when_queued is not None:
+        wait.left += 1
+        result.when_queued(wait.one_less)
     wait.one_less()
 
 

@@ -12,6 +12,7 @@ from fakemq.broker.durable import when_durable
 from fakemq.broker.retry import Destination, dead_lettered, retry_or_dead_letter
 from fakemq.dispatch.answers import Parked, Refused, Reply
 from fakemq.dispatch.java_errors import required
+from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.header import parse_bool
 from fakemq.protocol.headers.send import SendMessageResponseHeader
@@ -29,11 +30,14 @@ from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.protocol.table import ResponseHeader
 from fakemq.protocol.topics import RETRY_PREFIX, SCHEDULE_TOPIC
 from fakemq.store.results import PutMessageResult, PutMessageStatus
-from fakemq.store.writing import InnerMessage
+from fakemq.store.writing import InnerMessage, draft_batch
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.broker.checks import SendRequest
+    from fakemq.clock.slices import Steps
+    from fakemq.dispatch.long_work import Answer
+    from fakemq.store.writing import Drafts
 
 _STORED = {
     PutMessageStatus.FLUSH_DISK_TIMEOUT: ResponseCode.FLUSH_DISK_TIMEOUT,
@@ -43,11 +47,22 @@ _STORED = {
 """The codes of messages that are in the log, but perhaps not on disk or at a slave."""
 
 
+BATCH_AT_ONCE_BYTES = 32 * 1024
+"""A batch of more bytes, which may have over 1,400 messages, is stored in slices."""
+
+
 def send(
-    broker: Broker, request: SendRequest
-) -> Reply[SendMessageResponseHeader] | Parked[SendMessageResponseHeader]:
-    """Store a sent message or batch and answer; every answer carries MSG_REGION and TRACE_ON."""
+    broker: Broker, request: SendRequest, drafts: Drafts | PutMessageStatus | None = None
+) -> Reply[SendMessageResponseHeader] | Parked[SendMessageResponseHeader] | None:
+    """Store a sent message or batch and answer; every answer carries MSG_REGION and TRACE_ON.
+
+    ``drafts`` are the records of a large batch: with these it is called again.
+    """
     header = request.header
+    if header.batch and drafts is None and len(request.command.body) > BATCH_AT_ONCE_BYTES:
+        from fakemq.dispatch.long_work import in_slices  # most runs have no such batch
+
+        return in_slices(_send_in_slices)(broker, request)
     marks = answer_marks(broker)
     try:
         config = check_send(broker, header, request.session)
@@ -55,8 +70,11 @@ def send(
         if queue_id < 0:
             queue_id = random_queue_id(broker, config.write_queue_nums)
         destination = Destination(header.topic, config, queue_id)
-        put = _put_batch if header.batch else _put_one
-        message, result = put(broker, request, destination)
+        if header.batch:
+            message = _batch(broker, request, destination)
+            result = broker.store.put_messages(message, drafts)
+        else:
+            message, result = _put_one(broker, request, destination)
         status, appended = result.status, result.append_result
         code = ResponseCode.SUCCESS if status is PutMessageStatus.PUT_OK else _STORED.get(status)
         if appended is not None:
@@ -79,7 +97,7 @@ def send(
         code=code,
         ext_fields=marks,
     )
-    if result.flush_to is None and result.replicate_to is None:
+    if result.flush_to is None and result.replicate_to is None and result.when_queued is None:
         return reply
     return reply_when_durable(broker, result, reply)
 
@@ -93,10 +111,10 @@ def reply_when_durable(
 ) -> Reply[ResponseHeader] | Parked[ResponseHeader]:
     """Return the answer, parked until the message is as safe as the broker's roles ask.
 
-    There are two waits: for the disk with SYNC_FLUSH, and for a slave with SYNC_MASTER. With
-    ``sets_code`` a wait that timed out sets the answer's code.
+    There are three waits: for the disk with SYNC_FLUSH, for a slave with SYNC_MASTER, and for the
+    queue behind a large batch. With ``sets_code`` a wait that timed out sets the answer's code.
     """
-    if result.flush_to is None and result.replicate_to is None:
+    if result.flush_to is None and result.replicate_to is None and result.when_queued is None:
         return reply
     parked = Parked[ResponseHeader]()
 
@@ -136,13 +154,20 @@ def _put_one(
     return message, result
 
 
-def _put_batch(
-    broker: Broker, request: SendRequest, destination: Destination
-) -> tuple[InnerMessage, PutMessageResult]:
+def _send_in_slices(broker: Broker, request: SendRequest) -> Steps[Answer]:
+    # All checks come after the slices, in which everything may change. The drafts do not depend on
+    # the topic's config.
+    header = request.header
+    batch = _batch(broker, request, Destination(header.topic, TopicConfig(""), header.queue_id))
+    drafts = yield from draft_batch(batch, broker.config.max_message_size)
+    return send(broker, request, drafts)
+
+
+def _batch(broker: Broker, request: SendRequest, destination: Destination) -> InnerMessage:
     required(request.body or None, "MessageExtBatch", "body")
     message = _message(broker, request, destination)
     message.properties_string = encode_properties_as_java(message.properties)
-    return message, broker.store.put_messages(message)
+    return message
 
 
 def _message(broker: Broker, request: SendRequest, destination: Destination) -> InnerMessage:

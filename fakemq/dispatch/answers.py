@@ -92,7 +92,7 @@ class Parked(Generic[ResponseHeader]):
     def when_resolved(self, answer: Callable[[Outcome], None]) -> None:
         """Call ``answer`` with the outcome: now if it is known, otherwise when `resolve` is called.
 
-        Only the dispatcher calls this.
+        Only the dispatcher calls this, or the owner of another `Parked` that waits for this one.
         """
         if self._resolved:
             answer(self._outcome)

@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Any, TypeAlias
 
 from fakemq.clock.slices import Steps, finished
-from fakemq.dispatch.answers import OVERLOAD, Outcome, Parked, Refused, Request
+from fakemq.dispatch.answers import OVERLOAD, Parked, Refused, Reply, Request
 from fakemq.dispatch.node import Node
 from fakemq.dispatch.outcomes import outcome_of
 from fakemq.protocol.codes import ResponseCode
@@ -32,17 +32,18 @@ MAX_UNFINISHED_OF_NODE = 10_000
 DROPPED = Refused(ResponseCode.SYSTEM_BUSY, "the broker was reset or restored meanwhile")
 """The answer to a request whose store has gone."""
 
-LongHandler: TypeAlias = Callable[[Any, Request[Any]], Steps[Outcome]]
+Answer: TypeAlias = Reply[Any] | Parked[Any] | None
+LongHandler: TypeAlias = Callable[[Any, Request[Any]], Steps[Answer]]
 
 
-def in_slices(handler: LongHandler) -> Callable[[Any, Request[Any]], Outcome | Parked[Any]]:
+def in_slices(handler: LongHandler) -> Callable[[Any, Request[Any]], Answer]:
     """Return a handler that answers at once if one slice is enough, and otherwise later.
 
     A node of the cluster is answered at once: it attacks no other, and their order stays the same.
     """
 
     @wraps(handler)
-    def begin(node: Node, request: Request[Any]) -> Outcome | Parked[Any]:
+    def begin(node: Node, request: Request[Any]) -> Answer:
         clock, session, code = node.clock, request.session, request.command.code
         if not session.outside:
             return finished(handler(node, request))
@@ -65,7 +66,10 @@ def in_slices(handler: LongHandler) -> Callable[[Any, Request[Any]], Outcome | P
                 parked.resolve(DROPPED)
                 return
             outcome = outcome_of(node, code, work.result)
-            parked.resolve(outcome)
+            if isinstance(outcome, Parked):
+                outcome.when_resolved(parked.resolve)
+            else:
+                parked.resolve(outcome)
 
         work.on_done = answer
         return parked

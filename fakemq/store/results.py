@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fakemq.store.records import LogRecord
 
 
@@ -86,6 +88,8 @@ class PutMessageResult(msgspec.Struct):
     replicate_to: int | None = None
     records: list[LogRecord] = []
     """The records that reached their queues; fewer than were appended if that failed."""
+    when_queued: Callable[[Callable[[], None]], None] | None = None
+    """If the records follow to their queue in slices: takes the function to call after that."""
 
     @property
     def ok(self) -> bool:

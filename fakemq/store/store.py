@@ -7,10 +7,12 @@ Source: store/DefaultMessageStore.java (4.9.7)
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Protocol
 
+from fakemq.clock.slices import finished
 from fakemq.errors import StoreError
 from fakemq.events.core import AppendRefused, LogAppended
 from fakemq.protocol.errors import RemoteProtocolError
@@ -21,6 +23,7 @@ from fakemq.store.commitlog import CommitLog
 from fakemq.store.consumequeue import UNIT_BYTES, ConsumeQueue, ConsumeQueues
 from fakemq.store.delay_levels import DelayLevels
 from fakemq.store.disk_space import DiskSpace
+from fakemq.store.following import Following
 from fakemq.store.index import IndexService
 from fakemq.store.log_dispatch import LogDispatch
 from fakemq.store.memory_files import machine_ram_bytes
@@ -47,14 +50,14 @@ if TYPE_CHECKING:
     from fakemq.store.findings import Topics
     from fakemq.store.flush import Flush
     from fakemq.store.message_filter import MessageFilter
-    from fakemq.store.records import RecordDraft
     from fakemq.store.results import AppendMessageResult
-    from fakemq.store.writing import InnerMessage, PutListener
+    from fakemq.store.writing import Drafts, InnerMessage, PutListener
 
 KEPT_TOPICS = frozenset({SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC})
 """Topics without a config whose queues stay when unused topics are cleaned."""
 PUT_OK = PutMessageStatus.PUT_OK
 _ILLEGAL = PutMessageStatus.MESSAGE_ILLEGAL
+_FOLLOW_A_STEP = 100
 
 
 class StoreDirectory(Protocol):
@@ -110,6 +113,7 @@ class MessageStore:
         self.log = CommitLog(files, config.mapped_file_size_commit_log)
         self.queues = ConsumeQueues(files, config.mapped_file_size_consume_queue)
         self._late: list[LogRecord] = []
+        self._following: deque[Following] = deque()
         self.index = IndexService(config, files, self.log, self.disk_space.failed)
         self.dispatch = LogDispatch(config, self.queues, self.index, self._journal, self._node)
         self.retention.over(self.log, self.queues, self.index)
@@ -124,7 +128,8 @@ class MessageStore:
         self.retention.reset()
 
     def settled_files(self) -> Iterable[File]:
-        """Return the files, after the index has been brought up to date."""
+        """Return the files, after the queues and the index have been brought up to date."""
+        self.finish_following()
         self.index.catch_up()
         return list(self.files.opened())
 
@@ -157,9 +162,13 @@ class MessageStore:
             self.delay_levels.divert(message)
         return self._put(message, draft_message(message, config.max_message_size))
 
-    def put_messages(self, batch: InnerMessage) -> PutMessageResult:
+    def put_messages(
+        self, batch: InnerMessage, drafts: Drafts | PutMessageStatus | None = None
+    ) -> PutMessageResult:
         """Append the messages of a batch next to each other, in one file.
 
+        ``drafts`` are those of `draft_batch`, if the caller has made them in slices. Then they
+        follow to their queue in slices, too.
         Source: store/DefaultMessageStore.java#asyncPutMessages (4.9.7)
         """
         if self.config.broker_role == "SLAVE":
@@ -167,10 +176,12 @@ class MessageStore:
         why = why_no_queue(batch.topic, batch.queue_id)
         if why:
             return self._refused(batch, _ILLEGAL, why)
-        return self._put(batch, draft_batch(batch, self.config.max_message_size))
+        if drafts is None:
+            return self._put(batch, finished(draft_batch(batch, self.config.max_message_size)))
+        return self._put(batch, drafts, follow=True)
 
     def _put(
-        self, message: InnerMessage, drafts: list[RecordDraft] | PutMessageStatus
+        self, message: InnerMessage, drafts: Drafts | PutMessageStatus, *, follow: bool = False
     ) -> PutMessageResult:
         if isinstance(drafts, PutMessageStatus):
             return self._refused(message, drafts)
@@ -199,7 +210,11 @@ class MessageStore:
             self.retention.plan()  # a new file was begun: the file before may be deleted some day
         self.stats.put(len(drafts), size_bytes)
         result = PutMessageResult(PUT_OK, appended)
-        self._dispatch(message, drafts, result, appended)
+        if follow or self._following:
+            self._let_follow(message, drafts, result, appended)
+        else:
+            queue_offset, phy_offset = appended.logics_offset, appended.wrote_offset
+            self._dispatch(message, drafts, result, queue_offset, phy_offset, now_ms)
         for listener in self.put_listeners:
             listener.stored(message, result)
         return result
@@ -207,14 +222,14 @@ class MessageStore:
     def _dispatch(
         self,
         message: InnerMessage,
-        drafts: list[RecordDraft],
+        drafts: Drafts,
         result: PutMessageResult,
-        appended: AppendMessageResult,
+        queue_offset: int,
+        phy_offset: int,
+        stored_ms: int,
     ) -> None:
-        """Write `LogAppended` for each record of a put, and dispatch it."""
+        """Write `LogAppended` for each of these records of a put, and dispatch it."""
         topic, queue_id, sys_flag = message.topic, message.queue_id, message.sys_flag
-        queue_offset, phy_offset = appended.logics_offset, appended.wrote_offset
-        stored_ms = appended.store_timestamp_ms
         for draft in drafts:
             properties = draft.decoded_properties
             if topic == SCHEDULE_TOPIC:  # repeated from `queue_code`: saves a call
@@ -256,6 +271,39 @@ class MessageStore:
                 self.disk_space.failed(error, self._dispatch_late)
             queue_offset += 1
             phy_offset += draft.size_bytes
+
+    def _let_follow(
+        self,
+        message: InnerMessage,
+        drafts: Drafts,
+        result: PutMessageResult,
+        appended: AppendMessageResult,
+    ) -> None:
+        """Dispatch the records of a put in slices, behind those of earlier puts."""
+        put = Following(message, drafts, appended, self._journal.resume())
+        self._following.append(put)
+        if not self._clock.unfinished(self):
+            self._clock.carry_out(self._dispatch_following(), peer=self)
+        if put.left:
+            result.when_queued = put.when_queued
+
+    def _dispatch_following(self) -> Steps[None]:
+        while self._following:
+            put = self._following[0]
+            result = PutMessageResult(PUT_OK)
+            with put.within():
+                drafts, queue_offset, phy_offset = put.take(_FOLLOW_A_STEP)
+                self._dispatch(put.message, drafts, result, queue_offset, phy_offset, put.stored_ms)
+                if not put.left:
+                    self._following.popleft()
+                self.on_late(result)
+                if not put.left:
+                    put.queued()
+            yield
+
+    def finish_following(self) -> None:
+        """Bring all records to their queues, before the store is stopped or copied."""
+        finished(self._dispatch_following())
 
     def _dispatch_late(self) -> None:
         """Dispatch the records that their queues could not take; raise StoreError if one cannot."""

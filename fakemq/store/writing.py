@@ -6,11 +6,11 @@ store/DefaultMessageStore.java#checkMessage (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import msgspec
 
-from fakemq.protocol.batch import decode_batch, member_properties
+from fakemq.protocol.batch import BatchMember, batch_members, member_properties
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.header import parse_int
 from fakemq.protocol.hosts import Host
@@ -26,11 +26,13 @@ from fakemq.store.records import RecordDraft
 from fakemq.store.results import PutMessageStatus
 
 if TYPE_CHECKING:
+    from fakemq.clock.slices import Steps
     from fakemq.protocol.message import MessageExt
     from fakemq.store.results import PutMessageResult
 
 ENCODING_RESERVE_BYTES = 64 * 1024
 """How much larger than maxMessageSize a whole record may be."""
+Drafts: TypeAlias = list[RecordDraft]
 LOCAL_HOST: Host = ("127.0.0.1", 0)
 
 _ILLEGAL = PutMessageStatus.MESSAGE_ILLEGAL
@@ -39,7 +41,9 @@ _V6_FLAGS = MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_V6
 
 BATCH_MAX_MESSAGES = 50_000
 """Java's limit is the size alone. RocketMQ's own example of batches sends some 13,000 messages in
-1 MB. A batch is stored as a whole, and no other peer is answered meanwhile: 8 µs a message."""
+1 MB. The records of a batch are appended together, and no other peer is answered meanwhile: 1.5 µs
+a message. What is before and after that is done in slices."""
+_MEMBERS_A_STEP = 100
 
 
 class InnerMessage(msgspec.Struct):
@@ -134,8 +138,8 @@ def draft_message(
     return [RecordDraft(message.flag, body, properties, message.properties, size_bytes)]
 
 
-def draft_batch(batch: InnerMessage, max_message_size: int) -> list[RecordDraft] | PutMessageStatus:
-    """Return the records of a batch, or why it cannot be stored.
+def draft_batch(batch: InnerMessage, max_message_size: int) -> Steps[Drafts | PutMessageStatus]:
+    """Return the records of a batch, or why it cannot be stored, in steps.
 
     Each record has its own properties first, then those of the batch. A body that is no batch is an
     UNKNOWN_ERROR: what Java throws there has the same effect.
@@ -149,23 +153,29 @@ def draft_batch(batch: InnerMessage, max_message_size: int) -> list[RecordDraft]
         or parse_int(batch.properties.get(DELAY_TIME_LEVEL, "0")) > 0
     ):
         return _ILLEGAL
+    members: list[BatchMember] = []
     try:
-        decoded = decode_batch(batch.body, BATCH_MAX_MESSAGES)
+        for member in batch_members(batch.body):
+            members.append(member)
+            if len(members) > BATCH_MAX_MESSAGES:
+                return _ILLEGAL
+            if not len(members) % _MEMBERS_A_STEP:
+                yield
     except RemoteProtocolError:
         return PutMessageStatus.UNKNOWN_ERROR
-    if len(decoded) > BATCH_MAX_MESSAGES:
-        return _ILLEGAL
     _set_host_flags(batch)
     batch.prepared_transaction_offset = 0
     common = batch.properties_string.encode("utf-8", "replace")
-    drafts: list[RecordDraft] = []
-    for body, own, flag in decoded:
+    drafts: Drafts = []
+    for body, own, flag in members:
         properties = member_properties(own, common)
         if len(properties) > PROPERTIES_MAX_BYTES:
             return PutMessageStatus.PROPERTIES_SIZE_EXCEEDED
         mapping = decode_properties(properties.decode("utf-8", "replace"))
         size_bytes = record_size_bytes(batch.sys_flag, len(body), topic_bytes, len(properties))
         drafts.append(RecordDraft(flag, body, properties, mapping, size_bytes))
+        if not len(drafts) % _MEMBERS_A_STEP:
+            yield
     return drafts
 
 

@@ -25,5 +25,5 @@ if TYPE_CHECKING:
 @handles(table.SEND_BATCH_MESSAGE)
 def send_batch_message(
     broker: Broker, request: Request[SendMessageRequestHeaderV2]
-) -> Reply[SendMessageResponseHeader] | Parked[SendMessageResponseHeader]:
+) -> Reply[SendMessageResponseHeader] | Parked[SendMessageResponseHeader] | None:
     return send(broker, request)

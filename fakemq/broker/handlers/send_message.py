@@ -26,5 +26,5 @@ if TYPE_CHECKING:
 @handles(table.SEND_MESSAGE)
 def send_message(
     broker: Broker, request: Request[SendMessageRequestHeader]
-) -> Reply[SendMessageResponseHeader] | Parked[SendMessageResponseHeader]:
+) -> Reply[SendMessageResponseHeader] | Parked[SendMessageResponseHeader] | None:
     return send(broker, request)

@@ -25,5 +25,5 @@ if TYPE_CHECKING:
 @handles(table.SEND_MESSAGE_V2)
 def send_message_v2(
     broker: Broker, request: Request[SendMessageRequestHeaderV2]
-) -> Reply[SendMessageResponseHeader] | Parked[SendMessageResponseHeader]:
+) -> Reply[SendMessageResponseHeader] | Parked[SendMessageResponseHeader] | None:
     return send(broker, request)
