@@ -8,6 +8,7 @@ from types import MappingProxyType
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.instance import ClientInstance
 from fakemq.client.messages import pulled_messages
+from fakemq.client.numbers import require_fit_body
 from fakemq.client.operation import Operation, Reading
 from fakemq.client.routes import MASTER_ID, masters
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
@@ -265,7 +266,11 @@ class Admin:
     def create_group(
         self, group: SubscriptionGroupConfig, *, cluster: str | None = None
     ) -> Operation[list[str]]:
-        """Create or change a group at all masters, or a cluster's; return their addresses."""
+        """Create or change a group at all masters, or a cluster's; return their addresses.
+
+        Raise ConfigError for a number that does not fit its field.
+        """
+        require_fit_body(group)
         addrs = yield from self._masters_of(cluster)
         if not addrs:
             raise MQClientError(f"no master in cluster {cluster or 'of any name'}")

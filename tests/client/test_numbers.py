@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,7 @@ import fakemq
 from fakemq.client import Client, Message
 from fakemq.errors import ConfigError
 from fakemq.events.core import RequestHandled
+from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.headers.offset import SearchOffsetRequestHeader
 
@@ -17,6 +20,11 @@ QUEUE = MessageQueue("orders", "broker-a", 0)
 FAR = MessageQueue("orders", "broker-a", 1 << 31)
 INT, LONG = 1 << 31, 1 << 63
 Act = Callable[[Client, int], object]
+
+
+def group(retry_max_times: Any) -> SubscriptionGroupConfig:
+    return SubscriptionGroupConfig(group_name="billing", retry_max_times=retry_max_times)
+
 
 WRONG: dict[str, tuple[str, int, Act]] = {
     "send, flag": ("flag", INT, lambda c, n: c.send(Message("orders", "x", flag=n))),
@@ -33,6 +41,8 @@ WRONG: dict[str, tuple[str, int, Act]] = {
     "search": ("timestamp", -LONG - 1, lambda c, n: c.search_offset(QUEUE, n)),
     "query": ("max_num", INT, lambda c, n: c.query_messages("orders", "k", max_num=n)),
     "lock": ("queue_id", INT, lambda c, _: c.lock([FAR])),
+    "group, retries": ("retry_max_times", INT, lambda c, n: c.create_group(group(n))),
+    "topic, queues": ("read_queue_nums", INT, lambda c, n: c.create_topic("orders", n)),
     "poll": ("timeout_ms", INT, lambda c, n: c.poll(timeout_ms=n)),
 }  # fmt: skip
 
@@ -52,6 +62,13 @@ def test_number_is_refused_when_its_field_cannot_have_it(
         with pytest.raises(ConfigError, match=rf"{name}={number}: expected a whole number from "):
             act(client, number)
         assert len(mq.journal.find(RequestHandled, node="broker-a-0")) == before
+
+
+@pytest.mark.parametrize("value", [1.5, float("nan"), True, None, "7"])
+def test_group_is_refused_when_a_number_is_none(mq: fakemq.Cluster, value: Any) -> None:
+    wrong = re.escape(f"retry_max_times={value!r}: expected a whole number from ")
+    with Client(mq.namesrv_addr) as client, pytest.raises(ConfigError, match=wrong):
+        client.create_group(group(value))
 
 
 def test_header_has_the_limits_of_javas_types() -> None:
