@@ -25,6 +25,7 @@ from fakemq.client.errors import (
 )
 from fakemq.client.operation import Call, Operation
 from fakemq.clock.machine_time import real_elapsed_ms
+from fakemq.forked_sockets import close_in_children
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.connection import Connection
 from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError
@@ -73,6 +74,7 @@ class BlockingChannel:
             self.socket = socket.create_connection(split_addr(addr), timeout_ms / 1000)
         except OSError as error:
             raise RemotingConnectError(addr) from error
+        close_in_children(self.socket)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def send(self, command: RemotingCommand, *, timeout_ms: int = CONNECT_TIMEOUT_MS) -> int:

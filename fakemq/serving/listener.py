@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import os
 import socket
 from collections.abc import Callable
-from weakref import WeakSet
 
 from fakemq.errors import FakemqError
+from fakemq.forked_sockets import close_in_children
 from fakemq.net.held import HeldBytes
 from fakemq.net.link import Accept, Endpoint, EndpointT, Link
 from fakemq.net.memory import OpenLinks
@@ -22,23 +21,6 @@ BACKLOG = 1024  # NettyServerConfig.serverSocketBacklog
 _BROKER_TRIES = 100
 PAUSE_S = 1.0
 """How long, in real seconds, no connection is accepted after the descriptors ran out."""
-
-_sockets: WeakSet[socket.socket] = WeakSet()
-"""The sockets of this process's clusters."""
-
-
-def _close_inherited() -> None:
-    """Close a forked child's copies of the sockets.
-
-    Otherwise a killed broker's port would still accept, and its peers would see no connection end,
-    for as long as the child lives.
-    """
-    for sock in list(_sockets):
-        sock.close()
-
-
-if hasattr(os, "register_at_fork"):  # Windows has no fork
-    os.register_at_fork(after_in_child=_close_inherited)
 
 
 class Port:
@@ -62,7 +44,7 @@ class Port:
         """Return a new listening socket on this port."""
         # By its number: asyncio turns Nagle's algorithm off for what is TCP by name only.
         sock = socket.socket(self._holder.family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        _sockets.add(sock)
+        close_in_children(sock)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         try:
@@ -81,7 +63,7 @@ class Port:
 def _bind(host: str, port: int, use: str) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
-    _sockets.add(sock)
+    close_in_children(sock)
     try:
         if port:
             # Only so that connections of an earlier run in TIME_WAIT are no hindrance; a port
@@ -194,7 +176,7 @@ class Acceptor:
                 self._refuse(sock, f"all but {SPARE_DESCRIPTORS} descriptors are in use")
                 return
             connection.setblocking(False)
-            _sockets.add(connection)
+            close_in_children(connection)
             self._serve(sock, connection)
 
     def _refuse(self, sock: socket.socket, why: str) -> None:
@@ -257,12 +239,12 @@ class TcpConnector:
         make: Callable[[Link], EndpointT],
         opened: Callable[[EndpointT | None], None],
     ) -> None:
-        host, _, port = addr.rpartition(":")
-        host = host.removeprefix("[").removesuffix("]")
+        loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_MS / 1000):
-                _, link = await asyncio.get_running_loop().create_connection(
-                    lambda: TcpLink(make, self._held, self._links), host, int(port)
+                sock = await _connected(addr)
+                _, link = await loop.create_connection(
+                    lambda: TcpLink(make, self._held, self._links), sock=sock
                 )
         except (OSError, OverflowError, ValueError):  # no listener there, or not an address
             opened(None)
@@ -273,3 +255,28 @@ class TcpConnector:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+async def _connected(addr: str) -> socket.socket:
+    """Return a socket that is connected to ``host:port``. Raise OSError, ValueError."""
+    host, _, port = addr.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    loop = asyncio.get_running_loop()
+    failure: OSError = OSError(f"{host} has no address")
+    for family, kind, number, _, address in await loop.getaddrinfo(
+        host, int(port), type=socket.SOCK_STREAM
+    ):
+        sock = socket.socket(family, kind, number)
+        close_in_children(sock)
+        sock.setblocking(False)
+        try:
+            await loop.sock_connect(sock, address)
+        except OSError as error:
+            sock.close()
+            failure = error
+        except BaseException:
+            sock.close()
+            raise
+        else:
+            return sock
+    raise failure

@@ -19,7 +19,7 @@ from tests.support.imports import (
     modules,
 )
 
-EDGES = ("client", "cluster", "control", "handles", "net.tcp", "serving")
+EDGES = ("client", "cluster", "control", "forked_sockets", "handles", "net.tcp", "serving")
 """Folders and modules that know an event loop, sockets or threads; all others are synchronous."""
 
 LOOP = {"anyio", "asyncio", "select", "selectors", "socket", "threading", "trio"}

@@ -6,13 +6,19 @@ import gc
 import multiprocessing
 import os
 import re
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 import fakemq
 from fakemq.client import Client, Message
+from fakemq.client.remoting import BlockingChannel
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.hosts import format_host
 from tests.support.forking import in_child
 from tests.support.tcp import refuses
 
@@ -87,21 +93,44 @@ def test_stop_in_a_child_leaves_the_parents_cluster_alone(tmp_path: Path) -> Non
         assert [one.body for one in again.messages("orders")] == [b"before", b"after"]
 
 
-def test_child_keeps_no_port_and_no_connection_of_the_parent() -> None:
+@contextmanager
+def living_child() -> Iterator[None]:
+    """A forked child that has done its first acts, and lives until the block ends."""
     context = multiprocessing.get_context("fork")
+    begun, over = context.Event(), context.Event()
+
+    def live() -> None:
+        begun.set()
+        over.wait(30)
+
+    child = context.Process(target=live)
+    child.start()
+    try:
+        assert begun.wait(30)
+        yield
+    finally:
+        over.set()
+        child.join()
+
+
+@pytest.fixture
+def peer() -> Iterator[socket.socket]:
+    """A peer of our process, which accepts connections."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(10)
+        yield listener
+
+
+def accepted(peer: socket.socket) -> socket.socket:
+    connection, _ = peer.accept()
+    connection.settimeout(10)
+    return connection
+
+
+def test_child_keeps_no_port_and_no_connection_of_the_parent() -> None:
     with fakemq.Cluster(topics={"orders": 1}) as mq, Client(mq.namesrv_addr) as client:
         client.send(Message("orders", b"x"))
-        begun, over = context.Event(), context.Event()
-
-        def live() -> None:
-            begun.set()
-            over.wait(30)
-
-        child = context.Process(target=live)
-        child.start()
-        try:
-            # The child closes its copies as its first act.
-            assert begun.wait(30)
+        with living_child():
             mq.broker("broker-a").kill()
             assert refuses(int(mq.broker("broker-a").addr.rpartition(":")[2]))
             # The client reads the end of its connection, although the child had a copy of it.
@@ -112,9 +141,27 @@ def test_child_keeps_no_port_and_no_connection_of_the_parent() -> None:
             )
             channel.socket.settimeout(5)
             assert channel.socket.recv(1) == b""
-        finally:
-            over.set()
-            child.join()
+
+
+def test_child_keeps_no_connection_of_a_client(peer: socket.socket) -> None:
+    channel = BlockingChannel(format_host(peer.getsockname()), lambda _, command: None)
+    with accepted(peer) as connection, living_child():
+        connection.sendall(b"x")
+        assert channel.socket.recv(1) == b"x", "the child did not end the connection"
+        channel.close()
+        assert connection.recv(1) == b""
+
+
+def test_child_keeps_no_connection_of_a_broker_to_another_process(peer: socket.socket) -> None:
+    addr = format_host(peer.getsockname())
+    with fakemq.Cluster() as mq:
+        broker = mq.inspect(lambda core: core.broker("broker-a"))
+        command = RemotingCommand(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
+        mq.inspect(lambda _: broker.outbound.invoke_oneway(addr, command))
+        with accepted(peer) as connection, living_child():
+            assert connection.recv(65536)
+            mq.broker("broker-a").kill()
+            assert connection.recv(1) == b""
 
 
 def test_client_in_a_child_is_refused_and_its_parents_continues() -> None:
