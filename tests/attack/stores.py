@@ -7,13 +7,12 @@ physical offset and by key.
 
 from __future__ import annotations
 
-import os
 import random
 import re
 import shutil
 import signal
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -28,12 +27,14 @@ from fakemq.errors import ConfigError, FakemqError
 from fakemq.events import HandlerFailed, StoreRepaired, Warned
 from fakemq.events.store import StoreRecovered
 from fakemq.protocol.errors import RemoteProtocolError
-from fakemq.protocol.message import MESSAGE_MAGIC_CODE, decode_record
+from fakemq.protocol.message import decode_record
 from fakemq.store.store import KEPT_TOPICS
+from fakemq.store.stored_entries import Index
+from fakemq.store.stored_node import StoredNode
+from tests.attack.mutations import NODE, mutate
 from tests.attack.progress import with_progress
 from tests.support.crashes import CONFIG, Crashes
 
-NODE = "broker-a-0"
 BASES = 4
 LONGEST_S = 15
 _END_MS = 1 << 60
@@ -161,6 +162,7 @@ def checked(root: Path, found: list[str]) -> str:
 
 def started(base: Base, root: Path, findings: str) -> Iterator[str]:
     """Start on the store; yield what was lost without a line, and what failed."""
+    unindexed = [*ranges_of_missing_files(base.root / NODE, root / NODE)]
     core = ClusterCore(spec_of(root), ["127.0.0.1:1"], [10911])
     core.stop_logging()
     try:
@@ -171,14 +173,24 @@ def started(base: Base, root: Path, findings: str) -> Iterator[str]:
         core.stop()
         return
     try:
-        yield from losses(base, core, root / NODE, findings)
+        yield from losses(base, core, root / NODE, findings, unindexed)
         for failed in core.journal.find(HandlerFailed):
             yield f"HandlerFailed: {failed.traceback}"
     finally:
         core.stop()
 
 
-def losses(base: Base, core: ClusterCore, node: Path, findings: str) -> Iterator[str]:
+def ranges_of_missing_files(before: Path, node: Path) -> Iterator[range]:
+    """Yield which part of the log each index file had that is not there any more."""
+    for file in StoredNode(str(before)).index_files():
+        head = Index(file).head
+        if head is not None and not (node / file.name).exists():
+            yield range(head.begin_phy_offset, head.end_phy_offset + 1)
+
+
+def losses(
+    base: Base, core: ClusterCore, node: Path, findings: str, unindexed: list[range]
+) -> Iterator[str]:
     broker = core.broker("broker-a")
     lines = [warned.text for warned in core.journal.find(Warned)]
     lines += [f"{one.file}:{one.offset}: {one.why}" for one in core.journal.find(StoreRepaired)]
@@ -190,6 +202,15 @@ def losses(base: Base, core: ClusterCore, node: Path, findings: str) -> Iterator
             continue  # as if its file had been deleted for its age
         how = not_found(broker, one)
         if how == "key" and ("index/" in findings or any("index/" in line for line in said)):
+            continue
+        if (
+            how == "key"
+            and lost_its_key(broker, one)
+            and any(one.phy_offset in part for part in unindexed)
+        ):
+            # No checksum of 4.9.7 covers properties, and any bytes may be in them. Only the index
+            # also has the key: a store without it has nothing that could show the loss. The
+            # message is there, by queue and by id, with its body.
             continue
         if how and not is_said(one, said):
             silent.append(f"{how} {one.topic}:{one.queue_id} offset {one.offset} at"
@@ -217,6 +238,12 @@ def not_found(broker: Broker, one: Stored) -> str:
     return ""
 
 
+def lost_its_key(broker: Broker, one: Stored) -> bool:
+    """Whether the properties of a message's record no longer have its key."""
+    message = broker.store.look_message_by_offset(one.phy_offset)
+    return message is not None and message.properties.get("UNIQ_KEY") != one.key
+
+
 def body_of(record: memoryview) -> bytes | None:
     """The body of a record; None if the bytes are no record."""
     try:
@@ -238,163 +265,3 @@ def is_said(one: Stored, said: list[str]) -> bool:
         if log is not None and one.phy_offset >= int(log[1]):
             return True
     return False
-
-
-# -- mutations ------------------------------------------------------------------------------------
-
-
-def mutate(draw: random.Random, node: Path) -> str:
-    """Change one file or folder; return what was done."""
-    kind = draw.choice(KINDS)
-    paths = [path for path in sorted(node.rglob("*")) if kind in str(path.relative_to(node))]
-    files = [path for path in paths if path.is_file() and not path.is_symlink()]
-    if not files:
-        return f"nothing of {kind}"
-    path = draw.choice(files)
-    name = str(path.relative_to(node))
-    if draw.random() < 0.05:
-        shutil.rmtree(path.parent) if path.parent != node else path.unlink()
-        return f"delete the folder of {name}"
-    how = draw.choice(list(MUTATIONS))
-    try:
-        MUTATIONS[how](draw, path, draw.choice(files))
-    except OSError as error:
-        return f"{how} {name} failed: {error.strerror}"
-    return f"{how} {name}"
-
-
-KINDS = (
-    *("commitlog", "commitlog", "consumequeue", "consumequeue", "index", "config", "config"),
-    *("checkpoint", "abort", "lock", "delayOffset", "consumerOffset", "topics", "", ".bak"),
-)
-
-
-def _patch(path: Path, change: Callable[[bytearray], None]) -> None:
-    data = bytearray(path.read_bytes())
-    change(data)
-    path.write_bytes(data)
-
-
-def _used(data: bytearray) -> int:
-    return max(1, len(data.rstrip(b"\0")))
-
-
-def flip(draw: random.Random, path: Path, other: Path) -> None:
-    def change(data: bytearray) -> None:
-        for _ in range(draw.choice((1, 1, 1, 8))):
-            if data:
-                data[draw.randrange(_used(data))] ^= 1 << draw.randrange(8)
-
-    _patch(path, change)
-
-
-def garbage(draw: random.Random, path: Path, other: Path) -> None:
-    def change(data: bytearray) -> None:
-        if data:
-            at = draw.randrange(_used(data))
-            size = min(len(data) - at, draw.choice((1, 4, 20, 400, 1 << 20)))
-            data[at : at + size] = draw.randbytes(size)
-
-    _patch(path, change)
-
-
-def header(draw: random.Random, path: Path, other: Path) -> None:
-    """Change a byte in the header of a record; no checksum covers it."""
-
-    def change(data: bytearray) -> None:
-        magic = MESSAGE_MAGIC_CODE.to_bytes(4, signed=True)
-        records = [one.start() - 4 for one in re.finditer(re.escape(magic), data)]
-        if records:
-            first, size = draw.choice(_HEADER_FIELDS)
-            at = draw.choice(records) + first + draw.randrange(size)
-            values = (0x10, 0x7F, 0x80, 0xFF, data[at] ^ 1 << draw.randrange(8))
-            data[at] = draw.choice(values)
-
-    _patch(path, change)
-
-
-_HEADER_FIELDS = ((0, 4), (20, 8), (28, 8), (36, 4))
-"""Place and size of size, queue offset, physical offset and sysflag."""
-
-
-def zero(draw: random.Random, path: Path, other: Path) -> None:
-    def change(data: bytearray) -> None:
-        at = draw.randrange(_used(data)) if draw.random() < 0.7 else 0
-        size = min(len(data) - at, draw.choice((1, 8, 20, 512, 1 << 20)))
-        data[at : at + size] = bytes(size)
-
-    _patch(path, change)
-
-
-def truncate(draw: random.Random, path: Path, other: Path) -> None:
-    os.truncate(path, draw.choice((0, 1, draw.randint(0, path.stat().st_size))))
-
-
-def extend(draw: random.Random, path: Path, other: Path) -> None:
-    with open(path, "ab") as file:
-        file.write(draw.choice((bytes, draw.randbytes))(draw.choice((1, 20, 4096))))
-
-
-def swap(draw: random.Random, path: Path, other: Path) -> None:
-    one, two = path.read_bytes(), other.read_bytes()
-    path.write_bytes(two)
-    other.write_bytes(one)
-
-
-def duplicate(draw: random.Random, path: Path, other: Path) -> None:
-    shutil.copyfile(path, other if draw.random() < 0.5 else path.with_name(_name(draw, path)))
-
-
-def rename(draw: random.Random, path: Path, other: Path) -> None:
-    target = path if draw.random() < 0.7 or path.parent.name == NODE else path.parent
-    target.rename(target.with_name(_name(draw, target)))
-
-
-def _name(draw: random.Random, path: Path) -> str:
-    return draw.choice(
-        [
-            *("7", "x", f"{draw.randrange(40) * 400:020}", f"{draw.randrange(9) * 24_576:020}"),
-            *(path.name + ".bak", path.name + "0", os.fsdecode(b"\xff\xfe"), "a\nb", "٣"),
-        ]
-    )
-
-
-def replaced(make: Callable[[Path], object]) -> Callable[[random.Random, Path, Path], None]:
-    def change(draw: random.Random, path: Path, other: Path) -> None:
-        path.unlink()
-        make(path)
-
-    return change
-
-
-def permissions(draw: random.Random, path: Path, other: Path) -> None:
-    draw.choice((path, path.parent)).chmod(draw.choice((0o000, 0o444, 0o555)))
-
-
-def version(draw: random.Random, path: Path, other: Path) -> None:
-    """Give numbers and names of another version or language to a text, magic codes to records."""
-    data = path.read_bytes()
-    for old, new in ((b"\xda\xa3\x20\xa7", b"\xda\xa3\x20\xa8"), (b'"perm":6', b'"perm":"rw"')):
-        data = data.replace(old, new)
-    path.write_bytes(data.replace(b"{", b'{"@type":"x.Y",', 1) if b'{"' in data[:3] else data)
-
-
-MUTATIONS: dict[str, Callable[[random.Random, Path, Path], None]] = {
-    "flip": flip,
-    "flip in": flip,
-    "header of": header,
-    "garbage in": garbage,
-    "zero": zero,
-    "truncate": truncate,
-    "extend": extend,
-    "swap": swap,
-    "delete": lambda draw, path, other: path.unlink(),
-    "duplicate": duplicate,
-    "rename": rename,
-    "pipe": replaced(os.mkfifo),
-    "folder": replaced(Path.mkdir),
-    "loop": replaced(lambda path: path.symlink_to(path.name)),
-    "device": replaced(lambda path: path.symlink_to("/dev/zero")),
-    "permissions": permissions,
-    "version": version,
-}
