@@ -18,34 +18,13 @@ from bench.measure import ENVIRONMENT
 from fakemq.client.blocking import Client
 from fakemq.client.errors import MQClientError
 from fakemq.client.messages import Message
+from tests.support.written_store import NODE, SIZES
 
-NODE = "broker-a-0"
-SIZES = {
-    "mappedFileSizeCommitLog": 4096,
-    "mappedFileSizeConsumeQueue": 400,
-    "maxHashSlotNum": 50,
-    "maxIndexNum": 100,  # an index of the default size has 420 MB, and each test copies it
-}
 LOG, QUEUE = "commitlog/00000000000000008192", "consumequeue/orders/0/00000000000000000400"
 PORTS = ("--namesrv-port", "0", "--broker-port", "0")
 TOPICS = "NODE/config/topics.json"
 AS_ORDINARY_USER = ("setpriv", "--bounding-set=-dac_override,-dac_read_search", "--")
 """What is forbidden to root, too."""
-
-
-@pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The node of a store of several files of each kind."""
-    root = tmp_path_factory.mktemp("written")
-    with fakemq.Cluster(store=str(root), topics={"orders": 1}, config=SIZES) as mq:
-        mq.seed("orders", [b"x" * 300] * 60)
-    return root / NODE
-
-
-@pytest.fixture
-def node(written: Path, tmp_path: Path) -> Path:
-    """A copy of it."""
-    return Path(shutil.copytree(written, tmp_path / NODE))
 
 
 def serve(*arguments: str, before: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:

@@ -20,35 +20,14 @@ from fakemq.cli import main
 from fakemq.errors import ConfigError, FakemqError, StoreError
 from fakemq.store.image import read
 from fakemq.store.stored_node import find_nodes
+from tests.support.written_store import SIZES
 
-NODE = "broker-a-0"
-SIZES = {
-    "mappedFileSizeCommitLog": 4096,
-    "mappedFileSizeConsumeQueue": 400,
-    "maxHashSlotNum": 50,
-    "maxIndexNum": 100,
-}
 LOG, QUEUE = "commitlog/00000000000000004096", "consumequeue/orders/0/00000000000000000000"
 
 pytestmark = [
     pytest.mark.timeout(20),
     pytest.mark.skipif(sys.platform == "win32", reason="it has no such files"),
 ]
-
-
-@pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The node of a store of several files of each kind."""
-    root = tmp_path_factory.mktemp("written")
-    with fakemq.Cluster(store=str(root), topics={"orders": 1}, config=SIZES) as mq:
-        mq.seed("orders", [b"x" * 300] * 30)
-    return root / NODE
-
-
-@pytest.fixture
-def node(written: Path, tmp_path: Path) -> Path:
-    """A copy of it."""
-    return Path(shutil.copytree(written, tmp_path / NODE))
 
 
 def make_socket(path: Path) -> None:
@@ -161,7 +140,7 @@ def test_topic_on_another_disk_is_found(node: Path) -> None:
     elsewhere = shutil.move(node / "consumequeue" / "orders", node.parent / "elsewhere")
     (node / "consumequeue" / "orders").symlink_to(elsewhere)
     with fakemq.Cluster(store=str(node.parent), config=SIZES) as mq:
-        assert len(mq.messages("orders")) == 30
+        assert len(mq.messages("orders")) == 60
 
 
 def test_store_of_a_copy_is_that_of_its_directory(node: Path) -> None:
