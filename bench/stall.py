@@ -41,6 +41,8 @@ TOPIC, GROUP = "attacked", "attackers"
 SUSPEND = 2
 SUBSCRIPTION = 4
 QUEUES_MOST = 1 << 15
+LOG_FILE_BYTES = 16 << 20
+"""Of a store in a directory, so that a file can be full, and be deleted."""
 
 
 class Turns:
@@ -61,12 +63,17 @@ class Turns:
 class Lab:
     """A cluster, and the connections of the peers that attack it."""
 
-    def __init__(self, size: float, **options: Any) -> None:
+    def __init__(self, size: float, *, folder: str | None = None) -> None:
         self.size = size
         """How large the attacks are: 1 for the bench, less for tests."""
         self._stack = ExitStack()
         self.mq = self._stack.enter_context(
-            fakemq.Cluster(control_port=0, config={"enablePropertyFilter": "true"}, **options)
+            fakemq.Cluster(
+                control_port=0,
+                store=folder,
+                config={"enablePropertyFilter": "true"}
+                | ({"mappedFileSizeCommitLog": str(LOG_FILE_BYTES)} if folder else {}),
+            )
         )
         self.turns = Turns(self.mq._life.running()._loop)  # type: ignore[attr-defined]
         route = self.mq.inspect(lambda core: next(iter(core.brokers.values())).addr)
@@ -277,6 +284,18 @@ def many_offsets(lab: Lab) -> None:
     lab.mq.inspect(commit)
 
 
+def many_tables_of_offsets(lab: Lab) -> None:
+    number = lab.many(10_000)
+
+    def commit(core: ClusterCore) -> None:
+        broker = next(iter(core.brokers.values()))
+        for one in range(number):
+            for group in range(10):
+                broker.offsets.commit(f"group-{group}", f"topic-{one}", 0, 0)
+
+    lab.mq.inspect(commit)
+
+
 def many_queues(lab: Lab) -> None:
     number = lab.many(4_000)
     create_topic(lab, queues=number)
@@ -287,6 +306,18 @@ def many_queues(lab: Lab) -> None:
             broker.put(InnerMessage(TOPIC, one, b"x"))
 
     lab.mq.inspect(put)
+
+
+def many_expired_queues(lab: Lab) -> None:
+    """Make queues, and delete the log file that has their messages."""
+    many_queues(lab)
+
+    def expire(core: ClusterCore) -> None:
+        broker = next(iter(core.brokers.values()))
+        while not broker.store.delete_expired_files(LOG_FILE_BYTES):
+            broker.put(InnerMessage("other", 0, bytes(1 << 20)))
+
+    lab.mq.inspect(expire)
 
 
 def many_unused_queues(lab: Lab) -> None:
@@ -597,6 +628,10 @@ ATTACKS: dict[str, tuple[Attack, Attack]] = {
         many_offsets,
         ask_of(RequestCode.GET_ALL_CONSUMER_OFFSET, 200_000),
     ),
+    "all offsets of 10,000 topics by 10 groups": (
+        many_tables_of_offsets,
+        ask_of(RequestCode.GET_ALL_CONSUMER_OFFSET, 2_000_000),
+    ),
     "lowest offsets of 32,768 queues": (
         many_offsets,
         ask_of(RequestCode.QUERY_CORRECTION_OFFSET, topic=TOPIC, filterGroups="", compareGroup="x"),
@@ -638,9 +673,13 @@ ATTACKS: dict[str, tuple[Attack, Attack]] = {
         many_queues,
         lambda lab: delete_queues(lab, RequestCode.DELETE_TOPIC_IN_BROKER, topic=TOPIC),
     ),
-    "clean-up of expired queues, 4,000": (
+    "deletion of a topic of 4,000 queues in a directory": (
         many_queues,
-        ask_of(RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE),
+        lambda lab: delete_queues(lab, RequestCode.DELETE_TOPIC_IN_BROKER, topic=TOPIC),
+    ),
+    "deletion of 4,000 expired queues in a directory": (
+        many_expired_queues,
+        lambda lab: delete_queues(lab, RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE),
     ),
     "deletion of unused topics, 4,000 queues": (
         many_unused_queues,
@@ -709,7 +748,7 @@ def longest_turn_ms(name: str, size: float = 1) -> float:
     """Return the longest turn that an attack causes in a new cluster."""
     prepare, attack = ATTACKS[name]
     with TemporaryDirectory() as folder, ExitStack() as stack:
-        lab = Lab(size, store=folder if name.endswith(" in a directory") else None)
+        lab = Lab(size, folder=folder if name.endswith(" in a directory") else None)
         stack.callback(lab.close)
         prepare(lab)
         return lab.measured(attack)

@@ -337,7 +337,7 @@ class Broker:
         self.state = self.state.then(NodeState.STOPPED)
         self._stop_replication(f"broker {how}")
         try:
-            self.store.finish_following()
+            self.store.finish_work()
             self.delay.stop(persist=how == "stop")
             self.registration.stop()
             self.outbound.close(f"broker {how}")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _TABLE_CAPACITY, _QUEUES_CAPACITY = 512, 32
 """The capacities of Java's tables, which decide the order in the file."""
 
+_KEYS_A_STEP = 200
 NO_OFFSET = -1
 """The offset of a queue that the group has never committed."""
 
@@ -134,9 +135,19 @@ class ConsumerOffsetManager:
             return None
         return None if store.check_in_disk_by_consume_offset(topic, queue_id, 0) else 0
 
-    def table(self) -> dict[str, dict[int, int]]:
-        """Return a copy of all offsets, ``topic@group`` → queue id → offset."""
-        return {key: dict(offsets) for key, offsets in self._table.items()}
+    def table(self) -> Steps[dict[str, dict[int, int]]]:
+        """Return a copy of all offsets, ``topic@group`` → queue id → offset.
+
+        Each ``topic@group`` is as it is at its step; one that is removed meanwhile is left out.
+        """
+        table = {}
+        for number, key in enumerate(list(self._table), 1):
+            offsets = self._table.get(key)
+            if offsets is not None:
+                table[key] = dict(offsets)
+            if not number % _KEYS_A_STEP:
+                yield
+        return table
 
     def persisted(self) -> ConsumerOffsetSerializeWrapper:
         """Return all offsets as consumerOffset.json contains them."""

@@ -283,6 +283,8 @@ class ConsumeQueues:
         # Java rounds up to whole entries.
         self._file_size_bytes = -(-file_size_bytes // UNIT_BYTES) * UNIT_BYTES
         self._table: dict[str, dict[int, ConsumeQueue]] = {}
+        self._gone: dict[tuple[str, int], ConsumeQueue] = {}
+        """Deleted queues whose files are still there."""
 
     def find(self, topic: str, queue_id: int) -> ConsumeQueue | None:
         """Return the queue; None if no message was ever put into it."""
@@ -292,6 +294,10 @@ class ConsumeQueues:
         """Return the queue; make it if needed. Raise NoQueueError if no store can have it."""
         queue = self._table.get(topic, _NONE).get(queue_id)
         if queue is None:
+            gone = self._gone.get((topic, queue_id))
+            if gone is not None:  # the new queue begins with files of the same names
+                gone.destroy()
+                del self._gone[topic, queue_id]
             queue = ConsumeQueue(topic, queue_id, self._files, self._file_size_bytes)
             self._table.setdefault(topic, {})[queue_id] = queue
         return queue
@@ -319,19 +325,28 @@ class ConsumeQueues:
         """Return the queue ids of a topic's queues, ascending."""
         return sorted(self._table.get(topic, _NONE))
 
-    def destroy_one(self, topic: str, queue_id: int) -> None:
-        """Delete one queue, and its topic if that has no other."""
+    def delete_one(self, topic: str, queue_id: int) -> None:
+        """Delete one queue, and its topic if that has no other; its files stay for now."""
         queues = self._table[topic]
-        queues.pop(queue_id).destroy()
+        self._gone[topic, queue_id] = queues.pop(queue_id)
         if not queues:
             del self._table[topic]
 
-    def destroy(self, topic: str) -> list[int]:
-        """Delete the queues of a topic; return their ids."""
+    def delete(self, topic: str) -> list[int]:
+        """Delete the queues of a topic, and return their ids; their files stay for now."""
         queues = self._table.pop(topic, _NONE)
-        for queue in queues.values():
-            queue.destroy()
+        self._gone |= {(topic, queue_id): queue for queue_id, queue in queues.items()}
         return sorted(queues)
+
+    @property
+    def has_files_to_delete(self) -> bool:
+        """Whether deleted queues still have files."""
+        return bool(self._gone)
+
+    def delete_files_of_one(self) -> None:
+        """Delete the files of one deleted queue; raise StoreError if the disk refuses."""
+        _, queue = self._gone.popitem()
+        queue.destroy()
 
     def __iter__(self) -> Iterator[ConsumeQueue]:
         return iter([queue for queues in self._table.values() for queue in queues.values()])

@@ -164,7 +164,9 @@ class Recovery:
         for queue in self._queues:
             self._repaired(queue.folder, 0, queue.max_offset * UNIT_BYTES, "the commit log is gone")
         for topic in list(self._queues.topics()):
-            self._queues.destroy(topic)
+            self._queues.delete(topic)
+        while self._queues.has_files_to_delete:
+            self._queues.delete_files_of_one()
 
     def _reput(self) -> None:
         """Add to the queues the records of the log behind the last one that any queue has."""

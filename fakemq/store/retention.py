@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fakemq.clock.node_clock import NodeClock
+    from fakemq.clock.slices import Steps
     from fakemq.clock.timers import Timer
     from fakemq.config.model import BrokerConfig
     from fakemq.journal.journal import Journal
@@ -255,4 +256,16 @@ class Retention:
         for queue in self._queues:
             if queue.topic != SCHEDULE_TOPIC and 0 <= queue.max_physic_offset < min_phy_offset:
                 self._log.topic_queue_table.pop((queue.topic, queue.queue_id), None)
-                self._queues.destroy_one(queue.topic, queue.queue_id)
+                self._queues.delete_one(queue.topic, queue.queue_id)
+        self.delete_files_of_queues()
+
+    def delete_files_of_queues(self) -> None:
+        """Delete the files of deleted queues in slices: there may be 30,000."""
+        if not self._clock.unfinished(self):
+            self._clock.carry_out(self.deletion_of_files(), peer=self)
+
+    def deletion_of_files(self) -> Steps[None]:
+        """Delete the files of deleted queues, in steps."""
+        while self._queues.has_files_to_delete:
+            self._deleted(self._queues.delete_files_of_one)
+            yield

@@ -128,8 +128,8 @@ class MessageStore:
         self.retention.reset()
 
     def settled_files(self) -> Iterable[File]:
-        """Return the files, after the queues and the index have been brought up to date."""
-        self.finish_following()
+        """Return the files, after queues and index have been brought up to date."""
+        self.finish_work()
         self.index.catch_up()
         return list(self.files.opened())
 
@@ -301,9 +301,10 @@ class MessageStore:
                     put.queued()
             yield
 
-    def finish_following(self) -> None:
-        """Bring all records to their queues, before the store is stopped or copied."""
+    def finish_work(self) -> None:
+        """Do what is done in slices up to its end, before the store is stopped or copied."""
         finished(self._dispatch_following())
+        finished(self.retention.deletion_of_files())
 
     def _dispatch_late(self) -> None:
         """Dispatch the records that their queues could not take; raise StoreError if one cannot."""
@@ -483,9 +484,10 @@ class MessageStore:
 
     def delete_consume_queue(self, topic: str) -> None:
         """Delete the queues of a topic; its records stay in the log."""
-        for queue_id in self.queues.destroy(topic):
+        for queue_id in self.queues.delete(topic):
             self.log.topic_queue_table.pop((topic, queue_id), None)
         self.disk_space.refused_bytes = 0
+        self.retention.delete_files_of_queues()
 
     def clean_unused_topic(self, topics: AbstractSet[str]) -> None:
         """Delete the queues of every topic that is not in ``topics``.

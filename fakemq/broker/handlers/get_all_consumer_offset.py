@@ -15,6 +15,6 @@ from fakemq.protocol.table import NoHeader
 
 @handles(table.GET_ALL_CONSUMER_OFFSET)
 def get_all_consumer_offset(broker: Broker, request: Request[NoHeader]) -> Steps[Reply[NoHeader]]:
-    wrapper = ConsumerOffsetSerializeWrapper(offset_table=broker.offsets.table())
-    body = yield from wrapper.encode_in_steps()
+    table = yield from broker.offsets.table()
+    body = yield from ConsumerOffsetSerializeWrapper(offset_table=table).encode_in_steps()
     return Reply(body=body)

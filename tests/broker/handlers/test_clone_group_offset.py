@@ -27,7 +27,7 @@ def clone(peer: Peer, **more: str) -> None:
 
 
 def offsets(broker: Broker, topic: str = TOPIC) -> dict[int, int]:
-    return broker.offsets.table().get(f"{topic}@{COPY}", {})
+    return dict(broker.offsets.snapshot().get(f"{topic}@{COPY}", {}))
 
 
 def test_cloned_offsets_replace_those_of_the_target(broker: Broker, peer: Peer) -> None:
@@ -41,7 +41,7 @@ def test_cloned_offsets_replace_those_of_the_target(broker: Broker, peer: Peer) 
 
 def test_group_can_be_cloned_onto_itself(broker: Broker, peer: Peer) -> None:
     clone(peer, destGroup=GROUP)
-    assert broker.offsets.table()[f"{TOPIC}@{GROUP}"] == {0: 3, 1: 4}
+    assert broker.offsets.snapshot()[f"{TOPIC}@{GROUP}"] == {0: 3, 1: 4}
 
 
 def test_request_without_a_topic_clones_nothing(broker: Broker, peer: Peer) -> None:

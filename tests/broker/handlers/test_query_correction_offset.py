@@ -39,7 +39,7 @@ def test_offsets_of_filtered_groups_are_removed(broker: Broker, peer: Peer) -> N
     for group, topic, offset in (("a", TOPIC, 1), ("a", "others", 1), ("b", TOPIC, 2)):
         broker.offsets.commit(group, topic, 0, offset)
     assert correct(peer, filter_groups="x,a") == {0: 2}
-    assert broker.offsets.table() == {f"{TOPIC}@b": {0: 2}}
+    assert broker.offsets.snapshot() == {f"{TOPIC}@b": {0: 2}}
     assert correct(peer, filter_groups=" ") == {0: 2}
 
 
