@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from fakemq.errors import StoreError
@@ -180,13 +181,14 @@ class Flush:
         if self._faults.slow:
             self._slow_down()
         if self._stalled:
-            for wait in self._waiting:
-                if wait.timer is None:
-                    wait.timer = self._clock.call_later(
-                        self._config.sync_flush_timeout,
-                        partial(self._time_out, wait),
-                        kind="sync_flush_timeout",
-                    )
+            # Those without a timer came last: a look at all would cost each send more.
+            new = [*takewhile(lambda wait: wait.timer is None, reversed(self._waiting))]
+            for wait in reversed(new):
+                wait.timer = self._clock.call_later(
+                    self._config.sync_flush_timeout,
+                    partial(self._time_out, wait),
+                    kind="sync_flush_timeout",
+                )
             return
         self._commit_now()
 

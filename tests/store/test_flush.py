@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -189,6 +190,25 @@ def test_blocked_disk_times_out_after_five_seconds(sync: DiskLab) -> None:
     sync.settle()
     assert answers == [False, True]
     assert "sync_flush_timeout" not in kinds(sync)
+
+
+def test_puts_on_a_blocked_disk_time_out_one_after_another(sync: DiskLab) -> None:
+    answers: list[tuple[int, int]] = []
+    sync.disk.flush.stalled = True
+    began_ms = sync.clock.elapsed_ms()
+
+    def answered(number: int, flushed: bool) -> None:
+        assert not flushed
+        answers.append((number, sync.clock.elapsed_ms() - began_ms))
+
+    for number in range(6):
+        sync.put()
+        sync.disk.flush.when_flushed(partial(answered, number))
+        if number % 2:  # two of them at once
+            sync.settle()
+            sync.advance(100)
+    sync.advance(6_000)
+    assert answers == [(0, 5_000), (1, 5_000), (2, 5_100), (3, 5_100), (4, 5_200), (5, 5_200)]
 
 
 def test_failing_disk_is_reported_and_refuses_further_puts(
