@@ -75,7 +75,11 @@ class BlockingChannel:
         except OSError as error:
             raise RemotingConnectError(addr) from error
         close_in_children(self.socket)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except OSError as error:  # macOS: the peer has reset the connection already
+            self.close()
+            raise RemotingConnectError(addr) from error
 
     def send(self, command: RemotingCommand, *, timeout_ms: int = CONNECT_TIMEOUT_MS) -> int:
         """Send a request; return its opaque, the argument of `receive`."""

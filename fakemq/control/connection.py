@@ -137,7 +137,7 @@ class _ToWarnings(LoggerAdapter[Any]):
         return level
 
     def warning(self, msg: object, *args: object, **options: Any) -> None:
-        self._warn(str(msg) % args)
+        self._warn(str(msg) % args if args else str(msg))  # as logging: a text may have a %
 
     def process(
         self, msg: Any, kwargs: MutableMapping[str, Any]

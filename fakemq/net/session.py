@@ -151,9 +151,9 @@ class Session:
                 self._left = commands[number:]
                 break
         self._write_out()
-        failure = self._connection.failure
-        if failure is not None and not self._left:
-            self.close_for_violation(str(failure), NO_FRAMES)
+        violation = self._connection.failure
+        if violation is not None and not self._left:
+            self.close_for_violation(str(violation), NO_FRAMES)
 
     @property
     def unfinished_bytes(self) -> int:

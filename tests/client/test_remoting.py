@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -134,3 +136,15 @@ def test_polling_without_connections_only_waits(remoting: BlockingRemoting) -> N
 def test_addresses_are_parsed() -> None:
     assert split_addr("[::1]:9876") == ("::1", 9876)
     assert local_ip("127.0.0.1:9876") == "127.0.0.1"
+
+
+def test_connection_that_is_reset_at_once_is_a_connect_error(
+    remoting: BlockingRemoting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reset(*arguments: object) -> None:
+        raise OSError(errno.EINVAL, "Invalid argument")  # as macOS says
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        monkeypatch.setattr(socket.socket, "setsockopt", reset)
+        with pytest.raises(RemotingConnectError):
+            call(remoting, f"127.0.0.1:{server.getsockname()[1]}")

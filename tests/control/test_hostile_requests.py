@@ -363,3 +363,11 @@ def test_work_ends_when_its_client_disconnects(
         peer.sendall(b"GET /v1/topics/orders/messages HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         mq.wait_for(waiting)
     mq.wait_for(lambda: not waiting())
+
+
+def test_warning_of_uvicorn_may_have_a_percent_sign() -> None:
+    said: list[str] = []
+    logger = connections._ToWarnings(said.append)
+    logger.warning("50% of it")
+    logger.warning("%d of %s", 1, "it")
+    assert said == ["50% of it", "1 of it"]
