@@ -29,6 +29,21 @@ def open_regular(path: str, flags: int, mode: int = 0o644) -> int:
     return os.open(path, flags | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0), mode)
 
 
+def open_at_once(path: str, flags: int, mode: int = 0o644) -> int:
+    """Return a descriptor of what is at a path, a device too; an ``opener`` like `open_regular`.
+
+    Raise OSError as `os.open` does, and for a named pipe that no program reads.
+    """
+    try:
+        number = os.open(path, flags | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0), mode)
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        raise OSError(errno.ENXIO, "Is a named pipe that no program reads", path) from None
+    os.set_blocking(number, True)
+    return number
+
+
 def require_regular(path: str) -> None:
     """Raise OSError if something else than a regular file is at a path; nothing may be there.
 

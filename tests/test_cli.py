@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,7 +19,13 @@ from fakemq.config.model import BrokerConfig, NamesrvConfig
 from fakemq.config.spec import ClusterSpec, cluster_spec
 from fakemq.errors import FakemqError
 from fakemq.serving import foreground
-from fakemq.serving.ready import ReadyBroker, ReadyInfo, ready_line, write_ready_file
+from fakemq.serving.ready import (
+    ReadyBroker,
+    ReadyInfo,
+    ready_line,
+    remove_ready_file,
+    write_ready_file,
+)
 
 INFO = ReadyInfo(
     namesrv="127.0.0.1:9876",
@@ -204,6 +212,29 @@ def test_unwritable_ready_file_is_refused(served: list[ClusterSpec], tmp_path: P
     with pytest.raises(FakemqError, match="cannot write the ready file"):
         write_ready_file(str(tmp_path / "folder"), INFO)
     assert [p.name for p in tmp_path.iterdir()] == ["folder"]
+
+
+def test_pipe_is_no_ready_file(served: list[ClusterSpec], tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    why = f"{path}: cannot write the ready file: Is a named pipe, not a regular file"
+    result = run("--ready-file", str(path))
+    assert (result.exit_code, result.stderr) == (1, f"Error: {why}\n")
+    with pytest.raises(FakemqError, match=re.escape(why)):
+        write_ready_file(str(path), INFO)
+    assert path.is_fifo()
+
+
+def test_link_to_a_ready_file_stays(tmp_path: Path) -> None:
+    path, link = tmp_path / "ready.json", tmp_path / "link"
+    link.symlink_to(path)
+    for _ in range(2):
+        write_ready_file(str(link), INFO)
+        assert link.is_symlink()
+        assert path.is_file()
+        remove_ready_file(str(link))
+        assert link.is_symlink()
+        assert not path.exists()
 
 
 # -- printing ---------------------------------------------------------------------------------

@@ -37,6 +37,8 @@ class Message:
         flag: int = 0,
         properties: Mapping[str, str] | None = None,
     ) -> None:
+        if not isinstance(body, str | bytes | bytearray | memoryview):
+            raise TypeError(f"the body is {body!r}: expected bytes or text")
         self.topic = topic
         self.body = body.encode() if isinstance(body, str) else bytes(body)
         self.flag = flag

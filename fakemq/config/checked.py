@@ -54,6 +54,10 @@ def text(name: str, value: object) -> str:
 def host_text(name: str, value: object) -> str:
     """Return the text of a host name or address: not empty, without spaces."""
     found = text(name, value)
+    try:
+        found.encode("idna")  # as a socket encodes it
+    except UnicodeError:
+        found = ""
     if not found.strip("[]") or any(one.isspace() or not one.isprintable() for one in found):
         raise ConfigError(f"{name}={value!r}: expected a host name or an address")
     return found
@@ -92,7 +96,11 @@ def fields(name: str, value: object) -> dict[str, str]:
 
 def path_text(name: str, value: str | os.PathLike[str] | None) -> str | None:
     """Return a path as text, None for None."""
+    if value is not None and not isinstance(value, str | os.PathLike):
+        raise ConfigError(f"{name}={value!r}: expected a path")
     path = value if value is None else os.fspath(value)
+    if not isinstance(path, str | None):
+        raise ConfigError(f"{name}={value!r}: expected a path as text")
     if path == "":
         raise ConfigError(f"{name} is empty: expected a path")
     if path is not None and not (path.isprintable() or _is_utf8(path)):

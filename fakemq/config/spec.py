@@ -98,7 +98,8 @@ def cluster_spec(
     given.update(options)
     listen = host_text("listen", given["listen"]).strip("[]")
     advertise = None if given["advertise"] is None else host_text("advertise", given["advertise"])
-    broker_port, store, role = given["broker_port"], given["store"], given["role"]
+    broker_port, role = given["broker_port"], given["role"]
+    store = path_text("store", given["store"])
     ram_size, start_at, seed = given["ram_size"], given["start_at"], given["seed"]
     advertised = bracketed(advertise or _reachable_at(listen))
     namesrv_ports = _namesrv_ports(given["namesrv_port"], given["namesrvs"], free_ports)
@@ -122,7 +123,7 @@ def cluster_spec(
         namesrv_ports=namesrv_ports,
         namesrv_config=NamesrvConfig(listen_port=namesrv_ports[0]),
         broker_configs=brokers,
-        store=path_text("store", store) or MEMORY,
+        store=store or MEMORY,
         store_from=path_text("store_from", given["store_from"]),
         memory_limit_bytes=size_bytes(given["memory_limit"], name="memory_limit"),
         ram_size_bytes=None if ram_size is None else size_bytes(ram_size, name="ram_size"),
@@ -145,6 +146,11 @@ def _control(port: int | None, listen: str, token: str | None) -> ControlSpec | 
     _port("control_port", port, 0)
     if token == "":
         raise ConfigError("control_token is empty: expected some text, or no token at all")
+    if token and not (token.isascii() and token.isprintable() and token == token.strip()):
+        raise ConfigError(
+            "control_token has blanks at an end, or characters that no HTTP header carries:"
+            " expected printable ASCII"
+        )
     spec = ControlSpec(port=port, listen=listen, token=token)
     if not (token or spec.on_loopback):
         raise ConfigError(

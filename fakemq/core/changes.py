@@ -20,6 +20,7 @@ from fakemq.config.unsupported import require_broker
 from fakemq.dispatch.answers import Refused
 from fakemq.errors import ConfigError
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
+from fakemq.protocol.header import camel_case
 from fakemq.protocol.sysflag import PermName
 
 if TYPE_CHECKING:
@@ -140,7 +141,8 @@ def reconfigured(config: BrokerConfig, source: ConfigSource) -> BrokerConfig:
     settings = load(source, BrokerConfig, strict=True)
     for attribute in _KEPT & settings.values.keys():
         if settings.values[attribute] != getattr(config, attribute):
-            raise ConfigError(f"{settings.where[attribute]}: a broker keeps its {attribute}")
+            key = camel_case(attribute)
+            raise ConfigError(f"{settings.where[attribute]}: a broker keeps its {key}")
     changed = config.copy()
     changed.assign(settings.values)
     settled(changed, settings)

@@ -18,6 +18,7 @@ from fakemq.errors import FakemqError
 from fakemq.events.core import Delivered
 from fakemq.journal import json_text
 from fakemq.journal.journal import Entry
+from fakemq.regular_files import open_at_once, open_regular
 
 _logger = logging.getLogger("fakemq")
 
@@ -28,7 +29,7 @@ class JournalFile:
     def __init__(self, path: str) -> None:
         try:
             # Unbuffered: a test that reads the file during a run sees every entry.
-            self._file = open(path, "wb", buffering=0)  # noqa: SIM115 - closed by close()
+            self._file = open(path, "wb", buffering=0, opener=open_at_once)  # noqa: SIM115 - closed by close()
         except OSError as error:
             raise FakemqError(f"{path}: cannot write the journal: {error.strerror}") from None
 
@@ -85,7 +86,7 @@ def read(path: str | os.PathLike[str]) -> list[Entry]:
     decode = msgspec.json.Decoder(_Line).decode
     entries = []
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=open_regular) as file:
             lines = file.read().split(b"\n")
     except OSError as error:
         raise FakemqError(f"{path}: cannot read the journal: {error.strerror}") from None

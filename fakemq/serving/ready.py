@@ -10,6 +10,7 @@ import msgspec
 
 from fakemq.config.layout import MEMORY
 from fakemq.errors import FakemqError
+from fakemq.regular_files import require_regular
 
 if TYPE_CHECKING:
     from fakemq.core.cluster import ClusterCore
@@ -77,13 +78,16 @@ def ready_line(info: ReadyInfo) -> str:
 def write_ready_file(path: str, info: ReadyInfo) -> None:
     """Write the ready file in one step, so that no reader sees a part.
 
-    Raise FakemqError if it cannot be written.
+    A link stays, and the file that it leads to is written. Raise FakemqError if it cannot be
+    written, or if something else than a file is there.
     """
-    temporary = f"{path}.{info.pid}.tmp"
+    target = os.path.realpath(path)
+    temporary = f"{target}.{info.pid}.tmp"
     try:
+        require_regular(target)
         with open(temporary, "wb") as file:
             file.write(msgspec.json.encode(info) + b"\n")
-        os.replace(temporary, path)
+        os.replace(temporary, target)
     except OSError as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
@@ -91,9 +95,14 @@ def write_ready_file(path: str, info: ReadyInfo) -> None:
 
 
 def remove_ready_file(path: str) -> None:
-    """Remove the file of an earlier run: it describes a cluster that does not run any more."""
+    """Remove the file of an earlier run: it describes a cluster that does not run any more.
+
+    Raise FakemqError as `write_ready_file` does.
+    """
+    target = os.path.realpath(path)
     try:
-        os.unlink(path)
+        require_regular(target)
+        os.unlink(target)
     except FileNotFoundError:
         return
     except OSError as error:

@@ -30,10 +30,16 @@ APART_MS = 5_000
 """The least time between two faults of one target."""
 
 
+MOST_MINUTES = 525_600
+"""One year."""
+
+
 def draw_plan(seed: int, minutes: float = 10) -> Plan:
     """Return the plan of ``seed``. Raise ValueError if ``minutes`` leave no time for traffic."""
-    if minutes * MINUTE_MS < QUIET_MS + MINUTE_MS:
+    if not minutes * MINUTE_MS >= QUIET_MS + MINUTE_MS:  # written so for NaN
         raise ValueError(f"{minutes:g} minutes are too few; 5 or more leave time for traffic")
+    if minutes > MOST_MINUTES:
+        raise ValueError(f"{minutes:g} minutes are too many; {MOST_MINUTES} is the most")
     randomness = Randomness(seed)
     cluster = _draw_cluster(randomness.stream("cluster"))
     consumers = _draw_consumers(randomness.stream("consumers"))

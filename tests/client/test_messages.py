@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from fakemq.client.messages import Message, compress, pulled_messages
 from fakemq.protocol.message import encode_record
 
@@ -22,3 +26,9 @@ def test_body_of_bytes_is_sent_unchanged() -> None:
         "orders", compress(body), "", queue_id=0, sys_flag=0x301, born_host=HOST, store_host=HOST
     )
     assert [one.body for one in pulled_messages(record * 2)] == [body, body]
+
+
+@pytest.mark.parametrize("body", [5, 2**40, None, {"a": 1}, [1], 1.5])
+def test_body_of_another_type_is_refused(body: Any) -> None:
+    with pytest.raises(TypeError, match="expected bytes or text"):
+        Message("orders", body)

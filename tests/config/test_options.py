@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,10 @@ def test_wildcard_address_is_published_as_a_real_one() -> None:
         ({"broker_port": 2}, "port 0 for broker-a-0 (VIP port, listenPort - 2): expected a port"),
         ({"broker_port": 9876}, "port 9876 is wanted by name server 0 and broker-a-0 (listenPort)"),
         ({"listen": ""}, "listen='': expected a host name or an address"),
+        (
+            {"listen": "x" * 300 + ".x"},
+            f"listen='{'x' * 300}.x': expected a host name or an address",
+        ),
         ({"advertise": "a b"}, "advertise='a b': expected a host name or an address"),
         ({"clock": "slow"}, "clock='slow': expected real or frozen"),
         ({"role": "SLAVE"}, "role='SLAVE': expected ASYNC_MASTER or SYNC_MASTER"),
@@ -333,6 +338,14 @@ def test_empty_path_is_refused(options: ClusterOptions) -> None:
         cluster_spec(**options)
 
 
+@pytest.mark.parametrize("name", ["store", "store_from", "ready_file", "journal"])
+@pytest.mark.parametrize("value", [5, 1.5, True, [], b"path"])
+def test_path_of_another_type_is_refused(name: str, value: object) -> None:
+    options: dict[str, Any] = {name: value}
+    with pytest.raises(ConfigError, match=re.escape(f"{name}={value!r}: expected a path")):
+        cluster_spec(**options)
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [
@@ -344,6 +357,12 @@ def test_empty_path_is_refused(options: ClusterOptions) -> None:
 def test_unknown_option_is_refused(options: dict[str, Any], text: str) -> None:
     with pytest.raises(TypeError, match=text):
         fakemq.Cluster(**options)
+
+
+@pytest.mark.parametrize("token", [" t", "t\t", "t\n", "t\r\nX: y", "\u00e9"])
+def test_token_that_no_header_carries_is_refused(token: str) -> None:
+    with pytest.raises(ConfigError, match="expected printable ASCII"):
+        cluster_spec(control_port=0, control_token=token)
 
 
 def test_token_needs_a_control_port() -> None:

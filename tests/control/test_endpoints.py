@@ -93,7 +93,7 @@ def test_restart_with_an_invalid_config_is_refused(http_client: Http) -> None:
         "POST", "/v1/brokers/broker-a/restart", {"config": {"listenPort": 10911}}
     )
     assert answer.status == 400
-    assert "a broker keeps its listen_port" in answer.error
+    assert "a broker keeps its listenPort" in answer.error
 
 
 # -- topics -----------------------------------------------------------------------------------

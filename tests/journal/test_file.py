@@ -136,3 +136,12 @@ def test_unwritable_file_is_named(tmp_path: Path) -> None:
     path.touch(mode=0o400)
     with pytest.raises(FakemqError, match="cannot write the journal: Permission denied"):
         JournalFile(str(path))
+
+
+def test_pipe_without_a_reader_is_no_journal(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with pytest.raises(FakemqError, match="Is a named pipe that no program reads"):
+        JournalFile(str(path))
+    with pytest.raises(FakemqError, match="Is a named pipe, not a regular file"):
+        read(str(path))

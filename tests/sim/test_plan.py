@@ -41,7 +41,12 @@ def test_longer_runs_have_longer_traffic_and_the_same_quiet_time() -> None:
     assert draw_plan(1, 30).quiet_at_ms == 30 * 60_000 - QUIET_MS
 
 
-@pytest.mark.parametrize("minutes", [0, 4.9])
+@pytest.mark.parametrize("minutes", [0, 4.9, float("nan")])
 def test_too_few_minutes_are_refused(minutes: float) -> None:
     with pytest.raises(ValueError, match="5 or more leave time for traffic"):
         draw_plan(1, minutes)
+
+
+def test_too_many_minutes_are_refused() -> None:
+    with pytest.raises(ValueError, match="525600 is the most"):
+        draw_plan(1, float("inf"))

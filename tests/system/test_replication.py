@@ -148,7 +148,7 @@ def test_roles_decide_ids() -> None:
     with pytest.raises(ConfigError, match="Slave's brokerId must be > 0"):
         reconfigured(pair.master.config, {"brokerRole": "SLAVE"})
     assert reconfigured(pair.slave.config, {"brokerRole": SYNC}).broker_id == 0
-    with pytest.raises(ConfigError, match="keeps its listen_port"):
+    with pytest.raises(ConfigError, match="keeps its listenPort"):
         reconfigured(pair.slave.config, {"listenPort": 1})
 
 
