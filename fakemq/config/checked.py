@@ -55,7 +55,8 @@ def host_text(name: str, value: object) -> str:
     """Return the text of a host name or address: not empty, without spaces."""
     found = text(name, value)
     try:
-        found.encode("idna")  # as a socket encodes it
+        if not found.isascii():
+            found.encode("idna")  # as a socket encodes it
     except UnicodeError:
         found = ""
     if not found.strip("[]") or any(one.isspace() or not one.isprintable() for one in found):

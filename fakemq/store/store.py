@@ -23,7 +23,6 @@ from fakemq.store.commitlog import CommitLog
 from fakemq.store.consumequeue import UNIT_BYTES, ConsumeQueue, ConsumeQueues
 from fakemq.store.delay_levels import DelayLevels
 from fakemq.store.disk_space import DiskSpace
-from fakemq.store.following import Following
 from fakemq.store.index import IndexService
 from fakemq.store.log_dispatch import LogDispatch
 from fakemq.store.memory_files import machine_ram_bytes
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from fakemq.store.files import File, Files
     from fakemq.store.findings import Topics
     from fakemq.store.flush import Flush
+    from fakemq.store.following import Following
     from fakemq.store.message_filter import MessageFilter
     from fakemq.store.results import AppendMessageResult
     from fakemq.store.writing import Drafts, InnerMessage, PutListener
@@ -280,6 +280,8 @@ class MessageStore:
         appended: AppendMessageResult,
     ) -> None:
         """Dispatch the records of a put in slices, behind those of earlier puts."""
+        from fakemq.store.following import Following  # few runs have a large batch
+
         put = Following(message, drafts, appended, self._journal.resume())
         self._following.append(put)
         if not self._clock.unfinished(self):
