@@ -722,6 +722,16 @@ ATTACKS: dict[str, tuple[Attack, Attack]] = {
         filled(100_000),
         lambda lab: lab.control("GET", f"/v1/topics/{TOPIC}/messages?limit=10"),
     ),
+    "150,000 messages stored over HTTP": (
+        nothing,
+        lambda lab: lab.control(
+            "POST", f"/v1/topics/{TOPIC}/messages", {"bodies": ["x"] * lab.many(150_000)}
+        ),
+    ),
+    "seed() of 150,000 messages": (
+        nothing,
+        lambda lab: lab.mq.seed(TOPIC, ["x"] * lab.many(150_000)),
+    ),
     "advance by 30 days over HTTP": (
         nothing,
         lambda lab: lab.control("POST", "/v1/clock/advance", {"duration": f"{lab.many(720)}h"}),

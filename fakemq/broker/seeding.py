@@ -28,10 +28,11 @@ def seed(
     tags: str = "",
     keys: str = "",
     more: Mapping[str, str] | None = None,
-) -> None:
-    """Store ``body``, with ``more`` properties.
+) -> int | None:
+    """Store ``body``, with ``more`` properties; return its offset in the queue.
 
-    Raise ConfigError if no store would accept it, FakemqError if this one refuses it now.
+    Return None if the topic gets it only later, as a delayed message. Raise ConfigError if no
+    store would accept it, FakemqError if this one refuses it now.
     """
     properties = {
         **(more or {}),
@@ -42,18 +43,18 @@ def seed(
         properties[TAGS] = tags
     if keys:
         properties[KEYS] = keys
-    result = broker.put(
-        InnerMessage(
-            topic,
-            queue_id,
-            body,
-            properties=properties,
-            properties_string=encode_properties_as_java(properties),
-            born_timestamp_ms=broker.clock.now_ms(),
-            born_host=broker.store_host,
-            store_host=broker.store_host,
-        )
+    message = InnerMessage(
+        topic,
+        queue_id,
+        body,
+        properties=properties,
+        properties_string=encode_properties_as_java(properties),
+        born_timestamp_ms=broker.clock.now_ms(),
+        born_host=broker.store_host,
+        store_host=broker.store_host,
     )
+    result = broker.put(message)
     if result.append_result is None:  # otherwise it is stored, at a slave or not
         kind = ConfigError if result.status.final else FakemqError
         raise kind(f"{broker.name} did not take a message for {topic}: {result.why}")
+    return result.append_result.logics_offset if message.topic == topic else None

@@ -23,7 +23,7 @@ from fakemq.events.core import failure
 from fakemq.journal import json_text
 
 if TYPE_CHECKING:
-    from starlette.types import Scope
+    from starlette.types import Receive, Scope, Send
 
     from fakemq.control.control import Control
 
@@ -87,6 +87,23 @@ def _path_of(scope: Scope) -> str:
     return path
 
 
+class LongList(Response):
+    """A body in parts: others are served between them, and the peer reads each before the next."""
+
+    media_type = JSON
+
+    def __init__(self, parts: list[bytes]) -> None:
+        super().__init__(headers={"Content-Length": str(sum(map(len, parts)))})
+        self._parts = parts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        for part in self._parts if scope["method"] != "HEAD" else ():
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+            await asyncio.sleep(0)
+        await send({"type": "http.response.body", "body": b""})
+
+
 def make_app(control: Control, guard: Guard) -> Starlette:
     """Return the application for one cluster: one route for each path of the endpoints."""
     made: list[Route] = []
@@ -126,6 +143,8 @@ def _answering(control: Control, guard: Guard, here: dict[str, Endpoint]) -> Ans
         await asyncio.sleep(0)
         if chosen.result is Text:
             return Response(str(result), media_type="text/plain")
+        if isinstance(result, list) and len(result) > json_text.LONG_LIST:
+            return LongList(await control.server.carry_out(json_text.parts(result)))
         return Response(json_text.encoded(result), media_type=JSON)
 
     return respond

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 from fakemq.clock.durations import duration_ms
-from fakemq.clock.slices import Work
 from fakemq.control.results import Refusal
 from fakemq.events.core import Event
 from fakemq.handles.brokers import BrokerView
@@ -20,7 +19,6 @@ from fakemq.journal.wakes import Waiter
 from fakemq.serving.on_loop import OnLoop
 
 if TYPE_CHECKING:
-    from fakemq.clock.slices import Steps
     from fakemq.control.results import Duration
     from fakemq.core.cluster import ClusterCore
     from fakemq.core.movement import Movement
@@ -149,24 +147,6 @@ class Control:
         finally:
             self._waits.remove(grown)
             wakes.leave(waiter)
-
-    async def carry_out(self, steps: Steps[T]) -> T:
-        """Do long work in slices, and return its result; a cancelled caller ends it.
-
-        Raise Refusal if the cluster is reset or restored meanwhile.
-        """
-        done = asyncio.Event()
-        work, slices = Work(steps, peer=done), self.core.clock.slices
-        slices.begin(work)
-        if not work.done:
-            work.on_done = done.set
-            try:
-                await done.wait()
-            finally:
-                slices.drop([work])
-        if work.dropped:
-            raise Refusal(409, "the cluster was reset or restored meanwhile: ask again")
-        return work.result()
 
     async def move(self, begin: Callable[[], Movement]) -> Movement:
         """Move the clock, one request after another; return the movement when it is done.

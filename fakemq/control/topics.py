@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections import deque
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
@@ -11,7 +12,11 @@ from fakemq.control.endpoints import SEED_MAX_BYTES, Body, Query, endpoint
 from fakemq.control.results import Done, Refusal
 from fakemq.core import changes, inspection
 from fakemq.core.views import Delayed, Message, Queue
+from fakemq.handles.messages import seeding
 from fakemq.protocol.bodies.body import Int
+
+if TYPE_CHECKING:
+    from fakemq.clock.slices import Steps
 
 Limit = Annotated[int, msgspec.Meta(ge=0, le=10_000)]
 Offset = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
@@ -142,12 +147,12 @@ async def get_messages(control: Control, topic: str, query: Page) -> Messages:
     """
     inspection.check_topic(control.core, topic)
     steps = inspection.messages_page(control.core, topic, query.offset, query.limit)
-    total, page = await control.carry_out(steps)
+    total, page = await control.server.carry_out(steps)
     return Messages(total=total, offset=query.offset, messages=[*map(_shown, page)])
 
 
 @endpoint("POST", "/v1/topics/{topic}/messages", body_max_bytes=SEED_MAX_BYTES)
-def seed_messages(control: Control, topic: str, body: Seed) -> list[ShownMessage]:
+async def seed_messages(control: Control, topic: str, body: Seed) -> list[ShownMessage]:
     """Store messages as if a producer had sent them, and return them.
 
     A topic that does not exist is created.
@@ -155,15 +160,8 @@ def seed_messages(control: Control, topic: str, body: Seed) -> list[ShownMessage
     bodies = [one if isinstance(one, str) else one.base64 for one in body.bodies]
     if not control.core.running_masters():
         raise Refusal(409, f"no broker runs that could store messages for {topic}")
-    seeded = control.mq.seed(
-        topic,
-        bodies,
-        tags=body.tags,
-        keys=body.keys,
-        properties=body.properties,
-        queue=body.queue,
-    )
-    return [*map(_shown, seeded)]
+    steps = seeding(control.core, topic, bodies, body.tags, body.keys, body.properties, body.queue)
+    return await control.server.carry_out(_all_shown(steps))
 
 
 @endpoint("GET", "/v1/topics/{topic}/messages/{message}/biography")
@@ -198,6 +196,15 @@ def _state(control: Control, topic: str) -> TopicState:
     queues = inspection.queues(control.core, topic)
     stored = sum(queue.max_offset - queue.min_offset for queue in queues)
     return TopicState(name=topic, queues=queues, messages=stored)
+
+
+def _all_shown(steps: Steps[list[Message]]) -> Steps[list[ShownMessage]]:
+    messages = deque((yield from steps))
+    shown = []
+    while messages:  # each is freed in its step: all together would take long
+        shown.append(_shown(messages.popleft()))
+        yield
+    return shown
 
 
 def _shown(message: Message) -> ShownMessage:

@@ -12,7 +12,7 @@ from fakemq.broker.seeding import seed as put
 from fakemq.clock.slices import Steps, finished
 from fakemq.config.checked import MAX_QUEUES
 from fakemq.core.views import Delayed, Delivery, Member, Message, Queue
-from fakemq.errors import did_you_mean
+from fakemq.errors import FakemqError, did_you_mean
 from fakemq.events.core import Delivered, LogAppended
 from fakemq.journal.journal import Entry, line
 from fakemq.protocol.errors import RemoteProtocolError
@@ -138,7 +138,7 @@ def members(core: ClusterCore, group: str) -> list[Member]:
 
 def messages(core: ClusterCore, topic: str) -> list[Message]:
     """Return every message of ``topic``, in the order of storing, with its deliveries."""
-    return finished(_messages(core, topic, {}))[1]
+    return finished(_messages(core, topic))[1]
 
 
 def delayed(core: ClusterCore, topic: str | None) -> list[Delayed]:
@@ -164,25 +164,20 @@ def messages_page(
     core: ClusterCore, topic: str, offset: int, limit: int
 ) -> Steps[tuple[int, list[Message]]]:
     """Return how many messages `messages` has, and some of them; bodies as `PAGE` unpacks them."""
-    return _messages(core, topic, {}, slice(offset, offset + limit), Unpacking(*PAGE))
+    return _messages(core, topic, slice(offset, offset + limit), Unpacking(*PAGE))
 
 
 def _messages(
     core: ClusterCore,
     topic: str,
-    since: dict[tuple[Broker, int], int],
     wanted: slice = slice(None),  # a slice never changes
     unpacking: Unpacking | None = None,
 ) -> Steps[tuple[int, list[Message]]]:
-    """Return the number of messages of ``topic``, and the wanted ones.
-
-    Of the queues in ``since`` only those from an offset on count.
-    """
+    """Return the number of messages of ``topic``, and the wanted ones."""
     appended, delivered = yield from _biographies(core, topic)
     found: list[tuple[tuple[int, int, int], MessageExt, Place]] = []
     for broker, queue_id in list(_written_queues(core, topic)):
-        offset = since.get((broker, queue_id), 0)
-        for stored in broker.store.messages_in_queue(topic, queue_id, offset):
+        for stored in broker.store.messages_in_queue(topic, queue_id):
             place = (broker.config.broker_name, queue_id, stored.queue_offset)
             # What the journal has forgotten is older than what it knows.
             order = (appended.get(place, 0), stored.store_timestamp_ms, stored.physical_offset)
@@ -262,13 +257,16 @@ _ENTRIES_A_STEP = 2_000
 
 
 def _biographies(
-    core: ClusterCore, topic: str
+    core: ClusterCore, topic: str, since_seq: int = 0
 ) -> Steps[tuple[dict[Place, int], dict[Place, list[Delivery]]]]:
-    """Return, from the journal, the order in which messages were stored, and deliveries."""
+    """Return, from the journal, the order in which messages were stored, and deliveries.
+
+    Only the entries after ``since_seq`` count.
+    """
     names = {broker.name: broker.config.broker_name for broker in core.brokers.values()}
     appended: dict[Place, int] = {}
     delivered: dict[Place, list[Delivery]] = defaultdict(list)
-    seq, last_seq = 0, core.journal.last_seq
+    seq, last_seq = since_seq, core.journal.last_seq
     while seq < last_seq and (entries := core.journal.after(seq, _ENTRIES_A_STEP)):
         for entry in entries:
             event = entry.event
@@ -304,11 +302,12 @@ def seed(
     keys: str,
     properties: Mapping[str, str],
     queue: int | None,
-) -> list[Message]:
+) -> Steps[list[Message]]:
     """Store ``bodies`` in turn over the topic's queues, as sends of a producer are stored.
 
-    ``queue`` limits this to the queues with one id; raise LookupError if there is none. Brokers
-    that do not run are skipped; raise RuntimeError if none runs.
+    Return them as stored. ``queue`` limits this to the queues with one id; raise LookupError if
+    there is none. Brokers that do not run are skipped; raise RuntimeError if none runs, FakemqError
+    if one stops meanwhile.
     """
     masters = core.running_masters()
     if masters and not list(_queues(core, topic)):
@@ -324,12 +323,28 @@ def seed(
             raise LookupError(
                 f"{topic} has no queue {queue}; there are: {', '.join(map(str, ids))}"
             )
-    before = {
-        (broker, queue_id): broker.store.max_offset_in_queue(topic, queue_id)
-        for broker, queue_id in _written_queues(core, topic)
-    }
+    since_seq = core.journal.last_seq
+    offsets: list[int | None] = []
     for number, body in enumerate(bodies):
         broker, queue_id = targets[number % len(targets)]
-        put(broker, topic, queue_id, body, tags, keys, properties)
+        if not broker.running:
+            raise FakemqError(f"{broker.name} was stopped after {number} of {len(bodies)} messages")
+        offsets.append(put(broker, topic, queue_id, body, tags, keys, properties))
+        yield
+    for broker in {broker for broker, _ in targets}:
+        yield from broker.store.dispatch_following()  # perhaps a large batch was on its way
     core.network.settle()
-    return finished(_messages(core, topic, before))[1]
+    _, delivered = yield from _biographies(core, topic, since_seq)
+    views = []
+    for number, offset in enumerate(offsets):
+        if offset is None:
+            continue
+        broker, queue_id = targets[number % len(targets)]
+        unit = broker.store.queue_unit(topic, queue_id, offset)
+        found = None if unit is None else broker.store.look_message_by_offset(unit[0], unit[1])
+        if found is not None:  # else it was deleted meanwhile
+            name = broker.config.broker_name
+            deliveries = delivered.get((name, queue_id, offset), ())
+            views.append(message_view(found, found.body, name, deliveries))
+        yield
+    return views

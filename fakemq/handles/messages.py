@@ -21,6 +21,8 @@ from fakemq.protocol.properties import DELAY_TIME_LEVEL, NAME_VALUE_SEPARATOR, P
 if TYPE_CHECKING:
     from fakemq.biographies.biographer import Biographer
     from fakemq.biographies.biography import Biography
+    from fakemq.clock.slices import Steps
+    from fakemq.core.cluster import ClusterCore
     from fakemq.handles.topics import GroupHandle, TopicHandle
 
 
@@ -63,18 +65,14 @@ class StoredMessages(Handle):
 
         The bodies go to the topic's queues in turn, or all to the queue with the id ``queue``. A
         topic that does not exist is created. With a ``DELAY`` among the ``properties`` the result
-        is empty, because the topic gets the messages only later.
+        is empty, because the topic gets the messages only later. Other events may happen between
+        two messages of a long list.
 
         Raise ConfigError for a message that no broker would store, LookupError for a ``queue`` that
         the topic does not have, FakemqError if a broker refuses the message for now.
         """
-        topic_queues({topic: 1})
-        more = checked_properties(properties or {})
-        core, payloads = self._core, inspection.payloads(bodies)
-        if queue is not None:
-            whole("queue", queue, 0, INT_MAX)
-        stored = self._call(lambda: inspection.seed(core, topic, payloads, tags, keys, more, queue))
-        return self._seen(stored)
+        steps = seeding(self._core, topic, bodies, tags, keys, properties or {}, queue)
+        return self._seen(self._running().carry_out(steps))
 
     def messages(self, topic: str) -> list[Message]:
         """Return every message stored in a topic, in the order of storing, with its deliveries."""
@@ -269,6 +267,23 @@ class StoredMessages(Handle):
 
         __tracebackhide__ = True
         assert_in_dlq(self, group, count, bodies, self._explain)
+
+
+def seeding(
+    core: ClusterCore,
+    topic: str,
+    bodies: Iterable[bytes | str],
+    tags: str,
+    keys: str,
+    properties: Mapping[str, str],
+    queue: int | None,
+) -> Steps[list[views.Message]]:
+    """Check what `StoredMessages.seed` was given, and return the steps that store it."""
+    topic_queues({topic: 1})
+    more, payloads = checked_properties(properties), inspection.payloads(bodies)
+    if queue is not None:
+        whole("queue", queue, 0, INT_MAX)
+    return inspection.seed(core, topic, payloads, tags, keys, more, queue)
 
 
 def checked_properties(properties: Mapping[str, str]) -> dict[str, str]:

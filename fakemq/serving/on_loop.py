@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, TypeVar
 
+from fakemq.clock.slices import finished
+
 if TYPE_CHECKING:
+    from fakemq.clock.slices import Steps
     from fakemq.serving.server import ClusterServer
 
 T = TypeVar("T")
@@ -20,6 +23,10 @@ class OnLoop:
     def call(self, function: Callable[[], T]) -> T:
         """Call ``function`` and return its result."""
         return function()
+
+    def carry_out(self, steps: Steps[T]) -> T:
+        """Do long work at once, and return its result."""
+        return finished(steps)
 
     def wait(self, coroutine: Coroutine[object, object, T]) -> T:
         """Raise an error: the loop would wait for itself."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from fakemq.clock.slices import Work
 from fakemq.core.cluster import ClusterCore
 from fakemq.core.views import NODE
+from fakemq.errors import FakemqError
 from fakemq.events.core import failure
 from fakemq.faults.points import REQUEST_POINTS
 from fakemq.namesrv.namesrv import NameServer
@@ -18,11 +20,14 @@ from fakemq.serving.listener import BrokerPorts, Listener, Port, TcpConnector
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
+    from fakemq.clock.slices import Steps
     from fakemq.config.files import ConfigSource
     from fakemq.config.spec import ClusterSpec
     from fakemq.core.snapshots import Snapshot
     from fakemq.journal.file import JournalFile
     from fakemq.net.link import Accept
+
+T = TypeVar("T")
 
 STOP_TIMEOUT_S = 3.5
 """How long a broker waits for name servers, in real seconds; a little longer than in Java."""
@@ -119,6 +124,24 @@ class ClusterServer:
     def attach(self, service: Service) -> None:
         """Close ``service`` when the server stops, before everything else."""
         self._services.append(service)
+
+    async def carry_out(self, steps: Steps[T]) -> T:
+        """Do long work in slices, and return its result; a cancelled caller ends it.
+
+        Raise FakemqError if the cluster is stopped, reset or restored meanwhile.
+        """
+        done = asyncio.Event()
+        work, slices = Work(steps, peer=done), self.core.clock.slices
+        slices.begin(work)
+        if not work.done:
+            work.on_done = done.set
+            try:
+                await done.wait()
+            finally:
+                slices.drop([work])
+        if work.dropped:
+            raise FakemqError("the cluster was reset or restored meanwhile: ask again")
+        return work.result()
 
     async def stop(self) -> None:
         """Stop cleanly: brokers unregister, then every socket and port is closed."""

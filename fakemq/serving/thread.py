@@ -10,11 +10,13 @@ from concurrent.futures import CancelledError, Future, InvalidStateError
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from fakemq.clock.slices import finished
 from fakemq.errors import FakemqError
 from fakemq.serving.driver import EventLoop
 from fakemq.serving.server import ClusterServer
 
 if TYPE_CHECKING:
+    from fakemq.clock.slices import Steps
     from fakemq.config.spec import ClusterSpec
 
 T = TypeVar("T")
@@ -33,6 +35,9 @@ class RunningCluster(Protocol):
 
     def wait(self, coroutine: Coroutine[object, object, T]) -> T:
         """Run a coroutine on the cluster's loop to its end and return its result."""
+
+    def carry_out(self, steps: Steps[T]) -> T:
+        """Do long work on the cluster's thread, in slices unless the caller is there already."""
 
     def stop(self) -> None:
         """Stop the cluster cleanly."""
@@ -93,6 +98,12 @@ class ClusterThread:
             coroutine.close()
             raise
         return self._result(future)
+
+    def carry_out(self, steps: Steps[T]) -> T:
+        """Do long work in slices on the cluster's thread; return its result or raise its error."""
+        if threading.current_thread() is self._thread:
+            return finished(steps)
+        return self.wait(self.server.carry_out(steps))
 
     def stop(self) -> None:
         """Stop the cluster cleanly and end the thread; do nothing if it has ended."""

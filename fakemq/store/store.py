@@ -285,11 +285,12 @@ class MessageStore:
         put = Following(message, drafts, appended, self._journal.resume())
         self._following.append(put)
         if not self._clock.unfinished(self):
-            self._clock.carry_out(self._dispatch_following(), peer=self)
+            self._clock.carry_out(self.dispatch_following(), peer=self)
         if put.left:
             result.when_queued = put.when_queued
 
-    def _dispatch_following(self) -> Steps[None]:
+    def dispatch_following(self) -> Steps[None]:
+        """Bring the records of all puts to their queues; each step does some of them."""
         while self._following:
             put = self._following[0]
             result = PutMessageResult(PUT_OK)
@@ -305,7 +306,7 @@ class MessageStore:
 
     def finish_work(self) -> None:
         """Do what is done in slices up to its end, before the store is stopped or copied."""
-        finished(self._dispatch_following())
+        finished(self.dispatch_following())
         finished(self.retention.deletion_of_files())
 
     def _dispatch_late(self) -> None:

@@ -156,6 +156,15 @@ def test_messages_are_stored_and_listed_by_pages(mq: fakemq.Cluster, http_client
     assert first["text"] == "größe"
 
 
+def test_long_list_of_messages_is_stored_and_returned(
+    mq: fakemq.Cluster, http_client: Http
+) -> None:
+    bodies = [str(number) for number in range(2_345)]
+    shown = http_client.post("/v1/topics/orders/messages", {"bodies": bodies})
+    assert [one["text"] for one in shown] == bodies
+    assert [one.body.decode() for one in mq.messages("orders")] == bodies
+
+
 def test_names_with_percent_signs_are_paths(mq: fakemq.Cluster, http_client: Http) -> None:
     mq.create_topic("%RETRY%billing", 1)
     assert http_client.get("/v1/topics/%25RETRY%25billing")["name"] == "%RETRY%billing"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import lz4.frame  # type: ignore[import-untyped]  # it has none
 import pytest
@@ -102,6 +103,23 @@ def test_deliveries_of_a_message_are_listed(mq: Cluster) -> None:
         ("billing", name, now_ms),
     ]
     assert mq.journal.find(Delivered)[0].offsets == range(1)
+
+
+def test_long_seed_lets_others_go_first_and_returns_its_own_messages(mq: Cluster) -> None:
+    mq.create_topic("others", 1)
+    with ThreadPoolExecutor(1) as pool:
+        seeding = pool.submit(mq.seed, "others", [str(n) for n in range(20_000)])
+        mq.wait_for(
+            lambda: mq.inspect(
+                lambda core: core.broker("broker-a").store.max_offset_in_queue("others", 0)
+            )
+        )
+        mq.seed("others", ["from another"])
+        seeded = seeding.result()
+    assert [one.body for one in seeded] == [b"%d" % n for n in range(20_000)]
+    bodies = [one.body for one in mq.messages("others")]
+    assert len(bodies) == 20_001
+    assert b"from another" in bodies[:-1], "it waited for the whole list"
 
 
 def test_lag_counts_messages_behind_the_committed_offset(mq: Cluster) -> None:
