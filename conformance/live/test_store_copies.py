@@ -14,6 +14,7 @@ from conformance.capture.requests import properties, send_fields
 from conformance.live.groups import WAITING
 from conformance.live.store_walk import SIZES, java_config
 from conformance.targets.java_cluster import JavaBroker, JavaCluster
+from conformance.targets.replicas import wait_dispatched
 from conformance.wire.raw import RawConnection, frame, json_header, split
 from fakemq.client import Client
 from fakemq.dump.command import check_store, dump
@@ -40,6 +41,7 @@ def fill(broker: JavaBroker) -> None:
         for queue_id in (0, 1):
             fields = {"consumerGroup": "g", "topic": "orders", "queueId": str(queue_id)}
             ask(15, {**fields, "commitOffset": "7"})
+    wait_dispatched(broker.addr)  # else a kill leaves messages that no queue has
 
 
 def digest(root: Path) -> dict[str, tuple[int, str]]:

@@ -130,14 +130,16 @@ def send_until_safe(client: Client, topic: str = ATTACHED) -> dict[SendStatus, i
 def wait_in_step(master: Node, slave: Node) -> None:
     """Wait until their logs end at the same place, and all of both is in the queues."""
     wait_until(lambda: log_end(slave) == log_end(master) > 0, IN_STEP_S)
-    wait_until(lambda: _all_dispatched(master) and _all_dispatched(slave), _DISPATCH_S)
+    wait_dispatched(master.addr)
+    wait_dispatched(slave.addr)
 
 
-def _all_dispatched(node: Node) -> bool:
-    return runtime_info(node)["dispatchBehindBytes"] == "0"
+def wait_dispatched(addr: str) -> None:
+    """Wait until all of a broker's log is in its queues; in Java a thread brings it there."""
+    wait_until(lambda: runtime_info(addr)["dispatchBehindBytes"] == "0", _DISPATCH_S)
 
 
-def runtime_info(node: Node) -> dict[str, str]:
+def runtime_info(addr: str) -> dict[str, str]:
     """Return what a broker says of itself.
 
     A Java broker refuses the request until it has statistics, in its first second: ask again.
@@ -145,7 +147,7 @@ def runtime_info(node: Node) -> dict[str, str]:
     answers: list[bytes] = []
 
     def answered() -> bool:
-        answers[:] = [call(node.addr, frame(_GET_BROKER_RUNTIME_INFO, {}))]
+        answers[:] = [call(addr, frame(_GET_BROKER_RUNTIME_INFO, {}))]
         return json_header(answers[0])["code"] == 0
 
     wait_until(answered, IN_STEP_S)
@@ -156,7 +158,7 @@ def runtime_info(node: Node) -> dict[str, str]:
 
 def log_end(node: Node) -> int:
     """Return where a broker says that its commit log ends."""
-    return int(runtime_info(node)["commitLogMaxOffset"])
+    return int(runtime_info(node.addr)["commitLogMaxOffset"])
 
 
 def log_of(node: Node) -> dict[int, bytes]:
