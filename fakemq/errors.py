@@ -17,6 +17,12 @@ _LONGEST_WORD = 200
 _MOST_LISTED = 60
 """From a longer list of known words only the most similar word is printed."""
 
+NO_MEMORY = (
+    "the system refuses memory to fakemq: a higher limit (ulimit -v) or less data would do,"
+    " and a reset of the cluster frees memory"
+)
+"""The text of a MemoryError, which is no bug."""
+
 
 class FakemqError(Exception):
     """An error that the user can correct; the text says what is wrong, where, and what is valid."""

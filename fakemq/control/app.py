@@ -18,7 +18,7 @@ from fakemq.control import routes
 from fakemq.control.endpoints import Endpoint
 from fakemq.control.results import Refusal, Text
 from fakemq.core.views import NODE
-from fakemq.errors import ConfigError, FakemqError, NotYetSupported
+from fakemq.errors import NO_MEMORY, ConfigError, FakemqError, NotYetSupported
 from fakemq.events.core import failure
 from fakemq.journal import json_text
 
@@ -200,6 +200,8 @@ def _refusal_of(control: Control, error: Exception) -> Refusal:
         return Refusal(501, str(error))
     if isinstance(error, FakemqError):
         return Refusal(409, str(error))
+    if isinstance(error, MemoryError):
+        return Refusal(507, NO_MEMORY)
     control.core.journal.add(failure(NODE, None, error))
     return Refusal(500, f"a bug in fakemq: {error!r}; the journal has its traceback")
 

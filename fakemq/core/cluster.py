@@ -200,7 +200,7 @@ class ClusterCore:
         """
         for broker in self.brokers.values():
             if isinstance(broker.store.files, MemoryFiles):
-                broker.store.files.free()
+                broker.store.files.clear()
 
     def reset(self) -> None:
         """Reset to the start state; listeners and live connections stay."""

@@ -1,8 +1,9 @@
-"""The answer to what a handler raises. There are three kinds of errors:
+"""The answer to what a handler raises. There are four kinds of errors:
 
 1. `Refused` is an answer with an error code.
 2. A request on which Java's processor throws is answered by code 1 with Java's exception text.
-3. Any other error is a bug of fakemq: it is answered by code 1, and its journal entry fails the
+3. What finds no memory is answered by code 1, with a warning.
+4. Any other error is a bug of fakemq: it is answered by code 1, and its journal entry fails the
    test.
 """
 
@@ -14,6 +15,7 @@ from typing import TypeVar
 from fakemq.dispatch.answers import Outcome, Refused, Reply
 from fakemq.dispatch.java_errors import java_exception
 from fakemq.dispatch.node import JournaledNode
+from fakemq.errors import NO_MEMORY
 from fakemq.events.core import failure
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import SerializeType
@@ -37,6 +39,9 @@ def answer_to_error(node: JournaledNode, code: int, error: Exception) -> Outcome
     """Return the answer to what a handler raised; write a bug of fakemq to the journal."""
     if isinstance(error, Refused):
         return error
+    if isinstance(error, MemoryError):
+        node.journal.peer_warnings.warn(node.name, "no memory", NO_MEMORY)
+        return Refused(ResponseCode.SYSTEM_ERROR, NO_MEMORY)
     if not isinstance(error, HeaderError):
         # A bug of fakemq: the peer, or the caller that moved the clock, made no mistake.
         node.journal.add(failure(node.name, code, error))

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from fakemq.errors import StoreError
+from fakemq.errors import NO_MEMORY, StoreError
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag=True):
@@ -126,9 +126,14 @@ class HandlerFailed(Event, frozen=True, kw_only=True, gc=False):
 
 
 def failure(node: str, code: int | None, error: BaseException) -> HandlerFailed | Warned:
-    """Return the event for a caught exception: what a disk refuses is no bug of fakemq."""
+    """Return the event for a caught exception.
+
+    What a disk refuses is no bug of fakemq, and neither is a process without memory.
+    """
     if isinstance(error, StoreError):
         return Warned(node=node, text=str(error))
+    if isinstance(error, MemoryError):
+        return Warned(node=node, text=NO_MEMORY)
     import traceback  # bugs are rare, starts are not
 
     text = "".join(traceback.format_exception(error))

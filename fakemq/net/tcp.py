@@ -16,6 +16,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Generic, cast
 
+from fakemq.errors import NO_MEMORY
 from fakemq.net.held import HeldBytes
 from fakemq.net.link import CLOSED_BY_PEER, UNREAD, Endpoint, EndpointT, Link, LinkState
 from fakemq.net.memory import OpenLinks
@@ -283,10 +284,13 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         return _inbox.view
 
     def buffer_updated(self, nbytes: int) -> None:
-        if self._inward is None:
-            self._take(bytes(_inbox.view[:nbytes]))
-        else:
-            self._put(bytes(_inbox.view[:nbytes]), self._inward)
+        try:
+            if self._inward is None:
+                self._take(bytes(_inbox.view[:nbytes]))
+            else:
+                self._put(bytes(_inbox.view[:nbytes]), self._inward)
+        except MemoryError:  # the frame is lost, and with it where the next one begins
+            self._drop(NO_MEMORY, "no memory")
 
     def _put(self, data: bytes, inward: Way) -> None:
         if self.endpoint is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from fakemq.clock.slices import Work
 from fakemq.core.cluster import ClusterCore
 from fakemq.core.views import NODE
-from fakemq.errors import FakemqError
+from fakemq.errors import NO_MEMORY, FakemqError
 from fakemq.events.core import failure
 from fakemq.faults.points import REQUEST_POINTS
 from fakemq.namesrv.namesrv import NameServer
@@ -264,7 +264,10 @@ class ClusterServer:
         if not isinstance(error, Exception):
             loop.default_exception_handler(context)
             return
-        self.core.journal.add(failure(NODE, None, error))
+        if isinstance(error, MemoryError):  # of a connection that is being made, for example
+            self.core.journal.peer_warnings.warn(NODE, "no memory", NO_MEMORY)
+        else:
+            self.core.journal.add(failure(NODE, None, error))
 
     def _close_ports(self) -> None:
         for port in self._ports:

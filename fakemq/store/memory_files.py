@@ -98,7 +98,7 @@ class MemoryFile:
         size_bytes = min(max(size_bytes, 2 * len(old)), self.size_bytes)
         mapped = size_bytes >= _MAPPED_FROM_BYTES
         self.view = memoryview(
-            _reserve(self.path, self.size_bytes) if mapped else bytearray(size_bytes)
+            _reserve(self.path, self.size_bytes) if mapped else _allocate(self.path, size_bytes)
         )
         self.view[: len(old)] = old
 
@@ -156,15 +156,12 @@ class MemoryFiles:
         return False
 
     def clear(self) -> None:
+        """As `Files.clear`; the memory is given back at once, whatever still refers to a file."""
+        for file in self._files.values():
+            file.view = memoryview(b"")
         self._files.clear()
         self.used_bytes = 0
         self.damaged = False
-
-    def free(self) -> None:
-        """Give the memory back; the files can no longer be read."""
-        for file in self._files.values():
-            file.view = memoryview(b"")
-        self.clear()
 
     @property
     def total_bytes(self) -> int:
@@ -198,18 +195,29 @@ def machine_ram_bytes() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
+def _refused(path: str, size_bytes: int, why: str) -> StoreError:
+    found = StoreError(
+        f"memory/{path}: the system refuses {size_text(size_bytes)} of addresses"
+        f" ({why}); a higher limit (ulimit -v) or smaller files"
+        " (mappedFileSizeCommitLog, maxIndexNum) would do"
+    )
+    found.passing = True
+    return found
+
+
+def _allocate(path: str, size_bytes: int) -> bytearray:
+    try:
+        return bytearray(size_bytes)
+    except MemoryError:
+        raise _refused(path, size_bytes, "no memory") from None
+
+
 def _reserve(path: str, size_bytes: int) -> mmap.mmap:
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NO_RESERVE
     try:
         pages = mmap.mmap(-1, size_bytes, flags=flags)
     except OSError as error:
-        found = StoreError(
-            f"memory/{path}: the system refuses {size_text(size_bytes)} of addresses"
-            f" ({error.strerror}); a higher limit (ulimit -v) or smaller files"
-            " (mappedFileSizeCommitLog, maxIndexNum) would do"
-        )
-        found.passing = True
-        raise found from None
+        raise _refused(path, size_bytes, str(error.strerror)) from None
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
         # A queue of one entry costs 4 KiB, not 2 MiB.
         pages.madvise(mmap.MADV_NOHUGEPAGE)

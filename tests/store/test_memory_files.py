@@ -7,6 +7,7 @@ import pytest
 from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
 from fakemq.errors import StoreError
+from fakemq.store import memory_files
 from fakemq.store.memory_files import GIB, MemoryFiles, size_text
 
 NOW_MS = 1_700_000_000_000
@@ -115,3 +116,21 @@ def test_refused_allocation_names_a_remedy(files: MemoryFiles) -> None:
         files.open("a/0", 1 << 62)
     assert refused.value.passing
     assert not files.list("a")
+
+
+def test_clear_frees_a_file_that_is_still_referred_to(files: MemoryFiles) -> None:
+    file = files.open("commitlog/0", GIB)
+    files.clear()
+    assert len(file.view) == 0
+
+
+def test_small_file_without_memory_is_a_passing_store_error(
+    files: MemoryFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(size_bytes: int) -> bytearray:
+        raise MemoryError
+
+    monkeypatch.setattr(memory_files, "bytearray", refuse, raising=False)
+    with pytest.raises(StoreError, match="the system refuses 1000 of addresses") as caught:
+        files.open("a/0", 1000)
+    assert caught.value.passing
