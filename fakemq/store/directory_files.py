@@ -286,7 +286,10 @@ class DirectoryFiles:
         return 1 - free_bytes / total_bytes if total_bytes else 1.0
 
     def full_reason(self) -> str:
-        return self.broken or f"the disk of {self.root} is full"
+        if self.broken:
+            return self.broken
+        verb = "is" if self.disk().free_bytes < _LEAST_FREE_BYTES else "would stay"
+        return f"less than {_LEAST_FREE_BYTES >> 20} MiB {verb} free on the disk of {self.root}"
 
     # -- crashes ------------------------------------------------------------------------------
 

@@ -218,7 +218,10 @@ def test_free_room_is_that_of_the_disk(files: DirectoryFiles) -> None:
     assert files.has_room(1000)
     assert not files.has_room(60 << 20)
     assert files.used_ratio() == 1 - 64 / 1024
-    assert files.full_reason() == f"the disk of {files.root} is full"
+    where = f"free on the disk of {files.root}"
+    assert files.full_reason() == f"less than 16 MiB would stay {where}"
+    files.disk = lambda: DiskSize(1 << 30, (16 << 20) - 1)
+    assert files.full_reason() == f"less than 16 MiB is {where}"
     files.disk = lambda: DiskSize(1 << 30, 1 << 30)
     assert files.has_room(60 << 20)
     files.broken = "it broke"
