@@ -29,6 +29,10 @@ def broker_name(number: int) -> str:
     return f"broker-{letters}"
 
 
+MOST_BROKERS = 65_535 // 3
+"""More have no ports. How many descriptors the rest needs is checked before they start."""
+
+
 def lay_out(
     *,
     masters: int = 1,
@@ -49,6 +53,11 @@ def lay_out(
     the same identity.
     """
     count = masters * (1 + slaves)
+    if count > MOST_BROKERS:  # said at once: to make a million configs takes 20 s
+        raise ConfigError(
+            f"masters={masters} with slaves={slaves} each are {count} brokers: expected at most"
+            f" {MOST_BROKERS}, because each needs three ports, and an address has 65,535"
+        )
     if len(sources) > count:
         raise ConfigError(
             f"{sources[count].name}: {len(sources)} configs for {_brokers(count)};"
