@@ -146,10 +146,10 @@ def _control(port: int | None, listen: str, token: str | None) -> ControlSpec | 
     _port("control_port", port, 0)
     if token == "":
         raise ConfigError("control_token is empty: expected some text, or no token at all")
-    if token and not (token.isascii() and token.isprintable() and token == token.strip()):
+    if token and not (token.isprintable() and token == token.strip()):
         raise ConfigError(
             "control_token has blanks at an end, or characters that no HTTP header carries:"
-            " expected printable ASCII"
+            " expected printable text"
         )
     spec = ControlSpec(port=port, listen=listen, token=token)
     if not (token or spec.on_loopback):

@@ -18,6 +18,7 @@ import msgspec
 
 from fakemq.control.results import Refusal
 from fakemq.protocol import fastjson
+from fakemq.protocol.bodies.body import prepared
 from fakemq.protocol.limits import FRAME_MAX_BYTES
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def _decoded_query(kind: type[Query], given: dict[str, list[str]]) -> Query:
             raise Refusal(400, f"{name} is given {len(texts)} times; expected once")
     values = {name: texts if name in lists else texts[0] for name, texts in given.items()}
     try:
-        return msgspec.convert(values, kind, strict=False)
+        return msgspec.convert(values, prepared(kind), strict=False)
     except msgspec.ValidationError as error:
         raise Refusal(400, f"{error}; the query may have: {_names(kind)}") from None
 
@@ -142,7 +143,7 @@ def _decoded_body(kind: type[Body], given: bytes) -> Body:
             f"the body has about {strings} strings; expected at most {STRINGS_MAX}: send several",
         )
     try:
-        body = msgspec.json.decode(given, type=kind)
+        body = msgspec.json.decode(given, type=prepared(kind))
     except msgspec.ValidationError as error:
         raise Refusal(400, f"{error}; the body may have: {_names(kind)}") from None
     except msgspec.DecodeError as error:

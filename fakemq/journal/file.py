@@ -18,6 +18,7 @@ from fakemq.errors import FakemqError
 from fakemq.events.core import Delivered
 from fakemq.journal import json_text
 from fakemq.journal.journal import Entry
+from fakemq.protocol.bodies.body import prepared
 from fakemq.regular_files import open_at_once, open_regular
 
 _logger = logging.getLogger("fakemq")
@@ -83,7 +84,7 @@ def read(path: str | os.PathLike[str]) -> list[Entry]:
     An incomplete last line, as a killed process leaves it, is left out. Raise FakemqError, with
     file and line, for a line that is no entry.
     """
-    decode = msgspec.json.Decoder(_Line).decode
+    decode = msgspec.json.Decoder(prepared(_Line)).decode
     entries = []
     try:
         with open(path, "rb", opener=open_regular) as file:
@@ -102,7 +103,8 @@ def _entry(line: _Line) -> Entry:
     from fakemq.events.faults import AnswerWithheld
     from fakemq.events.kinds import kind_named  # writing does not need it
 
-    event = msgspec.convert(line.fields | {"node": line.node}, kind_named(line.kind))
+    kind = prepared(kind_named(line.kind))
+    event = msgspec.convert(line.fields | {"node": line.node}, kind)
     if isinstance(event, Delivered | AnswerWithheld):
         offsets = event.offsets
         whole = range(offsets[0], offsets[0] + len(offsets)) if offsets else range(0)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from functools import partial
-from typing import Annotated, Any, Self, TypeAlias
+from threading import Lock
+from typing import Annotated, Any, Self, TypeAlias, TypeVar
 
 import msgspec
 
@@ -20,7 +21,11 @@ Long: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 Double: TypeAlias = float
 """A Java double; a whole number, too, is written with a point."""
 
+T = TypeVar("T")
+
 _decoders: dict[type, Callable[[bytes], Any]] = {}
+_prepared: set[Any] = set()
+_preparing = Lock()
 
 
 class _Json:
@@ -74,9 +79,23 @@ class FrozenBody(_Json, msgspec.Struct, rename="camel", frozen=True):
     """A `Body` that is a value: hashable, never changed."""
 
 
+def prepared(kind: T) -> T:
+    """Return a type for msgspec to decode to, once a single thread has looked at its fields.
+
+    msgspec 0.22 looks at the fields of a Struct when it is decoded for the first time. A second
+    thread that decodes it at this moment reads a null pointer, which ends the process. A test and
+    its cluster are two threads.
+    """
+    if kind not in _prepared:
+        with _preparing:
+            msgspec.json.Decoder(kind)
+            _prepared.add(kind)
+    return kind
+
+
 def _decoder(cls: type[Any]) -> Callable[[bytes], Any]:
     try:
-        return msgspec.json.Decoder(cls, strict=False).decode
+        return msgspec.json.Decoder(prepared(cls), strict=False).decode
     except TypeError:  # a map with objects for keys is never standard JSON
         return partial(_decode_as_fastjson, cls=cls)
 

@@ -35,6 +35,7 @@ from fakemq import Cluster
 from fakemq.events.core import HandlerFailed, StoreRepaired
 from fakemq.journal.journal import Entry
 from fakemq.net.session import Session
+from fakemq.protocol.bodies.body import prepared
 from fakemq.protocol.codes import code_name
 from fakemq.protocol.command import RemotingCommand
 from tests.attack.ports import Ports
@@ -331,7 +332,7 @@ class WatchedServer:
     def _read(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            said = msgspec.json.decode(line, type=Said)
+            said = msgspec.json.decode(line, type=prepared(Said))
             if isinstance(said, Finding):
                 self.found(said.kind, said.text)
             elif isinstance(said, Ended):

@@ -363,9 +363,9 @@ def test_unknown_option_is_refused(options: dict[str, Any], text: str) -> None:
         fakemq.Cluster(**options)
 
 
-@pytest.mark.parametrize("token", [" t", "t\t", "t\n", "t\r\nX: y", "\u00e9"])
+@pytest.mark.parametrize("token", [" t", "t\t", "t\n", "t\r\nX: y"])
 def test_token_that_no_header_carries_is_refused(token: str) -> None:
-    with pytest.raises(ConfigError, match="expected printable ASCII"):
+    with pytest.raises(ConfigError, match="expected printable text"):
         cluster_spec(control_port=0, control_token=token)
 
 

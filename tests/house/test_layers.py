@@ -23,8 +23,9 @@ EDGES = ("client", "cluster", "control", "forked_sockets", "handles", "net.tcp",
 """Folders and modules that know an event loop, sockets or threads; all others are synchronous."""
 
 LOOP = {"anyio", "asyncio", "select", "selectors", "socket", "threading", "trio"}
-MAY_IMPORT = {"config.layout": {"socket"}}
-"""Module → what it needs although it is no edge: `config.layout` finds this machine's address."""
+MAY_IMPORT = {"config.layout": {"socket"}, "protocol.bodies.body": {"threading"}}
+"""Module → what it needs although it is no edge: `config.layout` finds this machine's address, and
+a lock of `protocol.bodies.body` keeps msgspec from preparing one type in two threads at once."""
 
 
 def test_every_folder_has_a_layer() -> None:

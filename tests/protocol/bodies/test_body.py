@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pkgutil
+import subprocess
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -233,3 +235,45 @@ def test_long_key_takes_linear_time() -> None:
     assert len(table) == 20_000
     with pytest.raises(BodyError, match=r"\$\.offsetTable\.k{40}\.0: expected a number"):
         ConsumerOffsetSerializeWrapper.decode(data.replace(b"0:0", b"0:[]", 1))
+
+
+def test_threads_that_decode_a_new_body_first_do_not_end_the_process() -> None:
+    # In a process of its own, which ended with SIGSEGV after a few bodies.
+    done = subprocess.run([sys.executable, "-c", NEW_BODIES], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "40 bodies\n", "")
+
+
+NEW_BODIES = """
+import sys
+import threading
+
+from fakemq.protocol.bodies.body import Body
+
+sys.setswitchinterval(1e-6)  # the threads take turns in the middle of everything
+
+
+def new_body(number):
+    inner = body(f"Inner{number}", {f"i{at}": "int | None" for at in range(30)})
+    globals()[inner.__name__] = inner
+    return body(f"Outer{number}", {f"o{at}": f"{inner.__name__} | None" for at in range(10)})
+
+
+def body(name, fields):
+    namespace = dict.fromkeys(fields), {"__annotations__": fields, "__module__": "__main__"}
+    return type(name, (Body,), namespace[0] | namespace[1])
+
+
+def decode(kind, start):
+    start.wait()
+    assert kind.decode(b'{"o9":{"i29":1}}').o9.i29 == 1
+
+
+for number in range(40):
+    kind, start = new_body(number), threading.Barrier(4)
+    threads = [threading.Thread(target=decode, args=(kind, start)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+print("40 bodies")
+"""
