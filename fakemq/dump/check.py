@@ -24,6 +24,7 @@ from fakemq.store.findings import (
     no_queue,
     no_table,
     place_text,
+    wrong_place,
 )
 from fakemq.store.index import key_hash
 from fakemq.store.queue_folders import why_no_queue
@@ -81,7 +82,7 @@ def check_log(node: StoredNode, passed: Passed) -> Iterator[Finding]:
             if message.physical_offset != phy_offset:
                 yield Finding(
                     *(file.name, position),
-                    f"the record at {phy_offset} says that it is at {message.physical_offset}",
+                    wrong_place(phy_offset, message.physical_offset),
                 )
             elif missing := _missing(node, message):
                 yield Finding(file.name, position, missing)

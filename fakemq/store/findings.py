@@ -30,6 +30,11 @@ def no_table(field: str) -> str:
     return f"no {field} is in it"
 
 
+def wrong_place(phy_offset: int, said_offset: int) -> str:
+    """Return the text for a record that was written for another place of the log."""
+    return f"the record at {phy_offset} says that it is at {said_offset}"
+
+
 NO_TOPIC = "the queues of a topic that config/topics.json does not have"
 
 

@@ -85,6 +85,7 @@ class Recovery:
         newest = max((queue.max_physic_offset for queue in self._queues), default=-1)
         index = self._first_file(checkpoint, clean)
         if self._check is not None:
+            self._check.see_files()
             self._check.read_before(index)
         entries: dict[ConsumeQueue, tuple[int, int]] = {}
         if not clean:

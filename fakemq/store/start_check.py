@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
+from fakemq.protocol.message import MESSAGE_MAGIC_CODE, record_struct
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
 from fakemq.store.consumequeue import BLANK_SIZE, UNIT_BYTES
 from fakemq.store.findings import (
@@ -23,6 +24,7 @@ from fakemq.store.findings import (
     no_entry,
     no_queue,
     place_text,
+    wrong_place,
 )
 from fakemq.store.queue_folders import FOLDER as QUEUES
 from fakemq.store.record_scan import End, look
@@ -46,6 +48,7 @@ LOOKED_AT = 100_000
 """How many entries are looked at one by one in all."""
 LINES_A_FILE = 3
 """The most findings of one file that are reported; the others are counted."""
+_PLACE = record_struct("magic_code", "physical_offset")
 _PIECE_BYTES = 256 * UNIT_BYTES
 _TRANSACTION_MASK = MessageSysFlag.TRANSACTION_MASK
 _pack_unit = UNIT.pack
@@ -93,6 +96,15 @@ class StartCheck:
 
     # -- the log ------------------------------------------------------------------------------
 
+    def see_files(self) -> None:
+        """Look at the first record of each file: a copy of another file has its records."""
+        for first, file in self._log.files:
+            if len(file.view) < _PLACE.size:
+                continue
+            magic_code, said_offset = _PLACE.unpack_from(file.view)
+            if magic_code == MESSAGE_MAGIC_CODE and said_offset != first:
+                self._found.append(Finding(file.path, 0, wrong_place(first, said_offset)))
+
     def read_before(self, index: int) -> None:
         """See the records of the files before one, up to `EARLIER_BYTES` and `EARLIER_RECORDS`."""
         files, config = self._log.files, self._store.config
@@ -108,10 +120,10 @@ class StartCheck:
             begin -= 1
         self._begin = files[begin][0]
         for first, file in files[begin:index]:
-            at = 0
+            view, at = file.view, 0  # as far as the file was written
             while not isinstance(
                 found := look(
-                    *(file.view, at, file.size_bytes, self._store.delay_levels),
+                    *(view, at, len(view), self._store.delay_levels),
                     first_offset=first,
                     check_crc=config.check_crc_on_recover,
                 ),

@@ -243,3 +243,21 @@ def test_missing_index_file_is_reported_and_made_anew(tmp_path: Path, number: in
             assert finished(
                 lab.store.query_message("orders", f"k{key}", 64, 0, 2 * START_MS)
             ).buffers
+
+
+@pytest.mark.parametrize("crash", [False, True])
+def test_log_file_that_is_a_copy_of_another_is_reported(tmp_path: Path, crash: bool) -> None:
+    written(tmp_path, crash=crash)
+    files = sorted((tmp_path / "commitlog").iterdir())
+    shutil.copyfile(files[0], files[2])
+    assert any(
+        f"{files[2].name}:0: the record at 4000 says that it is at 0" in line
+        for line in reported(tmp_path)
+    )
+
+
+def test_emptied_log_file_before_the_checkpoint_is_reported_after_a_crash(tmp_path: Path) -> None:
+    written(tmp_path, crash=True, message_index_safe=0)
+    (tmp_path / "checkpoint").write_bytes((START_MS + 100_000).to_bytes(8) * 3 + bytes(4072))
+    (tmp_path / LOG).write_bytes(b"")
+    assert any(f"{LOG}:0: no record" in line for line in reported(tmp_path))
