@@ -29,8 +29,12 @@ _Key: TypeAlias = "tuple[Hashable, bool]"
 Steps: TypeAlias = Generator[None, None, T]
 """Long work. It yields where other events may happen, and returns its result."""
 
-SLICE_MS = 5
-"""How long work proceeds while others wait, in milliseconds of the thread's processor time."""
+SLICE_MS = 8
+"""How long work proceeds while others wait, in milliseconds of the thread's processor time.
+
+It is longer than the 5 ms after which a thread that waits for the interpreter asks for it. Between
+shorter slices the loop releases the interpreter and takes it back before such a thread is awake,
+and that begins its 5 ms anew: a test waited 0.3 s for each answer of its cluster."""
 LONG_SLICES = 3
 """A request that is not done after this number of slices is long."""
 MOST_LONG = 8

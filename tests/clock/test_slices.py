@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from itertools import count
@@ -300,3 +301,7 @@ def test_error_of_work_is_raised_by_its_result() -> None:
     work = NodeClock(driven_clock(), "node").begin(fails(), peer=1)
     with pytest.raises(ValueError, match="too long"):
         work.result()
+
+
+def test_slice_is_longer_than_a_thread_waits_before_it_asks_for_the_interpreter() -> None:
+    assert sys.getswitchinterval() * 1000 < SLICE_MS
