@@ -71,6 +71,8 @@ def swap(nodes: Pair) -> list[str]:
     seen.append(f"ids {broker_ids(namesrv_addr)}")
     seen.append(f"the new one has {read(namesrv_addr, 'GNew', 6)}")
     new.kill()
+    # The name server finds out by the end of the connection.
+    wait_until(lambda: len(broker_ids(namesrv_addr)) < 2, IN_STEP_S)
     seen.append(f"ids {broker_ids(namesrv_addr)}")
     seen.append(f"the old one has {read(namesrv_addr, 'GOld', 6)}")
     return seen

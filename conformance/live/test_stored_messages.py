@@ -35,7 +35,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), CROWDED]
 
 MESSAGES = 5_000
 MORE = 1_024
-WALKS = 5
+WALKS = 10
 FILE_ENTRIES = 500
 SIZES = {
     "mappedFileSizeCommitLog": str(256 << 10),

@@ -48,7 +48,8 @@ final class Stocks {
         "compressed", "plain",
     };
     private static final int DELAY_LEVEL = 2;
-    private static final int LOOK_MS = 2000;
+    /** Wide: an index keeps whole seconds since its first entry, so what is found near the edge depends on the file. */
+    private static final int LOOK_MS = 60_000;
 
     private static int names;
 
