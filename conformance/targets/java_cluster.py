@@ -7,6 +7,7 @@ lives in one temporary directory; every JVM halts when this process ends, howeve
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
 import shutil
@@ -16,6 +17,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from conformance.targets.java_jars import REFERENCE, archive_flags, class_path
@@ -339,14 +341,43 @@ def wait_until(condition: Callable[[], bool], timeout_s: float) -> None:
         time.sleep(0.02)
 
 
+_PORTS = range(12_000, 32_000, 4)
+"""Where blocks of four ports begin, below the range that outgoing connections use."""
+
+_reserved: set[int] = set()
+
+
 def free_port(*, broker: bool = False) -> int:
-    """A port free now, below the range outgoing connections use; for a broker also -2 and +1."""
+    """Return a port that is free now; for a broker also -2 and +1 are.
+
+    No other test on this machine gets it as long as this process lives: a port that is to be bound
+    later, as by a slave that starts in the middle of a test, is free for any other until then.
+    """
     offsets = (-2, 0, 1) if broker else (0,)
     pick = random.SystemRandom()
     while True:
-        port = pick.randrange(12_000, 32_000)
-        if all(_is_free(port + offset) for offset in offsets):
+        port = pick.choice(_PORTS) + 2
+        if _reserve(port) and all(_is_free(port + offset) for offset in offsets):
             return port
+
+
+@cache
+def _reservations() -> int:
+    """Return the descriptor of a file whose bytes are locked, one for each port in use."""
+    path = Path(tempfile.gettempdir(), f"fakemq-test-ports-{os.getuid()}")
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
+def _reserve(port: int) -> bool:
+    """Reserve a port until this process ends; return False if it is reserved already."""
+    if port in _reserved:
+        return False
+    try:
+        fcntl.lockf(_reservations(), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+    except OSError:
+        return False
+    _reserved.add(port)
+    return True
 
 
 def _is_free(port: int) -> bool:
