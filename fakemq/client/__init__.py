@@ -14,7 +14,7 @@ from fakemq.client.messages import PullResult as PullResult
 from fakemq.client.messages import PullStatus as PullStatus
 from fakemq.client.messages import SendResult as SendResult
 from fakemq.client.messages import SendStatus as SendStatus
-from fakemq.client.transaction_producer import TransactionSendResult as TransactionSendResult
+from fakemq.client.transaction_operations import TransactionSendResult as TransactionSendResult
 
 if TYPE_CHECKING:
     from fakemq.client.asynchronous import AsyncClient as AsyncClient

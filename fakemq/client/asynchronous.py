@@ -12,11 +12,11 @@ from fakemq.client.admin import Admin
 from fakemq.client.instance import ClientInstance
 from fakemq.client.operation import Operation
 from fakemq.client.options import ClientConfig, ClientOptions
-from fakemq.client.producer import Producer
-from fakemq.client.pull_consumer import PullConsumer
+from fakemq.client.pull_operations import PullOperations
 from fakemq.client.remoting import local_ip
 from fakemq.client.remoting_async import AsyncRemoting
-from fakemq.client.transaction_producer import TransactionProducer
+from fakemq.client.send_operations import SendOperations
+from fakemq.client.transaction_operations import TransactionOperations
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -39,15 +39,15 @@ def _instance(client: AsyncClient) -> ClientInstance:
     return client.instance
 
 
-def _producer(client: AsyncClient) -> Producer:
+def _producer(client: AsyncClient) -> SendOperations:
     return client.producer
 
 
-def _transactions(client: AsyncClient) -> TransactionProducer:
+def _transactions(client: AsyncClient) -> TransactionOperations:
     return client.transactions
 
 
-def _consumer(client: AsyncClient) -> PullConsumer:
+def _consumer(client: AsyncClient) -> PullOperations:
     return client.consumer
 
 
@@ -65,9 +65,9 @@ class AsyncClient:
         ip = local_ip(namesrv_addr.partition(";")[0])
         config = ClientConfig(**options)
         self.instance = ClientInstance(namesrv_addr, config, ip=ip, pid=os.getpid())
-        self.producer = Producer(self.instance)
-        self.transactions = TransactionProducer(self.instance)
-        self.consumer = PullConsumer(self.instance)
+        self.producer = SendOperations(self.instance)
+        self.transactions = TransactionOperations(self.instance)
+        self.consumer = PullOperations(self.instance)
         self.admin = Admin(self.instance)
         self._remoting = AsyncRemoting(self.instance.handle)
 
@@ -104,22 +104,22 @@ class AsyncClient:
     unregister = _run(_instance, ClientInstance.unregister)
     consumer_ids = _run(_instance, ClientInstance.consumer_ids)
 
-    send = _run(_producer, Producer.send)
-    send_batch = _run(_producer, Producer.send_batch)
-    send_oneway = _run(_producer, Producer.send_oneway)
+    send = _run(_producer, SendOperations.send)
+    send_batch = _run(_producer, SendOperations.send_batch)
+    send_oneway = _run(_producer, SendOperations.send_oneway)
 
-    send_in_transaction = _run(_transactions, TransactionProducer.send_in_transaction)
-    send_half = _run(_transactions, TransactionProducer.send_half)
-    end_transaction = _run(_transactions, TransactionProducer.end_transaction)
-    listen_for_checks = _run(_transactions, TransactionProducer.listen_for_checks)
+    send_in_transaction = _run(_transactions, TransactionOperations.send_in_transaction)
+    send_half = _run(_transactions, TransactionOperations.send_half)
+    end_transaction = _run(_transactions, TransactionOperations.end_transaction)
+    listen_for_checks = _run(_transactions, TransactionOperations.listen_for_checks)
 
-    subscribe = _run(_consumer, PullConsumer.subscribe)
-    pull = _run(_consumer, PullConsumer.pull)
-    check_expression = _run(_consumer, PullConsumer.check_expression)
-    query_offset = _run(_consumer, PullConsumer.query_offset)
-    update_offset = _run(_consumer, PullConsumer.update_offset)
-    lock = _run(_consumer, PullConsumer.lock)
-    unlock = _run(_consumer, PullConsumer.unlock)
+    subscribe = _run(_consumer, PullOperations.subscribe)
+    pull = _run(_consumer, PullOperations.pull)
+    check_expression = _run(_consumer, PullOperations.check_expression)
+    query_offset = _run(_consumer, PullOperations.query_offset)
+    update_offset = _run(_consumer, PullOperations.update_offset)
+    lock = _run(_consumer, PullOperations.lock)
+    unlock = _run(_consumer, PullOperations.unlock)
 
     max_offset = _run(_admin, Admin.max_offset)
     min_offset = _run(_admin, Admin.min_offset)

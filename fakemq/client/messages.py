@@ -91,6 +91,19 @@ class SendResult(msgspec.Struct, frozen=True):
     transaction_id: str | None = None
     region_id: str = ""
 
+    @property
+    def message_id(self) -> str:
+        """As ``msg_id``, by the name that received messages have too."""
+        return self.msg_id
+
+    @property
+    def broker_name(self) -> str:
+        return self.queue.broker_name or ""
+
+    @property
+    def queue_id(self) -> int:
+        return self.queue.queue_id
+
 
 class PullStatus(Enum):
     """How a pull ended."""

@@ -27,6 +27,8 @@ class ClientOptions(TypedDict, total=False):
     default_topic_queue_nums: int
     api_timeout_ms: int
     route_interval_ms: int
+    heartbeat_interval_ms: int
+    persist_interval_ms: int
     language: LanguageCode
     version: int
     serialize_type: SerializeType
@@ -59,6 +61,9 @@ class ClientConfig(msgspec.Struct, frozen=True, kw_only=True):
     api_timeout_ms: int = 3_000
     route_interval_ms: int = 30_000
     """A route older than this is asked for again before it is used."""
+    heartbeat_interval_ms: int = 30_000
+    persist_interval_ms: int = 5_000
+    """How often a consumer commits the offsets of its queues."""
     language: LanguageCode = LanguageCode.PYTHON
     version: int = VERSION_4_9_7
     serialize_type: SerializeType = SerializeType.JSON

@@ -66,6 +66,12 @@ DOMAINS: dict[str, Domain] = {
     "late_by_fault": Domain.DEADLINE,  # ours: what a fault delays
     # client core
     "heartbeat": Domain.LIVENESS,  # MQClientInstance, 30 s
+    "client_routes": Domain.LIVENESS,  # MQClientInstance, 30 s
+    "client_persist": Domain.DEADLINE,  # MQClientInstance#persistAllConsumerOffset, 5 s
+    "client_rebalance": Domain.DEADLINE,  # RebalanceService, 20 s
+    "client_pull": Domain.DEADLINE,  # PullMessageService: a pull that comes later
+    "client_consume": Domain.DEADLINE,  # ConsumeMessageService: a message that is tried again
+    "client_task": Domain.DEADLINE,  # what else a client does later
     # simulator
     "sim_client": Domain.DEADLINE,  # ours: what a client does next
     "sim_fault": Domain.DEADLINE,  # ours: a fault begins or ends

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.operation import Call
-from fakemq.client.pull_consumer import PullConsumer
+from fakemq.client.pull_operations import PullOperations
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
@@ -58,7 +58,7 @@ class Consumer(SimulatedClient):
     def __init__(self, core: ClusterCore, plan: ConsumerPlan, draw: random.Random) -> None:
         super().__init__(core, plan.name, draw)
         self.plan = plan
-        self._consumer = PullConsumer(self.instance, plan.group)
+        self._consumer = PullOperations(self.instance, plan.group)
         self._assigned: dict[MessageQueue, _AssignedQueue] = {}
         self._balancing = False
         retry = (RETRY_PREFIX + plan.group,) if plan.member and not plan.ordered else ()

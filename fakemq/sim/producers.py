@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.messages import LocalTransactionState, Message, SendResult
 from fakemq.client.operation import Call
-from fakemq.client.producer import Producer
-from fakemq.client.transaction_producer import TransactionProducer
+from fakemq.client.send_operations import SendOperations
+from fakemq.client.transaction_operations import TransactionOperations
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.message_id import decode_offset_id
@@ -39,7 +39,7 @@ class SendingClient(SimulatedClient):
         super().__init__(core, plan.name, draw, plan.send_timeout_ms)
         self.plan = plan
         self._until_ms = until_ms
-        self._producer = Producer(self.instance, f"group-of-{plan.name}")
+        self._producer = SendOperations(self.instance, f"group-of-{plan.name}")
         self._count = 0
 
     def tasks(self) -> list[Task]:
@@ -152,7 +152,7 @@ class TransactionalProducer(SendingClient):
         self, core: ClusterCore, plan: ProducerPlan, draw: random.Random, until_ms: int
     ) -> None:
         super().__init__(core, plan, draw, until_ms)
-        self._transactions = TransactionProducer(self.instance, self._producer.group)
+        self._transactions = TransactionOperations(self.instance, self._producer.group)
         self._ends: dict[str, LocalTransactionState] = {}
 
     def tasks(self) -> list[Task]:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fakemq.client.errors import RemotingError
 from fakemq.client.instance import ClientInstance
 from fakemq.client.operation import Operation
-from fakemq.client.pull_consumer import PullConsumer
+from fakemq.client.pull_operations import PullOperations
 from fakemq.protocol.bodies.queue import LockBatchResponseBody
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.java import LONG_MAX
@@ -143,7 +143,7 @@ def test_odd_number_of_an_answer_is_a_result_in_range_or_an_error_of_ours(
 @given(change=st.tuples(st.integers(0, 40), ODD))
 def test_numbers_of_one_answer_are_good_for_the_next_request(change: tuple[int, str]) -> None:
     def steps(instance: ClientInstance) -> Operation[Any]:
-        consumer = PullConsumer(instance)
+        consumer = PullOperations(instance)
         result = yield from consumer.pull(queue(), 0)
         yield from consumer.update_offset(queue(), result.next_begin_offset)
         yield from consumer.pull(queue(), result.max_offset)

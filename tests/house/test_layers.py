@@ -19,7 +19,11 @@ from tests.support.imports import (
     modules,
 )
 
-EDGES = ("client", "cluster", "control", "forked_sockets", "handles", "net.tcp", "serving")
+EDGES = (
+    *("client.asynchronous", "client.carriers", "client.faces", "client.parallel"),
+    *("client.remoting", "client.remoting_async"),
+    *("cluster", "control", "forked_sockets", "handles", "net.tcp", "serving"),
+)
 """Folders and modules that know an event loop, sockets or threads; all others are synchronous."""
 
 LOOP = {"anyio", "asyncio", "select", "selectors", "socket", "threading", "trio"}
@@ -52,7 +56,23 @@ def test_no_module_is_in_a_circle(kinds: set[str]) -> None:
 
 
 def is_edge(module: str) -> bool:
-    return folder(module) in EDGES or module in EDGES
+    return any(f"{module}.".startswith(f"{edge}.") for edge in EDGES)
+
+
+CLIENT_KNOWS = {"client", "clock.machine_time", "clock.timers", "config.checked", "errors"} | {
+    *("forked_sockets", "protocol", "randomness"),
+}
+"""What the client imports: nothing of a server, so that it could be a package of its own."""
+
+
+def test_client_knows_nothing_of_the_server() -> None:
+    foreign = {
+        one.target
+        for one in imports()
+        if folder(one.source) == "client"
+        and not any(f"{one.target}.".startswith(f"{known}.") for known in CLIENT_KNOWS)
+    }
+    assert not foreign
 
 
 def test_only_edges_import_a_loop_sockets_or_threads() -> None:

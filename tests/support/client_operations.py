@@ -10,9 +10,9 @@ from fakemq.client.admin import Admin
 from fakemq.client.errors import RemotingError
 from fakemq.client.instance import ClientInstance
 from fakemq.client.operation import Operation
-from fakemq.client.producer import Producer
-from fakemq.client.pull_consumer import PullConsumer
-from fakemq.client.transaction_producer import TransactionProducer
+from fakemq.client.pull_operations import PullOperations
+from fakemq.client.send_operations import SendOperations
+from fakemq.client.transaction_operations import TransactionOperations
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from tests.support.client_errors import ERRORS
 from tests.support.scripted_operation import queue
@@ -26,15 +26,15 @@ OPERATIONS: dict[str, Run] = {
     "cluster_info": lambda c: c.cluster_info(),
     "topic_names": lambda c: c.topic_names(),
     "consumer_ids": lambda c: c.consumer_ids("orders", "g"),
-    "send": lambda c: Producer(c).send(Message("orders", b"x")),
-    "send_batch": lambda c: Producer(c).send_batch([Message("orders", b"x")] * 2),
-    "send_in_transaction": lambda c: TransactionProducer(c).send_in_transaction(
+    "send": lambda c: SendOperations(c).send(Message("orders", b"x")),
+    "send_batch": lambda c: SendOperations(c).send_batch([Message("orders", b"x")] * 2),
+    "send_in_transaction": lambda c: TransactionOperations(c).send_in_transaction(
         Message("orders", b"x"), lambda _: LocalTransactionState.COMMIT_MESSAGE
     ),
-    "pull": lambda c: PullConsumer(c).pull(queue(), 0, expression="a || b"),
-    "query_offset": lambda c: PullConsumer(c).query_offset(queue()),
-    "lock": lambda c: PullConsumer(c).lock([queue()]),
-    "unlock": lambda c: PullConsumer(c).unlock([queue()]),
+    "pull": lambda c: PullOperations(c).pull(queue(), 0, expression="a || b"),
+    "query_offset": lambda c: PullOperations(c).query_offset(queue()),
+    "lock": lambda c: PullOperations(c).lock([queue()]),
+    "unlock": lambda c: PullOperations(c).unlock([queue()]),
     "max_offset": lambda c: Admin(c).max_offset(queue()),
     "min_offset": lambda c: Admin(c).min_offset(queue()),
     "search_offset": lambda c: Admin(c).search_offset(queue(), 0),

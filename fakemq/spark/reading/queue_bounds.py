@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from fakemq.client.blocking import Client
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
-from fakemq.client.pull_consumer import PULL_TIMEOUT_MS
+from fakemq.client.pull_operations import PULL_TIMEOUT_MS
 from fakemq.client.routes import MASTER_ID
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.codes import ResponseCode

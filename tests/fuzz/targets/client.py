@@ -15,8 +15,8 @@ from fakemq.client.instance import ClientInstance
 from fakemq.client.messages import Message
 from fakemq.client.operation import Operation
 from fakemq.client.options import ClientConfig
-from fakemq.client.producer import Producer
-from fakemq.client.pull_consumer import PullConsumer
+from fakemq.client.pull_operations import PullOperations
+from fakemq.client.send_operations import SendOperations
 from fakemq.errors import FakemqError
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.command import RemotingCommand, SerializeType
@@ -36,10 +36,10 @@ OPERATIONS: dict[str, Made] = {
     "GET_BROKER_CLUSTER_INFO": lambda client: client.cluster_info(),
     "HEART_BEAT": lambda client: client.heartbeat(),
     "GET_CONSUMER_LIST_BY_GROUP": lambda client: client.consumer_ids("Golden", "G"),
-    "SEND_MESSAGE_V2": lambda client: Producer(client).send(Message("Golden", b"x")),
-    "PULL_MESSAGE": lambda client: PullConsumer(client, "G").pull(QUEUE, 0),
-    "QUERY_CONSUMER_OFFSET": lambda client: PullConsumer(client, "G").query_offset(QUEUE),
-    "LOCK_BATCH_MQ": lambda client: PullConsumer(client, "G").lock([QUEUE]),
+    "SEND_MESSAGE_V2": lambda client: SendOperations(client).send(Message("Golden", b"x")),
+    "PULL_MESSAGE": lambda client: PullOperations(client, "G").pull(QUEUE, 0),
+    "QUERY_CONSUMER_OFFSET": lambda client: PullOperations(client, "G").query_offset(QUEUE),
+    "LOCK_BATCH_MQ": lambda client: PullOperations(client, "G").lock([QUEUE]),
     "GET_MAX_OFFSET": lambda client: Admin(client).max_offset(QUEUE),
     "GET_MIN_OFFSET": lambda client: Admin(client).min_offset(QUEUE),
     "SEARCH_OFFSET_BY_TIMESTAMP": lambda client: Admin(client).search_offset(QUEUE, 0),

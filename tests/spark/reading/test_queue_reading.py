@@ -22,7 +22,7 @@ from fakemq.client.errors import (
     RemotingTimeoutError,
 )
 from fakemq.client.instance import ClientInstance
-from fakemq.client.pull_consumer import PullConsumer
+from fakemq.client.pull_operations import PullOperations
 from fakemq.errors import FakemqError
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.bodies.route import BrokerData, TopicRouteData
@@ -133,7 +133,7 @@ class Cluster:
 
     def __init__(self, master: Replica | None, slave: Replica | None = None) -> None:
         self.instance = ClientInstance("1.1.1.9:9")
-        self.consumer = PullConsumer(self.instance)
+        self.consumer = PullOperations(self.instance)
         self.replicas = {MASTER: master, SLAVE: slave}
         self.channels: dict[str, Channel] = {}
         addrs = {0: MASTER}

@@ -6,7 +6,7 @@ import pytest
 
 from fakemq.client.errors import MQBrokerError, MQClientError
 from fakemq.client.messages import PullStatus
-from fakemq.client.pull_consumer import PullConsumer
+from fakemq.client.pull_operations import PullOperations
 from fakemq.protocol.bodies.queue import LockBatchRequestBody, LockBatchResponseBody
 from fakemq.protocol.bodies.route import BrokerData, TopicRouteData
 from fakemq.protocol.command import RemotingCommand
@@ -36,7 +36,7 @@ def record(tag: str) -> bytes:
 
 def test_pull_has_the_fields_of_a_4_9_7_consumer() -> None:
     play = ScriptedOperation(
-        PullConsumer(client("a"), "g").pull(queue(), 3, suspend_ms=20_000), pulled(19)
+        PullOperations(client("a"), "g").pull(queue(), 3, suspend_ms=20_000), pulled(19)
     )
     call = play.calls[0]
     assert (call.addr, call.command.code, call.timeout_ms) == (A, 11, 35_000)
@@ -61,14 +61,14 @@ def test_pull_has_the_fields_of_a_4_9_7_consumer() -> None:
 def test_message_with_another_tag_of_the_same_hash_is_omitted() -> None:
     body = record("Aa") + record("BB")  # "Aa" and "BB" have one hash
     play = ScriptedOperation(
-        PullConsumer(client("a")).pull(queue(), 0, expression="Aa"), pulled(0, body)
+        PullOperations(client("a")).pull(queue(), 0, expression="Aa"), pulled(0, body)
     )
     assert [one.tags for one in play.result.messages] == ["Aa"]
     assert play.result.status is PullStatus.FOUND
 
 
 def test_flags_follow_the_arguments() -> None:
-    consumer = PullConsumer(client("a"))
+    consumer = PullOperations(client("a"))
     play = ScriptedOperation(
         consumer.pull(queue(), 0, expression=None, commit_offset=7), pulled(20)
     )
@@ -82,7 +82,7 @@ def test_next_pull_goes_to_the_suggested_broker() -> None:
     instance = client()
     data = TopicRouteData(broker_datas=[BrokerData(broker_name="a", broker_addrs={0: A, 1: "s:1"})])
     instance.routes.put("orders", data, 0)
-    consumer = PullConsumer(instance)
+    consumer = PullOperations(instance)
     ScriptedOperation(consumer.pull(queue(), 0), pulled(19, broker_id=1))
     play = ScriptedOperation(consumer.pull(queue(), 0, commit_offset=3), pulled(21))
     assert play.addrs == ["s:1"]
@@ -92,15 +92,15 @@ def test_next_pull_goes_to_the_suggested_broker() -> None:
 
 def test_error_codes_and_an_unknown_broker_are_raised() -> None:
     with pytest.raises(MQBrokerError) as caught:
-        ScriptedOperation(PullConsumer(client("a")).pull(queue(), 0), answer(24, remark="no"))
+        ScriptedOperation(PullOperations(client("a")).pull(queue(), 0), answer(24, remark="no"))
     assert caught.value.code == 24
     with pytest.raises(MQClientError, match=r"The broker\[z\] not exist"):
-        ScriptedOperation(PullConsumer(client("a")).pull(queue("z"), 0), answer(17))
+        ScriptedOperation(PullOperations(client("a")).pull(queue("z"), 0), answer(17))
 
 
 def test_subscription_is_in_the_next_heartbeat() -> None:
     instance = client("a")
-    consumer = PullConsumer(instance, "g")
+    consumer = PullOperations(instance, "g")
     ScriptedOperation(consumer.subscribe("orders", "x || y"))
     ScriptedOperation(consumer.subscribe("orders", "z"))
     (data,) = instance.heartbeat_data().consumer_data_set
@@ -112,7 +112,7 @@ def test_subscription_is_in_the_next_heartbeat() -> None:
 
 
 def test_offsets_are_queried_and_committed() -> None:
-    consumer = PullConsumer(client("a"), "g")
+    consumer = PullOperations(client("a"), "g")
     assert ScriptedOperation(consumer.query_offset(queue()), answer(offset=8)).result == 8
     assert ScriptedOperation(consumer.query_offset(queue()), answer(22)).result is None
     with pytest.raises(MQBrokerError):
@@ -126,7 +126,7 @@ def test_offsets_are_queried_and_committed() -> None:
 
 def test_locks_are_requested_broker_by_broker() -> None:
     instance = client("a", "b")
-    consumer = PullConsumer(instance, "g")
+    consumer = PullOperations(instance, "g")
     queues = [queue("a", 0), queue("b", 0), queue("a", 1)]
     play = ScriptedOperation(
         consumer.lock(queues),

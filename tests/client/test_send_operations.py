@@ -14,7 +14,7 @@ from fakemq.client.errors import (
     RemotingTooMuchRequestError,
 )
 from fakemq.client.messages import Message, SendStatus
-from fakemq.client.producer import RETRY_RESPONSE_CODES, Producer
+from fakemq.client.send_operations import RETRY_RESPONSE_CODES, SendOperations
 from fakemq.protocol.batch import decode_batch
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.send import SendMessageRequestHeader, SendMessageRequestHeaderV2
@@ -24,7 +24,7 @@ from tests.support.time import START_MS, ManualTime
 
 
 def test_send_has_the_fields_of_a_4_9_7_producer() -> None:
-    producer = Producer(client("a"))
+    producer = SendOperations(client("a"))
     message = Message("orders", "body", tags="t", keys="k1 k2", flag=3)
     play = ScriptedOperation(producer.send(message, queue=queue("a", 1)), sent(1, 42))
     call = play.calls[0]
@@ -58,14 +58,14 @@ def test_send_has_the_fields_of_a_4_9_7_producer() -> None:
 
 def test_long_header_is_sent_without_smart_send() -> None:
     play = ScriptedOperation(
-        Producer(client("a", smart_send=False)).send(Message("orders", "x")), sent()
+        SendOperations(client("a", smart_send=False)).send(Message("orders", "x")), sent()
     )
     assert play.codes == [RequestCode.SEND_MESSAGE]
     assert SendMessageRequestHeader.decode(play.calls[0].command.ext_fields).topic == "orders"
 
 
 def test_messages_go_to_queues_in_turn() -> None:
-    producer = Producer(client("a", "b"))
+    producer = SendOperations(client("a", "b"))
     plays = [ScriptedOperation(producer.send(Message("orders", "x")), sent()) for _ in range(4)]
     places = [
         (play.addrs[0], SendMessageRequestHeaderV2.decode(play.calls[0].command.ext_fields))
@@ -79,7 +79,7 @@ def test_messages_go_to_queues_in_turn() -> None:
 @pytest.mark.parametrize("code", sorted(RETRY_RESPONSE_CODES))
 def test_another_broker_is_tried_after_retryable_codes(code: int) -> None:
     play = ScriptedOperation(
-        Producer(client("a", "b")).send(Message("orders", "x")), answer(code), sent()
+        SendOperations(client("a", "b")).send(Message("orders", "x")), answer(code), sent()
     )
     assert set(play.addrs) == {A, B}
     assert play.result.status is SendStatus.SEND_OK
@@ -89,13 +89,13 @@ def test_another_broker_is_tried_after_retryable_codes(code: int) -> None:
 def test_other_codes_are_raised(code: int) -> None:
     with pytest.raises(MQBrokerError) as caught:
         ScriptedOperation(
-            Producer(client("a", "b")).send(Message("orders", "x")), answer(code, remark="no")
+            SendOperations(client("a", "b")).send(Message("orders", "x")), answer(code, remark="no")
         )
     assert (caught.value.code, caught.value.remark) == (code, "no")
 
 
 def test_remoting_errors_are_retried_twice_and_then_raised() -> None:
-    play = ScriptedOperation(Producer(client("a", "b")).send(Message("orders", "x")))
+    play = ScriptedOperation(SendOperations(client("a", "b")).send(Message("orders", "x")))
     play.answer(RemotingConnectError("x"))
     play.answer(RemotingTimeoutError("x", 1))
     with pytest.raises(MQClientError, match=r"Send \[3\] times, still failed") as caught:
@@ -108,7 +108,9 @@ def test_remoting_errors_are_retried_twice_and_then_raised() -> None:
 
 def test_all_attempts_share_one_time_limit() -> None:
     time = ManualTime()
-    play = ScriptedOperation(Producer(client("a", "b", time=time)).send(Message("orders", "x")))
+    play = ScriptedOperation(
+        SendOperations(client("a", "b", time=time)).send(Message("orders", "x"))
+    )
     time.passed_ms = 2_000
     play.answer(RemotingTimeoutError("x", 2000))
     assert play.calls[1].timeout_ms == 1_000
@@ -120,7 +122,7 @@ def test_all_attempts_share_one_time_limit() -> None:
 def test_send_to_a_chosen_queue_is_tried_once() -> None:
     with pytest.raises(RemotingConnectError):
         ScriptedOperation(
-            Producer(client("a", "b")).send(Message("orders", "x"), queue=queue("a")),
+            SendOperations(client("a", "b")).send(Message("orders", "x"), queue=queue("a")),
             RemotingConnectError(A),
         )
 
@@ -138,7 +140,7 @@ def test_message_stored_without_a_guarantee_is_a_result(code: int, status: SendS
     response.code = code
     assert (
         ScriptedOperation(
-            Producer(client("a")).send(Message("orders", "x")), response
+            SendOperations(client("a")).send(Message("orders", "x")), response
         ).result.status
         is status
     )
@@ -146,7 +148,7 @@ def test_message_stored_without_a_guarantee_is_a_result(code: int, status: SendS
 
 def test_batch_is_one_body_with_an_id_for_every_message() -> None:
     messages = [Message("orders", "x", tags="t"), Message("orders", "y", flag=2)]
-    play = ScriptedOperation(Producer(client("a")).send_batch(messages), sent())
+    play = ScriptedOperation(SendOperations(client("a")).send_batch(messages), sent())
     command = play.calls[0].command
     assert (command.code, command.ext_fields["m"]) == (320, "true")
     assert decode_properties(command.ext_fields["i"]) == {"WAIT": "true"}
@@ -168,18 +170,18 @@ def test_batch_is_one_body_with_an_id_for_every_message() -> None:
 )
 def test_mixed_batch_is_refused(messages: list[Message], text: str) -> None:
     with pytest.raises(MQClientError, match=text):
-        ScriptedOperation(Producer(client("a")).send_batch(messages))
+        ScriptedOperation(SendOperations(client("a")).send_batch(messages))
 
 
 def test_one_way_send_waits_for_nothing() -> None:
-    play = ScriptedOperation(Producer(client("a")).send_oneway(Message("orders", "x")), None)
+    play = ScriptedOperation(SendOperations(client("a")).send_oneway(Message("orders", "x")), None)
     assert play.calls[0].command.is_oneway
     assert play.over
 
 
 def test_large_body_is_compressed() -> None:
     body = b"a" * 4096
-    play = ScriptedOperation(Producer(client("a")).send(Message("orders", body)), sent())
+    play = ScriptedOperation(SendOperations(client("a")).send(Message("orders", body)), sent())
     command = play.calls[0].command
     assert zlib.decompress(command.body) == body
     assert command.ext_fields["f"] == str(0x301)
@@ -190,7 +192,7 @@ def test_retry_counts_move_into_the_header() -> None:
     counts = {"RECONSUME_TIME": "2", "MAX_RECONSUME_TIMES": "16"}
     message = Message("%RETRY%g", "x", properties=counts)
     play = ScriptedOperation(
-        Producer(instance).send(message, queue=queue("a", 0, "%RETRY%g")), sent()
+        SendOperations(instance).send(message, queue=queue("a", 0, "%RETRY%g")), sent()
     )
     fields = play.calls[0].command.ext_fields
     assert (fields["j"], fields["l"]) == ("2", "16")
@@ -199,7 +201,7 @@ def test_retry_counts_move_into_the_header() -> None:
 
 def test_vip_port_is_two_below() -> None:
     play = ScriptedOperation(
-        Producer(client("a", vip_channel=True)).send(Message("orders", "x")), sent()
+        SendOperations(client("a", vip_channel=True)).send(Message("orders", "x")), sent()
     )
     assert play.addrs == ["a:10909"]
 
@@ -214,11 +216,11 @@ def test_vip_port_is_two_below() -> None:
 )
 def test_unsendable_message_is_refused_at_once(message: Message, text: str, code: int) -> None:
     with pytest.raises(MQClientError, match=text) as caught:
-        ScriptedOperation(Producer(client("a", max_message_bytes=10)).send(message))
+        ScriptedOperation(SendOperations(client("a", max_message_bytes=10)).send(message))
     assert caught.value.code == code
 
 
 def test_sending_makes_the_client_a_producer() -> None:
     instance = client("a")
-    ScriptedOperation(Producer(instance, "mine").send(Message("orders", "x")), sent())
+    ScriptedOperation(SendOperations(instance, "mine").send(Message("orders", "x")), sent())
     assert list(instance.producer_groups) == ["mine"]

@@ -17,7 +17,7 @@ from fakemq.client.errors import MQClientError, RemotingError
 from fakemq.client.instance import ClientInstance
 from fakemq.client.messages import LocalTransactionState, Message, SendResult, SendStatus
 from fakemq.client.operation import Operation, Reading, tell
-from fakemq.client.producer import Producer
+from fakemq.client.send_operations import SendOperations
 from fakemq.protocol import properties as names
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.codes import RequestCode
@@ -44,7 +44,7 @@ Execute: TypeAlias = Callable[[Message], LocalTransactionState | None]
 Check: TypeAlias = Callable[[MessageExt], LocalTransactionState | None]
 
 
-class TransactionProducer:
+class TransactionOperations:
     """Sends in transactions for one group.
 
     Source: client/impl/producer/DefaultMQProducerImpl.java (4.9.7)
@@ -52,7 +52,7 @@ class TransactionProducer:
 
     def __init__(self, instance: ClientInstance, group: str | None = None) -> None:
         self._instance = instance
-        self._producer = Producer(instance, group)
+        self._producer = SendOperations(instance, group)
 
     @property
     def group(self) -> str:

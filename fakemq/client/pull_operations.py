@@ -37,7 +37,7 @@ SUSPENDED_PULL_MARGIN_MS = 15_000
 _STATUS_OF = {int(status.value): status for status in PullStatus}
 
 
-class PullConsumer:
+class PullOperations:
     """Consumes for one group; pulling needs no registration.
 
     Source: client/impl/consumer/DefaultMQPullConsumerImpl.java, PullAPIWrapper.java,

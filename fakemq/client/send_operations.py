@@ -52,7 +52,7 @@ BROKER_NOT_EXIST_EXCEPTION = 10003
 _STATUS_OF = {int(status.value): status for status in SendStatus}
 
 
-class Producer:
+class SendOperations:
     """Sends messages of one group.
 
     Source: client/impl/producer/DefaultMQProducerImpl.java (4.9.7)

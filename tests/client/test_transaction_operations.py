@@ -10,7 +10,7 @@ import pytest
 import fakemq
 from fakemq.client import AsyncClient, Client, LocalTransactionState, Message, SendStatus
 from fakemq.client.errors import RemotingConnectError
-from fakemq.client.transaction_producer import TransactionProducer
+from fakemq.client.transaction_operations import TransactionOperations
 from fakemq.events import (
     HalfStored,
     Scheduled,
@@ -47,7 +47,7 @@ def half_sent(code: int = 0) -> RemotingCommand:
 
 @pytest.mark.parametrize("state", LocalTransactionState)
 def test_half_message_is_sent_and_ended(state: LocalTransactionState) -> None:
-    producer = TransactionProducer(client("a"), GROUP)
+    producer = TransactionOperations(client("a"), GROUP)
     message = Message("orders", "body", properties={"DELAY": "3"})
     executed: list[Message] = []
 
@@ -84,7 +84,7 @@ def test_uncertain_half_message_is_rolled_back_without_local_work(code: int) -> 
     def execute(message: Message) -> LocalTransactionState:
         raise AssertionError("this is never called")
 
-    producer = TransactionProducer(client("a"), GROUP)
+    producer = TransactionOperations(client("a"), GROUP)
     play = ScriptedOperation(
         producer.send_in_transaction(Message("orders", "x"), execute, queue=queue())
     )
@@ -98,7 +98,7 @@ def test_failed_work_leaves_the_decision_to_the_checks() -> None:
     def execute(message: Message) -> LocalTransactionState:
         raise OSError("no disk")
 
-    producer = TransactionProducer(client("a"), GROUP)
+    producer = TransactionOperations(client("a"), GROUP)
     play = ScriptedOperation(
         producer.send_in_transaction(Message("orders", "x"), execute, queue=queue())
     )
@@ -111,7 +111,7 @@ def test_failed_work_leaves_the_decision_to_the_checks() -> None:
 
 
 def test_work_without_a_result_leaves_the_decision_to_the_checks() -> None:
-    producer = TransactionProducer(client("a"), GROUP)
+    producer = TransactionOperations(client("a"), GROUP)
     send = producer.send_in_transaction(Message("orders", "x"), lambda message: None)
     play = ScriptedOperation(send, half_sent(), None)
     assert play.calls[1].command.ext_fields["commitOrRollback"] == "0"
@@ -119,7 +119,7 @@ def test_work_without_a_result_leaves_the_decision_to_the_checks() -> None:
 
 
 def test_invalid_result_is_raised_to_the_caller() -> None:
-    producer = TransactionProducer(client("a"), GROUP)
+    producer = TransactionOperations(client("a"), GROUP)
     send = producer.send_in_transaction(Message("orders", "x"), lambda message: True)  # type: ignore[arg-type, return-value]
     play = ScriptedOperation(send, half_sent())
     assert play.calls[1].command.ext_fields["commitOrRollback"] == "0"
@@ -128,7 +128,7 @@ def test_invalid_result_is_raised_to_the_caller() -> None:
 
 
 def test_unreachable_broker_will_check_later() -> None:
-    producer = TransactionProducer(client("a"), GROUP)
+    producer = TransactionOperations(client("a"), GROUP)
     send = producer.send_in_transaction(Message("orders", "x"), lambda message: COMMIT)
     play = ScriptedOperation(send, half_sent(), RemotingConnectError(A))
     assert play.result.state is COMMIT
@@ -170,7 +170,7 @@ def test_check_is_answered_by_a_request() -> None:
         return ROLLBACK
 
     play = ScriptedOperation(
-        TransactionProducer(instance, GROUP).listen_for_checks(check), NO_ROUTE, answer()
+        TransactionOperations(instance, GROUP).listen_for_checks(check), NO_ROUTE, answer()
     )
     assert play.codes == [RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.HEART_BEAT]
     assert play.over
@@ -197,7 +197,7 @@ def test_unanswerable_checks_are_ignored(caplog: pytest.LogCaptureFixture) -> No
         raise KeyError("account")
 
     ScriptedOperation(
-        TransactionProducer(instance, GROUP).listen_for_checks(check), NO_ROUTE, answer()
+        TransactionOperations(instance, GROUP).listen_for_checks(check), NO_ROUTE, answer()
     )
     assert instance.handle(A, check_request("others")) is None
     assert instance.handle(A, check_request(body=b"no zlib", sys_flag=1)) is None
@@ -217,7 +217,7 @@ def test_unanswerable_checks_are_ignored(caplog: pytest.LogCaptureFixture) -> No
 )
 def test_check_with_an_invalid_result_is_unknown(said: object, remark: str | None) -> None:
     instance = client("a")
-    listen = TransactionProducer(instance, GROUP).listen_for_checks(lambda message: said)  # type: ignore[arg-type, return-value]
+    listen = TransactionOperations(instance, GROUP).listen_for_checks(lambda message: said)  # type: ignore[arg-type, return-value]
     ScriptedOperation(listen, NO_ROUTE, answer())
     command = instance.handle(A, check_request())
     assert command is not None
@@ -228,7 +228,7 @@ def test_check_with_an_invalid_result_is_unknown(said: object, remark: str | Non
 def test_check_without_its_fields_is_not_answered() -> None:
     instance = client("a")
     ScriptedOperation(
-        TransactionProducer(instance, GROUP).listen_for_checks(lambda message: COMMIT),
+        TransactionOperations(instance, GROUP).listen_for_checks(lambda message: COMMIT),
         NO_ROUTE,
         answer(),
     )

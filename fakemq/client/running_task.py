@@ -1,0 +1,226 @@
+"""Runs tasks over a carrier."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import Any, Generic, TypeVar
+
+from fakemq.client.carrier import Cancellable, Carrier, Failure
+from fakemq.client.operation import Call
+from fakemq.client.tasks import Perform, Sleep, Step, Task, Wait
+from fakemq.protocol.command import RemotingCommand
+
+T = TypeVar("T")
+_log = logging.getLogger("fakemq.client")
+
+
+class TaskState(Enum):
+    """The state of a task: STEPPING ⇄ WAITING, and from either OVER."""
+
+    STEPPING = auto()
+    """Its code runs, or its step is being started."""
+    WAITING = auto()
+    """A step is under way."""
+    OVER = auto()
+    """It returned, failed or was cancelled."""
+
+
+class RunningTask(Generic[T]):
+    """A task that a carrier carries: its generator, and the step that it waits for.
+
+    ``on_end`` is called once when the task has returned or raised, not when it is cancelled.
+    """
+
+    __slots__ = ("_arrived", "_carrier", "_number", "_on_end", "_step", "_task", "name", "state")
+
+    def __init__(
+        self,
+        carrier: Carrier,
+        task: Task[T],
+        on_end: Callable[[RunningTask[T], T | None, BaseException | None], None],
+        name: str = "",
+    ) -> None:
+        self._carrier = carrier
+        self._task = task
+        self._on_end = on_end
+        self._step: Cancellable | None = None
+        self._arrived: tuple[Any, BaseException | None] | None = None
+        # Counts steps, so that a result that comes after its step was given up has no effect.
+        self._number = 0
+        self.name = name
+        self.state = TaskState.STEPPING
+
+    def begin(self) -> None:
+        """Run it up to its first step that waits."""
+        self._resume(None, None)
+
+    def cancel(self) -> None:
+        """End it where it waits; nothing of it runs but its ``finally`` blocks, which must not
+        yield. A task that cancels itself ends at its next step."""
+        was, self.state = self.state, TaskState.OVER
+        if was is not TaskState.WAITING:
+            return
+        step, self._step = self._step, None
+        if step is not None:
+            step.cancel()
+        self._task.close()
+
+    def _is_over(self) -> bool:
+        # A call, because a type checker takes an attribute for unchanged.
+        return self.state is TaskState.OVER
+
+    def _resume(self, value: Any, error: BaseException | None) -> None:
+        """Resume the generator, and start step after step until one does not end at once."""
+        task = self._task
+        self.state = TaskState.STEPPING
+        self._step = None
+        while True:
+            try:
+                step = task.send(value) if error is None else task.throw(error)
+            except StopIteration as stop:
+                self._end(stop.value, None)
+                return
+            except BaseException as raised:
+                self._end(None, raised)
+                return
+            if self._is_over():  # it has cancelled itself
+                task.close()
+                return
+            self._number += 1
+            self._arrived = None
+            arrived = self._start(step)
+            if self._is_over():  # the start of its step has cancelled it
+                task.close()
+                return
+            if arrived is None:
+                self.state = TaskState.WAITING
+                return
+            value, error = arrived
+
+    def _start(self, step: Step) -> tuple[Any, BaseException | None] | None:
+        """Start a step; return its result and error if it ended at once."""
+        number = self._number
+        if type(step) is Call:
+            self._carrier.request(step, lambda response: self._answered(number, response))
+        elif type(step) is Sleep:
+            self._step = self._carrier.call_later(
+                step.ms, lambda: self._done(number, None, None), kind=step.kind
+            )
+        elif type(step) is Wait:
+            self._wait(number, step)
+        elif type(step) is Perform:
+            self._step = self._carrier.perform(
+                step.function, step.args, lambda value, error: self._done(number, value, error)
+            )
+        else:
+            raise TypeError(f"a task yielded {step!r}: expected a Call, Sleep, Wait or Perform")
+        return self._arrived
+
+    def _wait(self, number: int, step: Wait) -> None:
+        signal = step.signal
+        if signal.is_set:
+            self._done(number, True, None)
+            return
+        waiting = _Waiting(self, number, step)
+        self._step = waiting
+        signal.add_waiter(waiting.woken)
+        if step.timeout_ms is not None:
+            waiting.timer = self._carrier.call_later(
+                step.timeout_ms, waiting.expired, kind=step.kind
+            )
+
+    def _answered(self, number: int, response: RemotingCommand | Failure | None) -> None:
+        if isinstance(response, Exception):
+            self._done(number, None, response)
+        else:
+            self._done(number, response, None)
+
+    def _done(self, number: int, value: Any, error: BaseException | None) -> None:
+        if number != self._number or self.state is TaskState.OVER:
+            return
+        if self.state is TaskState.STEPPING:
+            self._arrived = value, error
+        else:
+            self._resume(value, error)
+
+    def _end(self, value: T | None, error: BaseException | None) -> None:
+        was_over = self._is_over()
+        self.state = TaskState.OVER
+        if not was_over:
+            self._on_end(self, value, error)
+
+    def __repr__(self) -> str:
+        return f"<task {self.name or self._task}, {self.state.name}>"
+
+
+class _Waiting:
+    """A task that waits for a signal, perhaps not for ever."""
+
+    __slots__ = ("_number", "_step", "_task", "timer")
+
+    def __init__(self, task: RunningTask[Any], number: int, step: Wait) -> None:
+        self._task = task
+        self._number = number
+        self._step = step
+        self.timer: Cancellable | None = None
+
+    def woken(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+        self._task._done(self._number, True, None)
+
+    def expired(self) -> None:
+        self._step.signal.remove_waiter(self.woken)
+        self._task._done(self._number, False, None)
+
+    def cancel(self) -> None:
+        self._step.signal.remove_waiter(self.woken)
+        if self.timer is not None:
+            self.timer.cancel()
+
+
+class Tasks:
+    """The running tasks of one client, which end with it."""
+
+    def __init__(self, carrier: Carrier) -> None:
+        self.carrier = carrier
+        self._running: dict[RunningTask[Any], None] = {}
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    def start(
+        self,
+        task: Task[T],
+        name: str = "",
+        done: Callable[[T | None, BaseException | None], None] | None = None,
+    ) -> RunningTask[T]:
+        """Run a task, at once up to its first wait; return it.
+
+        ``done`` is called with its result or error. Without ``done`` an error is logged: other
+        tasks continue.
+        """
+
+        def on_end(running: RunningTask[T], value: T | None, error: BaseException | None) -> None:
+            self._running.pop(running, None)
+            if done is not None:
+                done(value, error)
+            elif error is not None:
+                _log.error("the task %s failed", running.name, exc_info=error)
+
+        running = RunningTask(self.carrier, task, on_end, name)
+        self._running[running] = None
+        running.begin()
+        return running
+
+    def cancel(self, running: RunningTask[Any]) -> None:
+        """Cancel one task."""
+        self._running.pop(running, None)
+        running.cancel()
+
+    def cancel_all(self) -> None:
+        """Cancel every task, the oldest first."""
+        while self._running:
+            self.cancel(next(iter(self._running)))
