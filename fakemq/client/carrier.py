@@ -23,6 +23,13 @@ Performed: TypeAlias = Callable[[object, BaseException | None], None]
 """Called once, with the result of a user's function, or with its error."""
 
 
+Answer: TypeAlias = Callable[[RemotingCommand], None]
+"""Sends a response, or a one-way request of the client, over the connection of a request."""
+
+OnRequest: TypeAlias = Callable[[str, RemotingCommand, Answer], None]
+"""Called with a broker's address and its request."""
+
+
 class Cancellable(Protocol):
     """A timer or a call that can be cancelled; a cancelled or finished one stays as it is."""
 
@@ -33,8 +40,11 @@ class Cancellable(Protocol):
 class Carrier(Protocol):
     """The clock, the transport and the callers of user functions of one client.
 
-    No method waits. ``reply`` and ``done`` may be called before the method returns.
+    No method waits. ``reply`` and ``done`` may be called before the method returns. Requests that
+    a broker sends over a connection are passed to ``on_request``, which the client sets.
     """
+
+    on_request: OnRequest
 
     def wall_ms(self) -> int:
         """Return wall time, in milliseconds since the epoch."""

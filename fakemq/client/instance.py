@@ -136,6 +136,15 @@ class ClientInstance:
                 ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
                 remark=f" request type {request.code} not supported",
             )
+        return self.completed(request, response)
+
+    def completed(
+        self, request: RemotingCommand, response: RemotingCommand | None
+    ) -> RemotingCommand | None:
+        """Return what is sent for a handler's answer: a response gets the request's opaque.
+
+        Return None if nothing is sent: a one-way request has no response.
+        """
         if response is not None and response.is_oneway:
             return response
         if response is None or request.is_oneway:

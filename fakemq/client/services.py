@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.instance import ClientInstance
 from fakemq.client.running_task import Tasks
 from fakemq.client.tasks import Signal, Sleep, Task, Wait
 from fakemq.protocol.bodies.heartbeat import ConsumerData
+from fakemq.protocol.codes import ResponseCode, code_name
+from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.topics import FAQ
 
 if TYPE_CHECKING:
-    from fakemq.client.carrier import Carrier
+    from fakemq.client.carrier import Answer, Carrier
 
 _log = logging.getLogger("fakemq.client")
 
@@ -26,6 +28,10 @@ FIRST_HEARTBEAT_MS = 1_000
 FIRST_PERSIST_MS = 10_000
 REBALANCE_MS = 20_000
 """Source: client/impl/consumer/RebalanceService.java#waitInterval (4.9.7)"""
+
+
+TaskHandler: TypeAlias = Callable[[str, RemotingCommand], Task[RemotingCommand | None]]
+"""Takes a broker's address and its request; its task returns the answer, as a `Handler` does."""
 
 
 class ProducerMember(Protocol):
@@ -74,6 +80,10 @@ class ClientServices:
         self.closed = False
         self._started = False
         self._rebalance_now = Signal()
+        self.task_handlers: dict[int, TaskHandler] = {}
+        """By request code: handlers that need more than the instance, such as a user's function.
+        A code that is not here is answered by ``instance.handlers``."""
+        carrier.on_request = self._handle
 
     # -- members --------------------------------------------------------------
 
@@ -110,6 +120,28 @@ class ClientServices:
     def is_used(self) -> bool:
         """Whether a producer or consumer is registered."""
         return bool(self.producers or self.consumers)
+
+    # -- requests of brokers --------------------------------------------------
+
+    def _handle(self, addr: str, request: RemotingCommand, answer: Answer) -> None:
+        """Answer a broker's request, at once or when its task ends."""
+        handler = self.task_handlers.get(request.code)
+        if handler is None:
+            response = self.instance.handle(addr, request)
+            if response is not None:
+                answer(response)
+            return
+
+        def done(response: RemotingCommand | None, error: BaseException | None) -> None:
+            if error is not None:
+                _log.error("the handler of %s failed", code_name(request.code), exc_info=error)
+                remark = f"{type(error).__name__}: {error}"
+                response = RemotingCommand(ResponseCode.SYSTEM_ERROR, remark=remark)
+            completed = self.instance.completed(request, response)
+            if completed is not None:
+                answer(completed)
+
+        self.tasks.start(handler(addr, request), code_name(request.code), done)
 
     # -- life -----------------------------------------------------------------
 
