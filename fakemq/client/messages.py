@@ -8,10 +8,12 @@ from enum import Enum
 
 import msgspec
 
+from fakemq.config.checked import whole
 from fakemq.protocol import properties as names
 from fakemq.protocol.batch import BatchMember, encode_batch
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.java import INT_MAX
 from fakemq.protocol.message import MessageExt, decode_records, decompressed_body
 from fakemq.protocol.properties import encode_properties_as_java
 from fakemq.protocol.sysflag import MessageSysFlag
@@ -20,7 +22,12 @@ _COMPRESS_LEVEL = 5
 
 
 class Message:
-    """A message to send; text is encoded as UTF-8. ``keys`` are words joined by blanks.
+    """A message to send: ``Message("orders", b"paid", tags="eu", keys=["o-1", "c-7"])``.
+
+    Text is encoded as UTF-8. ``tags`` is one tag, by which consumers filter. ``keys`` are words by
+    which a message can be found: text with blanks between them, or several texts. ``delay_level``
+    n delays it by the broker's n-th time (by default 1 s, 5 s, 10 s, 30 s, 1 min … 2 h); 0 not.
+    ``properties`` are yours; consumers filter by them, too (`fakemq.client.SQL`).
 
     Source: common/message/Message.java (4.9.7)
     """
@@ -33,7 +40,8 @@ class Message:
         body: bytes | str,
         *,
         tags: str = "",
-        keys: str = "",
+        keys: str | Iterable[str] = "",
+        delay_level: int = 0,
         flag: int = 0,
         properties: Mapping[str, str] | None = None,
     ) -> None:
@@ -46,7 +54,11 @@ class Message:
         if tags:
             self.properties[names.TAGS] = tags
         if keys:
-            self.properties[names.KEYS] = keys
+            self.properties[names.KEYS] = (
+                keys if isinstance(keys, str) else names.KEY_SEPARATOR.join(keys)
+            )
+        if delay_level:
+            self.delay_level = delay_level
         self.properties.setdefault(names.WAIT_STORE_MSG_OK, "true")
 
     @property
@@ -56,6 +68,17 @@ class Message:
     @property
     def keys(self) -> str:
         return self.properties.get(names.KEYS, "")
+
+    @property
+    def delay_level(self) -> int:
+        """The number of the broker's delay level; 0 for a message that is delivered at once."""
+        text = self.properties.get(names.DELAY_TIME_LEVEL, "")
+        return int(text) if text.isdecimal() and len(text) < 11 else 0
+
+    @delay_level.setter
+    def delay_level(self, level: int) -> None:
+        whole("delay_level", level, 0, INT_MAX)
+        self.properties[names.DELAY_TIME_LEVEL] = str(level)
 
     @property
     def unique_id(self) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from fakemq.client.messages import Message, compress, pulled_messages
+from fakemq.errors import ConfigError
 from fakemq.protocol.message import encode_record
 
 HOST = ("127.0.0.1", 1)
@@ -32,3 +33,22 @@ def test_body_of_bytes_is_sent_unchanged() -> None:
 def test_body_of_another_type_is_refused(body: Any) -> None:
     with pytest.raises(TypeError, match="expected bytes or text"):
         Message("orders", body)
+
+
+def test_keys_are_words_joined_by_blanks() -> None:
+    assert Message("orders", b"x", keys=["o-1", "c-7"]).keys == "o-1 c-7"
+    assert Message("orders", b"x", keys="o-1 c-7").properties["KEYS"] == "o-1 c-7"
+
+
+def test_delay_level_is_the_property_of_java() -> None:
+    message = Message("orders", b"x", delay_level=3)
+    assert message.properties["DELAY"] == "3"
+    assert message.delay_level == 3
+    assert Message("orders", b"x").delay_level == 0
+    assert Message("orders", b"x", properties={"DELAY": "soon"}).delay_level == 0
+
+
+@pytest.mark.parametrize("level", [-1, 2**31, 1.5, "3"])
+def test_delay_level_that_no_broker_has_is_refused(level: Any) -> None:
+    with pytest.raises(ConfigError, match="delay_level"):
+        Message("orders", b"x", delay_level=level)
