@@ -20,6 +20,7 @@ from fakemq.clock.node_clock import NodeClock
 from fakemq.core.movement import Movement
 from fakemq.core.views import NODE
 from fakemq.dispatch.node import NodeState
+from fakemq.errors import FakemqError
 from fakemq.events.core import ClockMoved, HandlerFailed, SnapshotRestored, StoreRepaired, Warned
 from fakemq.faults.plan import FaultPlan
 from fakemq.journal.journal import Journal, log
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from fakemq.clock.clock import ClockState
     from fakemq.config.model import BrokerConfig
     from fakemq.config.spec import ClusterSpec
+    from fakemq.core.guests import Guests
     from fakemq.core.snapshots import Snapshot
     from fakemq.core.views import Deadline
 
@@ -86,7 +88,9 @@ class ClusterCore:
         self.randomness = Randomness(spec.seed)
         self.faults = FaultPlan(self.journal, self.randomness)
         self.namesrv_addrs = namesrv_addrs
-        self._open_tcp = open_tcp
+        self.open_tcp = open_tcp
+        """Connects to addresses outside the cluster; None if it is without sockets."""
+        self._guests: Guests | None = None
         self.name_servers = [self._make_name_server(n) for n in range(len(namesrv_addrs))]
         self.brokers: dict[str, Broker] = {}
         self._beginning: dict[str, NodeImage] = {}
@@ -121,7 +125,7 @@ class ClusterCore:
             self.randomness.stream(f"broker {name}"),
             self.faults,
         )
-        broker.outbound = Outbound(broker, self.network, self._open_tcp)
+        broker.outbound = Outbound(broker, self.network, self.open_tcp)
         for addr, accept in (
             (broker.addr, broker.accept),
             (broker.vip_addr, broker.accept_fast),
@@ -183,7 +187,8 @@ class ClusterCore:
         broker.start(self.namesrv_addrs or [addr for addr in elsewhere if addr])
 
     def stop(self) -> None:
-        """Stop every node cleanly: brokers unregister, then name servers stop."""
+        """Stop every node cleanly: guests leave, brokers unregister, then name servers stop."""
+        self.close_guests()
         for broker in self.brokers.values():
             if broker.running:
                 broker.stop()
@@ -202,8 +207,24 @@ class ClusterCore:
             if isinstance(broker.store.files, MemoryFiles):
                 broker.store.files.clear()
 
+    @property
+    def guests(self) -> Guests:
+        """The clients that live in the cluster."""
+        if self._guests is None:
+            from fakemq.core.guests import Guests  # many clusters have none
+
+            self._guests = Guests(self.journal, self.network)
+        return self._guests
+
+    def close_guests(self) -> None:
+        """Close the clients that live in the cluster, if there are any."""
+        if self._guests is not None:
+            self._guests.close_all()
+
     def reset(self) -> None:
-        """Reset to the start state; listeners and live connections stay."""
+        """Reset to the start state; guests end, listeners and live connections stay."""
+        if self._guests is not None:
+            self._guests.reset()
         self.clock.reset(frozen=self.spec.clock == "frozen")
         for clock in self.node_clocks:
             clock.skew_ms = 0
@@ -285,6 +306,17 @@ class ClusterCore:
             clock.jumped()
         self.on_moved("jump")
 
+    def settle(self) -> None:
+        """Do all that is left to do at the present time: deliveries, and timers that are due.
+
+        Raise FakemqError within a function that a guest calls.
+        """
+        if why := self.why_ended():
+            raise FakemqError(why)
+        self.network.settle()
+        self.clock.advance_ms(0)
+        self.network.settle()
+
     def advance(self, ms: int, *, outside_peers: bool = False) -> list[Deadline]:
         """Move time forward by ``ms``; everything in the cluster is quiet before and after.
 
@@ -322,6 +354,8 @@ class ClusterCore:
         """Return why time may not be moved any more; "" if it may."""
         if self._ending:
             return "the cluster is being stopped"
+        if self._guests is not None and self._guests.is_calling:
+            return "a client inside the cluster calls a function of its user"
         given_up = self._wait is not None and self._wait.given_up
         return "the caller that moved the clock has given up" if given_up else ""
 

@@ -277,19 +277,26 @@ class MemoryNetwork:
 
     def settle(self) -> None:
         """Make all deliveries, also those that a delivery posts."""
-        if self._settling:
-            return
-        self._settling, journal = True, self._journal
+        if self._posted and not self._settling:
+            self.deliver_until(lambda: False)
+
+    def deliver_until(self, is_done: Callable[[], bool]) -> None:
+        """Make deliveries until ``is_done`` returns True or none is left.
+
+        Unlike `settle` it also works within a delivery. So only a delivery that handles nothing
+        itself, and waits for the result of others, may call it.
+        """
+        journal, was_settling, self._settling = self._journal, self._settling, True
         before: Cause = 0 if journal is None else journal.cause
         try:
-            while self._posted:
+            while self._posted and not is_done():
                 cause, deliver = self._posted.popleft()
                 if journal is not None:
                     journal.cause = cause
                 deliver()
         finally:
-            self._settling = False
+            self._settling = was_settling
             if journal is not None:
                 journal.cause = before
-            if self._posted:  # a delivery raised an error: the next turn makes the others
+            if self._posted and not was_settling:  # an error or the end left deliveries over
                 self.on_post()

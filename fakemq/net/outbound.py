@@ -72,24 +72,43 @@ class Outbound:
             self._open_tcp(addr, make, opened)
 
     def invoke(
-        self, addr: str, command: RemotingCommand, timeout_ms: int, on_reply: OnReply
+        self,
+        addr: str,
+        command: RemotingCommand,
+        timeout_ms: int,
+        on_reply: OnReply,
+        on_open: Callable[[Session], None] | None = None,
     ) -> None:
-        """Send a request to ``addr``; ``on_reply`` gets the response, or None if there is none."""
+        """Send a request to ``addr``; ``on_reply`` gets the response, or None if there is none.
+
+        ``on_open`` is called with the session just before the request is sent on it.
+        """
 
         def send(session: Session | None) -> None:
             if session is None:
                 on_reply(None)
-            else:
-                session.invoke(command, timeout_ms, on_reply)
+                return
+            if on_open is not None:
+                on_open(session)
+            session.invoke(command, timeout_ms, on_reply)
 
         self._with_session(addr, send)
 
-    def invoke_oneway(self, addr: str, command: RemotingCommand) -> None:
-        """Send a request without an answer; it is lost if ``addr`` cannot be reached."""
+    def invoke_oneway(
+        self,
+        addr: str,
+        command: RemotingCommand,
+        on_sent: Callable[[bool], None] = lambda was_sent: None,
+    ) -> None:
+        """Send a request without an answer; it is lost if ``addr`` cannot be reached.
+
+        ``on_sent`` is called with whether it was sent.
+        """
 
         def send(session: Session | None) -> None:
             if session is not None:
                 session.invoke_oneway(command)
+            on_sent(session is not None)
 
         self._with_session(addr, send)
 

@@ -151,6 +151,7 @@ class ClusterServer:
         if faults is not None:
             faults.end()
         self.core.faults.remove_at(REQUEST_POINTS)  # else name servers may not answer below
+        self.core.close_guests()  # while brokers still answer them
         # All at once: a name server elsewhere that does not answer costs 3 s, not 3 s a broker.
         await asyncio.gather(*map(self.stop_broker, self.core.brokers.values()))
         for name in self._listeners:

@@ -30,7 +30,7 @@ LAYERS = (
     "ha",
     "namesrv broker",
     "core",
-    "dump biographies serving",
+    "dump biographies serving inside",
     "handles",
     "control sim",
     "cluster",
