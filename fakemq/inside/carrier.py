@@ -13,7 +13,7 @@ from fakemq.client.errors import (
     RemotingTimeoutError,
 )
 from fakemq.clock.node_clock import NodeClock
-from fakemq.inside.coroutines import called
+from fakemq.inside.performing import Performing
 from fakemq.net.outbound import Outbound
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class InsideCarrier:
     """A `fakemq.client.carrier.Carrier`, and the node of the cluster that its client is.
 
     Functions of the user are called on the cluster's thread, one at a time, when no node is
-    handling anything. A coroutine function is run to its end at once.
+    handling anything.
     """
 
     def __init__(self, core: ClusterCore, name: str) -> None:
@@ -66,11 +66,10 @@ class InsideCarrier:
     def perform(
         self, function: Callable[..., object], args: tuple[Any, ...], done: Performed
     ) -> Cancellable:
-        """Call a function of the user soon; pass its result or error to ``done``.
-
-        Cancelling has no effect on a call that has begun.
-        """
-        return self._guests.perform(called, (function, args), done)
+        """Call a function of the user soon, see `Performing`; pass its result to ``done``."""
+        performing = Performing(self, done)
+        performing.begin(self._guests, function, args)
+        return performing
 
     # -- its end, and its links ---------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 
 import pytest
 
@@ -17,7 +17,7 @@ from fakemq.client.messages import SendResult, SendStatus
 from fakemq.client.operation import Call
 from fakemq.client.tasks import Perform, Signal, Sleep, Task, Wait
 from fakemq.errors import FakemqError
-from fakemq.inside.coroutines import WaitsForLoopError
+from fakemq.inside.performing import WaitsForLoopError
 from fakemq.inside.program import InsideProgram
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
@@ -254,6 +254,48 @@ def test_coroutine_that_awaits_a_loop_is_refused_and_closed(lab: InsideLab) -> N
 
     with pytest.raises(WaitsForLoopError, match="sleeping awaits an event loop"):
         lab.run(lab.program(), performing(sleeping))
+    assert ended == ["closed"]
+
+
+def test_generator_takes_time_of_the_cluster(lab: InsideLab) -> None:
+    program, times_ms = lab.program(), []
+    began_ms = lab.core.clock.elapsed_ms()
+
+    def slow(steps: int) -> Generator[str | float, None, str]:
+        for _ in range(steps):
+            times_ms.append(lab.core.clock.elapsed_ms() - began_ms)
+            yield "20m"
+        lab.send(program, b"done")
+        yield 0.5
+        return "its result"
+
+    outcome = program.begin(performing(slow, 2), "slow")
+    lab.core.advance(40 * 60_000)
+    assert times_ms == [0, 20 * 60_000]
+    assert lab.bodies() == [b"done"]
+    assert not outcome.is_over()
+    lab.core.advance(500)
+    assert outcome.result() == "its result"
+
+
+def test_generator_that_yields_no_duration_fails(lab: InsideLab) -> None:
+    def wrong() -> Generator[object, None, None]:
+        yield object()
+
+    with pytest.raises(ValueError, match="the pause that was yielded"):
+        lab.run(lab.program(), performing(wrong))
+
+
+def test_cancelled_generator_is_closed(lab: InsideLab) -> None:
+    program, ended = lab.program(), []
+
+    def slow() -> Generator[str, None, None]:
+        try:
+            yield "1s"
+        finally:
+            ended.append("closed")
+
+    program.begin(performing(slow), "slow").cancel()
     assert ended == ["closed"]
 
 
