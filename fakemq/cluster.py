@@ -16,7 +16,7 @@ from fakemq.config.spec import cluster_spec
 from fakemq.handles.brokers import AsyncBrokerHandle, BrokerHandle
 from fakemq.handles.clock import AsyncClockHandle, ClockHandle
 from fakemq.handles.cluster import WAIT_TIMEOUT, ClusterBase
-from fakemq.handles.running import Life, Wait, in_thread, waited
+from fakemq.handles.running import Life, Wait, in_thread, moved, waited
 from fakemq.serving.limits import require_limits
 from fakemq.serving.thread import ClusterThread
 
@@ -123,6 +123,14 @@ class Cluster(_StartableCluster):
         """
         return BrokerHandle(self._running, self._core.broker(name))
 
+    def settle(self) -> None:
+        """Let all happen that is due now; return when no client inside has anything left to do.
+
+        Time does not move: a message with a delay stays where it is. Raise FakemqError if the
+        cluster is stopped meanwhile, and within a function that a client inside calls.
+        """
+        moved(self._running(), self._core.settle)
+
     def wait_for(self, predicate: Callable[[], T], timeout: Duration = WAIT_TIMEOUT) -> T:
         """Wait in real time until ``predicate`` returns a true value, and return that value.
 
@@ -190,6 +198,11 @@ class AsyncCluster(_StartableCluster):
     def broker(self, name: str) -> AsyncBrokerHandle:
         """Return the broker with this name, as `Cluster.broker`."""
         return AsyncBrokerHandle(self._running, self._core.broker(name))
+
+    async def settle(self) -> None:
+        """Let all happen that is due now, as `Cluster.settle`."""
+        running, core = self._running(), self._core
+        await waited(partial(moved, running, core.settle))
 
     async def wait_for(self, predicate: Callable[[], T], timeout: Duration = WAIT_TIMEOUT) -> T:
         """Wait in real time for ``predicate``, as `Cluster.wait_for`.

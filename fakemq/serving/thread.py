@@ -92,6 +92,12 @@ class ClusterThread:
 
     def wait(self, coroutine: Coroutine[object, object, T]) -> T:
         """Run a coroutine on the cluster's loop to its end and return its result."""
+        if threading.current_thread() is self._thread:
+            coroutine.close()
+            raise FakemqError(
+                "the cluster's own thread cannot wait for it: it waits itself for the function that"
+                " was called, such as that of a consumer inside the cluster"
+            )
         try:
             future = self._submit(lambda: asyncio.run_coroutine_threadsafe(coroutine, self._loop))
         except FakemqError:

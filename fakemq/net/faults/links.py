@@ -238,7 +238,7 @@ class LinkPlan:
         far = outside(addr) if node is None else inside(node, addr)
         is_ha = any(broker.ha_addr == addr for broker in self._core.brokers.values())
         return Passing(
-            source=inside(source.name, ""), target=far, language="ha" if is_ha else "remoting"
+            source=self._names(source.name, ""), target=far, language="ha" if is_ha else "remoting"
         )
 
     def names_of_peer(self, link: OpenLink) -> Names:
