@@ -1,8 +1,10 @@
-"""The held pulls of one queue, found by what an arriving record says.
+"""The held pulls of one queue, and what a record that arrives there means for each of them.
 
 Java asks every held pull about every record. Here most of them are not asked, as nothing would
-change for them: a record concerns the pulls that may want it, those that no record has passed by,
-and those whose time is over.
+change for them: a record concerns the pulls that want it, those that no record has passed by, and
+those whose time is over.
+
+Source: broker/longpolling/PullRequestHoldService.java#notifyMessageArriving (4.9.7)
 """
 
 from __future__ import annotations
@@ -10,18 +12,24 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from fakemq.clock.slices import Steps
+from fakemq.clock.slices import Steps, finished
 from fakemq.dispatch.answers import Parked
 from fakemq.protocol.java import int32
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterator
+    from collections.abc import Callable, Hashable, Iterator, Sequence
 
     from fakemq.broker.filters.pull_filter import PullFilter
+    from fakemq.clock.node_clock import NodeClock
     from fakemq.clock.timers import Timer
     from fakemq.dispatch.answers import Reply, Request
     from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
+    from fakemq.store.records import LogRecord
 
+FEW_LOOKS = 50
+"""After a put, up to this number of looks are done at once; the rest is done in slices."""
+MOST_WAKES = 100
+"""How many puts of one queue wait for their looks with the properties of their messages."""
 MOST_INDEXED_TAGS = 32
 """A filter of more tags is asked itself: entries for each tag would take much memory."""
 
@@ -99,15 +107,37 @@ class Check:
 
 
 class HeldQueue:
-    """The held pulls of one queue, by tag, by filter and by the end of their time."""
+    """The held pulls of one queue, by tag, by filter and by the end of their time.
 
-    __slots__ = ("_by_filter", "_by_tag", "_expiring", "pulls", "unseen")
+    ``answer`` is called with a pull that an arrival answers, and why; ``check_soon`` with a pull
+    that the next check answers.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = (
+        "_answer",
+        "_by_filter",
+        "_by_tag",
+        "_check_soon",
+        "_clock",
+        "_expiring",
+        "_unseen",
+        "pulls",
+    )
+
+    def __init__(
+        self,
+        clock: NodeClock,
+        *,
+        answer: Callable[[HeldPull, str], None],
+        check_soon: Callable[[HeldPull], None],
+    ) -> None:
+        self._clock = clock
+        self._answer = answer
+        self._check_soon = check_soon
         # Dicts as sets that keep their order: pulls are answered in the order they came.
         self.pulls: dict[HeldPull, None] = {}
-        self.unseen: dict[HeldPull, None] = {}
-        """The pulls that no record has passed by; all others are due at the next check."""
+        # The pulls that no record has passed by; all others are due at the next check.
+        self._unseen: dict[HeldPull, None] = {}
         self._by_tag: _Table = {}
         self._by_filter: _Table = {}
         """The other pulls; those of one key want the same records."""
@@ -115,7 +145,7 @@ class HeldQueue:
         self._expiring: dict[bool, list[tuple[int, int, HeldPull]]] = {False: [], True: []}
 
     def add(self, pull: HeldPull) -> None:
-        self.pulls[pull] = self.unseen[pull] = None
+        self.pulls[pull] = self._unseen[pull] = None
         for table, key in self._places(pull):
             table.setdefault(key, {})[pull] = None
         expiring = self._expiring[pull.request.session.outside]
@@ -126,37 +156,76 @@ class HeldQueue:
 
     def remove(self, pull: HeldPull) -> None:
         del self.pulls[pull]
-        self.unseen.pop(pull, None)
+        self._unseen.pop(pull, None)
         for table, key in self._places(pull):
             pulls = table[key]
             del pulls[pull]
             if not pulls:
                 del table[key]
 
-    def looks(self, arrivals: Collection[Arrival]) -> int:
-        """Return about how many steps `concerned_by` and the looks at its result take."""
-        return max(len(self.pulls), len(arrivals) * max(1, len(self._by_filter)))
+    def arrived(self, records: Sequence[LogRecord]) -> None:
+        """Answer the pulls that want one of these records, which have just reached the queue.
 
-    def concerned_by(
-        self, arrival: Arrival, now_ms: Callable[[bool], int]
-    ) -> Steps[list[HeldPull]]:
-        """Return the pulls for which a record may change something, in their order.
-
-        ``now_ms`` returns the time of an axis: outside or not.
+        All others whose offset lies before the end of the queue are answered at the next check.
         """
-        concerned = dict(self._by_tag.get(int32(arrival.tags_code), ()))
+        few = max(len(self.pulls), len(records) * max(1, len(self._by_filter))) <= FEW_LOOKS
+        asks = few or self._clock.unfinished(self) < MOST_WAKES
+        # The records themselves would keep the bodies of their messages in memory.
+        arrivals = [
+            Arrival(
+                record.queue_offset,
+                record.tags_code,
+                (b"" if record.draft is None else record.draft.properties) if asks else None,
+            )
+            for record in records
+        ]
+        if few:
+            finished(self._look(arrivals))
+        else:
+            self._clock.carry_out(self._look(arrivals), peer=self)
+
+    def _look(self, arrivals: Sequence[Arrival]) -> Steps[None]:
+        for arrival in arrivals:
+            if not self.pulls:
+                return
+            yield
+            wanting = yield from self._wanting(arrival)
+            expired = self._take_expired()
+            concerned = wanting | self._unseen | expired
+            for pull in sorted(concerned, key=lambda pull: pull.number):
+                yield
+                if pull.check is None:
+                    continue  # it was answered meanwhile
+                ahead = arrival.queue_offset >= pull.request.header.queue_offset
+                if ahead and pull in wanting:
+                    self._answer(pull, "arrival")
+                elif pull in expired:
+                    self._answer(pull, "timeout")
+                elif ahead:
+                    self._unseen.pop(pull, None)
+                    self._check_soon(pull)
+
+    def _wanting(self, arrival: Arrival) -> Steps[dict[HeldPull, None]]:
+        """Return the pulls whose filter takes a record."""
+        wanting: dict[HeldPull, None] = {}
+        if self._by_tag:
+            wanting |= self._by_tag.get(int32(arrival.tags_code), {})
         for pulls in list(self._by_filter.values()):
             one = next(iter(pulls), None)  # none is left if they were answered meanwhile
             if one is not None and one.wants(arrival):
-                concerned |= pulls
+                wanting |= pulls
             yield
-        concerned |= self.unseen
+        return wanting
+
+    def _take_expired(self) -> dict[HeldPull, None]:
+        """Return the pulls whose time is over; the caller answers them."""
+        expired: dict[HeldPull, None] = {}
         for outside, expiring in self._expiring.items():
-            while expiring and expiring[0][0] <= now_ms(outside):
+            while expiring and expiring[0][0] <= self._clock.elapsed_ms(outside=outside):
                 pull = heappop(expiring)[2]
                 if pull in self.pulls:
-                    concerned[pull] = None
-        return sorted(concerned, key=lambda pull: pull.number)
+                    expired[pull] = None
+        return expired
 
     def _places(self, pull: HeldPull) -> Iterator[tuple[_Table, Hashable]]:
         """Yield the tables that have the pull, each with its key there."""

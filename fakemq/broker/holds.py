@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from fakemq.broker.held_queue import Arrival, Check, HeldPull, HeldQueue
-from fakemq.clock.slices import Steps, finished
+from fakemq.broker.held_queue import Check, HeldPull, HeldQueue
+from fakemq.clock.slices import Steps
 from fakemq.clock.timers import next_tick_ms
 from fakemq.dispatch.answers import OVERLOAD, Parked, Refused
 from fakemq.dispatch.outcomes import outcome_of
@@ -33,10 +33,6 @@ if TYPE_CHECKING:
     from fakemq.store.records import LogRecord
     from fakemq.store.store import MessageStore
 
-FEW_LOOKS = 50
-"""After a put, up to this number of looks are done at once; the rest is done in slices."""
-MOST_WAKES = 100
-"""How many puts of one queue wait for their looks with the properties of their messages."""
 CHECK_PERIOD_MS = 5_000
 """The period of the checks, and the time before the first one."""
 
@@ -102,7 +98,9 @@ class PullRequestHoldService:
         pull = HeldPull(request, message_filter, expires_ms, again, self._last_number)
         queue = self.by_queue.get(pull.queue)
         if queue is None:
-            queue = self.by_queue[pull.queue] = HeldQueue()
+            queue = self.by_queue[pull.queue] = HeldQueue(
+                self._node.clock, answer=self._answer, check_soon=self._check_soon
+            )
         queue.add(pull)
         self._by_session.setdefault(request.session, {})[pull] = None
         # Without notification of arrivals every check has to read the queue.
@@ -122,56 +120,13 @@ class PullRequestHoldService:
     def arrived(self, records: Sequence[LogRecord]) -> None:
         """Answer the pulls that wait for the records of a put, which have just reached their queue.
 
-        Pulls whose filter takes a record are answered at once. All others whose offset lies before
-        the end of the queue are answered at the next check.
+        Without long polling, and on a slave, arrivals wake no pull.
 
         Source: PullRequestHoldService.java#notifyMessageArriving (4.9.7)
         """
         queue = self.by_queue.get((records[0].topic, records[0].queue_id))
-        if queue is None or not self._notified_of_arrivals:
-            return
-        clock = self._node.clock
-        asks = clock.unfinished(queue) < MOST_WAKES
-        # The records themselves would keep the bodies of their messages in memory.
-        arrivals = [
-            Arrival(
-                record.queue_offset,
-                record.tags_code,
-                (b"" if record.draft is None else record.draft.properties) if asks else None,
-            )
-            for record in records
-        ]
-        steps = self._wake(queue, arrivals)
-        if queue.looks(arrivals) <= FEW_LOOKS:
-            finished(steps)
-        else:
-            clock.carry_out(steps, peer=queue)
-
-    def _wake(self, queue: HeldQueue, arrivals: Sequence[Arrival]) -> Steps[None]:
-        elapsed_ms = self._node.clock.elapsed_ms
-        for arrival in arrivals:
-            if not queue.pulls:
-                return
-            concerned = yield from queue.concerned_by(
-                arrival, lambda outside: elapsed_ms(outside=outside)
-            )
-            yield
-            for pull in concerned:
-                if pull.check is not None:  # it was not answered meanwhile
-                    self._look_for(queue, pull, arrival)
-                    yield
-
-    def _look_for(self, queue: HeldQueue, pull: HeldPull, arrival: Arrival) -> None:
-        """Answer one pull, or check it soon, if it waits for this record or has expired."""
-        now_ms = self._now_ms(pull.request.session)
-        ahead = arrival.queue_offset >= pull.request.header.queue_offset
-        if ahead and pull.wants(arrival):
-            self._answer(pull, "arrival")
-        elif now_ms >= pull.expires_ms:
-            self._answer(pull, "timeout")
-        elif ahead:
-            queue.unseen.pop(pull, None)
-            self._check_at(pull, now_ms)
+        if queue is not None and self._notified_of_arrivals:
+            queue.arrived(records)
 
     def session_closed(self, session: Session) -> None:
         """Remove the held pulls of a closed connection."""
@@ -234,6 +189,9 @@ class PullRequestHoldService:
             check = self._checks[outside, due_ms] = self._new_check(outside, due_ms)
         check.pulls[pull] = None
         pull.check = check
+
+    def _check_soon(self, pull: HeldPull) -> None:
+        self._check_at(pull, self._now_ms(pull.request.session))
 
     def _new_check(self, outside: bool, due_ms: int) -> Check:
         check = Check(outside, due_ms)

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from fakemq.broker import holds
+from fakemq.broker import held_queue
 from fakemq.broker.broker import Broker
 from fakemq.broker.held_queue import Arrival, HeldPull
+from fakemq.broker.holds import PullRequestHoldService
 from fakemq.clock import slices
 from fakemq.config.model import BrokerConfig
+from fakemq.events import PullWoken
 from fakemq.protocol.codes import ResponseCode
 from tests.support.broker_lab import BrokerLab
 from tests.support.clients import TOPIC, code, end_turns, long_pull, send
@@ -32,31 +34,50 @@ def producer(lab: BrokerLab, broker: Broker) -> Peer:
 
 
 @pytest.fixture
-def looks(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, int]]:
-    """The filters that were asked about a record of a queue, each with the record's tags code."""
-    asked: list[tuple[object, int]] = []
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[HeldPull]:
+    """The pulls whose filters were asked about a record of a queue."""
+    asked: list[HeldPull] = []
     wants = HeldPull.wants
 
     def note(pull: HeldPull, arrival: Arrival) -> bool:
-        asked.append((pull.message_filter, arrival.tags_code))
+        asked.append(pull)
         return wants(pull, arrival)
 
     monkeypatch.setattr(HeldPull, "wants", note)
     return asked
 
 
+@pytest.fixture
+def passed_by(monkeypatch: pytest.MonkeyPatch) -> list[HeldPull]:
+    """The pulls that a record has passed by, so that the next check answers them."""
+    passed_by: list[HeldPull] = []
+    check_soon = PullRequestHoldService._check_soon
+
+    def note(holds: PullRequestHoldService, pull: HeldPull) -> None:
+        passed_by.append(pull)
+        check_soon(holds, pull)
+
+    monkeypatch.setattr(PullRequestHoldService, "_check_soon", note)
+    return passed_by
+
+
 def test_record_of_an_unwanted_tag_is_looked_at_once_for_each_pull(
-    broker: Broker, peer: Peer, producer: Peer, looks: list[object]
+    broker: Broker,
+    peer: Peer,
+    producer: Peer,
+    asked: list[HeldPull],
+    passed_by: list[HeldPull],
 ) -> None:
     answers = [long_pull(peer, subscription=f"tag{number} || or") for number in range(40)]
     for _ in range(30):
         send(producer, "other")
-    assert len(looks) == 40, "by the first record only"
+    assert len(passed_by) == 40, "by the first record only"
     send(producer, "tag7")
-    assert len(looks) == 41
     assert code(answers[7]) == ResponseCode.SUCCESS
     send(producer, "or")
     assert all(code(answer) == ResponseCode.SUCCESS for answer in answers)
+    assert len(passed_by) == 40
+    assert not asked, "few tags are found by their hash"
 
 
 @pytest.mark.parametrize(
@@ -68,13 +89,24 @@ def test_record_of_an_unwanted_tag_is_looked_at_once_for_each_pull(
     ids=["many tags", "expression"],
 )
 def test_filter_of_many_pulls_is_asked_once_for_each_record(
-    broker: Broker, peer: Peer, producer: Peer, looks: list[object], fields: dict[str, Any]
+    broker: Broker, peer: Peer, producer: Peer, asked: list[HeldPull], fields: dict[str, Any]
 ) -> None:
     answers = [long_pull(peer, **fields) for _ in range(40)]
     for _ in range(30):
         send(producer, "other")
-    assert len(looks) == 40 + 30, "each pull by the first record, and the filter by each"
+    assert len(asked) == 30, "one pull's filter answers for all"
     assert not any(answer.over for answer in answers)
+
+
+def test_pull_whose_time_is_over_is_answered_by_a_record_that_it_does_not_want(
+    lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
+) -> None:
+    answer = long_pull(peer, subscription="wanted", suspend_timeout_millis=1_000)
+    lab.clock.advance("2s")
+    assert not answer.over
+    send(producer, "other")
+    assert code(answer) == ResponseCode.PULL_RETRY_IMMEDIATELY
+    assert [event.why for event in lab.journal.find(PullWoken)] == ["timeout"]
 
 
 def test_pulls_by_expression_wait_for_their_check_when_too_many_puts_wait(
@@ -86,7 +118,7 @@ def test_pulls_by_expression_wait_for_their_check_when_too_many_puts_wait(
     ]
     wanted = long_pull(peer, subscription="TAGS = 'late'", expression_type="SQL92")
     by_tag = long_pull(peer, subscription="late")
-    monkeypatch.setattr(holds, "MOST_WAKES", 3)
+    monkeypatch.setattr(held_queue, "MOST_WAKES", 3)
     now_ms = count()
     monkeypatch.setattr(slices, "thread_busy_ms", lambda: next(now_ms))
     lab.clock.slices.soon = lambda: None
