@@ -34,6 +34,7 @@ from fakemq.dispatch.node import NodeContext, NodeState
 from fakemq.dispatch.registry import Handlers
 from fakemq.events.core import NodeStarted, NodeStopped
 from fakemq.faults.plan import FaultPlan
+from fakemq.faults.points import BEFORE_REPLY
 from fakemq.net.link import Link
 from fakemq.net.session import Session
 from fakemq.protocol.bodies.topic import DataVersion, TopicConfig
@@ -95,6 +96,8 @@ class Broker:
         store.on_late = self.arrived
         self.randomness = randomness
         self.faults = FaultPlan(journal) if faults is None else faults
+        self.answer_faults = self.faults.at(BEFORE_REPLY)
+        """The faults that a pull's answer may meet, see `FaultPlan.at`."""
         self.config_version = DataVersion(timestamp=clock.now_ms(), counter=0)
         self.state = NodeState.STOPPED
         self.sessions: dict[Session, None] = {}  # a set that keeps its order

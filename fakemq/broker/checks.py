@@ -13,7 +13,6 @@ from fakemq.clock.calendar import human_time2
 from fakemq.dispatch.answers import Refused
 from fakemq.events.core import MessageChecked
 from fakemq.protocol.codes import ResponseCode
-from fakemq.protocol.subscription import is_tag_type
 from fakemq.protocol.sysflag import PermName, TopicSysFlag
 from fakemq.protocol.topics import FAQ, RETRY_PREFIX, topic_name_error
 
@@ -66,8 +65,8 @@ def existing_topic(broker: Broker, topic: str) -> TopicConfig:
 
 
 def check_filter_type(broker: Broker, subscription: SubscriptionData) -> None:
-    """Raise Refused for a subscription not by tags, if enablePropertyFilter is false."""
-    if not broker.config.enable_property_filter and not is_tag_type(subscription.expression_type):
+    """Raise Refused for this subscription, which is not by tags, if enablePropertyFilter is off."""
+    if not broker.config.enable_property_filter:
         raise Refused(
             ResponseCode.SYSTEM_ERROR,
             "The broker does not support consumer to filter message by "

@@ -15,7 +15,6 @@ from fakemq.broker.positions import Reading
 from fakemq.dispatch.answers import Parked, Refused, Reply, Request
 from fakemq.dispatch.java_errors import list_capacity
 from fakemq.events.core import Delivered
-from fakemq.faults.points import BEFORE_REPLY
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import SerializeType
 from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
@@ -93,8 +92,8 @@ def _process(
 ) -> PullReply | Parked[PullMessageResponseHeader]:
     header = request.header
     group, topic, queue_id = header.consumer_group, header.topic, header.queue_id
-    position = broker.positions.find(request.session, group, topic, queue_id, header.queue_offset)
     group_config = _check_group(broker, group, request.command.code)
+    position = broker.positions.find(request.session, group, topic, queue_id, header.queue_offset)
     _check_topic(broker, request, position)
     message_filter = _message_filter(broker, *_subscription(broker, header, group_config))
     if position is not None and position.reading is Reading.STALE:
@@ -182,7 +181,8 @@ def _subscription(
         found = _subscription_of_request(header)
     else:
         found = _subscription_of_group(broker, header, group_config)
-    check_filter_type(broker, found[0])
+    if not is_tag_type(found[0].expression_type):
+        check_filter_type(broker, found[0])
     return found
 
 
@@ -332,7 +332,7 @@ def _reply(
             group=header.consumer_group,
             peer=request.session.remote_addr,
         )
-        if broker.faults.at(BEFORE_REPLY):
+        if broker.answer_faults:
             leaving = delivered, broker.journal.cause
         else:
             broker.journal.add(delivered)

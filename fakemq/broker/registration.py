@@ -104,6 +104,7 @@ class Registration:
         """Called with a slave's master and the master's HA address, as a name server knows them."""
         self._namesrv_addrs: tuple[str, ...] = ()
         self._outside: set[str] = set()
+        self._silences = node.faults.at(SILENCE)
         self._soon = False
         self._last_body: tuple[TopicConfigSerializeWrapper, bool, bytes] | None = None
         self.first_round = Round(0)
@@ -279,7 +280,7 @@ class Registration:
 
     def _addrs(self, addrs: Iterable[str]) -> list[str]:
         """Return the name servers to which no fault silences the broker."""
-        if not self._node.faults.at(SILENCE):
+        if not self._silences:
             return list(addrs)
         return [addr for addr in addrs if not self._silenced(addr)]
 

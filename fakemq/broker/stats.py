@@ -56,17 +56,16 @@ class BrokerStatsManager:
         Java counts by queue only in the schedule topic.
         Source: broker/processor/SendMessageProcessor.java#handlePutMessageResult (4.9.7)
         """
-        now_ms = self._clock.elapsed_ms() - self._began_ms
         if topic == SCHEDULE_TOPIC:
-            self._add_queue(now_ms, "PUT", f"{topic}@{queue_id}", num, size_bytes)
-        self._put(now_ms, topic, num, size_bytes)
+            self._add_queue(self._now_ms(), "PUT", f"{topic}@{queue_id}", num, size_bytes)
+        self._put(topic, num, size_bytes)
 
     def reply_stored(self, topic: str, num: int, size_bytes: int) -> None:
         """Count a reply of a client that was stored in this topic.
 
         Source: broker/processor/ReplyMessageProcessor.java#handlePutMessageResult (4.9.7)
         """
-        self._put(self._now_ms(), topic, num, size_bytes)
+        self._put(topic, num, size_bytes)
 
     def sent_back(
         self, group: str, origin_topic: str, topic: str, queue_id: int, size_bytes: int
@@ -90,7 +89,7 @@ class BrokerStatsManager:
         now_ms, group = self._now_ms(), SCHEDULE_CONSUMER_GROUP
         self._add_queue(now_ms, "GET", f"{SCHEDULE_TOPIC}@{level - 1}@{group}", 1, size_bytes)
         self._get(now_ms, group, SCHEDULE_TOPIC, 1, size_bytes)
-        self._put(now_ms, topic, 1, size_bytes)
+        self._put(topic, 1, size_bytes)
 
     def pulled(self, group: str, topic: str, queue_id: int, num: int, size_bytes: int) -> None:
         """Count the messages of a pull answer; its latency is 0, as handlers take no cluster time.
@@ -119,7 +118,8 @@ class BrokerStatsManager:
 
     # -- counting -----------------------------------------------------------------------------
 
-    def _put(self, now_ms: int, topic: str, num: int, size_bytes: int) -> None:
+    def _put(self, topic: str, num: int, size_bytes: int) -> None:
+        now_ms = self._clock.elapsed_ms() - self._began_ms
         counters = self._puts.get(topic)
         if counters is None:
             counters = self._puts[topic] = (

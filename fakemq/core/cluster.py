@@ -332,8 +332,8 @@ class ClusterCore:
 
     def check_wall(self, ms: int) -> None:
         """Raise ConfigError if a movement by ``ms`` leads beyond the years that are known."""
-        latest_ms = max(self.clock.now_ms(), *(clock.now_ms() for clock in self.node_clocks))
-        wall_ms(latest_ms + ms, name="the wall time afterwards, in ms")
+        ahead_ms = max([0, *[clock.skew_ms for clock in self.node_clocks]])
+        wall_ms(self.clock.now_ms() + ahead_ms + ms, name="the wall time afterwards, in ms")
 
     def until_given_up(self, wait: Abandonable, move: Callable[[], T]) -> T:
         """Call ``move``, which moves time; end it with FakemqError once ``wait`` is given up."""

@@ -50,8 +50,9 @@ class Driver:
         try:
             self._network.settle()
             self._clock.fire_due()
-            self._clock.slices.take_turn()
-            self._network.settle()
+            if self._clock.slices.waiting:
+                self._clock.slices.take_turn()
+                self._network.settle()
         finally:  # time continues after a timer that failed
             self._wake_when_due()
             if self._clock.slices.waiting:

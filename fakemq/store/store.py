@@ -340,12 +340,12 @@ class MessageStore:
         bytes. Without a filter everything matches.
         Source: store/DefaultMessageStore.java#getMessage (4.9.7)
         """
-        queue = self.queues.find(topic, queue_id)
+        memory_bytes = self._memory_bytes()
         result = read_queue(
-            queue,
+            self.queues.find(topic, queue_id),
             self.log,
             self.config,
-            self._memory_bytes(),
+            memory_bytes,
             offset,
             max_msg_nums,
             message_filter,

@@ -50,7 +50,7 @@ def register_broker(
     header, body = request.header, request.body
     if header.body_crc32 != 0 and header.body_crc32 != crc32(body):
         raise Refused(ResponseCode.SYSTEM_ERROR, "crc32 not match")
-    data_version, topic_configs, filter_server_list = _read(node, request)
+    data_version, topic_configs, filter_server_list = _read(node, request, body)
     result = node.registration.register_broker(
         cluster_name=header.cluster_name,
         broker_addr=header.broker_addr,
@@ -78,31 +78,30 @@ def _enable_acting_master(request: Request[RegisterBrokerRequestHeader]) -> bool
 
 
 def _read(
-    node: NameServer, request: Request[RegisterBrokerRequestHeader]
+    node: NameServer, request: Request[RegisterBrokerRequestHeader], body: bytes
 ) -> tuple[DataVersion, Iterable[TopicConfig], list[str] | None]:
     header, standing = request.header, node.registration.standing
     broker_name = header.get("broker_name", "")
     if not request.session.outside and not header.compressed:
-        read = standing.read(broker_name, request.body)
+        read = standing.read(broker_name, body)
         if read is not None:
             content, topic_configs = read
             data_version = content.topic_config_serialize_wrapper.data_version
             return data_version, topic_configs, content.filter_server_list
-    if request.session.outside and len(request.body) > REGISTER_BODY_MAX_BYTES:
+    if request.session.outside and len(body) > REGISTER_BODY_MAX_BYTES:
         raise Refused(
             ResponseCode.SYSTEM_ERROR,
-            f"{len(request.body)} bytes of topics; fakemq reads {REGISTER_BODY_MAX_BYTES} at most",
+            f"{len(body)} bytes of topics; fakemq reads {REGISTER_BODY_MAX_BYTES} at most",
         )
     standing.forget(broker_name)
-    wrapper, filter_server_list = _read_all(request)
+    wrapper, filter_server_list = _read_all(request, body)
     return wrapper.data_version, wrapper.topic_config_table.values(), filter_server_list
 
 
 def _read_all(
-    request: Request[RegisterBrokerRequestHeader],
+    request: Request[RegisterBrokerRequestHeader], body: bytes
 ) -> tuple[TopicConfigSerializeWrapper, list[str] | None]:
     # Without a body Java makes a data version of (0, 0), which is our default too.
-    body = request.body
     if request.command.version < VERSION_3_0_11:
         if not body:
             return TopicConfigSerializeWrapper(), None
