@@ -6,6 +6,7 @@ before the request is sent. An error of the caller's own functions is raised as 
 
 FakemqError
  ├─ MQClientError                  the client itself sees that it cannot be done
+ │   └─ RequestTimeoutError          a request was sent, but no reply came; also a TimeoutError
  ├─ MQBrokerError                  a server answered with an error
  └─ RemotingError                  the transport failed
      ├─ RemotingConnectError         no peer answers at the address; also a ConnectionError
@@ -29,6 +30,13 @@ class MQClientError(FakemqError):
     def __init__(self, text: str, code: int = -1) -> None:
         super().__init__(text)
         self.code = code
+
+
+class RequestTimeoutError(MQClientError, TimeoutError):
+    """A request message was sent, but no reply came in time.
+
+    Source: client/exception/RequestTimeoutException.java (4.9.7)
+    """
 
 
 class MQBrokerError(FakemqError):

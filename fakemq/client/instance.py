@@ -79,6 +79,8 @@ class ClientInstance:
         self.handlers: dict[int, Handler] = {}
         self.check_listeners: dict[str, Callable[[MessageExt], LocalTransactionState | None]] = {}
         """By producer group: decides the state of a half message when a broker asks for it."""
+        self.awaited_replies: dict[str, Callable[[MessageExt], None]] = {}
+        """By correlation id: takes the reply to a request message."""
 
     # -- requests -----------------------------------------------------------------------------
 
@@ -204,17 +206,27 @@ class ClientInstance:
         except RemotingError:
             return route
 
-    def route_to_send(self, topic: str) -> Operation[Route]:
+    def route_to_send(
+        self,
+        topic: str,
+        *,
+        create_topic_key: str | None = None,
+        default_topic_queue_nums: int | None = None,
+    ) -> Operation[Route]:
         """Return a route with queues to send to; the create-topic key's if the topic has none.
+
+        The key, and the most queues of a new topic, are those of the config by default.
 
         Source: DefaultMQProducerImpl.java#tryToFindTopicPublishInfo (4.9.7)
         """
+        config = self.config
+        most = default_topic_queue_nums or config.default_topic_queue_nums
         route = yield from self.known_route(topic)
         if route is None:
-            data = yield from self.fetch_route(self.config.create_topic_key)
+            data = yield from self.fetch_route(create_topic_key or config.create_topic_key)
             if data is not None:
                 for one in data.queue_datas:
-                    count = min(self.config.default_topic_queue_nums, one.read_queue_nums)
+                    count = min(most, one.read_queue_nums)
                     one.read_queue_nums = one.write_queue_nums = count
                 route = self._put(topic, data)
         if route is None or not route.publish_queues:

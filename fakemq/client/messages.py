@@ -113,6 +113,8 @@ class SendResult(msgspec.Struct, frozen=True):
     queue_offset: int
     transaction_id: str | None = None
     region_id: str = ""
+    trace_on: bool = True
+    """Whether the broker wants traces of messages."""
 
     @property
     def message_id(self) -> str:
@@ -170,9 +172,9 @@ def pulled_messages(data: bytes) -> list[MessageExt]:
     return messages
 
 
-def compress(body: bytes) -> bytes:
+def compress(body: bytes, level: int = _COMPRESS_LEVEL) -> bytes:
     """Return a body as a 4.9.7 producer compresses it by default: zlib, level 5."""
-    return zlib.compress(body, _COMPRESS_LEVEL)
+    return zlib.compress(body, level)
 
 
 class LocalTransactionState(Enum):

@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
+from typing import Protocol
 
 from fakemq.protocol.bodies.queue import MessageQueue
 
 _POSITIVE = 0x7FFF_FFFF
+
+
+class QueueChooser(Protocol):
+    """Chooses queues for all topics of a producer, and learns how each send went."""
+
+    def choose(
+        self, topic: str, queues: Sequence[MessageQueue], failed_broker: str | None
+    ) -> MessageQueue:
+        """Return one of ``queues``, which must not be empty; ``failed_broker`` is the last
+        attempt's."""
+
+    def report(self, broker_name: str, latency_ms: int, *, failed: bool) -> None:
+        """Take note of how long a send to a broker took, and whether it failed."""
 
 
 class QueueChoice:
@@ -16,6 +31,8 @@ class QueueChoice:
     client/common/ThreadLocalIndex.java (4.9.7)
     """
 
+    __slots__ = ("_index",)
+
     def __init__(self, start: int) -> None:
         self._index = start
 
@@ -23,11 +40,36 @@ class QueueChoice:
         """Return the next of ``queues``, which must not be empty."""
         if failed_broker is not None:
             for _ in queues:
-                queue = self._next(queues)
+                queue = queues[self.next() % len(queues)]
                 if queue.broker_name != failed_broker:
                     return queue
-        return self._next(queues)
+        return queues[self.next() % len(queues)]
 
-    def _next(self, queues: Sequence[MessageQueue]) -> MessageQueue:
+    def next(self) -> int:
+        """Return the next number of the turn."""
         self._index = self._index + 1 & _POSITIVE
-        return queues[self._index % len(queues)]
+        return self._index
+
+
+class InTurn:
+    """Takes the queues of each topic in turn, as a producer does by default."""
+
+    def __init__(self, random: Random) -> None:
+        self._random = random
+        self._turns: dict[str, QueueChoice] = {}
+
+    def turn(self, topic: str) -> QueueChoice:
+        """Return the turn of a topic; it begins anywhere."""
+        turn = self._turns.get(topic)
+        if turn is None:
+            turn = self._turns[topic] = QueueChoice(self._random.getrandbits(31))
+        return turn
+
+    def choose(
+        self, topic: str, queues: Sequence[MessageQueue], failed_broker: str | None
+    ) -> MessageQueue:
+        """Return the next queue, if possible of another broker than ``failed_broker``."""
+        return self.turn(topic).select(queues, failed_broker)
+
+    def report(self, broker_name: str, latency_ms: int, *, failed: bool) -> None:
+        """Do nothing: every broker has its turn."""

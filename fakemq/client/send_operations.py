@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from fakemq.client.addresses import vip_addr
 from fakemq.client.errors import (
@@ -14,35 +15,21 @@ from fakemq.client.errors import (
     RemotingTooMuchRequestError,
 )
 from fakemq.client.instance import ClientInstance
-from fakemq.client.messages import Message, SendResult, SendStatus, batch_body, compress
+from fakemq.client.messages import Message, SendResult, SendStatus, batch_body
 from fakemq.client.numbers import require_int
 from fakemq.client.operation import Operation, Reading, ask, tell
-from fakemq.client.queue_choice import QueueChoice
+from fakemq.client.producing import namespace
+from fakemq.client.producing.send_commands import SendCommands, broker_topic
+from fakemq.client.producing.settings import RETRY_RESPONSE_CODES as RETRY_RESPONSE_CODES
+from fakemq.client.producing.settings import ProducerSettings
+from fakemq.client.queue_choice import InTurn, QueueChooser
 from fakemq.protocol import properties as names
 from fakemq.protocol.bodies.queue import MessageQueue
-from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.errors import LocalProtocolError
-from fakemq.protocol.headers.send import (
-    SendMessageRequestHeader,
-    SendMessageRequestHeaderV2,
-    SendMessageResponseHeader,
-)
-from fakemq.protocol.properties import encode_properties_as_java
-from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.protocol.headers.send import SendMessageResponseHeader
 from fakemq.protocol.topics import FAQ, RETRY_PREFIX
-
-RETRY_RESPONSE_CODES = frozenset(
-    (
-        ResponseCode.TOPIC_NOT_EXIST,
-        ResponseCode.SERVICE_NOT_AVAILABLE,
-        ResponseCode.SYSTEM_ERROR,
-        ResponseCode.NO_PERMISSION,
-        ResponseCode.NO_BUYER_ID,
-        ResponseCode.NOT_IN_CURRENT_UNIT,
-    )
-)
-"""Response codes after which the send is tried at another broker."""
 
 # Source: client/common/ClientErrorCode.java (4.9.7)
 CONNECT_BROKER_EXCEPTION = 10001
@@ -52,16 +39,48 @@ BROKER_NOT_EXIST_EXCEPTION = 10003
 _STATUS_OF = {int(status.value): status for status in SendStatus}
 
 
+class Sent(NamedTuple):
+    """A send that a broker answered with a result."""
+
+    message: Message
+    """Of a batch, the batch."""
+    result: SendResult
+    addr: str
+    body_bytes: int
+    """As sent, compressed perhaps."""
+    begin_ms: int
+    """Wall time when the request was built."""
+
+
 class SendOperations:
     """Sends messages of one group.
+
+    Without ``settings`` they are those of the instance's config. ``chooser`` chooses queues, by
+    default in turn. ``on_sent`` is called with each result. With ``routes_are_kept`` a loop keeps
+    the known routes fresh, so that no send waits for a name server to confirm them.
 
     Source: client/impl/producer/DefaultMQProducerImpl.java (4.9.7)
     """
 
-    def __init__(self, instance: ClientInstance, group: str | None = None) -> None:
+    def __init__(
+        self,
+        instance: ClientInstance,
+        group: str | None = None,
+        *,
+        settings: ProducerSettings | None = None,
+        chooser: QueueChooser | None = None,
+        on_sent: Callable[[Sent], None] | None = None,
+        routes_are_kept: bool = False,
+    ) -> None:
         self._instance = instance
-        self.group = group or instance.config.producer_group
-        self._choices: dict[str, QueueChoice] = {}
+        if settings is None:
+            settings = ProducerSettings.of_config(instance.config, group)
+        self.settings = settings
+        self.group = namespace.wrap(settings.namespace, settings.group)
+        self.on_sent = on_sent
+        self._chooser: QueueChooser = InTurn(instance.random) if chooser is None else chooser
+        self._commands = SendCommands(instance, settings, self.group)
+        self._routes_are_kept = routes_are_kept
 
     def send(
         self,
@@ -76,11 +95,10 @@ class SendOperations:
         tries another broker after a failure, all within ``timeout_ms``. Raise MQClientError,
         MQBrokerError, RemotingError.
         """
-        self._check(message)
+        self.check(message)
         if queue is None:
-            return (yield from self._send_in_turn(message, None, timeout_ms))
-        limit_ms = self._instance.config.send_timeout_ms if timeout_ms is None else timeout_ms
-        return (yield from self._send_to(message, None, queue, limit_ms))
+            return self._send_in_turn(message, None, self._limit_ms(timeout_ms))
+        return self._send_to(message, None, queue, self._limit_ms(timeout_ms))
 
     def send_batch(
         self,
@@ -92,11 +110,7 @@ class SendOperations:
         """Send messages of one topic as one batch: all go to one queue, in their order."""
         batch = self._batch(messages)
         unique_ids = [one.unique_id for one in messages]
-        return (
-            yield from self.send_encoded_batch(
-                batch, unique_ids, queue=queue, timeout_ms=timeout_ms
-            )
-        )
+        return self.send_encoded_batch(batch, unique_ids, queue=queue, timeout_ms=timeout_ms)
 
     def send_encoded_batch(
         self,
@@ -110,27 +124,48 @@ class SendOperations:
 
         ``unique_ids`` are those of its messages, for the result. The body is not read.
         """
-        self._check(batch)
+        self.check(batch)
         if queue is None:
-            return (yield from self._send_in_turn(batch, unique_ids, timeout_ms))
-        limit_ms = self._instance.config.send_timeout_ms if timeout_ms is None else timeout_ms
-        return (yield from self._send_to(batch, unique_ids, queue, limit_ms))
+            return self._send_in_turn(batch, unique_ids, self._limit_ms(timeout_ms))
+        return self._send_to(batch, unique_ids, queue, self._limit_ms(timeout_ms))
 
     def send_oneway(
         self, message: Message, *, queue: MessageQueue | None = None
     ) -> Operation[None]:
         """Send a message without waiting for an answer; a lost message is not reported."""
-        self._check(message)
+        self.check(message)
+        topic = broker_topic(self.settings, message.topic)
         if queue is None:
-            queue = yield from self._choose(message.topic, None)
-        addr = yield from self._addr(queue)
-        command = self._command(message, None, queue)
-        yield from tell(addr, command, self._instance.config.send_timeout_ms)
+            queues = yield from self.queues(message.topic)
+            queue = self._chooser.choose(topic, queues, None)
+        else:
+            self._require_queue(message, queue)
+        addr = yield from self._addr(topic, queue)
+        command = self._commands.single(message, topic, queue)
+        yield from tell(addr, command, self.settings.send_timeout_ms)
+
+    def queues(self, topic: str) -> Operation[Sequence[MessageQueue]]:
+        """Return the queues of a topic to send to; raise MQClientError if there are none."""
+        topic = broker_topic(self.settings, topic)
+        instance = self._instance
+        if self._routes_are_kept:
+            known = instance.routes.routes.get(topic)
+            if known is not None and known.publish_queues:
+                return known.publish_queues
+        route = yield from instance.route_to_send(
+            topic,
+            create_topic_key=self.settings.create_topic_key,
+            default_topic_queue_nums=self.settings.default_topic_queue_nums,
+        )
+        return route.publish_queues
 
     # -- attempts -----------------------------------------------------------------------------
 
+    def _limit_ms(self, timeout_ms: int | None) -> int:
+        return self.settings.send_timeout_ms if timeout_ms is None else timeout_ms
+
     def _send_in_turn(
-        self, message: Message, batch: Sequence[str] | None, timeout_ms: int | None
+        self, message: Message, batch: Sequence[str] | None, limit_ms: int
     ) -> Operation[SendResult]:
         """Send to one queue after another until one accepts, as `send`.
 
@@ -138,25 +173,44 @@ class SendOperations:
 
         Source: DefaultMQProducerImpl.java#sendDefaultImpl (4.9.7)
         """
-        config, clock = self._instance.config, self._instance.time
+        settings, clock, chooser = self.settings, self._instance.time, self._chooser
         begin_ms = clock.elapsed_ms()
-        limit_ms = config.send_timeout_ms if timeout_ms is None else timeout_ms
+        topic = broker_topic(settings, message.topic)
         tried: list[str] = []
         failure: MQClientError | MQBrokerError | RemotingError | None = None
-        for _ in range(1 + config.retry_times_when_send_failed):
-            queue = yield from self._choose(message.topic, tried[-1] if tried else None)
-            left_ms = begin_ms + limit_ms - clock.elapsed_ms()
+        result: SendResult | None = None
+        for _ in range(1 + settings.retry_times_when_send_failed):
+            queues = yield from self.queues(topic)
+            queue = chooser.choose(topic, queues, tried[-1] if tried else None)
+            started_ms = clock.elapsed_ms()
+            left_ms = begin_ms + limit_ms - started_ms
             if left_ms < 0:
+                if result is not None:
+                    return result
                 raise RemotingTooMuchRequestError("sendDefaultImpl call timeout") from failure
-            tried.append(queue.broker_name or "")
+            broker_name = queue.broker_name or ""
+            tried.append(broker_name)
             try:
-                return (yield from self._send_to(message, batch, queue, left_ms))
-            except MQBrokerError as error:
-                if error.code not in RETRY_RESPONSE_CODES:
+                result = yield from self._attempt(message, batch, topic, queue, left_ms)
+            except (MQBrokerError, MQClientError, RemotingError) as error:
+                chooser.report(broker_name, clock.elapsed_ms() - started_ms, failed=True)
+                failure = error
+                if (
+                    isinstance(error, MQBrokerError)
+                    and error.code not in settings.retry_response_codes
+                ):
+                    if result is not None:
+                        return result
                     raise
-                failure = error
-            except (MQClientError, RemotingError) as error:
-                failure = error
+                continue
+            chooser.report(broker_name, clock.elapsed_ms() - started_ms, failed=False)
+            if (
+                result.status is SendStatus.SEND_OK
+                or not settings.retry_another_broker_when_not_store_ok
+            ):
+                return result
+        if result is not None:
+            return result
         cost_ms = clock.elapsed_ms() - begin_ms
         raise MQClientError(
             f"Send [{len(tried)}] times, still failed, cost [{cost_ms}]ms,"
@@ -169,83 +223,75 @@ class SendOperations:
         message: Message,
         batch: Sequence[str] | None,
         queue: MessageQueue,
+        limit_ms: int,
+    ) -> Operation[SendResult]:
+        """Send to one queue of the caller."""
+        self._require_queue(message, queue)
+        topic = broker_topic(self.settings, message.topic)
+        return (yield from self._attempt(message, batch, topic, queue, limit_ms))
+
+    def _attempt(
+        self,
+        message: Message,
+        batch: Sequence[str] | None,
+        topic: str,
+        queue: MessageQueue,
         timeout_ms: int,
     ) -> Operation[SendResult]:
-        """Send to one queue; return the result or raise the broker's error.
+        """Send to one queue once; return the result or raise the broker's error.
 
         Source: DefaultMQProducerImpl.java#sendKernelImpl (4.9.7)
         """
-        addr = yield from self._addr(queue)
-        command = self._command(message, batch, queue)
-        response = yield from ask(addr, command, timeout_ms)
-        status = _STATUS_OF.get(response.code)
-        if status is None:
-            raise MQBrokerError(response.code, response.remark, addr)
-        with Reading(addr):
-            header = SendMessageResponseHeader.decode(response.ext_fields)
-            return SendResult(
-                status=status,
-                msg_id=message.unique_id if batch is None else ",".join(batch),
-                offset_msg_id=header.msg_id,
-                queue=MessageQueue(
-                    topic=message.topic, broker_name=queue.broker_name, queue_id=header.queue_id
-                ),
-                queue_offset=header.queue_offset,
-                transaction_id=header.transaction_id,
-                region_id=response.ext_fields.get(names.MSG_REGION, "") or "DefaultRegion",
-            )
-
-    def _choose(self, topic: str, failed_broker: str | None) -> Operation[MessageQueue]:
-        route = yield from self._instance.route_to_send(topic)
-        choice = self._choices.get(topic)
-        if choice is None:
-            choice = self._choices[topic] = QueueChoice(self._instance.random.getrandbits(31))
-        return choice.select(route.publish_queues, failed_broker)
-
-    def _addr(self, queue: MessageQueue) -> Operation[str]:
-        self._instance.producer_groups[self.group] = None
-        addr = yield from self._instance.master_addr(queue)
-        return vip_addr(addr) if self._instance.config.vip_channel else addr
-
-    # -- commands -----------------------------------------------------------------------------
-
-    def _command(
-        self, message: Message, batch: Sequence[str] | None, queue: MessageQueue
-    ) -> RemotingCommand:
-        config, clock = self._instance.config, self._instance.time
-        if batch is None and not message.unique_id:
-            message.properties[names.UNIQ_CLIENT_MESSAGE_ID_KEYIDX] = (
-                self._instance.unique_ids.create(clock.wall_ms())
-            )
-        properties, body, sys_flag = dict(message.properties), message.body, 0
-        if batch is None and len(body) >= config.compress_over_bytes:
-            body = compress(body)
-            sys_flag = MessageSysFlag.COMPRESSED | MessageSysFlag.COMPRESSION_ZLIB_TYPE
-        if properties.get(names.TRANSACTION_PREPARED, "").lower() == "true":
-            sys_flag |= MessageSysFlag.TRANSACTION_PREPARED_TYPE
-        reconsume_times, max_reconsume_times = "0", None
-        if message.topic.startswith(RETRY_PREFIX):
-            reconsume_times = properties.pop(names.RECONSUME_TIME, "0")
-            max_reconsume_times = properties.pop(names.MAX_RECONSUME_TIMES, None)
-        header = SendMessageRequestHeader(
-            producer_group=self.group,
-            topic=message.topic,
-            default_topic=config.create_topic_key,
-            default_topic_queue_nums=config.default_topic_queue_nums,
-            queue_id=queue.queue_id,
-            sys_flag=sys_flag,
-            born_timestamp=clock.wall_ms(),
-            flag=message.flag,
-            properties=encode_properties_as_java(properties),
-            reconsume_times=int(reconsume_times),
-            max_reconsume_times=None if max_reconsume_times is None else int(max_reconsume_times),
-            batch=batch is not None,
-            bname=queue.broker_name,
+        addr = yield from self._addr(topic, queue)
+        begin_ms = self._instance.time.wall_ms()
+        commands = self._commands
+        command = (
+            commands.single(message, topic, queue)
+            if batch is None
+            else commands.batch(message, topic, queue)
         )
-        if batch is None and not config.smart_send:
-            return self._instance.command(RequestCode.SEND_MESSAGE, header, body)
-        code = RequestCode.SEND_MESSAGE_V2 if batch is None else RequestCode.SEND_BATCH_MESSAGE
-        return self._instance.command(code, SendMessageRequestHeaderV2.from_v1(header), body)
+        response = yield from ask(addr, command, timeout_ms)
+        result = _result(message, batch, queue, addr, response)
+        if self.on_sent is not None:
+            self.on_sent(Sent(message, result, addr, len(command.body), begin_ms))
+        return result
+
+    def _addr(self, topic: str, queue: MessageQueue) -> Operation[str]:
+        instance = self._instance
+        instance.producer_groups[self.group] = None
+        addr = instance.routes.master_addr(queue.broker_name)
+        if addr is None:
+            addr = yield from instance.master_addr(
+                MessageQueue(topic=topic, broker_name=queue.broker_name, queue_id=queue.queue_id)
+            )
+        return vip_addr(addr) if self.settings.vip_channel else addr
+
+    # -- checks -------------------------------------------------------------------------------
+
+    def check(self, message: Message) -> None:
+        """Raise MQClientError for a message that Java would not send, ConfigError for its flag.
+
+        Names of topics are checked by the broker, and by `ProducerCore`.
+
+        Source: client/Validators.java#checkMessage (4.9.7)
+        """
+        require_int("flag", message.flag)
+        if not message.topic.strip():
+            raise MQClientError("The specified topic is blank")
+        if not message.body:
+            raise MQClientError("the message body length is zero", ResponseCode.MESSAGE_ILLEGAL)
+        limit = self.settings.max_message_bytes
+        if len(message.body) > limit:
+            raise MQClientError(
+                f"the message body size over max value, MAX: {limit}", ResponseCode.MESSAGE_ILLEGAL
+            )
+
+    def _require_queue(self, message: Message, queue: MessageQueue) -> None:
+        """Raise MQClientError for a queue of another topic, ConfigError for its number."""
+        require_int("queue_id", queue.queue_id)
+        space = self.settings.namespace
+        if namespace.wrap(space, queue.topic or "") != namespace.wrap(space, message.topic):
+            raise MQClientError("message's topic not equal mq's topic")
 
     def _batch(self, messages: Sequence[Message]) -> Message:
         """Return the batch message of several messages; raise MQClientError if they do not fit
@@ -257,7 +303,7 @@ class SendOperations:
             raise MQClientError("a batch of no messages; give one at least")
         first = messages[0]
         for message in messages:
-            self._check(message)
+            self.check(message)
             if message.properties.get(names.DELAY_TIME_LEVEL, "0") != "0":
                 raise MQClientError("TimeDelayLevel is not supported for batching")
             if message.topic.startswith(RETRY_PREFIX):
@@ -268,11 +314,7 @@ class SendOperations:
                 raise MQClientError(
                     "The waitStoreMsgOK of the messages in one batch should the same"
                 )
-            if not message.unique_id:
-                now_ms = self._instance.time.wall_ms()
-                message.properties[names.UNIQ_CLIENT_MESSAGE_ID_KEYIDX] = (
-                    self._instance.unique_ids.create(now_ms)
-                )
+            self._commands.set_unique_id(message)
         wait = {names.WAIT_STORE_MSG_OK: _waits(first)}
         try:
             body = batch_body(messages)
@@ -280,23 +322,36 @@ class SendOperations:
             raise MQClientError(str(error), ResponseCode.MESSAGE_ILLEGAL) from error
         return Message(first.topic, body, properties=wait)
 
-    def _check(self, message: Message) -> None:
-        """Raise MQClientError for a message that Java would not send, ConfigError for its flag.
 
-        Names of topics are checked by the broker.
+def _result(
+    message: Message,
+    batch: Sequence[str] | None,
+    queue: MessageQueue,
+    addr: str,
+    response: RemotingCommand,
+) -> SendResult:
+    """Return the result in a response; raise MQBrokerError if it has none.
 
-        Source: client/Validators.java#checkMessage (4.9.7)
-        """
-        require_int("flag", message.flag)
-        if not message.topic.strip():
-            raise MQClientError("The specified topic is blank")
-        if not message.body:
-            raise MQClientError("the message body length is zero", ResponseCode.MESSAGE_ILLEGAL)
-        limit = self._instance.config.max_message_bytes
-        if len(message.body) > limit:
-            raise MQClientError(
-                f"the message body size over max value, MAX: {limit}", ResponseCode.MESSAGE_ILLEGAL
-            )
+    Source: client/impl/MQClientAPIImpl.java#processSendResponse (4.9.7)
+    """
+    status = _STATUS_OF.get(response.code)
+    if status is None:
+        raise MQBrokerError(response.code, response.remark, addr)
+    fields = response.ext_fields
+    with Reading(addr):
+        header = SendMessageResponseHeader.decode(fields)
+        return SendResult(
+            status=status,
+            msg_id=message.unique_id if batch is None else ",".join(batch),
+            offset_msg_id=header.msg_id,
+            queue=MessageQueue(
+                topic=message.topic, broker_name=queue.broker_name, queue_id=header.queue_id
+            ),
+            queue_offset=header.queue_offset,
+            transaction_id=header.transaction_id,
+            region_id=fields.get(names.MSG_REGION) or "DefaultRegion",
+            trace_on=fields.get(names.TRACE_SWITCH) != "false",
+        )
 
 
 def _waits(message: Message) -> str:

@@ -9,15 +9,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import TypeAlias
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from fakemq.client.errors import MQClientError, RemotingError
 from fakemq.client.instance import ClientInstance
 from fakemq.client.messages import LocalTransactionState, Message, SendResult, SendStatus
-from fakemq.client.operation import Operation, Reading, tell
+from fakemq.client.operation import Call, Operation, Reading, tell
+from fakemq.client.producing.settings import Check as Check
+from fakemq.client.producing.settings import Execute as Execute
 from fakemq.client.send_operations import SendOperations
+from fakemq.client.tasks import Perform, Task
 from fakemq.protocol import properties as names
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.codes import RequestCode
@@ -32,6 +35,10 @@ from fakemq.protocol.message_id import decode_offset_id
 
 _log = logging.getLogger("fakemq.client")
 
+T = TypeVar("T")
+TRANSACTION_ID = "__transactionId__"
+"""The property in which a local transaction finds the id that the broker gave."""
+
 
 class TransactionSendResult(msgspec.Struct, frozen=True):
     """Where the half message was stored, and the state that was sent for it."""
@@ -40,19 +47,35 @@ class TransactionSendResult(msgspec.Struct, frozen=True):
     state: LocalTransactionState
 
 
-Execute: TypeAlias = Callable[[Message], LocalTransactionState | None]
-Check: TypeAlias = Callable[[MessageExt], LocalTransactionState | None]
+class TransactionEnd(NamedTuple):
+    """What is sent to a broker about a half message."""
+
+    message: Message | MessageExt
+    msg_id: str
+    addr: str
+    state: LocalTransactionState
+    from_check: bool
 
 
 class TransactionOperations:
-    """Sends in transactions for one group.
+    """Sends in transactions for one group, by ``sends`` if they are given.
+
+    ``on_end`` is called before each end is sent.
 
     Source: client/impl/producer/DefaultMQProducerImpl.java (4.9.7)
     """
 
-    def __init__(self, instance: ClientInstance, group: str | None = None) -> None:
+    def __init__(
+        self,
+        instance: ClientInstance,
+        group: str | None = None,
+        *,
+        sends: SendOperations | None = None,
+        on_end: Callable[[TransactionEnd], None] | None = None,
+    ) -> None:
         self._instance = instance
-        self._producer = SendOperations(instance, group)
+        self._producer = SendOperations(instance, group) if sends is None else sends
+        self.on_end = on_end
 
     @property
     def group(self) -> str:
@@ -67,7 +90,7 @@ class TransactionOperations:
         UNKNOW and the log has the reason.
         """
         instance = self._instance
-        instance.handlers[RequestCode.CHECK_TRANSACTION_STATE] = partial(_check_state, instance)
+        instance.handlers[RequestCode.CHECK_TRANSACTION_STATE] = partial(_answer_check, instance)
         instance.check_listeners[self.group] = check
         instance.producer_groups[self.group] = None
         yield from instance.known_route(instance.config.create_topic_key)
@@ -81,6 +104,19 @@ class TransactionOperations:
         queue: MessageQueue | None = None,
         timeout_ms: int | None = None,
     ) -> Operation[TransactionSendResult]:
+        """As `run_transaction`, with ``execute`` called at once."""
+        return _performing(
+            self.run_transaction(message, execute, queue=queue, timeout_ms=timeout_ms)
+        )
+
+    def run_transaction(
+        self,
+        message: Message,
+        execute: Execute,
+        *,
+        queue: MessageQueue | None = None,
+        timeout_ms: int | None = None,
+    ) -> Task[TransactionSendResult]:
         """Send a half message, run the local transaction, and send the broker its result.
 
         ``execute`` is the local transaction. If the send status is not SEND_OK, it is not called
@@ -95,12 +131,14 @@ class TransactionOperations:
         state = LocalTransactionState.ROLLBACK_MESSAGE
         try:
             if sent.status is SendStatus.SEND_OK:
-                state = _known_state(execute(message))
+                if sent.transaction_id is not None:
+                    message.properties[TRANSACTION_ID] = sent.transaction_id
+                state = known_state((yield Perform(execute, (message,))))
         except Exception as error:
             remark = f"executeLocalTransactionBranch exception: {error!r}"
-            yield from self._try_to_end(sent, LocalTransactionState.UNKNOW, remark)
+            yield from self._try_to_end(message, sent, LocalTransactionState.UNKNOW, remark)
             raise
-        yield from self._try_to_end(sent, state, None)
+        yield from self._try_to_end(message, sent, state, None)
         return TransactionSendResult(sent, state)
 
     def send_half(
@@ -120,11 +158,17 @@ class TransactionOperations:
         return (yield from self._producer.send(message, queue=queue, timeout_ms=timeout_ms))
 
     def end_transaction(
-        self, sent: SendResult, state: LocalTransactionState, *, remark: str | None = None
+        self,
+        sent: SendResult,
+        state: LocalTransactionState,
+        *,
+        remark: str | None = None,
+        message: Message | None = None,
     ) -> Operation[None]:
         """End the transaction of a half message, by a request without an answer.
 
-        None means UNKNOW; raise TypeError for any other value that is no state.
+        None means UNKNOW; raise TypeError for any other value that is no state. ``message`` is for
+        ``on_end``, which is not called without it.
 
         Source: DefaultMQProducerImpl.java#endTransaction (4.9.7)
         """
@@ -135,25 +179,32 @@ class TransactionOperations:
             producer_group=self.group,
             tran_state_table_offset=sent.queue_offset,
             commit_log_offset=commit_log_offset,
-            commit_or_rollback=_known_state(state).value,
+            commit_or_rollback=known_state(state).value,
             msg_id=sent.msg_id,
             transaction_id=sent.transaction_id,
             bname=sent.queue.broker_name,
         )
         command = self._instance.command(RequestCode.END_TRANSACTION, header)
         command.remark = remark
-        yield from tell(addr, command, self._instance.config.send_timeout_ms)
+        if self.on_end is not None and message is not None:
+            self.on_end(TransactionEnd(message, sent.msg_id, addr, known_state(state), False))
+        yield from tell(addr, command, self._producer.settings.send_timeout_ms)
 
     def _try_to_end(
-        self, sent: SendResult, state: LocalTransactionState, remark: str | None
+        self,
+        message: Message,
+        sent: SendResult,
+        state: LocalTransactionState,
+        remark: str | None,
     ) -> Operation[None]:
         try:
-            yield from self.end_transaction(sent, state, remark=remark)
+            yield from self.end_transaction(sent, state, remark=remark, message=message)
         except (MQClientError, RemotingError) as error:
             _log.warning("local transaction is %s, but no broker was reached: %s", state, error)
 
 
-def _known_state(state: object) -> LocalTransactionState:
+def known_state(state: object) -> LocalTransactionState:
+    """Return the state that a function of the user returned; raise TypeError if it is none."""
     if state is None:
         return LocalTransactionState.UNKNOW
     if not isinstance(state, LocalTransactionState):
@@ -161,42 +212,98 @@ def _known_state(state: object) -> LocalTransactionState:
     return state
 
 
-def _check_state(
+def _performing(task: Task[T]) -> Operation[T]:
+    """Run a task that only calls and performs, with its functions called at once."""
+    result: object = None
+    error: BaseException | None = None
+    while True:
+        try:
+            step = task.send(result) if error is None else task.throw(error)
+        except StopIteration as stop:
+            value: T = stop.value
+            return value
+        result, error = None, None
+        try:
+            if isinstance(step, Perform):
+                result = step.function(*step.args)
+            else:
+                assert isinstance(step, Call)
+                result = yield step
+        except Exception as raised:
+            error = raised
+
+
+def _answer_check(
     instance: ClientInstance, addr: str, request: RemotingCommand
 ) -> RemotingCommand | None:
-    """Handle CHECK_TRANSACTION_STATE (39): answer by a request if the group has a listener here.
+    """Handle CHECK_TRANSACTION_STATE (39): answer by a request if the group has a listener here."""
+    asked = AskedTransaction.read(request)
+    check = None if asked is None else instance.check_listeners.get(asked.group)
+    if asked is None or check is None:
+        return None
+    answering = _performing(answer_check(instance, asked, check))
+    try:
+        next(answering)
+    except StopIteration as stop:
+        return stop.value if isinstance(stop.value, RemotingCommand) else None
+    raise AssertionError("a check sends nothing but its answer")
+
+
+class AskedTransaction(NamedTuple):
+    """The half message that a broker asks about."""
+
+    message: MessageExt
+    group: str
+    half_offset: int
+    commit_log_offset: int
+    transaction_id: str | None
+    broker_name: str | None
+
+    @classmethod
+    def read(cls, request: RemotingCommand) -> AskedTransaction | None:
+        """Return what a CHECK_TRANSACTION_STATE asks; None if it cannot be read."""
+        try:
+            message = decode_record(request.body)
+            message.body = decompressed_body(message)
+            header = CheckTransactionStateRequestHeader.decode(request.ext_fields)
+            # Read inside the try block: a missing field raises its error only when it is read.
+            return cls(
+                message,
+                message.properties.get(names.PRODUCER_GROUP, ""),
+                header.tran_state_table_offset,
+                header.commit_log_offset,
+                header.transaction_id,
+                header.bname,
+            )
+        except ProtocolError as error:
+            _log.warning("checkTransactionState, decode message failed: %s", error)
+            return None
+
+
+def answer_check(
+    instance: ClientInstance, asked: AskedTransaction, check: Check
+) -> Task[RemotingCommand]:
+    """Return the one-way request that answers a check, by a function of the user.
 
     Source: client/impl/ClientRemotingProcessor.java#checkTransactionState,
     DefaultMQProducerImpl.java#checkTransactionState (4.9.7)
     """
-    try:
-        message = decode_record(request.body)
-        message.body = decompressed_body(message)
-        asked = CheckTransactionStateRequestHeader.decode(request.ext_fields)
-        # Read inside the try block: a missing field raises its error only when it is read.
-        half_offset, commit_log_offset = asked.tran_state_table_offset, asked.commit_log_offset
-    except ProtocolError as error:
-        _log.warning("checkTransactionState, decode message failed: %s", error)
-        return None
-    group = message.properties.get(names.PRODUCER_GROUP, "")
-    check = instance.check_listeners.get(group)
-    if check is None:
-        return None
+    message = asked.message
     state, remark = LocalTransactionState.UNKNOW, None
     try:
-        state = _known_state(check(message))
+        state = known_state((yield Perform(check, (message,))))
     except Exception as error:
         _log.exception("the check of %s failed", message)
         remark = f"checkLocalTransactionState Exception: {error!r}"
     header = EndTransactionRequestHeader(
-        producer_group=group,
-        tran_state_table_offset=half_offset,
-        commit_log_offset=commit_log_offset,
+        producer_group=asked.group,
+        tran_state_table_offset=asked.half_offset,
+        commit_log_offset=asked.commit_log_offset,
         commit_or_rollback=state.value,
         from_transaction_check=True,
         msg_id=message.msg_id,
         transaction_id=asked.transaction_id,
-        bname=asked.bname,
+        bname=asked.broker_name,
     )
     command = instance.command(RequestCode.END_TRANSACTION, header)
     command.remark = remark

@@ -1,0 +1,1 @@
+"""Producers: their start and end, sending in every way, transactions, replies and traces."""
