@@ -7,13 +7,21 @@ long as the child lives. A child that closes its copy of a socket does not end t
 from __future__ import annotations
 
 import os
-import socket
+from typing import Protocol
 from weakref import WeakSet
 
-_sockets: WeakSet[socket.socket] = WeakSet()
+
+class Closable(Protocol):
+    """A socket, or a selector, whose descriptor a child shares with its parent, too."""
+
+    def close(self) -> None:
+        """Close this process's copy."""
 
 
-def close_in_children(sock: socket.socket) -> None:
+_sockets: WeakSet[Closable] = WeakSet()
+
+
+def close_in_children(sock: Closable) -> None:
     """Let each forked child close its copy of a socket as its first act."""
     _sockets.add(sock)
 

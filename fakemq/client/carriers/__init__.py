@@ -1,0 +1,1 @@
+"""What carries a client's tasks over real sockets: threads, or anyio."""

@@ -1,0 +1,319 @@
+"""The carrier of asynchronous programs: anyio, on asyncio and trio."""
+
+from __future__ import annotations
+
+import inspect
+import socket
+from collections.abc import Callable
+from contextvars import copy_context
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+import anyio
+import anyio.lowlevel
+import anyio.to_thread
+from anyio.abc import TaskGroup
+
+from fakemq.client.carrier import Cancellable, OnRequest, Performed, Reply
+from fakemq.client.carriers.connections import Channel
+from fakemq.client.carriers.ownership import OwnProcess, closed_error
+from fakemq.client.carriers.pool import DEFAULT_SIZE
+from fakemq.client.carriers.sockets import Wants, Wire, numeric_address, resolve
+from fakemq.client.carriers.turns import Turns, carefully
+from fakemq.client.operation import Call
+from fakemq.client.running_task import Tasks
+from fakemq.client.tasks import Task
+from fakemq.clock.machine_time import MachineTime
+from fakemq.clock.timers import Timer
+
+T = TypeVar("T")
+
+_FAR_MS = 1 << 62
+
+
+class _End(Generic[T]):
+    """The end of a task that an asynchronous task waits for."""
+
+    __slots__ = ("error", "event", "is_over", "value")
+
+    def __init__(self) -> None:
+        self.is_over = False
+        self.value: T | None = None
+        self.error: BaseException | None = None
+        self.event: anyio.Event | None = None
+
+    def done(self, value: T | None, error: BaseException | None) -> None:
+        self.value, self.error, self.is_over = value, error, True
+        if self.event is not None:
+            self.event.set()
+
+    def result(self) -> T:
+        error, self.error = self.error, None
+        if error is not None:
+            try:
+                raise error
+            finally:
+                del error  # it refers to this frame
+        return self.value  # type: ignore[return-value]  # T may be None itself
+
+
+class _Carried:
+    """A wire, the tasks that wait for it, and its sockets that no task waits for any more."""
+
+    __slots__ = ("group", "unused", "wire")
+
+    def __init__(self, wire: Wire, group: TaskGroup) -> None:
+        self.wire = wire
+        self.group = group
+        self.unused: list[socket.socket] = []
+
+    def close_unused(self) -> None:
+        while self.unused:
+            self.unused.pop().close()
+
+
+class _Performing:
+    """A function of the user under way."""
+
+    __slots__ = ("_args", "_done", "_function", "_limiter", "_scope")
+
+    def __init__(
+        self,
+        function: Callable[..., object],
+        args: tuple[Any, ...],
+        done: Performed,
+        limiter: anyio.CapacityLimiter,
+    ) -> None:
+        self._function = function
+        self._args = args
+        self._done = done
+        self._limiter = limiter
+        self._scope = anyio.CancelScope()
+
+    def cancel(self) -> None:
+        self._scope.cancel()
+
+    async def run(self) -> None:
+        with self._scope:
+            try:
+                value = await self._call()
+            except Exception as error:
+                self._done(None, error)
+            except anyio.get_cancelled_exc_class() as error:
+                if self._scope.cancel_called or anyio.current_effective_deadline() == -1:
+                    raise
+                self._done(None, error)  # the user's function has raised it itself
+            else:
+                self._done(value, None)
+
+    async def _call(self) -> object:
+        if inspect.iscoroutinefunction(self._function):
+            return await self._function(*self._args)
+        value = await anyio.to_thread.run_sync(
+            self._function, *self._args, abandon_on_cancel=True, limiter=self._limiter
+        )
+        return await value if inspect.isawaitable(value) else value
+
+
+class AsyncCarrier(MachineTime):
+    """A `Carrier` in an event loop: ``async with AsyncCarrier() as c: await c.run(task)``.
+
+    Everything that a client calls is in the loop. Coroutine functions of users are awaited there,
+    other functions are called in up to ``pool_size`` threads. Leave the block in the task that
+    entered it: this ends all tasks and closes all connections.
+    """
+
+    def __init__(self, *, pool_size: int = DEFAULT_SIZE) -> None:
+        self._process = OwnProcess()
+        self._pool_size = pool_size
+        self._turns = Turns(self)
+        self._connections = self._turns.connections
+        self._tasks = Tasks(self)
+        self._ends: dict[_End[Any], None] = {}
+        self._carried: dict[Channel, _Carried] = {}
+        self._entered = False
+        self._closed = False
+        self._turning = False
+        self._sleeps_until_ms = 0
+
+    async def __aenter__(self) -> Self:
+        self._group = anyio.create_task_group()
+        self._wake = anyio.Event()
+        self._limiter = anyio.CapacityLimiter(self._pool_size)
+        # Of the block, so that functions of users do not see variables of one that sends.
+        self._context = copy_context()
+        await self._group.__aenter__()
+        self._entered = True
+        self._group.start_soon(self._turn_by_turn)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        self._close()
+        self._group.cancel_scope.cancel()
+        return await self._group.__aexit__(kind, error, traceback)
+
+    def _close(self) -> None:
+        self._closed = True
+        for part in (self._tasks.cancel_all, self._turns.close):
+            carefully(part)
+        for end in list(self._ends):
+            end.done(None, closed_error())
+        self._ends.clear()
+
+    async def run(self, task: Task[T]) -> T:
+        """Run a task and return its result, or raise its error.
+
+        If the call is cancelled, so is the task. Raise MQClientError outside of the block, and in a
+        forked child.
+        """
+        self._process.require()
+        if self._closed or not self._entered:
+            task.close()
+            raise closed_error()
+        end: _End[T] = _End()
+        running = self._tasks.start(task, "", end.done)
+        if not end.is_over:
+            end.event = anyio.Event()
+            self._ends[end] = None
+            try:
+                await end.event.wait()
+            except BaseException:
+                self._tasks.cancel(running)
+                raise
+            finally:
+                self._ends.pop(end, None)
+        return end.result()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the block was left."""
+        return self._closed
+
+    def __repr__(self) -> str:
+        return f"<asynchronous carrier, {'closed' if self._closed else 'open'}>"
+
+    # -- the carrier of a client --------------------------------------------------
+
+    @property
+    def on_request(self) -> OnRequest:
+        """Takes the requests of brokers."""
+        return self._connections.on_request
+
+    @on_request.setter
+    def on_request(self, on_request: OnRequest) -> None:
+        self._connections.on_request = on_request
+
+    def call_later(self, delay_ms: int, callback: Callable[[], None], *, kind: str) -> Timer:
+        """Call ``callback`` after ``delay_ms``."""
+        return self._turns.call_later(delay_ms, callback, kind=kind)
+
+    def soon(self, callback: Callable[[], None]) -> None:
+        """Call ``callback`` when the present call has returned."""
+        self._turns.soon(callback)
+
+    def request(self, call: Call, reply: Reply) -> None:
+        """Send a request; pass its response or error to ``reply``."""
+        self._connections.request(call, reply)
+
+    def perform(
+        self, function: Callable[..., object], args: tuple[Any, ...], done: Performed
+    ) -> Cancellable:
+        """Call a function in a task of its own; pass its result or error to ``done``."""
+        performing = _Performing(function, args, done, self._limiter)
+        self._context.run(self._group.start_soon, performing.run)
+        return performing
+
+    # -- turns --------------------------------------------------------------------
+
+    def turn_needed(self, delay_ms: int) -> None:
+        """Let a turn come in ``delay_ms`` at the latest."""
+        if not self._turning and self.elapsed_ms() + delay_ms < self._sleeps_until_ms:
+            self._sleeps_until_ms = 0
+            self._wake.set()
+
+    async def _turn_by_turn(self) -> None:
+        while True:
+            self._turning = True
+            self._turns.run()
+            self._turning = False
+            wait_ms = self._turns.wait_ms()
+            if wait_ms == 0:
+                await anyio.lowlevel.checkpoint()
+                continue
+            self._wake = anyio.Event()
+            if wait_ms is None:
+                self._sleeps_until_ms = _FAR_MS
+                await self._wake.wait()
+            else:
+                self._sleeps_until_ms = self.elapsed_ms() + wait_ms
+                with anyio.move_on_after(wait_ms / 1000):
+                    await self._wake.wait()
+
+    # -- the host of its connections ------------------------------------------------
+
+    def connect(self, channel: Channel) -> None:
+        """Begin to connect a channel, in a task that then reads it."""
+        self._context.run(self._group.start_soon, self._carry, channel)
+
+    def write(self, channel: Channel) -> None:
+        """Write what a channel has to send."""
+        carried = self._carried.get(channel)
+        if carried is not None:
+            carried.wire.write()
+
+    def disconnect(self, channel: Channel) -> None:
+        """Close the socket of a channel, as soon as no task waits for it."""
+        carried = self._carried.pop(channel, None)
+        if carried is not None:
+            carried.wire.close()
+            carried.group.cancel_scope.cancel()
+
+    async def _carry(self, channel: Channel) -> None:
+        """Connect a channel and read it until it is closed."""
+
+        def changed(wire: Wire, sock: socket.socket, before: Wants) -> None:
+            if wire.wants is Wants.NOTHING:
+                carried.unused.append(sock)
+            elif wire.wants is Wants.READ_AND_WRITE:
+                carried.group.start_soon(self._write_rest, wire, sock)
+
+        group = anyio.create_task_group()
+        wire = Wire(channel, changed)
+        carried = self._carried[channel] = _Carried(wire, group)
+        try:
+            async with group:
+                await self._connect(channel, carried)
+                while (sock := wire.socket) is not None:
+                    await anyio.wait_readable(sock)
+                    wire.read()
+        finally:
+            carried.close_unused()
+            channel.lost()
+
+    async def _connect(self, channel: Channel, carried: _Carried) -> None:
+        wire = carried.wire
+        address = numeric_address(channel.addr)
+        if address is not None:
+            addresses = [address]
+        else:
+            try:
+                addresses = await anyio.to_thread.run_sync(
+                    resolve, channel.addr, abandon_on_cancel=True, limiter=self._limiter
+                )
+            except OSError:
+                addresses = []
+        wire.connect(addresses)
+        while wire.wants is Wants.CONNECT and (sock := wire.socket) is not None:
+            carried.close_unused()
+            await anyio.wait_writable(sock)
+            wire.connect_ready()
+
+    async def _write_rest(self, wire: Wire, sock: socket.socket) -> None:
+        while wire.wants is Wants.READ_AND_WRITE:
+            await anyio.wait_writable(sock)
+            wire.write()

@@ -1,0 +1,209 @@
+"""The carrier of blocking programs: a thread for tasks and sockets, others for functions."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from concurrent.futures import Future
+from itertools import count
+from typing import Any, Generic, Self, TypeVar
+
+from fakemq.client.carrier import Cancellable, OnRequest, Performed, Reply
+from fakemq.client.carriers.io_thread import IoThread
+from fakemq.client.carriers.ownership import OwnProcess, closed_error
+from fakemq.client.carriers.pool import DEFAULT_SIZE
+from fakemq.client.errors import MQClientError, RemotingTooMuchRequestError
+from fakemq.client.numbers import require_wait
+from fakemq.client.operation import Call
+from fakemq.client.running_task import RunningTask
+from fakemq.client.tasks import Task
+from fakemq.clock.machine_time import MachineTime
+
+T = TypeVar("T")
+
+JOIN_S = 5.0
+"""How long a close waits for threads that have nothing to do any more."""
+
+_numbers = count(1)
+
+
+class _Waiter(Generic[T]):
+    """A thread that waits for its task, by the cheapest lock there is."""
+
+    __slots__ = ("_error", "_lock", "_value", "running")
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._lock.acquire()
+        self._value: T | None = None
+        self._error: BaseException | None = None
+        self.running: RunningTask[Any] | None = None
+
+    def done(self, value: T | None, error: BaseException | None) -> None:
+        self._value, self._error = value, error
+        self._lock.release()
+
+    def wait(self, timeout_s: float) -> bool:
+        return self._lock.acquire(timeout=timeout_s)
+
+    def result(self) -> T:
+        error, self._error = self._error, None
+        if error is not None:
+            try:
+                raise error
+            finally:
+                del error  # it refers to this frame
+        return self._value  # type: ignore[return-value]  # T may be None itself
+
+
+class _FutureEnd(Generic[T]):
+    """A future that waits for its task; cancelling one cancels the other."""
+
+    __slots__ = ("future", "running")
+
+    def __init__(self, io: IoThread) -> None:
+        self.future: Future[T] = Future()
+        self.running: RunningTask[Any] | None = None
+        self.future.add_done_callback(
+            lambda future: io.give_up(self) if future.cancelled() else None
+        )
+
+    def done(self, value: Any, error: BaseException | None) -> None:
+        if not self.future.set_running_or_notify_cancel():
+            return
+        if error is None:
+            self.future.set_result(value)
+        else:
+            self.future.set_exception(error)
+
+
+class ThreadCarrier(MachineTime):
+    """A `Carrier` for programs with threads: `run` and `submit` suit any of them.
+
+    The tasks, the sockets and everything that a client calls are on one daemon thread; functions
+    of users are called in up to ``pool_size`` others. `close` ends all threads, and so does the
+    end of the last reference to an object given to `close_with`. A carrier serves the process that
+    created it: in a forked child every call raises MQClientError.
+    """
+
+    def __init__(self, *, name: str = "fakemq-client", pool_size: int = DEFAULT_SIZE) -> None:
+        self._process = OwnProcess()
+        self._io = io = IoThread(f"{name}-{next(_numbers)}", pool_size=pool_size)
+        # At the exit of the interpreter, too.
+        self._finalizer = weakref.finalize(self, io.stop)
+
+    # -- for any thread ---------------------------------------------------------
+
+    def run(self, task: Task[T], timeout_ms: int | None = None) -> T:
+        """Run a task and return its result, or raise its error.
+
+        Raise RemotingTooMuchRequestError after ``timeout_ms``, and MQClientError if the carrier is
+        closed. Then, and if Ctrl-C ends the wait, the task is cancelled.
+        """
+        self._require_usable()
+        if timeout_ms is not None:
+            require_wait(timeout_ms)
+        if threading.current_thread() is self._io.thread:
+            task.close()
+            raise MQClientError(
+                "this would wait for the thread that calls it: yield from the task instead"
+            )
+        waiter: _Waiter[T] = _Waiter()
+        try:
+            self._io.start(task, waiter)
+            in_time = waiter.wait(-1 if timeout_ms is None else timeout_ms / 1000)
+        except BaseException:
+            self._io.give_up(waiter)
+            raise
+        if not in_time:
+            self._io.give_up(waiter)
+            raise RemotingTooMuchRequestError(f"not done within {timeout_ms} ms")
+        return waiter.result()
+
+    def submit(self, task: Task[T]) -> Future[T]:
+        """Run a task; return the future of its result. Cancelling the future cancels the task."""
+        self._require_usable()
+        end: _FutureEnd[T] = _FutureEnd(self._io)
+        self._io.start(task, end)
+        return end.future
+
+    def call(self, function: Callable[[], T]) -> T:
+        """Call a function on the carrier's thread, where the client may be read and changed."""
+        return self.run(_calling(function))
+
+    def close(self) -> None:
+        """Cancel all tasks, close all connections, end all threads; do nothing if it is closed.
+
+        A function of the user that still runs is not waited for: its thread ends behind it. In a
+        forked child this does nothing.
+        """
+        if not self._process.is_this:
+            self._finalizer.detach()
+            return
+        self.close_soon()
+        this = threading.current_thread()
+        for thread in (self._io.thread, *self._io.pool.idle_at_close):
+            if thread is not this:
+                thread.join(JOIN_S)
+
+    def close_soon(self) -> None:
+        """Close without waiting for the end of the threads. A finalizer may call it."""
+        self._finalizer()
+
+    def close_with(self, owner: object) -> None:
+        """Close when ``owner`` is collected. The client itself must not refer to it."""
+        weakref.finalize(owner, self._finalizer)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether `close` was called, by a finalizer perhaps."""
+        return not self._finalizer.alive
+
+    def _require_usable(self) -> None:
+        self._process.require()
+        if not self._finalizer.alive:
+            raise closed_error()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<carrier {self._io.thread.name}, {'closed' if self.is_closed else 'open'}>"
+
+    # -- the carrier of a client, on its thread -----------------------------------
+
+    @property
+    def on_request(self) -> OnRequest:
+        """Takes the requests of brokers."""
+        return self._io.on_request
+
+    @on_request.setter
+    def on_request(self, on_request: OnRequest) -> None:
+        self._io.on_request = on_request
+
+    def call_later(self, delay_ms: int, callback: Callable[[], None], *, kind: str) -> Cancellable:
+        """Call ``callback`` after ``delay_ms``."""
+        return self._io.call_later(delay_ms, callback, kind=kind)
+
+    def soon(self, callback: Callable[[], None]) -> None:
+        """Call ``callback`` when the present call has returned."""
+        self._io.soon(callback)
+
+    def request(self, call: Call, reply: Reply) -> None:
+        """Send a request; pass its response or error to ``reply``."""
+        self._io.request(call, reply)
+
+    def perform(
+        self, function: Callable[..., object], args: tuple[Any, ...], done: Performed
+    ) -> Cancellable:
+        """Call a function in a thread of the pool; pass its result or error to ``done``."""
+        return self._io.perform(function, args, done)
+
+
+def _calling(function: Callable[[], T]) -> Task[T]:
+    yield from ()
+    return function()

@@ -1,0 +1,257 @@
+"""The thread that carries a client's tasks and sockets, and the threads of functions of users."""
+
+from __future__ import annotations
+
+import logging
+import selectors
+import socket
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any, Protocol, TypeVar
+
+from fakemq.client.carrier import Cancellable, OnRequest, Performed, Reply
+from fakemq.client.carriers.connections import Channel
+from fakemq.client.carriers.ownership import closed_error
+from fakemq.client.carriers.pool import Job, Pool
+from fakemq.client.carriers.sockets import Wants, Wire, numeric_address, resolve
+from fakemq.client.carriers.turns import Turns, carefully
+from fakemq.client.operation import Call
+from fakemq.client.running_task import RunningTask, Tasks
+from fakemq.client.tasks import Task
+from fakemq.clock.machine_time import MachineTime
+from fakemq.clock.timers import Timer
+from fakemq.forked_sockets import close_in_children
+
+T = TypeVar("T")
+_log = logging.getLogger("fakemq.client")
+
+_EVENTS = {
+    Wants.CONNECT: selectors.EVENT_WRITE,
+    Wants.READ: selectors.EVENT_READ,
+    Wants.READ_AND_WRITE: selectors.EVENT_READ | selectors.EVENT_WRITE,
+    Wants.NOTHING: 0,
+}
+_WRITE = selectors.EVENT_WRITE
+_READ = selectors.EVENT_READ
+
+
+class Caller(Protocol):
+    """A caller in another thread that waits for a task."""
+
+    running: RunningTask[Any] | None
+
+    def done(self, value: Any, error: BaseException | None) -> None:
+        """Take the result or the error; called once."""
+
+
+class IoThread(MachineTime):
+    """A `Carrier` on one daemon thread. `start`, `give_up`, `post` and `stop` suit any thread.
+
+    It does not refer to the `ThreadCarrier` around it, so that one that is not used any more can be
+    collected, which stops the thread.
+    """
+
+    def __init__(self, name: str, *, pool_size: int) -> None:
+        self._turns = Turns(self)
+        self.connections = self._turns.connections
+        self.tasks = Tasks(self)
+        self.pool = Pool(f"{name}-call", self.post, size=pool_size)
+        self._callers: dict[Caller, None] = {}
+        self._wires: dict[Channel, Wire] = {}
+        self._selector = selectors.DefaultSelector()
+        # Functions for this thread. A function is appended before `_asleep` is read, and `_asleep`
+        # is set before the functions are looked at, so none is missed.
+        self._inbox: deque[tuple[Callable[..., object], tuple[Any, ...], Caller | None]] = deque()
+        self._asleep = False
+        self._stopping = False
+        self._over = False
+        self._wake_end, self._waking_end = socket.socketpair()
+        for end in (self._wake_end, self._waking_end):
+            end.setblocking(False)
+            close_in_children(end)
+        close_in_children(self._selector)
+        self._selector.register(self._wake_end, _READ, None)
+        self.thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self.thread.start()
+
+    # -- for any thread ---------------------------------------------------------
+
+    def post(
+        self, function: Callable[..., object], args: tuple[Any, ...], caller: Caller | None = None
+    ) -> None:
+        """Call a function on this thread. Once it is over, ``caller`` gets an error instead."""
+        self._inbox.append((function, args, caller))
+        if self._asleep:
+            self._wake()
+        if self._over:
+            self._refuse()
+
+    def start(self, task: Task[T], caller: Caller) -> None:
+        """Run a task for a caller."""
+        self.post(self._start, (task, caller), caller)
+
+    def give_up(self, caller: Caller) -> None:
+        """Cancel the task of a caller."""
+        self.post(self._give_up, (caller,))
+
+    def stop(self) -> None:
+        """Let the thread end soon. Takes no lock, so that a finalizer may call it."""
+        self._stopping = True
+        self._wake()
+
+    def _wake(self) -> None:
+        self._asleep = False
+        with suppress(OSError):  # full: it wakes up; closed: it is over
+            self._waking_end.send(b"\0")
+
+    def _refuse(self) -> None:
+        while self._inbox:
+            try:
+                _, _, caller = self._inbox.popleft()
+            except IndexError:  # another thread was faster
+                return
+            if caller is not None:
+                caller.done(None, closed_error())
+
+    # -- the carrier of its tasks -------------------------------------------------
+
+    @property
+    def on_request(self) -> OnRequest:
+        """Takes the requests of brokers."""
+        return self.connections.on_request
+
+    @on_request.setter
+    def on_request(self, on_request: OnRequest) -> None:
+        self.connections.on_request = on_request
+
+    def call_later(self, delay_ms: int, callback: Callable[[], None], *, kind: str) -> Timer:
+        """Call ``callback`` after ``delay_ms``."""
+        return self._turns.call_later(delay_ms, callback, kind=kind)
+
+    def soon(self, callback: Callable[[], None]) -> None:
+        """Call ``callback`` when the present call has returned."""
+        self._turns.soon(callback)
+
+    def request(self, call: Call, reply: Reply) -> None:
+        """Send a request; pass its response or error to ``reply``."""
+        self.connections.request(call, reply)
+
+    def perform(
+        self, function: Callable[..., object], args: tuple[Any, ...], done: Performed
+    ) -> Cancellable:
+        """Call a function in a thread of the pool; pass its result or error to ``done``."""
+        job = Job(function, args, done)
+        self.pool.start(job)
+        return job
+
+    # -- the thread ---------------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            while not self._stopping:
+                self._turn()
+        except BaseException:
+            _log.exception("the thread %s failed", self.thread.name)
+        finally:
+            self._end()
+
+    def _turn(self) -> None:
+        wait_ms = self._turns.wait_ms()
+        self._asleep = True
+        if self._inbox or self._stopping:
+            wait_ms = 0
+        ready = self._selector.select(None if wait_ms is None else wait_ms / 1000)
+        self._asleep = False
+        for key, events in ready:
+            if key.data is None:
+                with suppress(OSError):
+                    self._wake_end.recv(4096)
+            else:
+                carefully(partial(self._ready, key.data, events))
+        inbox = self._inbox
+        for _ in range(len(inbox)):
+            function, args, _ = inbox.popleft()
+            try:
+                function(*args)
+            except Exception:
+                _log.exception("%r failed", function)
+        self._turns.run()
+
+    def _ready(self, wire: Wire, events: int) -> None:
+        if wire.wants is Wants.CONNECT:
+            wire.connect_ready()
+            return
+        if events & _READ:
+            wire.read()
+        if events & _WRITE and wire.wants is Wants.READ_AND_WRITE:
+            wire.write()
+
+    def _start(self, task: Task[T], caller: Caller) -> None:
+        self._callers[caller] = None
+
+        def done(value: T | None, error: BaseException | None) -> None:
+            self._callers.pop(caller, None)
+            caller.done(value, error)
+
+        caller.running = self.tasks.start(task, "", done)
+
+    def _give_up(self, caller: Caller) -> None:
+        self._callers.pop(caller, None)
+        if caller.running is not None:
+            self.tasks.cancel(caller.running)
+
+    def _end(self) -> None:
+        for part in (self.tasks.cancel_all, self._turns.close, self.pool.close):
+            carefully(part)
+        for caller in list(self._callers):
+            caller.done(None, closed_error())
+        self._callers.clear()
+        self._over = True
+        self._refuse()
+        self._selector.close()
+        self._wake_end.close()
+        self._waking_end.close()
+
+    # -- the host of its connections ------------------------------------------------
+
+    def connect(self, channel: Channel) -> None:
+        """Begin to connect a channel; a name is resolved in a thread of the pool."""
+        wire = self._wires[channel] = Wire(channel, self._wants_changed)
+        address = numeric_address(channel.addr)
+        if address is not None:
+            wire.connect([address])
+            return
+
+        def resolved(addresses: object, error: BaseException | None) -> None:
+            wire.connect(addresses if isinstance(addresses, list) else [])
+
+        self.pool.start(Job(resolve, (channel.addr,), resolved))
+
+    def write(self, channel: Channel) -> None:
+        """Write what a channel has to send."""
+        wire = self._wires.get(channel)
+        if wire is not None:
+            wire.write()
+
+    def disconnect(self, channel: Channel) -> None:
+        """Close the socket of a channel."""
+        wire = self._wires.pop(channel, None)
+        if wire is not None:
+            wire.close()
+
+    def turn_needed(self, delay_ms: int) -> None:
+        """Nothing to do: after each turn the thread computes how long it may sleep."""
+
+    def _wants_changed(self, wire: Wire, sock: socket.socket, before: Wants) -> None:
+        events = _EVENTS[wire.wants]
+        if not events:
+            if before is not Wants.NOTHING:
+                self._selector.unregister(sock)
+            sock.close()
+        elif before is Wants.NOTHING:
+            self._selector.register(sock, events, wire)
+        else:
+            self._selector.modify(sock, events, wire)

@@ -1,0 +1,118 @@
+"""Threads for the functions of users, as many as run at the same time."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from fakemq.client.carrier import Performed
+
+DEFAULT_SIZE = 64
+
+Post = Callable[[Callable[..., object], tuple[Any, ...]], None]
+"""Calls a function with these arguments on the thread of the carrier."""
+
+
+class Job:
+    """One function to call, and where its result goes."""
+
+    __slots__ = ("_args", "_done", "_function", "cancelled")
+
+    def __init__(
+        self, function: Callable[..., object], args: tuple[Any, ...], done: Performed
+    ) -> None:
+        self._function = function
+        self._args = args
+        self._done = done
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        """Do not call it any more; a call that has begun continues to its end."""
+        self.cancelled = True
+
+    def run(self, post: Post) -> None:
+        """Call the function; post its result."""
+        if self.cancelled:
+            return
+        try:
+            value = self._function(*self._args)
+        except BaseException as error:
+            post(self._done, (None, error))
+        else:
+            post(self._done, (value, None))
+
+
+class Pool:
+    """Up to ``size`` daemon threads that take jobs from one queue.
+
+    A thread is woken only if no woken one is still on its way: it takes job after job, and wakes
+    the next thread while there are more. So short functions, of which each would end before another
+    thread runs, are called in a row, and functions that wait are called at the same time.
+    """
+
+    def __init__(self, name: str, post: Post, *, size: int = DEFAULT_SIZE) -> None:
+        self._name = name
+        self._post = post
+        self._size = size
+        self.idle_at_close: list[threading.Thread] = []
+        """After `close`: the threads that had nothing to do, and end at once."""
+        self._lock = threading.Lock()
+        # All below is guarded by the lock.
+        self._jobs: deque[Job] = deque()
+        self._idle: list[tuple[threading.Lock, threading.Thread]] = []
+        self._thread_count = 0
+        self._waking = False
+        self._closed = False
+
+    def start(self, job: Job) -> None:
+        """Run a job on a thread as soon as one is free."""
+        with self._lock:
+            self._jobs.append(job)
+            if not self._waking:
+                self._wake_one()
+
+    def _wake_one(self) -> None:
+        if self._idle:
+            self._waking = True
+            woken, _ = self._idle.pop()
+            woken.release()
+        elif self._thread_count < self._size and not self._closed:
+            self._waking = True
+            self._thread_count += 1
+            name = f"{self._name}-{self._thread_count}"
+            threading.Thread(target=self._work, name=name, daemon=True).start()
+
+    def _work(self) -> None:
+        woken = threading.Lock()
+        woken.acquire()
+        idle = woken, threading.current_thread()
+        was_woken = True
+        while True:
+            with self._lock:
+                if was_woken:
+                    self._waking = was_woken = False
+                job = self._jobs.popleft() if self._jobs else None
+                if job is None and self._closed:
+                    return
+                if job is None:
+                    self._idle.append(idle)
+                elif self._jobs and not self._waking:
+                    self._wake_one()
+            if job is None:
+                woken.acquire()
+                was_woken = True
+            else:
+                job.run(self._post)
+                job = None  # do not keep its message until the next one comes
+
+    def close(self) -> None:
+        """Drop jobs that have not begun, and let each thread end when it is idle."""
+        with self._lock:
+            self._closed = True
+            self._jobs.clear()
+            idle, self._idle = self._idle, []
+            for woken, _ in idle:
+                woken.release()
+        self.idle_at_close = [thread for _, thread in idle]

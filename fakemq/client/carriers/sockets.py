@@ -1,0 +1,172 @@
+"""The non-blocking socket of one channel: connects, reads and writes without waiting."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from collections import deque
+from collections.abc import Callable, Iterable
+from enum import Enum, auto
+from typing import NamedTuple
+
+from fakemq.client.addresses import split_addr
+from fakemq.client.carriers.connections import Channel, ChannelState
+from fakemq.forked_sockets import close_in_children
+
+READ_BYTES = 65_536
+"""How much of one peer is read before others have their turn. More would need fresh pages."""
+
+_CONNECTING = (errno.EINPROGRESS, errno.EWOULDBLOCK, getattr(errno, "WSAEWOULDBLOCK", -1))
+
+
+class Address(NamedTuple):
+    """Where to connect: a family of `socket` and its kind of address."""
+
+    family: int
+    sockaddr: tuple[str | int | bytes, ...]
+
+
+class Wants(Enum):
+    """What a wire waits for."""
+
+    CONNECT = auto()
+    READ = auto()
+    READ_AND_WRITE = auto()
+    NOTHING = auto()
+
+
+def numeric_address(addr: str) -> Address | None:
+    """Return where an address with a numeric host is; None if its name must be resolved."""
+    host, port = split_addr(addr)
+    for family in (socket.AF_INET, socket.AF_INET6):
+        try:
+            socket.inet_pton(family, host)
+        except OSError:
+            continue
+        return Address(family, (host, port))
+    return None
+
+
+def resolve(addr: str) -> list[Address]:
+    """Return where the name of an address is. Wait for the system's resolver; raise OSError."""
+    host, port = split_addr(addr)
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except UnicodeError as error:  # no host name for the system
+        raise OSError(str(error)) from error
+    return [Address(family, sockaddr) for family, _, _, _, sockaddr in found]
+
+
+class Wire:
+    """The socket of a channel. Its owner waits until it is ready for what it ``wants``."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        on_change: Callable[[Wire, socket.socket, Wants], None],
+    ) -> None:
+        self.channel = channel
+        self.wants = Wants.NOTHING
+        # Called with the socket and with what was wanted before. The callee closes the socket when
+        # nothing is wanted any more, because its loop may still wait for it.
+        self._on_change = on_change
+        self.socket: socket.socket | None = None
+        self._addresses: deque[Address] = deque()
+
+    def connect(self, addresses: Iterable[Address]) -> None:
+        """Connect to the first of these addresses that accepts.
+
+        Until `Wants.CONNECT` is over, its owner calls `connect_ready` when it can be written.
+        """
+        if self.channel.state is not ChannelState.CONNECTING:
+            return
+        self._addresses.extend(addresses)
+        self._connect_next()
+
+    def _connect_next(self) -> None:
+        while self._addresses:
+            family, sockaddr = self._addresses.popleft()
+            try:
+                sock = socket.socket(family, socket.SOCK_STREAM)
+            except OSError:  # no descriptor is left, or no IPv6
+                continue
+            close_in_children(sock)
+            self.socket = sock
+            sock.setblocking(False)
+            try:
+                code = sock.connect_ex(sockaddr)
+            except OSError:  # not an address for connect
+                code = errno.EINVAL
+            if code == 0:
+                self._connected(sock)
+                return
+            if code in _CONNECTING:
+                self._want(sock, Wants.CONNECT)
+                return
+            self.close()
+        self.channel.connect_failed()
+
+    def connect_ready(self) -> None:
+        """The attempt has ended: take its result, or try the next address."""
+        sock = self.socket
+        if sock is None:
+            return
+        if sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0:
+            self._connected(sock)
+        else:
+            self.close()
+            self._connect_next()
+
+    def _connected(self, sock: socket.socket) -> None:
+        try:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except OSError:  # macOS: the peer has reset the connection already
+            self.channel.connect_failed()
+            return
+        self._want(sock, Wants.READ)
+        self.channel.opened()
+
+    def _want(self, sock: socket.socket, wants: Wants) -> None:
+        before, self.wants = self.wants, wants
+        if wants is not before or wants is Wants.NOTHING:
+            self._on_change(self, sock, before)
+
+    def read(self) -> None:
+        """Read once and pass the bytes to the channel."""
+        sock = self.socket
+        if sock is None:
+            return
+        try:
+            data = sock.recv(READ_BYTES)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            self.channel.lost()
+            return
+        if data:
+            self.channel.data_received(data)
+        else:
+            self.channel.lost()
+
+    def write(self) -> None:
+        """Write what the channel has to send, as much as the system takes."""
+        sock, channel = self.socket, self.channel
+        if sock is None or self.wants is Wants.CONNECT:
+            return
+        while data := channel.data_to_send():
+            try:
+                count = sock.send(data)
+            except (BlockingIOError, InterruptedError):
+                self._want(sock, Wants.READ_AND_WRITE)
+                return
+            except OSError:
+                channel.lost()
+                return
+            channel.data_sent(count)
+        self._want(sock, Wants.READ)
+
+    def close(self) -> None:
+        """Give up the socket; do nothing if there is none."""
+        sock, self.socket = self.socket, None
+        if sock is not None:
+            self._want(sock, Wants.NOTHING)
