@@ -100,7 +100,7 @@ class ByLatency:
         best = tolerance.pick_one_at_least()
         of_best = [queue for queue in queues if queue.broker_name == best]
         if of_best:
-            return of_best[turn.next() % len(of_best)]
+            return of_best[first % len(of_best)]
         tolerance.remove(best)
         return turn.select(queues, None)
 

@@ -27,7 +27,7 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.errors import ProtocolError
 from fakemq.protocol.headers.send import ReplyMessageRequestHeader
-from fakemq.protocol.hosts import Host, record_host
+from fakemq.protocol.hosts import Host, pack_host, record_host
 from fakemq.protocol.java import crc32
 from fakemq.protocol.message import MessageExt, decompressed_body
 from fakemq.protocol.properties import decode_properties, encode_properties_as_java
@@ -221,4 +221,6 @@ def _reply(request: RemotingCommand, now_ms: int) -> MessageExt:
 
 
 def _host(text: str) -> Host:
-    return record_host(text) if text else _NO_HOST
+    host = record_host(text) if text else _NO_HOST
+    pack_host(host)  # refuses a port that no host can have
+    return host
