@@ -17,8 +17,8 @@ import java.util.concurrent.Executors;
  * the topics, groups and client ids of runs apart.
  *
  * <p>{@code Program NAMESRV produce|consume ...} is a driver steered over stdin (see {@link Drivers}), and so is
- * {@code Program NAMESRV soaksend|soakhear ...} (see {@link Soak}) {@code Program - stock} (see {@link Stocks})
- * and {@code Program - faulty} (see {@link Faulty});
+ * {@code Program NAMESRV soaksend|soakhear ...} (see {@link Soak}) {@code Program - stock} (see {@link Stocks}),
+ * {@code Program - faulty} (see {@link Faulty}) and {@code Program - allocations} (see {@link Allocations});
  * {@code Program NAMESRV latencies|drain ...} are measurements (see {@link Latencies}, {@link Drain}).
  */
 public final class Program {
@@ -95,6 +95,8 @@ public final class Program {
                 Stocks.run();
             } else if (args[1].equals("faulty")) {
                 Faulty.run();
+            } else if (args[1].equals("allocations")) {
+                Allocations.run();
             } else if (args[1].equals("soakhear")) {
                 Soak.hear(args[0], args);
             } else {
