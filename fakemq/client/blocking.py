@@ -17,6 +17,7 @@ from fakemq.client.pull_operations import PullOperations
 from fakemq.client.remoting import BlockingChannel, BlockingRemoting, local_ip
 from fakemq.client.send_operations import SendOperations
 from fakemq.client.transaction_operations import TransactionOperations
+from fakemq.clock.machine_time import real_utc_offset_ms
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -68,7 +69,9 @@ class Client:
     def __init__(self, namesrv_addr: str, **options: Unpack[ClientOptions]) -> None:
         ip = local_ip(namesrv_addr.partition(";")[0])
         config = ClientConfig(**options)
-        self.instance = ClientInstance(namesrv_addr, config, ip=ip, pid=os.getpid())
+        self.instance = ClientInstance(
+            namesrv_addr, config, ip=ip, pid=os.getpid(), utc_offset_ms=real_utc_offset_ms()
+        )
         self.producer = SendOperations(self.instance)
         self.transactions = TransactionOperations(self.instance)
         self.consumer = PullOperations(self.instance)

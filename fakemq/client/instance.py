@@ -50,7 +50,8 @@ class ClientInstance:
     """The state that producers, consumers and admin tools of one program share; sans-IO.
 
     ``handlers`` answer requests from brokers, by request code. ``time``, ``ip`` and ``pid`` are
-    parts of ids; they are arguments so that a test can fix them.
+    parts of ids; they are arguments so that a test can fix them. Unique ids count the time since
+    the month began ``utc_offset_ms`` east of UTC: for a program that is its own time zone.
 
     Source: client/impl/factory/MQClientInstance.java (4.9.7)
     """
@@ -63,6 +64,7 @@ class ClientInstance:
         time: TimeSource | None = None,
         ip: str = "127.0.0.1",
         pid: int = 0,
+        utc_offset_ms: int = 0,
     ) -> None:
         self.config = config = config or ClientConfig()
         self.time = time or MachineTime()
@@ -70,7 +72,9 @@ class ClientInstance:
         addrs = [addr.strip() for addr in namesrv_addr.split(";") if addr.strip()]
         self.name_servers = NameServers(addrs, self.random)
         self.client_id = config.client_id or f"{ip}@{pid}#{self.random.getrandbits(48)}"
-        self.unique_ids = UniqueIdGenerator(ip, pid, self.random.getrandbits(32))
+        self.unique_ids = UniqueIdGenerator(
+            ip, pid, self.random.getrandbits(32), utc_offset_ms=utc_offset_ms
+        )
         self.routes = RouteTable()
         self.producer_groups: dict[str, None] = {}
         self.consumers: dict[str, ConsumerData] = {}

@@ -16,8 +16,8 @@ from fakemq.client.errors import (
 )
 from fakemq.client.instance import ClientInstance
 from fakemq.client.messages import Message, SendResult, SendStatus, batch_body
-from fakemq.client.numbers import require_int
-from fakemq.client.operation import Operation, Reading, ask, tell
+from fakemq.client.numbers import require_int, require_wait
+from fakemq.client.operation import Call, Operation, Reading, tell
 from fakemq.client.producing import namespace
 from fakemq.client.producing.send_commands import SendCommands, broker_topic
 from fakemq.client.producing.settings import RETRY_RESPONSE_CODES as RETRY_RESPONSE_CODES
@@ -136,23 +136,32 @@ class SendOperations:
         self.check(message)
         topic = broker_topic(self.settings, message.topic)
         if queue is None:
-            queues = yield from self.queues(message.topic)
+            queues = self._kept_queues(topic) or (yield from self._fetched_queues(topic))
             queue = self._chooser.choose(topic, queues, None)
         else:
             self._require_queue(message, queue)
-        addr = yield from self._addr(topic, queue)
-        command = self._commands.single(message, topic, queue)
+        instance = self._instance
+        addr = instance.routes.master_addr(queue.broker_name) or (
+            yield from self._unknown_addr(topic, queue)
+        )
+        if self.settings.vip_channel:
+            addr = vip_addr(addr)
+        instance.producer_groups[self.group] = None
+        command = self._commands.single(message, topic, queue, instance.time.wall_ms())
         yield from tell(addr, command, self.settings.send_timeout_ms)
 
     def queues(self, topic: str) -> Operation[Sequence[MessageQueue]]:
         """Return the queues of a topic to send to; raise MQClientError if there are none."""
         topic = broker_topic(self.settings, topic)
-        instance = self._instance
-        if self._routes_are_kept:
-            known = instance.routes.routes.get(topic)
-            if known is not None and known.publish_queues:
-                return known.publish_queues
-        route = yield from instance.route_to_send(
+        return self._kept_queues(topic) or (yield from self._fetched_queues(topic))
+
+    def _kept_queues(self, topic: str) -> Sequence[MessageQueue]:
+        """Return the queues that need no name server; none if one is to be asked."""
+        route = self._instance.routes.routes.get(topic) if self._routes_are_kept else None
+        return () if route is None else route.publish_queues
+
+    def _fetched_queues(self, topic: str) -> Operation[Sequence[MessageQueue]]:
+        route = yield from self._instance.route_to_send(
             topic,
             create_topic_key=self.settings.create_topic_key,
             default_topic_queue_nums=self.settings.default_topic_queue_nums,
@@ -162,7 +171,10 @@ class SendOperations:
     # -- attempts -----------------------------------------------------------------------------
 
     def _limit_ms(self, timeout_ms: int | None) -> int:
-        return self.settings.send_timeout_ms if timeout_ms is None else timeout_ms
+        """Return the time for all attempts; raise ConfigError for one that no socket can wait."""
+        limit_ms = self.settings.send_timeout_ms if timeout_ms is None else timeout_ms
+        require_wait(limit_ms)
+        return limit_ms
 
     def _send_in_turn(
         self, message: Message, batch: Sequence[str] | None, limit_ms: int
@@ -180,7 +192,7 @@ class SendOperations:
         failure: MQClientError | MQBrokerError | RemotingError | None = None
         result: SendResult | None = None
         for _ in range(1 + settings.retry_times_when_send_failed):
-            queues = yield from self.queues(topic)
+            queues = self._kept_queues(topic) or (yield from self._fetched_queues(topic))
             queue = chooser.choose(topic, queues, tried[-1] if tried else None)
             started_ms = clock.elapsed_ms()
             left_ms = begin_ms + limit_ms - started_ms
@@ -242,29 +254,29 @@ class SendOperations:
 
         Source: DefaultMQProducerImpl.java#sendKernelImpl (4.9.7)
         """
-        addr = yield from self._addr(topic, queue)
-        begin_ms = self._instance.time.wall_ms()
-        commands = self._commands
-        command = (
-            commands.single(message, topic, queue)
-            if batch is None
-            else commands.batch(message, topic, queue)
+        instance = self._instance
+        addr = instance.routes.master_addr(queue.broker_name) or (
+            yield from self._unknown_addr(topic, queue)
         )
-        response = yield from ask(addr, command, timeout_ms)
+        if self.settings.vip_channel:
+            addr = vip_addr(addr)
+        instance.producer_groups[self.group] = None
+        now_ms = instance.time.wall_ms()
+        build = self._commands.single if batch is None else self._commands.batch
+        command = build(message, topic, queue, now_ms)
+        # Without `ask`, which would check again what `_limit_ms` has checked.
+        response = yield Call(addr, command, timeout_ms)
+        assert response is not None, "a transport answers every request or throws"
         result = _result(message, batch, queue, addr, response)
         if self.on_sent is not None:
-            self.on_sent(Sent(message, result, addr, len(command.body), begin_ms))
+            self.on_sent(Sent(message, result, addr, len(command.body), now_ms))
         return result
 
-    def _addr(self, topic: str, queue: MessageQueue) -> Operation[str]:
-        instance = self._instance
-        instance.producer_groups[self.group] = None
-        addr = instance.routes.master_addr(queue.broker_name)
-        if addr is None:
-            addr = yield from instance.master_addr(
-                MessageQueue(topic=topic, broker_name=queue.broker_name, queue_id=queue.queue_id)
-            )
-        return vip_addr(addr) if self.settings.vip_channel else addr
+    def _unknown_addr(self, topic: str, queue: MessageQueue) -> Operation[str]:
+        """Return the address of a broker that no known route has."""
+        return self._instance.master_addr(
+            MessageQueue(topic=topic, broker_name=queue.broker_name, queue_id=queue.queue_id)
+        )
 
     # -- checks -------------------------------------------------------------------------------
 
@@ -275,7 +287,8 @@ class SendOperations:
 
         Source: client/Validators.java#checkMessage (4.9.7)
         """
-        require_int("flag", message.flag)
+        if message.flag or type(message.flag) is not int:
+            require_int("flag", message.flag)
         if not message.topic.strip():
             raise MQClientError("The specified topic is blank")
         if not message.body:
@@ -301,7 +314,7 @@ class SendOperations:
         """
         if not messages:
             raise MQClientError("a batch of no messages; give one at least")
-        first = messages[0]
+        first, now_ms = messages[0], self._instance.time.wall_ms()
         for message in messages:
             self.check(message)
             if message.properties.get(names.DELAY_TIME_LEVEL, "0") != "0":
@@ -314,7 +327,7 @@ class SendOperations:
                 raise MQClientError(
                     "The waitStoreMsgOK of the messages in one batch should the same"
                 )
-            self._commands.set_unique_id(message)
+            self._commands.set_unique_id(message, now_ms)
         wait = {names.WAIT_STORE_MSG_OK: _waits(first)}
         try:
             body = batch_body(messages)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
-_clock_gettime_ns = time.clock_gettime_ns
+_clock_gettime_ns, _localtime = time.clock_gettime_ns, time.localtime
 _REALTIME, _MONOTONIC = time.CLOCK_REALTIME, time.CLOCK_MONOTONIC
 _THREAD = time.CLOCK_THREAD_CPUTIME_ID
 
@@ -21,6 +21,11 @@ def real_wall_ms() -> int:
 def real_elapsed_ms() -> int:
     """Return the machine's monotonic time, in milliseconds."""
     return _clock_gettime_ns(_MONOTONIC) // 1_000_000
+
+
+def real_utc_offset_ms() -> int:
+    """Return how far the machine's time zone is east of UTC now, in milliseconds."""
+    return _localtime().tm_gmtoff * 1000
 
 
 def thread_busy_ms() -> int:

@@ -22,6 +22,8 @@ _LONG_NAMES = {
     SendMessageRequestHeaderV2.wire_names.get(attribute, wire): wire
     for wire, attribute, _ in SendMessageRequestHeader.field_specs()
 }
+_FIRST_TRY: tuple[str, str | None] = ("0", None)
+"""How often a message was consumed, and how often it may be."""
 _COMPRESSED = int(MessageSysFlag.COMPRESSED | MessageSysFlag.COMPRESSION_ZLIB_TYPE)
 _PREPARED = int(MessageSysFlag.TRANSACTION_PREPARED_TYPE)
 
@@ -38,20 +40,20 @@ class SendCommands:
         self._settings = settings
         self._group = group
 
-    def set_unique_id(self, message: Message) -> None:
+    def set_unique_id(self, message: Message, now_ms: int) -> None:
         """Put a unique id into a message that has none.
 
         Source: common/message/MessageClientIDSetter.java#setUniqID (4.9.7)
         """
         if names.UNIQ_CLIENT_MESSAGE_ID_KEYIDX not in message.properties:
-            instance = self._instance
-            message.properties[names.UNIQ_CLIENT_MESSAGE_ID_KEYIDX] = instance.unique_ids.create(
-                instance.time.wall_ms()
-            )
+            unique_id = self._instance.unique_ids.create(now_ms)
+            message.properties[names.UNIQ_CLIENT_MESSAGE_ID_KEYIDX] = unique_id
 
-    def single(self, message: Message, topic: str, queue: MessageQueue) -> RemotingCommand:
+    def single(
+        self, message: Message, topic: str, queue: MessageQueue, now_ms: int
+    ) -> RemotingCommand:
         """Return the request that sends one message; ``topic`` is its name for the broker."""
-        self.set_unique_id(message)
+        self.set_unique_id(message, now_ms)
         settings = self._settings
         properties, body, sys_flag = message.properties, message.body, 0
         if settings.namespace:
@@ -61,14 +63,14 @@ class SendCommands:
             sys_flag = _COMPRESSED
         if properties.get(names.TRANSACTION_PREPARED, "").lower() == "true":
             sys_flag |= _PREPARED
-        retry: tuple[str, str | None] = ("0", None)
+        retry = _FIRST_TRY
         if topic.startswith(RETRY_PREFIX):
             properties = dict(properties)
             retry = (
                 str(int(properties.pop(names.RECONSUME_TIME, "0"))),
                 properties.pop(names.MAX_RECONSUME_TIMES, None),
             )
-        fields = self._fields(message, topic, queue, properties, sys_flag, retry, "false")
+        fields = self._fields(message, topic, queue, properties, sys_flag, retry, now_ms)
         is_reply = properties.get(names.MESSAGE_TYPE) == REPLY_MESSAGE_FLAG
         if not settings.smart_send:
             fields = {_LONG_NAMES[name]: text for name, text in fields.items()}
@@ -77,12 +79,15 @@ class SendCommands:
             code = RequestCode.SEND_REPLY_MESSAGE_V2 if is_reply else RequestCode.SEND_MESSAGE_V2
         return self._command(code, fields, body)
 
-    def batch(self, batch: Message, topic: str, queue: MessageQueue) -> RemotingCommand:
+    def batch(
+        self, batch: Message, topic: str, queue: MessageQueue, now_ms: int
+    ) -> RemotingCommand:
         """Return the request that sends a batch, whose body is encoded already."""
         properties = batch.properties
         if self._settings.namespace:
             properties[names.INSTANCE_ID] = self._settings.namespace
-        fields = self._fields(batch, topic, queue, properties, 0, ("0", None), "true")
+        fields = self._fields(batch, topic, queue, properties, 0, _FIRST_TRY, now_ms)
+        fields["m"] = "true"
         return self._command(RequestCode.SEND_BATCH_MESSAGE, fields, batch.body)
 
     def _fields(
@@ -93,7 +98,7 @@ class SendCommands:
         properties: dict[str, str],
         sys_flag: int,
         retry: tuple[str, str | None],
-        is_batch: str,
+        now_ms: int,
     ) -> dict[str, str]:
         """Return the fields of a SendMessageRequestHeaderV2.
 
@@ -108,12 +113,12 @@ class SendCommands:
             "d": f"{settings.default_topic_queue_nums}",
             "e": f"{queue.queue_id}",
             "f": f"{sys_flag}",
-            "g": f"{self._instance.time.wall_ms()}",
+            "g": f"{now_ms}",
             "h": f"{message.flag}",
             "i": encode_properties_as_java(properties),
             "j": reconsume_times,
             "k": "false",
-            "m": is_batch,
+            "m": "false",
         }
         if max_reconsume_times is not None:
             fields["l"] = str(int(max_reconsume_times))
