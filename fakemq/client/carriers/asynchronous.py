@@ -28,6 +28,9 @@ from fakemq.clock.timers import Timer
 
 T = TypeVar("T")
 
+RESOLVERS = 4
+"""How many names are resolved at the same time."""
+
 _FAR_MS = 1 << 62
 
 
@@ -109,8 +112,9 @@ class _Performing:
     async def _call(self) -> object:
         if inspect.iscoroutinefunction(self._function):
             return await self._function(*self._args)
-        value = await anyio.to_thread.run_sync(
-            self._function, *self._args, abandon_on_cancel=True, limiter=self._limiter
+        # In a list, because trio takes no coroutine for the result of a thread.
+        (value,) = await anyio.to_thread.run_sync(
+            lambda: [self._function(*self._args)], abandon_on_cancel=True, limiter=self._limiter
         )
         return await value if inspect.isawaitable(value) else value
 
@@ -140,6 +144,8 @@ class AsyncCarrier(MachineTime):
         self._group = anyio.create_task_group()
         self._wake = anyio.Event()
         self._limiter = anyio.CapacityLimiter(self._pool_size)
+        # Of its own, so that a resolver that hangs does not keep threads from functions of users.
+        self._resolvers = anyio.CapacityLimiter(RESOLVERS)
         # Of the block, so that functions of users do not see variables of one that sends.
         self._context = copy_context()
         await self._group.__aenter__()
@@ -152,10 +158,11 @@ class AsyncCarrier(MachineTime):
         kind: type[BaseException] | None,
         error: BaseException | None,
         traceback: TracebackType | None,
-    ) -> bool | None:
+    ) -> None:
         self._close()
         self._group.cancel_scope.cancel()
-        return await self._group.__aexit__(kind, error, traceback)
+        # Without the error of the block: the group would raise it again as an ExceptionGroup.
+        await self._group.__aexit__(None, None, None)
 
     def _close(self) -> None:
         self._closed = True
@@ -290,7 +297,7 @@ class AsyncCarrier(MachineTime):
                 await self._connect(channel, carried)
                 while (sock := wire.socket) is not None:
                     await anyio.wait_readable(sock)
-                    wire.read()
+                    carefully(wire.read)
         finally:
             carried.close_unused()
             channel.lost()
@@ -303,7 +310,7 @@ class AsyncCarrier(MachineTime):
         else:
             try:
                 addresses = await anyio.to_thread.run_sync(
-                    resolve, channel.addr, abandon_on_cancel=True, limiter=self._limiter
+                    resolve, channel.addr, abandon_on_cancel=True, limiter=self._resolvers
                 )
             except OSError:
                 addresses = []

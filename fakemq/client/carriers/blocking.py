@@ -125,7 +125,11 @@ class ThreadCarrier(MachineTime):
         """Run a task; return the future of its result. Cancelling the future cancels the task."""
         self._require_usable()
         end: _FutureEnd[T] = _FutureEnd(self._io)
-        self._io.start(task, end)
+        try:
+            self._io.start(task, end)
+        except BaseException:
+            self._io.give_up(end)
+            raise
         return end.future
 
     def call(self, function: Callable[[], T]) -> T:
@@ -142,10 +146,7 @@ class ThreadCarrier(MachineTime):
             self._finalizer.detach()
             return
         self.close_soon()
-        this = threading.current_thread()
-        for thread in (self._io.thread, *self._io.pool.idle_at_close):
-            if thread is not this:
-                thread.join(JOIN_S)
+        self._io.join(JOIN_S)
 
     def close_soon(self) -> None:
         """Close without waiting for the end of the threads. A finalizer may call it."""

@@ -28,6 +28,9 @@ from fakemq.forked_sockets import close_in_children
 T = TypeVar("T")
 _log = logging.getLogger("fakemq.client")
 
+RESOLVERS = 4
+"""How many names are resolved at the same time."""
+
 _EVENTS = {
     Wants.CONNECT: selectors.EVENT_WRITE,
     Wants.READ: selectors.EVENT_READ,
@@ -59,6 +62,9 @@ class IoThread(MachineTime):
         self.connections = self._turns.connections
         self.tasks = Tasks(self)
         self.pool = Pool(f"{name}-call", self.post, size=pool_size)
+        # Of its own, so that a resolver that hangs does not keep threads from functions of users.
+        self._resolvers = Pool(f"{name}-resolve", self.post, size=RESOLVERS)
+        self._resolving: dict[Channel, Job] = {}
         self._callers: dict[Caller, None] = {}
         self._wires: dict[Channel, Wire] = {}
         self._selector = selectors.DefaultSelector()
@@ -94,8 +100,11 @@ class IoThread(MachineTime):
         self.post(self._start, (task, caller), caller)
 
     def give_up(self, caller: Caller) -> None:
-        """Cancel the task of a caller."""
-        self.post(self._give_up, (caller,))
+        """Cancel the task of a caller, whose thread may have been interrupted within `start`."""
+        self._inbox.append((self._give_up, (caller,), None))
+        self._wake()
+        if self._over:
+            self._refuse()
 
     def stop(self) -> None:
         """Let the thread end soon. Takes no lock, so that a finalizer may call it."""
@@ -115,6 +124,15 @@ class IoThread(MachineTime):
                 return
             if caller is not None:
                 caller.done(None, closed_error())
+
+    def join(self, timeout_s: float) -> None:
+        """Wait for the end of this thread and of those of the pools that had nothing to do."""
+        this = threading.current_thread()
+        if self.thread is not this:
+            self.thread.join(timeout_s)
+        for thread in (*self.pool.idle_at_close, *self._resolvers.idle_at_close):
+            if thread is not this:
+                thread.join(timeout_s)
 
     # -- the carrier of its tasks -------------------------------------------------
 
@@ -204,7 +222,12 @@ class IoThread(MachineTime):
             self.tasks.cancel(caller.running)
 
     def _end(self) -> None:
-        for part in (self.tasks.cancel_all, self._turns.close, self.pool.close):
+        for part in (
+            self.tasks.cancel_all,
+            self._turns.close,
+            self.pool.close,
+            self._resolvers.close,
+        ):
             carefully(part)
         for caller in list(self._callers):
             caller.done(None, closed_error())
@@ -226,9 +249,11 @@ class IoThread(MachineTime):
             return
 
         def resolved(addresses: object, error: BaseException | None) -> None:
+            self._resolving.pop(channel, None)
             wire.connect(addresses if isinstance(addresses, list) else [])
 
-        self.pool.start(Job(resolve, (channel.addr,), resolved))
+        job = self._resolving[channel] = Job(resolve, (channel.addr,), resolved)
+        self._resolvers.start(job)
 
     def write(self, channel: Channel) -> None:
         """Write what a channel has to send."""
@@ -238,6 +263,9 @@ class IoThread(MachineTime):
 
     def disconnect(self, channel: Channel) -> None:
         """Close the socket of a channel."""
+        job = self._resolving.pop(channel, None)
+        if job is not None:
+            job.cancel()
         wire = self._wires.pop(channel, None)
         if wire is not None:
             wire.close()
