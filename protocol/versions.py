@@ -8,6 +8,7 @@ from __future__ import annotations
 V3_0_7_SNAPSHOT = 28
 V3_1_8_SNAPSHOT = 62
 V3_4_9 = 121
+V4_1_0_SNAPSHOT = 232
 
 _FIRST = (
     *("SNAPSHOT", "ALPHA1", "BETA1", "BETA2", "BETA3", "BETA4", "BETA5", "BETA6_SNAPSHOT", "BETA6"),
@@ -27,3 +28,7 @@ def version_name(version: int) -> str:
     number += 1  # of 3.0.x
     name = f"V3_0_{number}" if number <= _LAST_OF_3_0 else f"V3_1_{number - _LAST_OF_3_0 - 1}"
     return name if released else f"{name}_SNAPSHOT"
+
+
+VERSION_DESCRIPTIONS = {407: "V4_9_7"}
+"""Names of versions that clients of ours say they have."""

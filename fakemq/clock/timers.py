@@ -71,6 +71,7 @@ DOMAINS: dict[str, Domain] = {
     "client_rebalance": Domain.DEADLINE,  # RebalanceService, 20 s
     "client_pull": Domain.DEADLINE,  # PullMessageService: a pull that comes later
     "client_consume": Domain.DEADLINE,  # ConsumeMessageService: a message that is tried again
+    "client_lock": Domain.DEADLINE,  # ConsumeMessageOrderlyService#lockMQPeriodically, 1 s / 20 s
     "client_task": Domain.DEADLINE,  # what else a client does later
     # simulator
     "sim_client": Domain.DEADLINE,  # ours: what a client does next

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -168,6 +169,11 @@ class ConsumeResult(msgspec.Struct, frozen=True):
     """False in an ordered queue: SUCCESS commits nothing, COMMIT everything since the last
     COMMIT, and ROLLBACK consumes that again."""
 
+
+Listener: TypeAlias = Callable[[Sequence[ReceivedMessage]], ConsumeResult | None]
+"""Takes a batch of messages, of one message by default. Returning acknowledges them, except those
+with `ReceivedMessage.retry_later`; raising sends all of them back. A coroutine function is
+awaited."""
 
 SUCCESS = ConsumeResult()
 RECONSUME_LATER = ConsumeResult(ConsumeStatus.RECONSUME_LATER)

@@ -1,0 +1,127 @@
+"""A call of a listener and its result, and workers that make such calls in a row."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fakemq.client.consuming.received import (
+    SUCCESS,
+    ConsumeResult,
+    ConsumeStatus,
+    Listener,
+    ReceivedMessage,
+)
+
+if TYPE_CHECKING:
+    from fakemq.client.consuming.process_queue import ProcessQueue
+
+_log = logging.getLogger("fakemq.client")
+
+SLICE_MS = 5
+"""How long a worker makes calls before their results are taken. A carrier needs tens of
+microseconds to begin a call on another thread and to take its result, a short listener a few."""
+
+SLICE_CALLS = 256
+
+
+class Batch:
+    """The messages of one call of the listener, and how it ended."""
+
+    __slots__ = (
+        "began_ms",
+        "ended_ms",
+        "error",
+        "has_ended",
+        "messages",
+        "process_queue",
+        "result",
+    )
+
+    def __init__(self, process_queue: ProcessQueue, messages: list[ReceivedMessage]) -> None:
+        self.process_queue = process_queue
+        self.messages = messages
+        self.result: ConsumeResult = SUCCESS
+        self.error: BaseException | None = None
+        self.began_ms = self.ended_ms = 0
+        self.has_ended = False
+
+    def begin(self, now_ms: int) -> None:
+        """Note that the listener is called now."""
+        self.began_ms = now_ms
+        for message in self.messages:
+            message.consume_started_ms = now_ms
+            message.retry_level = None
+
+    def call(self, listener: Listener, elapsed_ms: Callable[[], int]) -> None:
+        """Call the listener, and keep its result or error.
+
+        An error that is to end the program (KeyboardInterrupt, SystemExit) is kept, and raised.
+        """
+        self.begin(elapsed_ms())
+        try:
+            self.returned(listener(self.messages), elapsed_ms())
+        except BaseException as error:
+            self.raised(error, elapsed_ms())
+            if not isinstance(error, Exception):
+                raise
+
+    def returned(self, result: object, now_ms: int) -> None:
+        """Note what the listener returned; anything but a ConsumeResult is a SUCCESS."""
+        self.ended_ms = now_ms
+        self.has_ended = True
+        if isinstance(result, ConsumeResult):
+            self.result = result
+
+    def raised(self, error: BaseException, now_ms: int) -> None:
+        """Note that the listener raised."""
+        self.ended_ms = now_ms
+        self.has_ended = True
+        self.error = error
+        _log.warning(
+            "consumeMessage exception: %r Msgs: %s MQ: %s",
+            error,
+            self.messages,
+            self.process_queue.queue,
+            exc_info=error,
+        )
+
+    @property
+    def is_well(self) -> bool:
+        """Whether every message was consumed successfully."""
+        if self.error is not None or (
+            self.result is not SUCCESS
+            and (
+                self.result.status in (ConsumeStatus.RECONSUME_LATER, ConsumeStatus.ROLLBACK)
+                or self.result.ack_index < len(self.messages) - 1
+            )
+        ):
+            return False
+        return self._has_no_mark()
+
+    def _has_no_mark(self) -> bool:
+        # Not `all`: its generator costs more than the rest of this method.
+        for message in self.messages:  # noqa: SIM110
+            if message.retry_level is not None:
+                return False
+        return True
+
+    def to_send_back(self, default_level: int) -> list[tuple[ReceivedMessage, int]]:
+        """Return the messages that were not consumed, each with its delay level.
+
+        Source: ConsumeMessageConcurrentlyService.java#processConsumeResult (4.9.7)
+        """
+        result = self.result
+        level = default_level if result.delay_level is None else result.delay_level
+        all_failed = self.error is not None or result.status in (
+            ConsumeStatus.RECONSUME_LATER,
+            ConsumeStatus.ROLLBACK,
+        )
+        found = []
+        for index, message in enumerate(self.messages):
+            if message.retry_level is not None:
+                found.append((message, message.retry_level))
+            elif all_failed or index > result.ack_index:
+                found.append((message, level))
+        return found

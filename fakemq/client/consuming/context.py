@@ -1,0 +1,172 @@
+"""What the parts of one push consumer share."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from inspect import iscoroutinefunction
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from fakemq.client.consuming.batch import Batch
+from fakemq.client.consuming.offsets import OffsetStore
+from fakemq.client.consuming.process_queue import ProcessQueue
+from fakemq.client.consuming.received import Listener, ReceivedMessage
+from fakemq.client.consuming.settings import PushSettings
+from fakemq.client.consuming.statistics import ConsumeStatistics
+from fakemq.client.tasks import Perform, Task
+from fakemq.protocol.bodies.consumer import ConsumeMessageDirectlyResult
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.java import INT_MAX
+
+if TYPE_CHECKING:
+    from fakemq.client.running_task import RunningTask, Tasks
+    from fakemq.client.services import ClientServices
+
+_log = logging.getLogger("fakemq.client")
+
+T = TypeVar("T")
+
+CONCURRENT_MAX_RECONSUME_TIMES = 16
+ORDERED_MAX_RECONSUME_TIMES = INT_MAX
+
+
+class OwnTasks:
+    """The tasks of one consumer among those of its client: they end with the consumer."""
+
+    def __init__(self, tasks: Tasks) -> None:
+        self._tasks = tasks
+        self._running: dict[RunningTask[Any], None] = {}
+
+    def start(
+        self,
+        task: Task[T],
+        name: str,
+        done: Callable[[T | None, BaseException | None], None] | None = None,
+    ) -> RunningTask[T]:
+        """Run a task, as `Tasks.start` does."""
+
+        def on_end(value: T | None, error: BaseException | None) -> None:
+            ended.append(True)
+            for one in running:
+                self._running.pop(one, None)
+            if done is not None:
+                done(value, error)
+            elif error is not None:
+                _log.error("the task %s failed", name, exc_info=error)
+
+        ended: list[bool] = []
+        running: list[RunningTask[T]] = []
+        running.append(self._tasks.start(task, name, on_end))
+        if not ended:
+            self._running[running[0]] = None
+        return running[0]
+
+    def cancel(self, running: RunningTask[Any]) -> None:
+        """Cancel one task."""
+        self._running.pop(running, None)
+        self._tasks.cancel(running)
+
+    def cancel_all(self) -> None:
+        """Cancel every task, the oldest first."""
+        while self._running:
+            self.cancel(next(iter(self._running)))
+
+
+class ConsumerContext:
+    """The settings, queues and offsets of one push consumer. ``group`` is in its namespace."""
+
+    def __init__(
+        self,
+        services: ClientServices,
+        settings: PushSettings,
+        group: str,
+        listener: Listener,
+        offsets: OffsetStore,
+    ) -> None:
+        self.services = services
+        self.tasks = OwnTasks(services.tasks)
+        self.settings = settings
+        self.group = group
+        self.listener = listener
+        self.offsets = offsets
+        self.queues: dict[MessageQueue, ProcessQueue] = {}
+        self.statistics = ConsumeStatistics(services.carrier.elapsed_ms)
+        self.is_clustering = settings.message_model == "CLUSTERING"
+        self.is_performed_one_by_one = is_coroutine_function(listener)
+        """Whether each call of the listener is a `Perform` of its own: it is to be awaited, or its
+        calls have traces."""
+
+    @property
+    def is_locking(self) -> bool:
+        """Whether queues are locked: they are ordered, and each has one member.
+
+        Differs: Java locks ordered queues with BROADCASTING, too, so that one member gets them.
+        """
+        return self.settings.ordered and self.is_clustering
+
+    @property
+    def max_reconsume_times(self) -> int:
+        """Return the limit of the settings; -1 means 16, and no limit for ordered queues.
+
+        Source: DefaultMQPushConsumerImpl.java#getMaxReconsumeTimes,
+        ConsumeMessageOrderlyService.java#getMaxReconsumeTimes (4.9.7)
+        """
+        given = self.settings.max_reconsume_times
+        if given != -1:
+            return given
+        ordered = self.settings.ordered
+        return ORDERED_MAX_RECONSUME_TIMES if ordered else CONCURRENT_MAX_RECONSUME_TIMES
+
+    def perform(self, batch: Batch) -> Task[None]:
+        """Have the listener called with a batch, by itself.
+
+        An error that is to end the program is kept in the batch, and raised.
+        """
+        elapsed_ms = self.services.carrier.elapsed_ms
+        batch.begin(elapsed_ms())
+        try:
+            result = yield Perform(self.listener, (batch.messages,))
+        except GeneratorExit:  # the task is cancelled
+            raise
+        except BaseException as error:
+            batch.raised(error, elapsed_ms())
+            if not isinstance(error, Exception):
+                raise
+        else:
+            batch.returned(result, elapsed_ms())
+
+
+class ConsumeService(Protocol):
+    """Passes messages to the listener: at the same time, or each queue in order.
+
+    Source: client/impl/consumer/ConsumeMessageService.java (4.9.7)
+    """
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no message is being consumed or waits for it now."""
+
+    def start(self) -> None:
+        """Start the loops."""
+
+    def submit(self, process_queue: ProcessQueue, messages: Sequence[ReceivedMessage]) -> None:
+        """Consume messages that were added to their process queue."""
+
+    def collect(self) -> None:
+        """Take the results of messages whose neighbours are still being consumed."""
+
+    def released(self, process_queue: ProcessQueue) -> Task[bool]:
+        """Return whether a dropped queue may be given to another member now."""
+
+    def stop(self, wait_ms: int) -> Task[None]:
+        """Begin no further message; wait up to ``wait_ms`` for those that are under way."""
+
+    def consume_directly(self, message: ReceivedMessage) -> Task[ConsumeMessageDirectlyResult]:
+        """Consume one message now, for an admin tool; its result has no other effect."""
+
+
+def is_coroutine_function(function: Callable[..., object]) -> bool:
+    """Return whether a carrier would await what a function returns."""
+    return iscoroutinefunction(function) or iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004  # an object with an async __call__
+    )

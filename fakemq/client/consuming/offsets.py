@@ -1,0 +1,206 @@
+"""Offsets of a group: in memory, and at the brokers or in a file.
+
+Source: client/consumer/store/OffsetStore.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Collection
+from pathlib import Path
+from stat import S_ISREG
+
+from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
+from fakemq.client.pull_operations import PullOperations
+from fakemq.client.tasks import Task
+from fakemq.protocol import fastjson
+from fakemq.protocol.bodies.offset import ResetOffsetBody
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.errors import ProtocolError
+from fakemq.protocol.topics import FAQ
+
+_log = logging.getLogger("fakemq.client")
+
+
+class OffsetStore(ABC):
+    """Where a consumer's queues continue: each queue's next offset."""
+
+    def __init__(self) -> None:
+        self._offsets: dict[MessageQueue, int] = {}
+
+    def update(self, queue: MessageQueue, offset: int, *, increase_only: bool) -> None:
+        """Remember an offset; with ``increase_only`` a lower one has no effect."""
+        if not increase_only or offset > self._offsets.get(queue, -1):
+            self._offsets[queue] = offset
+
+    def in_memory(self, queue: MessageQueue) -> int | None:
+        """Return the offset that is remembered; None if there is none."""
+        return self._offsets.get(queue)
+
+    def of_topic(self, topic: str) -> dict[MessageQueue, int]:
+        """Return the remembered offsets of a topic's queues; of all queues if it is empty.
+
+        Source: OffsetStore.java#cloneOffsetTable (4.9.7)
+        """
+        return {
+            queue: offset
+            for queue, offset in self._offsets.items()
+            if not topic or topic == queue.topic
+        }
+
+    @abstractmethod
+    def load(self) -> None:
+        """Read what is there before the first queue is taken; raise MQClientError if damaged."""
+
+    @abstractmethod
+    def read(self, queue: MessageQueue) -> Task[int | None]:
+        """Return the stored offset, and remember it; None if there is none.
+
+        Raise MQBrokerError, MQClientError, RemotingError if it cannot be had.
+        """
+
+    @abstractmethod
+    def persist(self, queue: MessageQueue) -> Task[None]:
+        """Store the offset of one queue, if one is remembered. Errors are logged."""
+
+    @abstractmethod
+    def persist_all(self, queues: Collection[MessageQueue]) -> Task[None]:
+        """Store the offsets of the consumer's queues. Errors are logged."""
+
+    @abstractmethod
+    def remove(self, queue: MessageQueue) -> None:
+        """Forget the offset of a queue that is dropped, or not yet taken."""
+
+
+class RemoteOffsets(OffsetStore):
+    """Offsets that the brokers keep for the group.
+
+    Source: client/consumer/store/RemoteBrokerOffsetStore.java (4.9.7)
+    """
+
+    def __init__(self, operations: PullOperations) -> None:
+        super().__init__()
+        self._operations = operations
+
+    def load(self) -> None:
+        """There is nothing to read before a queue is taken."""
+
+    def read(self, queue: MessageQueue) -> Task[int | None]:
+        offset = yield from self._operations.query_offset(queue)
+        if offset is not None:
+            self.update(queue, offset, increase_only=False)
+        return offset
+
+    def persist(self, queue: MessageQueue) -> Task[None]:
+        offset = self._offsets.get(queue)
+        if offset is None:
+            return
+        try:
+            yield from self._operations.update_offset(queue, offset)
+        except (MQBrokerError, MQClientError, RemotingError) as error:
+            _log.error("updateConsumeOffsetToBroker exception, %s: %s", queue, error)
+
+    def persist_all(self, queues: Collection[MessageQueue]) -> Task[None]:
+        """Commit the offsets of ``queues``, and forget those of others."""
+        for queue in list(self._offsets):
+            if queue in queues:
+                yield from self.persist(queue)
+            else:
+                self._offsets.pop(queue, None)
+
+    def remove(self, queue: MessageQueue) -> None:
+        self._offsets.pop(queue, None)
+
+
+class LocalOffsets(OffsetStore):
+    """Offsets of BROADCASTING, in the file ``offsets.json`` of this client id and group.
+
+    The file is Java's, so that a Java consumer of the same client id continues from it.
+
+    Source: client/consumer/store/LocalFileOffsetStore.java (4.9.7)
+    """
+
+    def __init__(self, client_id: str, group: str, directory: str | None = None) -> None:
+        super().__init__()
+        root = Path.home() / ".rocketmq_offsets" if directory is None else Path(directory)
+        if "/" in client_id or "\0" in client_id or client_id in ("", ".", ".."):
+            raise MQClientError(f"the client id {client_id!r} cannot be the name of a folder")
+        self.path = root / client_id / group / "offsets.json"
+
+    def load(self) -> None:
+        self._offsets.update(self._read_file())
+
+    def read(self, queue: MessageQueue) -> Task[int | None]:
+        """Differs: a damaged file raises MQClientError, where Java begins anew."""
+        yield from ()
+        offset = self._read_file().get(queue)
+        if offset is not None:
+            self.update(queue, offset, increase_only=False)
+        return offset
+
+    def persist(self, queue: MessageQueue) -> Task[None]:
+        """Nothing: the file is written as a whole."""
+        yield from ()
+
+    def persist_all(self, queues: Collection[MessageQueue]) -> Task[None]:
+        """Write the offsets of ``queues``, and leave out those of others.
+
+        The previous file becomes ``offsets.json.bak``.
+
+        Source: common/MixAll.java#string2File (4.9.7)
+        """
+        yield from ()
+        if not queues:
+            return
+        kept = {queue: offset for queue, offset in self._offsets.items() if queue in queues}
+        text = fastjson.dumps_pretty(ResetOffsetBody(offset_table=kept))
+        temporary, backup = _beside(self.path, ".tmp"), _beside(self.path, ".bak")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(text, encoding="utf-8")
+            if self.path.exists():
+                os.replace(self.path, backup)
+            os.replace(temporary, self.path)
+        except OSError as error:
+            _log.error("persistAll consumer offset Exception, %s: %s", self.path, error)
+
+    def remove(self, queue: MessageQueue) -> None:
+        """Nothing: a queue that comes back continues where it was."""
+
+    def _read_file(self) -> dict[MessageQueue, int]:
+        """Return the file's offsets, or those of its backup if it cannot be read."""
+        try:
+            found = _read(self.path)
+        except (OSError, ValueError) as error:
+            _log.warning("readLocalOffset Exception, and try to correct, %s: %s", self.path, error)
+            found = None
+        if found is not None:
+            return found
+        try:
+            return _read(_beside(self.path, ".bak")) or {}
+        except (OSError, ValueError) as error:
+            raise MQClientError(
+                f"readLocalOffset Exception, maybe fastjson version too low{FAQ}\n{error}"
+            ) from error
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
+def _read(path: Path) -> dict[MessageQueue, int] | None:
+    """Return the offsets of a file; None for one that is missing or empty."""
+    try:
+        if not S_ISREG(path.stat().st_mode):
+            raise OSError(f"{path} is no regular file")
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    if not data:
+        return None
+    try:
+        return ResetOffsetBody.decode(data).offset_table
+    except ProtocolError as error:
+        raise ValueError(f"{path}: {error}") from error

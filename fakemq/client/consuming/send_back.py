@@ -1,0 +1,108 @@
+"""Sends messages back that could not be consumed, to be tried again later.
+
+Source: client/impl/consumer/DefaultMQPushConsumerImpl.java#sendMessageBack (4.9.7)
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from fakemq.client.addresses import vip_addr
+from fakemq.client.messages import Message
+from fakemq.client.operation import ask_ok
+from fakemq.client.producing import namespace
+from fakemq.client.send_operations import SendOperations
+from fakemq.client.tasks import Task
+from fakemq.errors import FakemqError
+from fakemq.protocol import properties as names
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
+from fakemq.protocol.topics import retry_topic
+
+if TYPE_CHECKING:
+    from fakemq.client.consuming.context import ConsumerContext
+    from fakemq.client.consuming.received import ReceivedMessage
+
+_log = logging.getLogger("fakemq.client")
+
+CLIENT_INNER_PRODUCER_GROUP = "CLIENT_INNER_PRODUCER"
+"""Source: common/MixAll.java (4.9.7)"""
+
+TIMEOUT_MS = 5_000
+FIRST_RETRY_LEVEL = 3
+
+
+class SendingBack:
+    """Sends the messages of one consumer back."""
+
+    def __init__(self, context: ConsumerContext) -> None:
+        self._context = context
+        self._instance = context.services.instance
+        self._sends = SendOperations(self._instance, CLIENT_INNER_PRODUCER_GROUP)
+
+    def send_back(self, message: ReceivedMessage, level: int) -> Task[bool]:
+        """Send a message back with a delay level; return whether a broker has it.
+
+        If the broker that stored it does not take it, it is sent to the retry topic as a new
+        message, which another broker may take.
+        """
+        try:
+            yield from self._ask_broker(message, level)
+            return True
+        except FakemqError as error:
+            _log.error("sendMessageBack Exception, %s: %s", self._context.group, error)
+        return (yield from self.to_retry_topic(message, message.reconsume_times + 1))
+
+    def _ask_broker(self, message: ReceivedMessage, level: int) -> Task[None]:
+        """Source: client/impl/MQClientAPIImpl.java#consumerSendMessageBack (4.9.7)"""
+        context, instance = self._context, self._instance
+        stored_in = MessageQueue(
+            topic=message.stored.topic, broker_name=message.broker_name, queue_id=message.queue_id
+        )
+        addr = yield from instance.master_addr(stored_in)
+        header = ConsumerSendMsgBackRequestHeader(
+            group=context.group,
+            origin_topic=self._full_topic(message),
+            offset=message.stored.physical_offset,
+            delay_level=level,
+            origin_msg_id=message.message_id,
+            max_reconsume_times=context.max_reconsume_times,
+            bname=message.broker_name,
+        )
+        command = instance.command(RequestCode.CONSUMER_SEND_MSG_BACK, header)
+        if instance.config.vip_channel:
+            addr = vip_addr(addr)
+        yield from ask_ok(addr, command, TIMEOUT_MS)
+
+    def to_retry_topic(self, message: ReceivedMessage, reconsume_times: int) -> Task[bool]:
+        """Send a message to the group's retry topic; return whether a broker has it.
+
+        The broker makes it a dead letter when ``reconsume_times`` is the maximum.
+
+        Differs: the message keeps the id of its origin also where Java loses it.
+
+        Source: also ConsumeMessageOrderlyService.java#sendMessageBack (4.9.7)
+        """
+        stored, context = message.stored, self._context
+        properties = dict(stored.properties)
+        properties.pop(names.TRANSACTION_PREPARED, None)
+        if not properties.get(names.ORIGIN_MESSAGE_ID, "").strip():
+            properties[names.ORIGIN_MESSAGE_ID] = message.message_id
+        properties[names.RETRY_TOPIC] = self._full_topic(message)
+        properties[names.RECONSUME_TIME] = str(reconsume_times)
+        properties[names.MAX_RECONSUME_TIMES] = str(context.max_reconsume_times)
+        properties[names.DELAY_TIME_LEVEL] = str(FIRST_RETRY_LEVEL + message.reconsume_times)
+        again = Message(
+            retry_topic(context.group), message.body, flag=stored.flag, properties=properties
+        )
+        try:
+            yield from self._sends.send(again)
+            return True
+        except FakemqError as error:
+            _log.error("sendMessageBack exception, group: %s: %s", context.group, error)
+            return False
+
+    def _full_topic(self, message: ReceivedMessage) -> str:
+        return namespace.wrap(self._context.settings.namespace, message.topic)

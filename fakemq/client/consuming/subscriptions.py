@@ -1,0 +1,65 @@
+"""Subscriptions of consumers, and whether brokers accept them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from fakemq.client.consuming.settings import Selector
+from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
+from fakemq.client.tasks import Task
+from fakemq.protocol.bodies.heartbeat import CheckClientRequestBody, SubscriptionData
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.subscription import SubscriptionError, build_subscription, is_tag_type
+
+if TYPE_CHECKING:
+    from fakemq.client.services import ClientServices
+
+
+def built_subscription(topic: str, expression: str | Selector) -> SubscriptionData:
+    """Return what a consumer subscribes to; raise MQClientError for what cannot be one.
+
+    Source: DefaultMQPushConsumerImpl.java#subscribe (4.9.7)
+    """
+    selector = expression if isinstance(expression, Selector) else Selector.by_tag(expression)
+    try:
+        return build_subscription(topic, selector.expression, selector.expression_type)
+    except SubscriptionError as error:
+        raise MQClientError(f"subscription exception: {error}") from error
+
+
+def check_in_broker(
+    services: ClientServices, group: str, subscriptions: Iterable[SubscriptionData]
+) -> Task[None]:
+    """Let a broker of each topic check expressions other than tags.
+
+    Raise MQClientError with the broker's remark if it refuses one. Without this check, a pull by an
+    expression that 4.9.7 cannot read returns every message.
+
+    Source: client/impl/factory/MQClientInstance.java#checkClientInBroker (4.9.7)
+    """
+    instance = services.instance
+    for subscription in subscriptions:
+        if is_tag_type(subscription.expression_type):
+            continue
+        route = yield from instance.known_route(subscription.topic or "")
+        brokers = [one.broker_name for one in route.data.broker_datas] if route else []
+        broker = instance.routes.any_addr(instance.random.choice(brokers)) if brokers else None
+        if broker is None:
+            continue
+        body = CheckClientRequestBody(
+            client_id=instance.client_id, group=group, subscription_data=subscription
+        )
+        command = instance.command(RequestCode.CHECK_CLIENT_CONFIG, body=body.encode())
+        try:
+            yield from instance.invoke_ok(broker.addr, command)
+        except MQBrokerError as error:
+            raise MQClientError(error.remark or str(error), error.code) from error
+        except RemotingError as error:
+            raise MQClientError(
+                "Check client in broker error, maybe because you use"
+                f" {subscription.expression_type} to filter message, but server has not been"
+                " upgraded to support!This error would not affect the launch of consumer, but may"
+                " has impact on message receiving if you have use the new features which are not"
+                " supported by server, please check the log!"
+            ) from error

@@ -1,0 +1,1 @@
+"""What a client does when a broker sends it a request: one file for each code."""
