@@ -56,8 +56,9 @@ class SendOperations:
     """Sends messages of one group.
 
     Without ``settings`` they are those of the instance's config. ``chooser`` chooses queues, by
-    default in turn. ``on_sent`` is called with each result. With ``routes_are_kept`` a loop keeps
-    the known routes fresh, so that no send waits for a name server to confirm them.
+    default in turn. ``on_sent`` is called with each result. With ``kept_by_services``
+    the group is registered there, and the loop for routes keeps them fresh, so that no send waits
+    for a name server to confirm what is known.
 
     Source: client/impl/producer/DefaultMQProducerImpl.java (4.9.7)
     """
@@ -70,7 +71,7 @@ class SendOperations:
         settings: ProducerSettings | None = None,
         chooser: QueueChooser | None = None,
         on_sent: Callable[[Sent], None] | None = None,
-        routes_are_kept: bool = False,
+        kept_by_services: bool = False,
     ) -> None:
         self._instance = instance
         if settings is None:
@@ -80,7 +81,7 @@ class SendOperations:
         self.on_sent = on_sent
         self._chooser: QueueChooser = InTurn(instance.random) if chooser is None else chooser
         self._commands = SendCommands(instance, settings, self.group)
-        self._routes_are_kept = routes_are_kept
+        self._kept_by_services = kept_by_services
 
     def send(
         self,
@@ -146,7 +147,8 @@ class SendOperations:
         )
         if self.settings.vip_channel:
             addr = vip_addr(addr)
-        instance.producer_groups[self.group] = None
+        if not self._kept_by_services:
+            instance.producer_groups[self.group] = None
         command = self._commands.single(message, topic, queue, instance.time.wall_ms())
         yield from tell(addr, command, self.settings.send_timeout_ms)
 
@@ -157,7 +159,7 @@ class SendOperations:
 
     def _kept_queues(self, topic: str) -> Sequence[MessageQueue]:
         """Return the queues that need no name server; none if one is to be asked."""
-        route = self._instance.routes.routes.get(topic) if self._routes_are_kept else None
+        route = self._instance.routes.routes.get(topic) if self._kept_by_services else None
         return () if route is None else route.publish_queues
 
     def _fetched_queues(self, topic: str) -> Operation[Sequence[MessageQueue]]:
@@ -260,7 +262,8 @@ class SendOperations:
         )
         if self.settings.vip_channel:
             addr = vip_addr(addr)
-        instance.producer_groups[self.group] = None
+        if not self._kept_by_services:
+            instance.producer_groups[self.group] = None
         now_ms = instance.time.wall_ms()
         build = self._commands.single if batch is None else self._commands.batch
         command = build(message, topic, queue, now_ms)

@@ -51,7 +51,7 @@ class ProducerCore:
         self._topics: dict[str, None] = {settings.create_topic_key: None}
         instance = services.instance
         self._sends = SendOperations(
-            instance, settings=settings, chooser=self._chooser(), routes_are_kept=True
+            instance, settings=settings, chooser=self._chooser(), kept_by_services=True
         )
         self._transactions = TransactionOperations(instance, sends=self._sends)
         self._requests = Requests(instance, self._start_beside, services.heartbeat)

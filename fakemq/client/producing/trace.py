@@ -43,6 +43,9 @@ SEND_TIMEOUT_MS = 5_000
 MAX_MESSAGE_BYTES = 128_000
 SEGMENT_CHARS = MAX_MESSAGE_BYTES - 10_000
 """Records are sent when their text is as long as this."""
+KEYS_BYTES = 30_000
+"""The most bytes of keys of one message, whose properties a broker limits to 32 KiB. Records with
+more are sent at once; a key that does not fit is left out. Differs: Java's broker refuses them."""
 WAIT_MS = 500
 """How long the first record of a message waits for others."""
 FLUSH_MS = 500
@@ -86,9 +89,9 @@ class TraceDispatcher:
             send_timeout_ms=SEND_TIMEOUT_MS,
             max_message_bytes=MAX_MESSAGE_BYTES,
         )
-        self._sends = SendOperations(services.instance, settings=settings, routes_are_kept=True)
+        self._sends = SendOperations(services.instance, settings=settings, kept_by_services=True)
         self._segment: list[TraceRecord] = []
-        self._segment_chars = 0
+        self._segment_chars = self._keys_bytes = 0
         self._flushing: RunningTask[None] | None = None
         self._under_way = 0
         self._all_sent = Signal()
@@ -201,8 +204,12 @@ class TraceDispatcher:
 
     def append(self, record: TraceRecord) -> None:
         """Take a record; send it with others, `WAIT_MS` later or when they are many."""
+        keys_bytes = sum(map(_key_bytes, record.keys))
+        if self._segment and self._keys_bytes + keys_bytes > KEYS_BYTES:
+            self._send_segment()
         self._segment.append(record)
         self._segment_chars += len(record.text)
+        self._keys_bytes += keys_bytes
         if self._segment_chars >= SEGMENT_CHARS:
             self._send_segment()
         elif self._flushing is None:
@@ -218,13 +225,13 @@ class TraceDispatcher:
             self._services.tasks.cancel(self._flushing)
             self._flushing = None
         segment, self._segment = self._segment, []
-        self._segment_chars = 0
+        self._segment_chars = self._keys_bytes = 0
         if not segment:
             return
         if self._under_way >= UNDER_WAY_MAX:
             _log.warning("%d traces are dropped: brokers are too slow", len(segment))
             return
-        keys = java_hash_map_order(key for record in segment for key in record.keys)
+        keys = _fitting(java_hash_map_order(key for record in segment for key in record.keys))
         body = "".join(record.text for record in segment).encode("utf-8", "replace")
         message = Message(self._topic, body, keys=joined_keys(keys))
         self._under_way += 1
@@ -240,6 +247,21 @@ class TraceDispatcher:
             self._under_way -= 1
             if not self._under_way:
                 self._all_sent.set()
+
+
+def _key_bytes(key: str) -> int:
+    return len(key.encode("utf-8", "replace")) + 1  # and the blank behind it
+
+
+def _fitting(keys: Iterable[str]) -> list[str]:
+    """Return the keys for which a message has room."""
+    fitting, left = [], KEYS_BYTES
+    for key in keys:
+        key_bytes = _key_bytes(key)
+        if key_bytes <= left:
+            fitting.append(key)
+            left -= key_bytes
+    return fitting
 
 
 def _free_group(services: ClientServices, prefix: str) -> str:

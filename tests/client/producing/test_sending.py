@@ -304,6 +304,19 @@ def test_avoided_broker_is_used_again_after_its_time() -> None:
     assert set(brokers) == {"a", "b"}
 
 
+def test_send_that_ends_after_the_shutdown_does_not_join_its_group_again() -> None:
+    lab = ProducerLab("a", "b")
+    producer = lab.started()
+    lab.answers[RequestCode.SEND_MESSAGE_V2] = lambda call: HELD
+    results = lab.carrier.start(producer.send(order()))
+    lab.carrier.run(producer.shutdown())
+    lab.answers.clear()
+    lab.carrier.held[-1].answer(answer(ResponseCode.SYSTEM_ERROR))
+    lab.carrier.settle()
+    assert results[0][1] is None
+    assert lab.services.instance.producer_groups == {}
+
+
 # -- batches --------------------------------------------------------------------------------------
 
 

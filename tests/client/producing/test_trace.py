@@ -196,6 +196,19 @@ def test_shutdown_does_not_wait_for_a_broker_that_is_silent() -> None:
     assert not lab.services.is_used
 
 
+def test_keys_of_a_message_are_limited() -> None:
+    lab = lab_with_traces()
+    trace = TraceDispatcher(lab.services, "g", TraceKind.PRODUCE)
+    trace.start()
+    for number in range(3):
+        trace.append(TraceRecord("x\x02", (f"{number}" * 14_000,)))
+    trace.append(TraceRecord("y\x02", ("z" * 40_000, "small")))
+    lab.carrier.advance(500)
+    sent = traces(lab)
+    assert [len(lines) for _, lines, _ in sent] == [2, 1, 1]
+    assert [len(properties["KEYS"]) for *_, properties in sent] == [28_001, 14_000, 5]
+
+
 def test_traces_are_dropped_when_brokers_are_too_slow(caplog: pytest.LogCaptureFixture) -> None:
     lab = lab_with_traces()
     trace = TraceDispatcher(lab.services, "g", TraceKind.PRODUCE)
