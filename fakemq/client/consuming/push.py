@@ -94,6 +94,7 @@ class PushConsumerCore:
         self.services.start()
         parts.service.start()
         self.state = ServiceState.RUNNING
+        parts.owned.is_open = True
         _log.info("the consumer [%s] start OK.", self.group)
         for topic in list(self.subscriptions):
             yield from self._update_route(topic)
