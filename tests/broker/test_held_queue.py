@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from itertools import count
 from typing import Any
 
 import pytest
@@ -12,13 +11,13 @@ from fakemq.broker import held_queue
 from fakemq.broker.broker import Broker
 from fakemq.broker.held_queue import Arrival, HeldPull
 from fakemq.broker.holds import PullRequestHoldService
-from fakemq.clock import slices
 from fakemq.config.model import BrokerConfig
 from fakemq.events import PullWoken
 from fakemq.protocol.codes import ResponseCode
 from tests.support.broker_lab import BrokerLab
-from tests.support.clients import TOPIC, code, end_turns, long_pull, send
+from tests.support.clients import TOPIC, code, long_pull, send
 from tests.support.peer import Peer
+from tests.support.slices import take_turns, work_in_turns
 
 
 @pytest.fixture
@@ -119,12 +118,11 @@ def test_pulls_by_expression_wait_for_their_check_when_too_many_puts_wait(
     wanted = long_pull(peer, subscription="TAGS = 'late'", expression_type="SQL92")
     by_tag = long_pull(peer, subscription="late")
     monkeypatch.setattr(held_queue, "MOST_WAKES", 3)
-    now_ms = count()
-    monkeypatch.setattr(slices, "thread_busy_ms", lambda: next(now_ms))
-    lab.clock.slices.soon = lambda: None
+    work_in_turns(lab.clock, monkeypatch)
     for tag in ("a", "b", "c", "late"):
         send(producer, tag)
-    end_turns(lab)
+    take_turns(lab.clock)
+    lab.network.settle()
     assert code(by_tag) == ResponseCode.SUCCESS
     assert code(wanted) is None
     lab.clock.advance(5)

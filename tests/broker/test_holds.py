@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import count
-
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.clock import slices
 from fakemq.config.model import BrokerConfig
 from fakemq.dispatch.answers import OVERLOAD
 from fakemq.events import PullHeld, PullWoken
@@ -20,12 +17,12 @@ from tests.support.clients import (
     TOPIC,
     code,
     consume,
-    end_turns,
     hold_timers,
     long_pull,
     send,
 )
 from tests.support.peer import Peer
+from tests.support.slices import take_turns, work_in_turns
 
 
 @pytest.fixture
@@ -191,14 +188,13 @@ def test_each_put_begins_one_work_for_all_held_pulls_when_they_are_many(
     lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = [long_pull(peer, subscription=f"tag{number}") for number in range(60)]
-    now_ms = count()
-    monkeypatch.setattr(slices, "thread_busy_ms", lambda: next(now_ms))
-    lab.clock.slices.soon = lambda: None  # a loop, which takes no turn yet
+    work_in_turns(lab.clock, monkeypatch)
     send_batch(producer, *["other"] * 20, "tag59")
     send_batch(producer, "other")
     assert broker.clock.unfinished(broker.holds.by_queue[TOPIC, 0]) == 2
     assert code(answers[59]) is None
-    end_turns(lab)
+    take_turns(lab.clock)
+    lab.network.settle()
     assert broker.clock.unfinished_count == 0
     assert [code(answer) for answer in answers] == [None] * 59 + [ResponseCode.SUCCESS]
 
@@ -207,15 +203,14 @@ def test_batch_is_looked_at_in_slices_when_few_pulls_are_held(
     lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = long_pull(peer, subscription="wanted")
-    now_ms = count()
-    monkeypatch.setattr(slices, "thread_busy_ms", lambda: next(now_ms))
-    lab.clock.slices.soon = lambda: None
+    work_in_turns(lab.clock, monkeypatch)
     send_batch(producer, *["other"] * 49, "wanted")
     assert code(answer) == ResponseCode.SUCCESS, "one pull and 50 records: at once"
     answer = long_pull(peer, 50, subscription="wanted")
     send_batch(producer, *["other"] * 50, "wanted")
     assert code(answer) is None
-    end_turns(lab)
+    take_turns(lab.clock)
+    lab.network.settle()
     assert code(answer) == ResponseCode.SUCCESS
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count
 
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.clock import slices
 from fakemq.events import Dispatched, HandlerFailed, LogAppended
 from fakemq.protocol.batch import BatchMember, encode_batch
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.peer import Answer, Peer
+from tests.support.slices import work_in_turns
 
 NUMBER = 2_000
 BODY = encode_batch(
@@ -22,18 +21,10 @@ BODY = encode_batch(
 
 
 @pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch) -> BrokerLab:
-    """A lab in which each look at the machine's time shows one millisecond more."""
-    now_ms = count()
-    monkeypatch.setattr(slices, "thread_busy_ms", lambda: next(now_ms))
-    return BrokerLab()
-
-
-@pytest.fixture
-def broker(lab: BrokerLab) -> Broker:
+def broker(lab: BrokerLab, monkeypatch: pytest.MonkeyPatch) -> Broker:
     broker = lab.broker()
     outside(lab, broker).ask(RequestCode.SEND_MESSAGE_V2, send_header(), b"first")
-    lab.clock.slices.soon = lambda: None  # a loop, which takes its turns when a test wants
+    work_in_turns(lab.clock, monkeypatch)
     return broker
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.clock import slices
 from fakemq.config.model import BrokerConfig
 from fakemq.events import Warned
 from fakemq.protocol import fastjson
 from fakemq.store.writing import InnerMessage
 from tests.support.broker_lab import BrokerLab
+from tests.support.slices import work_in_turns
 
 
 def broker_in(lab: BrokerLab, folder: Path, **config: int) -> Broker:
@@ -67,9 +66,7 @@ def many_offsets(lab: BrokerLab, folder: Path, monkeypatch: pytest.MonkeyPatch) 
     """Return a broker that is writing many offsets, after the first slice."""
     broker = broker_in(lab, folder)
     lab.pass_time(10_000)
-    busy_ms = itertools.count()  # each look at the thread's time takes a millisecond
-    monkeypatch.setattr(slices, "thread_busy_ms", lambda: next(busy_ms))
-    monkeypatch.setattr(lab.clock.slices, "soon", lambda: None)
+    work_in_turns(lab.clock, monkeypatch)
     for number in range(300):
         broker.offsets.commit("g", f"topic-{number}", 0, 1)
     broker.offsets.commit("g", "orders", 0, 1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import partial
-from itertools import count
 
 import pytest
 
@@ -13,13 +12,12 @@ from fakemq.clock import slices
 from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
 from fakemq.clock.slices import SLICE_MS, Steps
+from tests.support.slices import count_looks_as_ms, take_turns
 
 
 @pytest.fixture(autouse=True)
 def time_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let each look at the machine's time show one millisecond more."""
-    now_ms = count()
-    monkeypatch.setattr(slices, "thread_busy_ms", lambda: next(now_ms))
+    count_looks_as_ms(monkeypatch)
 
 
 def steps(done: list[str], name: str, number: int) -> Steps[str]:
@@ -33,11 +31,6 @@ def driven_clock() -> Clock:
     clock = Clock(frozen=True)
     clock.slices.soon = lambda: None
     return clock
-
-
-def end(clock: Clock) -> None:
-    while clock.slices.waiting:
-        clock.slices.take_turn()
 
 
 def test_work_is_done_at_once_without_a_loop() -> None:
@@ -104,7 +97,7 @@ def test_short_request_and_own_work_do_not_wait_for_long_requests() -> None:
     while not short.done or len(own) < LONG:
         assert node.unfinished_count > slices.MOST_LONG
         clock.slices.take_turn()
-    end(clock)
+    take_turns(clock)
     assert [len(one) for one in done] == [LONG] * len(done)
 
 
@@ -121,12 +114,12 @@ def test_long_requests_proceed_when_the_peers_before_them_have_gone(how: str) ->
     else:
         for peer in range(len(before)):
             node.drop_of(peer)
-    end(clock)
+    take_turns(clock)
     assert [len(one) for one in behind] == [LONG] * 3
     assert all(len(one) < LONG for one in before)
     if how == "paused":
         node.resume()
-        end(clock)
+        take_turns(clock)
         assert [len(one) for one in before] == [LONG] * len(before)
 
 
@@ -191,7 +184,7 @@ def test_work_of_one_peer_can_be_dropped() -> None:
         node.begin(steps(done, peer, 100), peer=peer)
     node.drop_of("gone")
     assert (node.unfinished("gone"), node.unfinished_count) == (0, 1)
-    end(clock)
+    take_turns(clock)
     assert done.count("gone") == SLICE_MS
     assert done.count("here") == 100
     assert node.unfinished_count == 0
@@ -221,7 +214,7 @@ def test_work_of_a_paused_node_begins_when_it_continues() -> None:
     clock.slices.take_turn()
     assert done == []
     node.resume()
-    end(clock)
+    take_turns(clock)
     assert ended == ["a"]
 
 
@@ -243,10 +236,10 @@ def test_work_may_pause_its_node(at_step: int) -> None:
     node = NodeClock(clock, "node")
     work = node.begin(acting(node.pause, at_step), peer=1)
     work.on_done = lambda: ended.append(work.result())
-    end(clock)
+    take_turns(clock)
     assert not work.done
     node.resume()
-    end(clock)
+    take_turns(clock)
     assert ended == ["done"]
 
 
@@ -257,7 +250,7 @@ def test_work_may_end_its_node(at_step: int) -> None:
     work = node.begin(acting(node.cancel_all, at_step), peer=1)
     other = node.begin(steps(done, "other", 100), peer=2)
     work.on_done = lambda: done.append("answered")
-    end(clock)
+    take_turns(clock)
     assert work.dropped
     assert "answered" not in done
     assert node.unfinished_count == 0
@@ -286,10 +279,10 @@ def test_work_of_a_paused_node_waits_and_that_of_a_killed_node_ends() -> None:
         work.on_done = partial(ended.append, node.owner)
     paused.pause()
     killed.cancel_all()
-    end(clock)
+    take_turns(clock)
     assert ended == []
     paused.resume()
-    end(clock)
+    take_turns(clock)
     assert ended == ["paused"]
 
 

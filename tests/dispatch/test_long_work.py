@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import count
-
 import pytest
 
 import fakemq
 from fakemq.broker.broker import Broker
-from fakemq.clock import slices
 from fakemq.clock.slices import Steps, Work
 from fakemq.core.cluster import ClusterCore
 from fakemq.dispatch import long_work
@@ -19,21 +16,19 @@ from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.topic import GetTopicStatsInfoRequestHeader
 from tests.support.broker_lab import BrokerLab
 from tests.support.peer import Answer, Peer
+from tests.support.slices import take_turns, work_in_turns
 
 
 @pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch) -> BrokerLab:
-    """A lab with a loop, in which each look at the machine's time shows one millisecond more."""
-    now_ms = count()
-    monkeypatch.setattr(slices, "thread_busy_ms", lambda: next(now_ms))
+def lab() -> BrokerLab:
     return BrokerLab()
 
 
 @pytest.fixture
-def broker(lab: BrokerLab) -> Broker:
+def broker(lab: BrokerLab, monkeypatch: pytest.MonkeyPatch) -> Broker:
     broker = lab.broker()
     broker.topics.update(TopicConfig(topic_name="wide", read_queue_nums=100, write_queue_nums=100))
-    lab.clock.slices.soon = lambda: None
+    work_in_turns(lab.clock, monkeypatch)
     return broker
 
 
@@ -46,12 +41,6 @@ def response(answer: Answer) -> RemotingCommand:
     return answer.response
 
 
-def end(lab: BrokerLab) -> None:
-    while lab.clock.slices.waiting:
-        lab.clock.slices.take_turn()
-    lab.network.settle()
-
-
 def test_work_of_a_closed_connection_is_dropped(lab: BrokerLab, broker: Broker) -> None:
     leaves, stays = lab.outside_peer(broker, "leaves"), lab.outside_peer(broker, "stays")
     for peer in (leaves, leaves, stays):
@@ -61,7 +50,8 @@ def test_work_of_a_closed_connection_is_dropped(lab: BrokerLab, broker: Broker) 
     lab.network.settle()
     assert broker.clock.unfinished_count == 1
     answer = ask_long(stays)
-    end(lab)
+    take_turns(lab.clock)
+    lab.network.settle()
     assert response(answer).code == ResponseCode.SUCCESS
     assert not lab.journal.find(HandlerFailed)
 
@@ -74,7 +64,8 @@ def test_unfinished_requests_of_a_node_are_limited(
     answers = [ask_long(peer) for peer in peers]
     lab.network.settle()
     assert response(answers[3]).code == ResponseCode.SYSTEM_BUSY
-    end(lab)
+    take_turns(lab.clock)
+    lab.network.settle()
     assert [response(one).code for one in answers[:3]] == [ResponseCode.SUCCESS] * 3
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import count
-
 import pytest
 
-from fakemq.clock import slices
 from fakemq.events import Warned
 from fakemq.events.replication import MetadataSynchronized
 from fakemq.faults.plan import ALWAYS, Scope
@@ -26,6 +23,7 @@ from tests.support.master_tables import (
 )
 from tests.support.namesrv_double import NameServerDouble
 from tests.support.replication import SYNC, Replicated, same_log
+from tests.support.slices import take_turns, work_in_turns
 
 
 class Elsewhere:
@@ -174,18 +172,11 @@ def test_large_table_is_taken_in_slices(monkeypatch: pytest.MonkeyPatch) -> None
     lab.look()
     table = {f"topic-{number}@billing": {0: number} for number in range(5_000)}
     lab.bodies[OFFSETS] = ConsumerOffsetSerializeWrapper(offset_table=table).encode()
-    now_ms = count()
-    monkeypatch.setattr(slices, "thread_busy_ms", lambda: next(now_ms))
-    waiting = lab.core.clock.slices
-    waiting.soon = lambda: None  # a loop, which takes no turn yet
+    work_in_turns(lab.core.clock, monkeypatch)
     lab.slave.replication().sync_now()
     lab.core.network.settle()
     assert lab.slave.offsets.query("billing", "topic-4999", 0) == -1
-    turns = 0
-    while waiting.waiting:
-        waiting.take_turn()
-        turns += 1
-    assert turns > 2
+    assert take_turns(lab.core.clock) > 2
     assert lab.slave.offsets.query("billing", "topic-4999", 0) == 4999
 
 

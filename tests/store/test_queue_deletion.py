@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count
 
 import pytest
 
-from fakemq.clock import slices
 from fakemq.errors import StoreError
 from fakemq.events import Warned
 from fakemq.store.store import MessageStore
+from tests.support.slices import take_turns, work_in_turns
 from tests.support.store_lab import StoreLab
 
 NUMBER = 100
@@ -29,9 +28,7 @@ def lab(monkeypatch: pytest.MonkeyPatch) -> StoreLab:
         lab.put(topic="wide", queue_id=queue_id)
     while not lab.store.delete_expired_files(1 << 15):
         lab.put(b"x" * 1_000)
-    now_ms = count()
-    monkeypatch.setattr(slices, "thread_busy_ms", lambda: next(now_ms))
-    lab.clock.slices.soon = lambda: None
+    work_in_turns(lab.clock, monkeypatch)
     return lab
 
 
@@ -39,20 +36,12 @@ def files(lab: StoreLab) -> int:
     return len(lab.files.list("consumequeue/wide"))
 
 
-def turns(lab: StoreLab) -> int:
-    number = 0
-    while lab.clock.slices.waiting:
-        lab.clock.slices.take_turn()
-        number += 1
-    return number
-
-
 @pytest.mark.parametrize("how", DELETE)
 def test_files_of_many_queues_are_deleted_in_slices(lab: StoreLab, how: str) -> None:
     DELETE[how](lab.store)
     assert lab.store.queue_ids("wide") == []
     assert 0 < files(lab) < NUMBER
-    assert turns(lab) > 3
+    assert take_turns(lab.clock) > 3
     assert files(lab) == 0
 
 
@@ -63,7 +52,7 @@ def test_queue_that_begins_again_meanwhile_has_no_old_entry(lab: StoreLab) -> No
     assert appended is not None
     assert appended.logics_offset == 0
     assert lab.store.max_offset_in_queue("wide", last) == 1
-    turns(lab)
+    take_turns(lab.clock)
     assert files(lab) == 1
     assert [m.queue_offset for m in lab.store.messages_in_queue("wide", last)] == [0]
 
@@ -82,5 +71,5 @@ def test_file_that_cannot_be_deleted_causes_a_warning(
 
     monkeypatch.setattr(lab.files, "delete", refuse)
     lab.store.delete_consume_queue("wide")
-    turns(lab)
+    take_turns(lab.clock)
     assert len(lab.journal.find(Warned)) == NUMBER

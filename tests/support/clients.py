@@ -120,13 +120,6 @@ def code(answer: Answer) -> int | None:
     return None if answer.response is None else answer.response.code
 
 
-def end_turns(lab: BrokerLab) -> None:
-    """Let all long work end, in slices, and its answers arrive."""
-    while lab.clock.slices.waiting:
-        lab.clock.slices.take_turn()
-    lab.network.settle()
-
-
 def hold_timers(lab: BrokerLab) -> list[Timer]:
     """The pending checks of held pulls."""
     return [timer for timer in lab.clock.timers() if timer.kind == "pull_hold"]
