@@ -318,7 +318,10 @@ def _write_in_steps(value: object, out: list[str], levels: int) -> Generator[Non
             out.append(mark)
             _write(key, out)
             out.append(":")
-            yield from _write_in_steps(one, out, levels - 1)
+            if type(one) is str:  # no generator for each of 100,000 texts
+                out.append(_quote(one))
+            else:
+                yield from _write_in_steps(one, out, levels - 1)
             mark = ","
             yield
         out.append("{}" if mark == "{" else "}")
@@ -326,7 +329,10 @@ def _write_in_steps(value: object, out: list[str], levels: int) -> Generator[Non
         mark = "["
         for one in value:
             out.append(mark)
-            yield from _write_in_steps(one, out, levels - 1)
+            if type(one) is str:
+                out.append(_quote(one))
+            else:
+                yield from _write_in_steps(one, out, levels - 1)
             mark = ","
             yield
         out.append("[]" if mark == "[" else "]")

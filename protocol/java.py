@@ -122,6 +122,26 @@ def java_concurrent_map_order(
 _KEYS_A_STEP = 200
 
 
+def java_hash_map_order_in_steps(
+    keys: Iterable[JavaKey], initial_capacity: int = 16
+) -> Generator[None, None, list[JavaKey]]:
+    """`java_hash_map_order`, of many keys: it yields after some of them."""
+    unique = list(dict.fromkeys(keys))
+    mask = _capacity(len(unique), initial_capacity) - 1
+    buckets: dict[int, list[JavaKey]] = {}
+    for number, key in enumerate(unique, 1):
+        code = java_hash(key) & 0xFFFF_FFFF
+        buckets.setdefault((code ^ code >> 16) & mask, []).append(key)
+        if not number % _KEYS_A_STEP:
+            yield
+    order: list[JavaKey] = []
+    for number, at in enumerate(sorted(buckets), 1):
+        order += buckets[at]
+        if not number % _KEYS_A_STEP:
+            yield
+    return order
+
+
 def java_concurrent_map_order_in_steps(
     keys: Iterable[JavaKey], initial_capacity: int | None = None
 ) -> Generator[None, None, list[JavaKey]]:

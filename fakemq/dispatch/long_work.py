@@ -29,7 +29,7 @@ Source: broker/BrokerController.java#initialize and #registerProcessor (4.9.7)
 MAX_UNFINISHED_OF_NODE = 10_000
 """How many requests of all connections may be unfinished at one node."""
 
-DROPPED = Refused(ResponseCode.SYSTEM_BUSY, "the broker was reset or restored meanwhile")
+DROPPED = Refused(ResponseCode.SYSTEM_BUSY, "the node was reset or restored meanwhile")
 """The answer to a request whose store has gone."""
 
 Answer: TypeAlias = Reply[Any] | Parked[Any] | None

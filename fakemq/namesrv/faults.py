@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from fakemq.clock.slices import Steps, finished
 from fakemq.dispatch.answers import Reply
 from fakemq.dispatch.dispatcher import response
 from fakemq.dispatch.faults import Intercepted, RequestFault, defer
@@ -143,25 +144,37 @@ class ViewedRoutes(RouteQuery):
     def cluster_info(self) -> ClusterInfo:
         return self._see("the cluster", lambda routes: routes.cluster_info())
 
-    def all_topics(self) -> TopicList:
-        return self._see("all topics", lambda routes: routes.all_topics())
+    def all_topics(self) -> Steps[TopicList]:
+        return self._see_list("all topics", lambda routes: routes.all_topics())
 
-    def topics_by_cluster(self, cluster: str) -> TopicList:
-        return self._see(
+    def topics_by_cluster(self, cluster: str) -> Steps[TopicList]:
+        return self._see_list(
             f"the topics of {cluster}", lambda routes: routes.topics_by_cluster(cluster)
         )
 
-    def system_topics(self) -> TopicList:
-        return self._see("system topics", lambda routes: routes.system_topics())
+    def system_topics(self) -> Steps[TopicList]:
+        return self._see_list("system topics", lambda routes: routes.system_topics())
 
-    def unit_topics(self) -> TopicList:
-        return self._see("unit topics", lambda routes: routes.unit_topics())
+    def unit_topics(self) -> Steps[TopicList]:
+        return self._see_list("unit topics", lambda routes: routes.unit_topics())
 
-    def has_unit_sub_topics(self) -> TopicList:
-        return self._see("unit topics", lambda routes: routes.has_unit_sub_topics())
+    def has_unit_sub_topics(self) -> Steps[TopicList]:
+        return self._see_list("unit topics", lambda routes: routes.has_unit_sub_topics())
 
-    def has_unit_sub_un_unit_topics(self) -> TopicList:
-        return self._see("unit topics", lambda routes: routes.has_unit_sub_un_unit_topics())
+    def has_unit_sub_un_unit_topics(self) -> Steps[TopicList]:
+        return self._see_list("unit topics", lambda routes: routes.has_unit_sub_un_unit_topics())
+
+    def _see_list(
+        self, what: str, ask: Callable[[RouteQuery], Steps[TopicList]]
+    ) -> Steps[TopicList]:
+        # At once: a fault that changes the list becomes the cause of what the handler does next.
+        seen = self._see(what, lambda routes: finished(ask(routes)))
+
+        def steps() -> Steps[TopicList]:
+            yield
+            return seen
+
+        return steps()
 
 
 class Lag(RequestFault):

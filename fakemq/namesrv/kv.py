@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import field
 
+from fakemq.clock.slices import Steps, finished
 from fakemq.dispatch.text_writer import TextWriter
 from fakemq.errors import ConfigError
 from fakemq.events.core import KvConfigPrinted
 from fakemq.protocol.bodies.body import Body
 from fakemq.protocol.bodies.kv import KVTable
 from fakemq.protocol.errors import ProtocolError
-from fakemq.protocol.java import java_hash_map_order
+from fakemq.protocol.java import java_hash_map_order_in_steps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,10 +93,17 @@ class KvConfig:
 
     def kv_table(self, namespace: str) -> KVTable | None:
         """Return the values of a namespace; None if it does not exist."""
+        if namespace not in self._config_table:
+            return None
+        return finished(self.kv_table_in_steps(namespace))
+
+    def kv_table_in_steps(self, namespace: str) -> Steps[KVTable | None]:
+        """`kv_table`, of many values; one that comes or goes meanwhile may be in it or not."""
         table = self._config_table.get(namespace)
         if table is None:
             return None
-        return KVTable(table={key: table[key] for key in java_hash_map_order(table)})
+        keys = yield from java_hash_map_order_in_steps(table)
+        return KVTable(table={key: table[key] for key in keys if key in table})
 
     def tables(self) -> dict[str, dict[str, str]]:
         """Return a copy of all values, by namespace."""

@@ -167,10 +167,11 @@ class NameServer:
         return session
 
     def session_closed(self, session: Session) -> None:
-        """Remove the broker that registered over a closed connection, at once.
+        """Remove, at once, the broker that registered over a closed connection, and its long work.
 
         Source: namesrv/routeinfo/BrokerHousekeepingService.java (4.9.7)
         """
+        self.clock.drop_of(session)
         self.sessions.pop(session, None)
         self.registration.channel_destroyed(session.remote_addr, session)
 

@@ -1,7 +1,8 @@
 """Queries of the five tables: routes, the cluster, lists of topics.
 
 Every result is a copy that can be encoded. Maps and sets have the order of Java's hash tables,
-because clients see it.
+because clients see it. Lists of topics are long work: a topic that comes or goes meanwhile may be
+in the list or not.
 
 Source: namesrv/routeinfo/RouteInfoManager.java (4.9.7)
 """
@@ -10,12 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from fakemq.clock.slices import Steps
 from fakemq.namesrv.route_tables import RouteTables
-from fakemq.protocol.bodies.route import BrokerData, ClusterInfo, TopicList, TopicRouteData
-from fakemq.protocol.java import java_hash_map_order
+from fakemq.protocol.bodies.route import (
+    BrokerData,
+    ClusterInfo,
+    QueueData,
+    TopicList,
+    TopicRouteData,
+)
+from fakemq.protocol.java import java_hash_map_order, java_hash_map_order_in_steps
 from fakemq.protocol.sysflag import TopicSysFlag
 
 _UNIT, _UNIT_SUB = TopicSysFlag.UNIT, TopicSysFlag.UNIT_SUB
+_TOPICS_A_STEP = 200
 
 
 class RouteQuery:
@@ -73,23 +82,20 @@ class RouteQuery:
             },
         )
 
-    def all_topics(self) -> TopicList:
+    def all_topics(self) -> Steps[TopicList]:
         """Return every topic with queues. Source: RouteInfoManager#getAllTopicList"""
-        return _topic_list(self._topics())
+        topics = yield from self._topics()
+        return (yield from _topic_list(topics))
 
-    def topics_by_cluster(self, cluster: str) -> TopicList:
+    def topics_by_cluster(self, cluster: str) -> Steps[TopicList]:
         """Return the topics of a cluster's brokers; none for an unknown cluster.
 
         Source: RouteInfoManager#getTopicsByCluster
         """
         names = self._tables.cluster_addr_table.get(cluster, {})
-        return _topic_list(
-            topic
-            for topic in self._topics()
-            if any(name in names for name in self._tables.topic_queue_table[topic])
-        )
+        return self._topics_whose(lambda queues: any(name in names for name in queues))
 
-    def system_topics(self) -> TopicList:
+    def system_topics(self) -> Steps[TopicList]:
         """Return the names of clusters and brokers, which are topics too, and one broker's address.
 
         Source: RouteInfoManager#getSystemTopicList
@@ -105,29 +111,35 @@ class RouteQuery:
         ]
         return _topic_list(names, addrs[0] if addrs else None)
 
-    def unit_topics(self) -> TopicList:
+    def unit_topics(self) -> Steps[TopicList]:
         """Source: RouteInfoManager#getUnitTopics"""
-        return self._topics_whose(lambda flag: flag & _UNIT != 0)
+        return self._topics_whose(lambda queues: _flag(queues) & _UNIT != 0)
 
-    def has_unit_sub_topics(self) -> TopicList:
+    def has_unit_sub_topics(self) -> Steps[TopicList]:
         """Source: RouteInfoManager#getHasUnitSubTopicList"""
-        return self._topics_whose(lambda flag: flag & _UNIT_SUB != 0)
+        return self._topics_whose(lambda queues: _flag(queues) & _UNIT_SUB != 0)
 
-    def has_unit_sub_un_unit_topics(self) -> TopicList:
+    def has_unit_sub_un_unit_topics(self) -> Steps[TopicList]:
         """Source: RouteInfoManager#getHasUnitSubUnUnitTopicList"""
-        return self._topics_whose(lambda flag: flag & (_UNIT | _UNIT_SUB) == _UNIT_SUB)
+        return self._topics_whose(lambda queues: _flag(queues) & (_UNIT | _UNIT_SUB) == _UNIT_SUB)
 
-    def _topics(self) -> list[str]:
-        return java_hash_map_order(self._tables.topic_queue_table, 1024)
+    def _topics(self) -> Steps[list[str]]:
+        return java_hash_map_order_in_steps(self._tables.topic_queue_table, 1024)
 
-    def _topics_whose(self, picks: Callable[[int], bool]) -> TopicList:
-        # Java looks only at the first queue data in its map.
-        table = self._tables.topic_queue_table
-        return _topic_list(
-            topic
-            for topic in self._topics()
-            if picks(table[topic][java_hash_map_order(table[topic])[0]].topic_sys_flag)
-        )
+    def _topics_whose(self, picks: Callable[[dict[str, QueueData]], bool]) -> Steps[TopicList]:
+        table, picked = self._tables.topic_queue_table, list[str]()
+        for number, topic in enumerate((yield from self._topics()), 1):
+            queues = table.get(topic)
+            if queues and picks(queues):
+                picked.append(topic)
+            if not number % _TOPICS_A_STEP:
+                yield
+        return (yield from _topic_list(picked))
+
+
+def _flag(queues: dict[str, QueueData]) -> int:
+    # Java looks only at the first queue data in its map.
+    return queues[java_hash_map_order(queues)[0]].topic_sys_flag
 
 
 def _copy(broker_data: BrokerData) -> BrokerData:
@@ -139,5 +151,6 @@ def _copy(broker_data: BrokerData) -> BrokerData:
     )
 
 
-def _topic_list(topics: Iterable[str], broker_addr: str | None = None) -> TopicList:
-    return TopicList(topic_list=java_hash_map_order(dict.fromkeys(topics)), broker_addr=broker_addr)
+def _topic_list(topics: Iterable[str], broker_addr: str | None = None) -> Steps[TopicList]:
+    topic_list = yield from java_hash_map_order_in_steps(topics)
+    return TopicList(topic_list=topic_list, broker_addr=broker_addr)

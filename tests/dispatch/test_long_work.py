@@ -74,7 +74,7 @@ def test_dropped_request_is_refused(lab: BrokerLab, broker: Broker) -> None:
     broker.clock.end_all()
     lab.network.settle()
     assert response(answer).code == ResponseCode.SYSTEM_BUSY
-    assert response(answer).remark == "the broker was reset or restored meanwhile"
+    assert response(answer).remark == "the node was reset or restored meanwhile"
     assert broker.clock.unfinished_count == 0
     assert not lab.clock.slices.waiting
 

@@ -6,12 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fakemq.clock.slices import finished
 from fakemq.protocol.java import (
     crc32,
     int32,
     int64,
     java_hash,
     java_hash_map_order,
+    java_hash_map_order_in_steps,
     java_string_hash,
 )
 
@@ -86,6 +88,16 @@ def test_hash_map_order_equals_javas(capacity: int, size: int) -> None:
     ordered = java_hash_map_order(keys, capacity)
     assert sorted(ordered) == sorted(keys)
     assert java_string_hash(",".join(ordered)) == JOINED_KEY_SETS[capacity, size]
+
+
+@given(st.lists(st.one_of(st.text(), st.integers(-(2**63), 2**63 - 1))), st.integers(1, 64))
+def test_hash_map_order_in_steps_is_the_same(keys: list[str | int], capacity: int) -> None:
+    in_steps = finished(java_hash_map_order_in_steps(keys, capacity))
+    assert in_steps == java_hash_map_order(keys, capacity)
+
+
+def test_hash_map_order_of_many_keys_takes_many_steps() -> None:
+    assert sum(1 for _ in java_hash_map_order_in_steps(range(10_000))) == 100
 
 
 def test_hash_map_order_of_property_names_equals_javas() -> None:

@@ -15,46 +15,57 @@ Source: namesrv/processor/DefaultRequestProcessor.java#getAllTopicListFromNamese
 
 from __future__ import annotations
 
+from typing import Any
+
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
+from fakemq.dispatch.long_work import Answer, in_slices
 from fakemq.namesrv.handlers import or_null
 from fakemq.namesrv.namesrv import NameServer, handles
 from fakemq.protocol import table
+from fakemq.protocol.bodies.route import TopicList
 from fakemq.protocol.headers.topic import GetTopicsByClusterRequestHeader
 from fakemq.protocol.table import NoHeader
 
 
 @handles(table.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
-def get_all_topic_list_from_nameserver(
-    node: NameServer, request: Request[NoHeader]
-) -> Reply[NoHeader]:
-    return Reply(body=node.routes.all_topics().encode())
+def get_all_topic_list_from_nameserver(node: NameServer, request: Request[NoHeader]) -> Answer:
+    return _answer(node, request, node.routes.all_topics())
 
 
 @handles(table.GET_TOPICS_BY_CLUSTER)
 def get_topics_by_cluster(
     node: NameServer, request: Request[GetTopicsByClusterRequestHeader]
-) -> Reply[NoHeader]:
+) -> Answer:
     cluster = or_null(request.header, "cluster")
-    return Reply(body=node.routes.topics_by_cluster(cluster).encode())
+    return _answer(node, request, node.routes.topics_by_cluster(cluster))
 
 
 @handles(table.GET_SYSTEM_TOPIC_LIST_FROM_NS)
-def get_system_topic_list_from_ns(node: NameServer, request: Request[NoHeader]) -> Reply[NoHeader]:
-    return Reply(body=node.routes.system_topics().encode())
+def get_system_topic_list_from_ns(node: NameServer, request: Request[NoHeader]) -> Answer:
+    return _answer(node, request, node.routes.system_topics())
 
 
 @handles(table.GET_UNIT_TOPIC_LIST)
-def get_unit_topic_list(node: NameServer, request: Request[NoHeader]) -> Reply[NoHeader]:
-    return Reply(body=node.routes.unit_topics().encode())
+def get_unit_topic_list(node: NameServer, request: Request[NoHeader]) -> Answer:
+    return _answer(node, request, node.routes.unit_topics())
 
 
 @handles(table.GET_HAS_UNIT_SUB_TOPIC_LIST)
-def get_has_unit_sub_topic_list(node: NameServer, request: Request[NoHeader]) -> Reply[NoHeader]:
-    return Reply(body=node.routes.has_unit_sub_topics().encode())
+def get_has_unit_sub_topic_list(node: NameServer, request: Request[NoHeader]) -> Answer:
+    return _answer(node, request, node.routes.has_unit_sub_topics())
 
 
 @handles(table.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST)
-def get_has_unit_sub_ununit_topic_list(
-    node: NameServer, request: Request[NoHeader]
-) -> Reply[NoHeader]:
-    return Reply(body=node.routes.has_unit_sub_un_unit_topics().encode())
+def get_has_unit_sub_ununit_topic_list(node: NameServer, request: Request[NoHeader]) -> Answer:
+    return _answer(node, request, node.routes.has_unit_sub_un_unit_topics())
+
+
+def _answer(node: NameServer, request: Request[Any], topics: Steps[TopicList]) -> Answer:
+    """Answer with a list, which may have 100,000 topics, in slices."""
+
+    def encoded(node: NameServer, request: Request[Any]) -> Steps[Answer]:
+        topic_list = yield from topics
+        return Reply(body=(yield from topic_list.encode_in_steps()))
+
+    return in_slices(encoded)(node, request)
