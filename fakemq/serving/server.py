@@ -50,7 +50,10 @@ class ClusterServer:
         self._links = OpenLinks()
         self._tcp = TcpConnector(self._held, self._links)
         try:
-            self._namesrv_ports = [self._port(port) for port in spec.namesrv_ports]
+            self._namesrv_ports = [
+                self._port(port, f"name server {number}")
+                for number, port in enumerate(spec.namesrv_ports)
+            ]
             self._broker_ports = [
                 self._broker_port(config.listen_port, config.node_name)
                 for config in spec.broker_configs
@@ -70,8 +73,8 @@ class ClusterServer:
         self._listeners: dict[str, list[Listener]] = {}
         self._services: list[Service] = []
 
-    def _port(self, number: int) -> Port:
-        port = Port(self.spec.listen, number)
+    def _port(self, number: int, use: str) -> Port:
+        port = Port(self.spec.listen, number, use)
         self._ports.append(port)
         return port
 
