@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator
 from functools import partial
-from threading import Lock
+from threading import RLock
 from typing import Annotated, Any, Self, TypeAlias, TypeVar
 
 import msgspec
@@ -25,7 +26,7 @@ T = TypeVar("T")
 
 _decoders: dict[type, Callable[[bytes], Any]] = {}
 _prepared: set[Any] = set()
-_preparing = Lock()
+_preparing = RLock()
 
 
 class _Json:
@@ -84,13 +85,22 @@ def prepared(kind: T) -> T:
 
     msgspec 0.22 looks at the fields of a Struct when it is decoded for the first time. A second
     thread that decodes it at this moment reads a null pointer, which ends the process. A test and
-    its cluster are two threads.
+    its cluster are two threads. A fork waits until no type is half prepared: its child has neither
+    the other thread nor a way to release that thread's lock.
     """
     if kind not in _prepared:
         with _preparing:
             msgspec.json.Decoder(kind)
             _prepared.add(kind)
     return kind
+
+
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(
+        before=_preparing.acquire,
+        after_in_parent=_preparing.release,
+        after_in_child=_preparing.release,
+    )
 
 
 def _decoder(cls: type[Any]) -> Callable[[bytes], Any]:

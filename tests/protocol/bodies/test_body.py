@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import pkgutil
 import subprocess
 import sys
+import threading
 from importlib import import_module
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,6 +30,7 @@ from fakemq.protocol.bodies.kv import KVTable
 from fakemq.protocol.bodies.offset import ConsumerOffsetSerializeWrapper
 from fakemq.protocol.bodies.topic import TopicConfig, TopicConfigSerializeWrapper
 from fakemq.protocol.errors import BodyError, HeaderError, NullBodyError
+from tests.support.forking import LIMIT_S, in_child
 
 CLASSES: list[type[Any]] = [
     value
@@ -241,6 +245,38 @@ def test_threads_that_decode_a_new_body_first_do_not_end_the_process() -> None:
     # In a process of its own, which ended with SIGSEGV after a few bodies.
     done = subprocess.run([sys.executable, "-c", NEW_BODIES], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "40 bodies\n", "")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_child_forked_while_a_thread_prepares_a_body_decodes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class OfThread(Body):
+        number: int = 0
+
+    class OfChild(Body):
+        number: int = 0
+
+    begun, forks = threading.Event(), threading.Event()
+    os.register_at_fork(before=forks.set)  # runs before the earlier ones; it stays, and is harmless
+    decoder = msgspec.json.Decoder
+
+    def slow_decoder(kind: Any, **settings: Any) -> Any:
+        if kind is OfThread and not begun.is_set():
+            begun.set()
+            forks.wait(LIMIT_S)
+            threading.Event().wait(0.05)  # the fork is over, unless it waits for this thread
+        return decoder(kind, **settings)
+
+    monkeypatch.setattr(msgspec.json, "Decoder", slow_decoder)
+    thread = threading.Thread(target=OfThread.decode, args=(b'{"number":1}',))
+    thread.start()
+    assert begun.wait(LIMIT_S)
+    decoded = [OfChild, OfThread]
+    assert in_child(lambda: [kind.decode(b'{"number":2}') for kind in decoded]) == (
+        "[OfChild(number=2), OfThread(number=2)]"
+    )
+    thread.join()
 
 
 NEW_BODIES = """
