@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -30,6 +31,8 @@ from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.errors import LocalProtocolError
 from fakemq.protocol.headers.send import SendMessageResponseHeader
 from fakemq.protocol.topics import FAQ, RETRY_PREFIX
+
+_log = logging.getLogger("fakemq.client")
 
 # Source: client/common/ClientErrorCode.java (4.9.7)
 CONNECT_BROKER_EXCEPTION = 10001
@@ -216,6 +219,7 @@ class SendOperations:
                     if result is not None:
                         return result
                     raise
+                _log.info("an attempt to send to %s failed: %s", broker_name, error)
                 continue
             chooser.report(broker_name, clock.elapsed_ms() - started_ms, failed=False)
             if (
