@@ -21,7 +21,7 @@ from fakemq.client.carriers.pool import DEFAULT_SIZE
 from fakemq.client.carriers.sockets import Wants, Wire, numeric_address, resolve
 from fakemq.client.carriers.turns import Turns, carefully
 from fakemq.client.operation import Call
-from fakemq.client.running_task import Tasks
+from fakemq.client.running_task import RunningTask, Tasks
 from fakemq.client.tasks import Task
 from fakemq.clock.machine_time import MachineTime
 from fakemq.clock.timers import Timer
@@ -183,7 +183,7 @@ class AsyncCarrier(MachineTime):
             task.close()
             raise closed_error()
         end: _End[T] = _End()
-        running = self._tasks.start(task, "", end.done)
+        running = self._start(task, end)
         if not end.is_over:
             end.event = anyio.Event()
             self._ends[end] = None
@@ -195,6 +195,21 @@ class AsyncCarrier(MachineTime):
             finally:
                 self._ends.pop(end, None)
         return end.result()
+
+    def _start(self, task: Task[T], end: _End[T]) -> RunningTask[T]:
+        if self._ends:
+            # Other calls may start in this turn of the loop, too: their requests share a write.
+            return self._tasks.start(task, "", end.done)
+        self._turning = True
+        try:
+            running = self._tasks.start(task, "", end.done)
+            self._turns.run()
+        finally:
+            self._turning = False
+        wait_ms = self._turns.wait_ms()
+        if wait_ms is not None:
+            self.turn_needed(wait_ms)
+        return running
 
     @property
     def is_closed(self) -> bool:

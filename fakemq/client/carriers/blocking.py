@@ -31,16 +31,16 @@ _numbers = count(1)
 class _Waiter(Generic[T]):
     """A thread that waits for its task, by the cheapest lock there is."""
 
-    __slots__ = ("_error", "_lock", "_value", "running")
+    __slots__ = ("_error", "_lock", "_value", "task")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._lock.acquire()
         self._value: T | None = None
         self._error: BaseException | None = None
-        self.running: RunningTask[Any] | None = None
+        self.task: RunningTask[Any] | None = None
 
-    def done(self, value: T | None, error: BaseException | None) -> None:
+    def finish(self, value: T | None, error: BaseException | None) -> None:
         self._value, self._error = value, error
         self._lock.release()
 
@@ -57,25 +57,29 @@ class _Waiter(Generic[T]):
         return self._value  # type: ignore[return-value]  # T may be None itself
 
 
-class _FutureEnd(Generic[T]):
-    """A future that waits for its task; cancelling one cancels the other."""
-
-    __slots__ = ("future", "running")
+class TaskFuture(Future[T]):
+    """The future of a task; cancelling one cancels the other."""
 
     def __init__(self, io: IoThread) -> None:
-        self.future: Future[T] = Future()
-        self.running: RunningTask[Any] | None = None
-        self.future.add_done_callback(
-            lambda future: io.give_up(self) if future.cancelled() else None
-        )
+        super().__init__()
+        self.task: RunningTask[Any] | None = None
+        self._io = io
 
-    def done(self, value: Any, error: BaseException | None) -> None:
-        if not self.future.set_running_or_notify_cancel():
+    def cancel(self) -> bool:
+        """Cancel the task; return False if it is over."""
+        if not super().cancel():
+            return False
+        self._io.give_up(self)
+        return True
+
+    def finish(self, value: Any, error: BaseException | None) -> None:
+        """Take the result or the error of the task."""
+        if not self.set_running_or_notify_cancel():
             return
         if error is None:
-            self.future.set_result(value)
+            self.set_result(value)
         else:
-            self.future.set_exception(error)
+            self.set_exception(error)
 
 
 class ThreadCarrier(MachineTime):
@@ -124,13 +128,13 @@ class ThreadCarrier(MachineTime):
     def submit(self, task: Task[T]) -> Future[T]:
         """Run a task; return the future of its result. Cancelling the future cancels the task."""
         self._require_usable()
-        end: _FutureEnd[T] = _FutureEnd(self._io)
+        future: TaskFuture[T] = TaskFuture(self._io)
         try:
-            self._io.start(task, end)
+            self._io.start(task, future)
         except BaseException:
-            self._io.give_up(end)
+            self._io.give_up(future)
             raise
-        return end.future
+        return future
 
     def call(self, function: Callable[[], T]) -> T:
         """Call a function on the carrier's thread, where the client may be read and changed."""

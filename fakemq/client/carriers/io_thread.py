@@ -44,9 +44,9 @@ _READ = selectors.EVENT_READ
 class Caller(Protocol):
     """A caller in another thread that waits for a task."""
 
-    running: RunningTask[Any] | None
+    task: RunningTask[Any] | None
 
-    def done(self, value: Any, error: BaseException | None) -> None:
+    def finish(self, value: Any, error: BaseException | None) -> None:
         """Take the result or the error; called once."""
 
 
@@ -123,7 +123,7 @@ class IoThread(MachineTime):
             except IndexError:  # another thread was faster
                 return
             if caller is not None:
-                caller.done(None, closed_error())
+                caller.finish(None, closed_error())
 
     def join(self, timeout_s: float) -> None:
         """Wait for the end of this thread and of those of the pools that had nothing to do."""
@@ -212,14 +212,14 @@ class IoThread(MachineTime):
 
         def done(value: T | None, error: BaseException | None) -> None:
             self._callers.pop(caller, None)
-            caller.done(value, error)
+            caller.finish(value, error)
 
-        caller.running = self.tasks.start(task, "", done)
+        caller.task = self.tasks.start(task, "", done)
 
     def _give_up(self, caller: Caller) -> None:
         self._callers.pop(caller, None)
-        if caller.running is not None:
-            self.tasks.cancel(caller.running)
+        if caller.task is not None:
+            self.tasks.cancel(caller.task)
 
     def _end(self) -> None:
         for part in (
@@ -230,7 +230,7 @@ class IoThread(MachineTime):
         ):
             carefully(part)
         for caller in list(self._callers):
-            caller.done(None, closed_error())
+            caller.finish(None, closed_error())
         self._callers.clear()
         self._over = True
         self._refuse()

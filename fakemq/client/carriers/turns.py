@@ -92,7 +92,11 @@ class Turns(MachineTime):
             carefully(soon.popleft())
         while self._to_write:
             channel, _ = self._to_write.popitem()
-            self._host.write(channel)
+            try:
+                self._host.write(channel)
+            except Exception:
+                _log.exception("writing to %s failed", channel.addr)
+                channel.lost()
 
     def _fire(self) -> None:
         now_ms = self.elapsed_ms()
