@@ -18,7 +18,7 @@ class PushLab:
     """Starts one consumer; ``consumed`` are the bodies that its listener got."""
 
     def __init__(
-        self, broker: PlayedBroker, react: React | None = None, **settings: object
+        self, broker: PlayedBroker, react: React | None = None, /, **settings: object
     ) -> None:
         self.broker = broker
         self.carrier = broker.carrier

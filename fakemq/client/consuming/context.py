@@ -13,6 +13,8 @@ from fakemq.client.consuming.process_queue import ProcessQueue
 from fakemq.client.consuming.received import Listener, ReceivedMessage
 from fakemq.client.consuming.settings import PushSettings
 from fakemq.client.consuming.statistics import ConsumeStatistics
+from fakemq.client.producing.trace import TraceDispatcher, TraceKind
+from fakemq.client.producing.trace_records import ConsumeReturnType, Consuming
 from fakemq.client.tasks import Perform, Task
 from fakemq.protocol.bodies.consumer import ConsumeMessageDirectlyResult
 from fakemq.protocol.bodies.queue import MessageQueue
@@ -92,7 +94,11 @@ class ConsumerContext:
         self.queues: dict[MessageQueue, ProcessQueue] = {}
         self.statistics = ConsumeStatistics(services.carrier.elapsed_ms)
         self.is_clustering = settings.message_model == "CLUSTERING"
-        self.is_performed_one_by_one = is_coroutine_function(listener)
+        self.tracer: TraceDispatcher | None = None
+        if settings.trace:
+            topic = settings.trace_topic
+            self.tracer = TraceDispatcher(services, group, TraceKind.CONSUME, topic=topic)
+        self.is_performed_one_by_one = settings.trace or is_coroutine_function(listener)
         """Whether each call of the listener is a `Perform` of its own: it is to be awaited, or its
         calls have traces."""
 
@@ -123,6 +129,9 @@ class ConsumerContext:
         An error that is to end the program is kept in the batch, and raised.
         """
         elapsed_ms = self.services.carrier.elapsed_ms
+        traced: Consuming | None = None
+        if self.tracer is not None:
+            traced = self.tracer.before_consume([one.stored for one in batch.messages])
         batch.begin(elapsed_ms())
         try:
             result = yield Perform(self.listener, (batch.messages,))
@@ -134,6 +143,18 @@ class ConsumerContext:
                 raise
         else:
             batch.returned(result, elapsed_ms())
+        if self.tracer is not None and traced is not None:
+            self.tracer.after_consume(
+                traced, success=batch.is_well, return_type=self._return_type(batch)
+            )
+
+    def _return_type(self, batch: Batch) -> ConsumeReturnType:
+        """Source: ConsumeMessageConcurrentlyService.java#ConsumeRequest.run (4.9.7)"""
+        if batch.error is not None:
+            return ConsumeReturnType.EXCEPTION
+        if batch.ended_ms - batch.began_ms >= self.settings.consume_timeout_ms:
+            return ConsumeReturnType.TIME_OUT
+        return ConsumeReturnType.SUCCESS if batch.is_well else ConsumeReturnType.FAILED
 
 
 class ConsumeService(Protocol):

@@ -90,6 +90,8 @@ class PushConsumerCore:
         except MQClientError:
             self.state = ServiceState.CREATE_JUST
             raise
+        if parts.context.tracer is not None:
+            parts.context.tracer.start()
         handle_consumer_requests(self.services)
         self.services.start()
         parts.service.start()
@@ -124,6 +126,8 @@ class PushConsumerCore:
         yield from self.services.unregister_consumer(self.group)
         parts.owned.forget_all()
         context.tasks.cancel_all()
+        if context.tracer is not None:
+            yield from context.tracer.shutdown()
         _log.info("the consumer [%s] shutdown OK", self.group)
 
     def suspend(self) -> None:
