@@ -1,29 +1,77 @@
-"""The client core: sans-IO operations, and a blocking and an asynchronous client that run them."""
+"""A client of RocketMQ in pure Python: producers and consumers, blocking and asynchronous.
+
+    from fakemq.client import Producer, PushConsumer
+
+    with Producer("127.0.0.1:9876", group="shop") as producer:
+        print(producer.send("orders", b"tea", tags="paid").status)
+
+    with PushConsumer("127.0.0.1:9876", group="billing", subscribe={"orders": "*"},
+                      on_message=print) as consumer:
+        consumer.wait()
+
+The `Async` twins have the same names. `Client` and `AsyncClient` send single requests: for tests,
+tools, and work by hand. Importing this package loads none of them before its first use.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.client.blocking import Client as Client
-from fakemq.client.errors import MQBrokerError as MQBrokerError
-from fakemq.client.errors import MQClientError as MQClientError
-from fakemq.client.errors import RemotingError as RemotingError
-from fakemq.client.messages import LocalTransactionState as LocalTransactionState
-from fakemq.client.messages import Message as Message
-from fakemq.client.messages import PullResult as PullResult
-from fakemq.client.messages import PullStatus as PullStatus
-from fakemq.client.messages import SendResult as SendResult
-from fakemq.client.messages import SendStatus as SendStatus
-from fakemq.client.transaction_operations import TransactionSendResult as TransactionSendResult
-
 if TYPE_CHECKING:
     from fakemq.client.asynchronous import AsyncClient as AsyncClient
+    from fakemq.client.blocking import Client as Client
+    from fakemq.client.errors import MQBrokerError as MQBrokerError
+    from fakemq.client.errors import MQClientError as MQClientError
+    from fakemq.client.errors import RemotingError as RemotingError
+    from fakemq.client.errors import RequestTimeoutError as RequestTimeoutError
+    from fakemq.client.faces.producer import Producer as Producer
+    from fakemq.client.messages import LocalTransactionState as LocalTransactionState
+    from fakemq.client.messages import Message as Message
+    from fakemq.client.messages import PullResult as PullResult
+    from fakemq.client.messages import PullStatus as PullStatus
+    from fakemq.client.messages import SendResult as SendResult
+    from fakemq.client.messages import SendStatus as SendStatus
+    from fakemq.client.producing.request_reply import create_reply_message as create_reply_message
+    from fakemq.client.service_state import ServiceState as ServiceState
+    from fakemq.client.transaction_operations import (
+        TransactionSendResult as TransactionSendResult,
+    )
+    from fakemq.protocol.bodies.queue import MessageQueue as MessageQueue
+
+_HOMES = {
+    "AsyncClient": "asynchronous",
+    "Client": "blocking",
+    "LocalTransactionState": "messages",
+    "MQBrokerError": "errors",
+    "MQClientError": "errors",
+    "Message": "messages",
+    "Producer": "faces.producer",
+    "PullResult": "messages",
+    "PullStatus": "messages",
+    "RemotingError": "errors",
+    "RequestTimeoutError": "errors",
+    "SendResult": "messages",
+    "SendStatus": "messages",
+    "ServiceState": "service_state",
+    "TransactionSendResult": "transaction_operations",
+    "create_reply_message": "producing.request_reply",
+}
+
+__all__ = ["MessageQueue", *_HOMES]
 
 
 def __getattr__(name: str) -> object:
-    # Imported on first use, because a blocking program needs no anyio.
-    if name != "AsyncClient":
+    # On first use: blocking programs need no anyio, and some need a message alone.
+    home = f"{__name__}.{_HOMES[name]}" if name in _HOMES else None
+    if name == "MessageQueue":
+        home = "fakemq.protocol.bodies.queue"
+    if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from fakemq.client.asynchronous import AsyncClient
+    from importlib import import_module
 
-    return AsyncClient
+    value = globals()[name] = getattr(import_module(home), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

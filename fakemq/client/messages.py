@@ -89,13 +89,16 @@ class Message:
         return f"<message to {self.topic}, {len(self.body)} bytes, {self.properties}>"
 
 
-class SendStatus(Enum):
-    """How a send ended: stored, or stored but not flushed or replicated in time."""
+class SendStatus(str, Enum):  # noqa: UP042  # a StrEnum prints without its type
+    """How a send ended: stored, or stored but not flushed or replicated in time.
 
-    SEND_OK = ResponseCode.SUCCESS
-    FLUSH_DISK_TIMEOUT = ResponseCode.FLUSH_DISK_TIMEOUT
-    FLUSH_SLAVE_TIMEOUT = ResponseCode.FLUSH_SLAVE_TIMEOUT
-    SLAVE_NOT_AVAILABLE = ResponseCode.SLAVE_NOT_AVAILABLE
+    Each equals its name, too: ``result.status == "SEND_OK"``.
+    """
+
+    SEND_OK = "SEND_OK"
+    FLUSH_DISK_TIMEOUT = "FLUSH_DISK_TIMEOUT"
+    FLUSH_SLAVE_TIMEOUT = "FLUSH_SLAVE_TIMEOUT"
+    SLAVE_NOT_AVAILABLE = "SLAVE_NOT_AVAILABLE"
 
 
 class SendResult(msgspec.Struct, frozen=True):

@@ -39,7 +39,12 @@ CONNECT_BROKER_EXCEPTION = 10001
 ACCESS_BROKER_TIMEOUT = 10002
 BROKER_NOT_EXIST_EXCEPTION = 10003
 
-_STATUS_OF = {int(status.value): status for status in SendStatus}
+_STATUS_OF = {
+    int(ResponseCode.SUCCESS): SendStatus.SEND_OK,
+    int(ResponseCode.FLUSH_DISK_TIMEOUT): SendStatus.FLUSH_DISK_TIMEOUT,
+    int(ResponseCode.FLUSH_SLAVE_TIMEOUT): SendStatus.FLUSH_SLAVE_TIMEOUT,
+    int(ResponseCode.SLAVE_NOT_AVAILABLE): SendStatus.SLAVE_NOT_AVAILABLE,
+}
 
 
 class Sent(NamedTuple):

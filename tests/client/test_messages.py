@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fakemq.client.messages import Message, compress, pulled_messages
+from fakemq.client.messages import Message, SendStatus, compress, pulled_messages
 from fakemq.errors import ConfigError
 from fakemq.protocol.message import encode_record
 
@@ -52,3 +52,8 @@ def test_delay_level_is_the_property_of_java() -> None:
 def test_delay_level_that_no_broker_has_is_refused(level: Any) -> None:
     with pytest.raises(ConfigError, match="delay_level"):
         Message("orders", b"x", delay_level=level)
+
+
+def test_send_status_equals_its_name_and_prints_with_its_type() -> None:
+    assert SendStatus.SEND_OK == "SEND_OK"
+    assert str(SendStatus.SEND_OK) == f"{SendStatus.SEND_OK}" == "SendStatus.SEND_OK"

@@ -20,7 +20,8 @@ PUBLIC = {
     """,
     "fakemq.client": """
         AsyncClient Client LocalTransactionState MQBrokerError MQClientError Message
-        PullResult PullStatus RemotingError SendResult SendStatus TransactionSendResult
+        MessageQueue Producer PullResult PullStatus RemotingError RequestTimeoutError
+        SendResult SendStatus ServiceState TransactionSendResult create_reply_message
     """,
     "fakemq.events": """
         AnswerWithheld AppendRefused BrokerGone BrokerRegistered ClockMoved ClockSkewed

@@ -108,7 +108,7 @@ class ThreadCarrier(MachineTime):
         self._require_usable()
         if timeout_ms is not None:
             require_wait(timeout_ms)
-        if threading.current_thread() is self._io.thread:
+        if self.is_own_thread:
             task.close()
             raise MQClientError(
                 "this would wait for the thread that calls it: yield from the task instead"
@@ -125,16 +125,26 @@ class ThreadCarrier(MachineTime):
             raise RemotingTooMuchRequestError(f"not done within {timeout_ms} ms")
         return waiter.result()
 
-    def submit(self, task: Task[T]) -> Future[T]:
-        """Run a task; return the future of its result. Cancelling the future cancels the task."""
+    def submit(
+        self, task: Task[T], make_future: Callable[[IoThread], TaskFuture[T]] | None = None
+    ) -> Future[T]:
+        """Run a task; return the future of its result, or what ``make_future`` makes.
+
+        Cancelling the future cancels the task. Its callbacks are called on the carrier's thread.
+        """
         self._require_usable()
-        future: TaskFuture[T] = TaskFuture(self._io)
+        future = TaskFuture[T](self._io) if make_future is None else make_future(self._io)
         try:
             self._io.start(task, future)
         except BaseException:
             self._io.give_up(future)
             raise
         return future
+
+    @property
+    def is_own_thread(self) -> bool:
+        """Whether the calling thread is the one that carries tasks, which must not wait."""
+        return threading.current_thread() is self._io.thread
 
     def call(self, function: Callable[[], T]) -> T:
         """Call a function on the carrier's thread, where the client may be read and changed."""

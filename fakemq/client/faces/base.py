@@ -1,0 +1,78 @@
+"""What every face has, blocking or not: its settings, its core, and texts about its state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
+
+from fakemq.client.errors import MQClientError
+from fakemq.client.service_state import ServiceState
+from fakemq.protocol.topics import FAQ
+
+if TYPE_CHECKING:
+    from fakemq.client.faces.settings import Settled
+    from fakemq.client.services import ClientServices
+    from fakemq.client.tasks import Task
+
+
+class Core(Protocol):
+    """What a face needs of its core."""
+
+    state: ServiceState
+
+    def start(self) -> Task[None]:
+        """Check everything, register, and begin."""
+
+
+CoreT = TypeVar("CoreT", bound=Core)
+
+
+class Face(Generic[CoreT]):
+    """A producer or consumer that a program uses; it begins with `start`, and ends for good."""
+
+    _WHAT: ClassVar[str]
+    """As Java calls it in its texts."""
+
+    def __init__(self, settled: Settled, group: str) -> None:
+        self._settled = settled
+        self._group = group
+        self._core: CoreT | None = None
+        self._client_id = ""
+
+    def _make_core(self, services: ClientServices) -> CoreT:
+        """Return a core that can be started."""
+        raise NotImplementedError
+
+    @property
+    def state(self) -> ServiceState:
+        """CREATE_JUST, RUNNING, START_FAILED or SHUTDOWN_ALREADY, as in Java."""
+        return self._core.state if self._core is not None else ServiceState.CREATE_JUST
+
+    @property
+    def group(self) -> str:
+        return self._group
+
+    @property
+    def client_id(self) -> str:
+        """The id by which brokers know it; empty until it starts."""
+        return self._client_id
+
+    def _running_core(self) -> CoreT:
+        """Return the core; raise MQClientError unless it runs."""
+        core = self._core
+        if core is None or core.state is not ServiceState.RUNNING:
+            raise self._not_running()
+        return core
+
+    def _not_running(self) -> MQClientError:
+        state = self.state
+        name = type(self).__name__
+        advice = f"use it in `with {name}(…)`, or call start() first"
+        if state is ServiceState.SHUTDOWN_ALREADY:
+            advice = f"it was shut down: make another {name}"
+        elif state is ServiceState.START_FAILED:
+            advice = f"its start has failed: make another {name}"
+        return MQClientError(f"The {self._WHAT} service state not OK, {state.value}{FAQ}\n{advice}")
+
+    def __repr__(self) -> str:
+        client = f" as {self._client_id}" if self._client_id else ""
+        return f"<{type(self).__name__} {self._group}{client}, {self.state.value}>"

@@ -1,0 +1,93 @@
+"""The options of producers and consumers, for editors, type checkers and help().
+
+What each does, and its default, is with the field of the same name in the settings that a class
+here names. `fakemq.client.options.ClientConfig` has the options of all kinds.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TypedDict
+
+from fakemq.client.consuming.allocation import AllocateStrategy
+from fakemq.client.consuming.settings import ConsumeFrom, MessageModel
+from fakemq.client.producing.settings import Check
+from fakemq.protocol.codes import LanguageCode
+from fakemq.protocol.command import SerializeType
+
+
+class FaceOptions(TypedDict, total=False):
+    """Options of every producer and consumer.
+
+    Those with an equal ``instance_name`` share one client: connections, heartbeats and client id.
+    Without one each has a client of its own, with a unique id.
+    """
+
+    instance_name: str
+    api_timeout_ms: int
+    heartbeat_interval_ms: int
+    route_interval_ms: int
+    persist_interval_ms: int
+    vip_channel: bool
+    seed: int
+    language: LanguageCode
+    version: int
+    serialize_type: SerializeType
+
+
+class ProducerOptions(FaceOptions, total=False):
+    """Options of a producer: `fakemq.client.producing.settings.ProducerSettings`."""
+
+    namespace: str
+    send_timeout_ms: int
+    retry_times_when_send_failed: int
+    retry_response_codes: frozenset[int]
+    retry_another_broker_when_not_store_ok: bool
+    max_message_bytes: int
+    compress_over_bytes: int
+    compress_level: int
+    create_topic_key: str
+    default_topic_queue_nums: int
+    smart_send: bool
+    send_latency_fault_enable: bool
+    latency_max_ms: tuple[int, ...]
+    not_available_duration_ms: tuple[int, ...]
+    check: Check | None
+    check_request_hold_max: int
+    trace: bool
+    trace_topic: str
+
+
+class PushOptions(FaceOptions, total=False):
+    """Options of a push consumer: `fakemq.client.consuming.settings.PushSettings`.
+
+    ``await_termination_ms_when_shutdown`` is how long `shutdown` waits for messages that are being
+    consumed; 10 s.
+    """
+
+    namespace: str
+    message_model: MessageModel
+    ordered: bool
+    consume_from: ConsumeFrom
+    consume_timestamp: str | datetime | None
+    allocate: AllocateStrategy
+    consume_threads: int
+    consume_message_batch_max_size: int
+    pull_batch_size: int
+    pull_interval_ms: int
+    pull_threshold_for_queue: int
+    pull_threshold_size_mib_for_queue: int
+    pull_threshold_for_topic: int
+    pull_threshold_size_mib_for_topic: int
+    consume_concurrently_max_span: int
+    pull_delay_when_error_ms: int
+    post_subscription_when_pull: bool
+    max_reconsume_times: int
+    delay_level_when_next_consume: int
+    suspend_current_queue_time_ms: int
+    consume_timeout_ms: int
+    unit_mode: bool
+    offsets_directory: str | None
+    trace: bool
+    trace_topic: str
+    await_termination_ms_when_shutdown: int

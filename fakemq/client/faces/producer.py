@@ -1,0 +1,206 @@
+"""The producer of programs with threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Unpack, overload
+
+from fakemq.client.faces.blocking_base import BlockingFace
+from fakemq.client.faces.futures import PooledFuture, Underway
+from fakemq.client.faces.messages import (
+    BatchOptions,
+    OnewayOptions,
+    SendOptions,
+    Where,
+    as_message,
+    choice_of,
+    where_of,
+)
+from fakemq.client.faces.options import ProducerOptions
+from fakemq.client.faces.settings import settled, settled_client
+from fakemq.client.faces.signature import FullSignature
+from fakemq.client.messages import Message, SendResult
+from fakemq.client.producing.producer import ProducerCore
+from fakemq.client.producing.settings import Execute, ProducerSettings
+from fakemq.client.transaction_operations import TransactionSendResult
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.message import MessageExt
+
+if TYPE_CHECKING:
+    from fakemq.client.carriers.blocking import ThreadCarrier
+    from fakemq.client.services import ClientServices
+    from fakemq.client.tasks import Task
+
+REQUEST_TIMEOUT_MS = 3_000
+"""How long `Producer.request` waits by default."""
+
+
+class Producer(BlockingFace[ProducerCore]):
+    """Sends messages; any number of threads may use one producer.
+
+        with Producer("127.0.0.1:9876", group="shop") as producer:
+            sent = producer.send("orders", b"tea", tags="paid", keys="o-1")
+            assert sent.status is SendStatus.SEND_OK
+            producer.send(Message("orders", b"milk", delay_level=3))
+
+    ``namesrv_addr`` is ``host:port``, several joined by ``;``; None is the environment's
+    NAMESRV_ADDR. ``group`` names the producers that do the same: a broker asks any of them for the
+    state of a transaction. The options are explained in `ProducerSettings` and `ClientConfig`.
+
+    Methods raise MQClientError, MQBrokerError and RemotingError, see `fakemq.client.errors`.
+
+    Source: client/producer/DefaultMQProducer.java, TransactionMQProducer.java (4.9.7)
+    """
+
+    _WHAT: ClassVar[str] = "producer"
+    __signature__ = FullSignature(
+        "fakemq.client.producing.settings:ProducerSettings", "fakemq.client.options:ClientConfig"
+    )
+
+    def __init__(
+        self, namesrv_addr: str | None = None, *, group: str, **options: Unpack[ProducerOptions]
+    ) -> None:
+        name = type(self).__name__
+        self.settings = settled(name, ProducerSettings, options, group=group)
+        super().__init__(settled_client(namesrv_addr, options), group)
+
+    def _make_core(self, services: ClientServices) -> ProducerCore:
+        return ProducerCore(services, self.settings)
+
+    def _end_of(self, core: ProducerCore, carrier: ThreadCarrier) -> Callable[[], Task[None]]:
+        self._underway = Underway(carrier)
+        return partial(_end, core, self._underway)
+
+    @overload
+    def send(self, message: Message, /, **where: Unpack[Where]) -> SendResult: ...
+
+    @overload
+    def send(
+        self, message: str, /, body: bytes | str, **options: Unpack[SendOptions]
+    ) -> SendResult: ...
+
+    def send(
+        self,
+        message: Message | str,
+        /,
+        body: bytes | str | None = None,
+        **options: Unpack[SendOptions],
+    ) -> SendResult:
+        """Send a `Message`, or a topic and a body; return where it was stored.
+
+            producer.send("orders", b"tea", tags="paid", keys=["o-1", "c-7"], delay_level=3)
+            producer.send(Message("orders", b"tea"), sharding_key="o-1", timeout_ms=500)
+
+        Beside the body a message has ``tags, keys, delay_level, properties, flag``. Its queue is
+        ``queue``; or that of a ``sharding_key`` (equal keys: one queue, the same as in Java); or
+        what ``selector(queues, message)`` returns; ``selector="random"`` is any. Otherwise queues
+        are taken in turn, and after a failure those of another broker. All attempts together
+        take up to ``timeout_ms``.
+        """
+        core = self._running_core()
+        message = as_message(message, body, options)
+        return self._run(core.send(message, **where_of(options)))
+
+    def send_async(
+        self,
+        message: Message | str,
+        /,
+        body: bytes | str | None = None,
+        **options: Unpack[SendOptions],
+    ) -> Future[SendResult]:
+        """Send without waiting; return the future of the result. The options are those of `send`.
+
+            futures = [producer.send_async("orders", body) for body in bodies]
+            results = [future.result() for future in futures]
+
+        Its callbacks are called in other threads, where they may wait. A shutdown waits for both,
+        as long as a send may take.
+        """
+        core = self._running_core()
+        message = as_message(message, body, options)
+        underway = self._underway
+        task = underway.counted(core.send(message, **where_of(options)))
+        return underway.carrier.submit(task, partial(PooledFuture, underway))
+
+    def send_oneway(
+        self,
+        message: Message | str,
+        /,
+        body: bytes | str | None = None,
+        **options: Unpack[OnewayOptions],
+    ) -> None:
+        """Send without waiting for an answer: a message that is lost is not reported."""
+        core = self._running_core()
+        message = as_message(message, body, options)
+        self._run(core.send_oneway(message, **choice_of(options)))
+
+    def send_batch(
+        self, messages: Iterable[Message], /, **options: Unpack[BatchOptions]
+    ) -> SendResult:
+        """Send messages of one topic as one batch: all go to one queue, in their order.
+
+        Raise MQClientError if they do not fit together, or are too large together.
+        """
+        return self._run(self._running_core().send_batch(list(messages), **options))
+
+    def send_batches(
+        self, messages: Iterable[Message], /, **options: Unpack[BatchOptions]
+    ) -> list[SendResult]:
+        """Send messages of one topic in as few batches as their size allows; return each result.
+
+        If a batch fails, those before it are stored.
+        """
+        return self._run(self._running_core().send_batches(list(messages), **options))
+
+    def send_in_transaction(
+        self, message: Message, execute: Execute, **options: Unpack[BatchOptions]
+    ) -> TransactionSendResult:
+        """Send a message that is delivered only if a local transaction commits.
+
+            def pay(message: Message) -> LocalTransactionState:
+                with database.begin(): ...
+                return LocalTransactionState.COMMIT_MESSAGE
+
+            producer.send_in_transaction(Message("orders", b"tea"), pay)
+
+        First a half message is stored, then ``execute`` is called, in another thread, and its
+        result decides: COMMIT_MESSAGE, ROLLBACK_MESSAGE, or UNKNOW, which None is too. What it
+        raises is raised here. About a half message without a decision the broker asks ``check``, an
+        option of the producer, again and again.
+        """
+        core = self._running_core()
+        return self._run(core.send_in_transaction(message, execute, **options))
+
+    def request(
+        self,
+        message: Message | str,
+        /,
+        body: bytes | str | None = None,
+        **options: Unpack[SendOptions],
+    ) -> MessageExt:
+        """Send a request and return the reply of its consumer, all within ``timeout_ms`` (3 s).
+
+            reply = producer.request("prices", b"tea", timeout_ms=1_000)
+
+        The consumer sends a message made by `create_reply`. Raise RequestTimeoutError if no reply
+        comes in time.
+        """
+        core = self._running_core()
+        message = as_message(message, body, options)
+        timeout_ms = options.get("timeout_ms")
+        limit_ms = REQUEST_TIMEOUT_MS if timeout_ms is None else timeout_ms
+        return self._run(core.request(message, limit_ms, **choice_of(options)))
+
+    def queues(self, topic: str) -> Sequence[MessageQueue]:
+        """Return the queues of a topic to send to; raise MQClientError if there are none.
+
+        Source: client/producer/DefaultMQProducer.java#fetchPublishMessageQueues (4.9.7)
+        """
+        return self._run(self._running_core().queues(topic))
+
+
+def _end(core: ProducerCore, underway: Underway) -> Task[None]:
+    yield from underway.wait(core.settings.send_timeout_ms)
+    yield from core.shutdown()

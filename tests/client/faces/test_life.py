@@ -1,0 +1,105 @@
+"""How faces begin and end: garbage, exits, forks, Ctrl-C, and a package that is cheap to import."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import pydoc
+import subprocess
+import sys
+import threading
+import warnings
+
+import pytest
+
+import fakemq
+import fakemq.client
+from fakemq.client import MQClientError, Producer
+from fakemq.client.faces.options import FaceOptions, ProducerOptions
+from fakemq.client.faces.settings import CLIENT_OPTIONS
+from fakemq.client.producing.settings import ProducerSettings
+from tests.support.forking import in_child as in_fork
+
+
+def in_process(code: str, *args: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, *args], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    return done.stdout
+
+
+def test_import_of_the_package_loads_no_client() -> None:
+    code = "import sys, fakemq.client; print(*(m for m in sys.modules if m[:6] == 'fakemq'))"
+    assert in_process(code).split() == ["fakemq", "fakemq.client"]
+
+
+def test_blocking_program_needs_no_loop() -> None:
+    code = "import sys; from fakemq.client import Producer; print('anyio' in sys.modules)"
+    assert in_process(code) == "False\n"
+
+
+def test_every_export_is_listed() -> None:
+    assert set(fakemq.client.__all__) <= set(dir(fakemq.client))
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        fakemq.client.__getattr__("Nothing")
+
+
+def test_help_shows_every_option_with_its_default() -> None:
+    shown = str(inspect.signature(Producer))
+    assert shown.startswith("(namesrv_addr: 'str | None' = None, *, group: 'str', instance_name")
+    assert "send_timeout_ms: int = 3000" in shown
+    assert "heartbeat_interval_ms: int = 30000" in shown
+    assert "retry_times_when_send_failed: int = 2" in pydoc.render_doc(Producer)
+
+
+def test_options_are_those_of_the_settings() -> None:
+    client = set(FaceOptions.__annotations__)
+    assert client == {*CLIENT_OPTIONS, "instance_name"}
+    own = set(ProducerSettings.__struct_fields__) - {"group"}
+    assert set(ProducerOptions.__annotations__) == client | own
+
+
+def test_dropped_face_ends_with_a_warning(mq: fakemq.Cluster) -> None:
+    before = set(threading.enumerate())
+    with pytest.warns(ResourceWarning, match="Producer g .* was dropped while it ran: shutdown"):
+        Producer(mq.namesrv_addr, group="g").start()
+    mq.wait_for(lambda: set(threading.enumerate()) == before)
+
+
+def test_face_that_was_shut_down_is_dropped_silently(mq: fakemq.Cluster) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with Producer(mq.namesrv_addr, group="g"):
+            pass
+        Producer(mq.namesrv_addr, group="g")
+        gc.collect()
+
+
+def test_exit_of_the_interpreter_leaves_the_groups(mq: fakemq.Cluster) -> None:
+    code = """
+import sys
+from fakemq.client import Producer
+producer = Producer(sys.argv[1], group="exits").start()
+producer.send("orders", b"last")
+"""
+    in_process(code, mq.namesrv_addr)
+    assert [message.body for message in mq.messages("orders")] == [b"last"]
+    assert mq.journal.find("RequestReceived", code="UNREGISTER_CLIENT")
+
+
+def test_forked_child_is_refused_and_leaves_the_parent_alone(mq: fakemq.Cluster) -> None:
+    with Producer(mq.namesrv_addr, group="g", instance_name="one") as p:
+        p.send("orders", b"parent")
+
+        def use() -> str:
+            with pytest.raises(MQClientError, match="create a client in the child"):
+                p.send("orders", b"child")
+            p.shutdown()
+            with Producer(mq.namesrv_addr, group="g", instance_name="one") as own:
+                return str(own.send("orders", b"own").status)
+
+        assert in_fork(use) == "SendStatus.SEND_OK"
+        p.send("orders", b"parent")
+    assert sorted(one.body for one in mq.messages("orders")) == [b"own", b"parent", b"parent"]
