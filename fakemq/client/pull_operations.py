@@ -98,12 +98,15 @@ class PullOperations:
         suspend_ms: int = 0,
         commit_offset: int | None = None,
         timeout_ms: int | None = None,
+        lite: bool = False,
     ) -> Operation[PullResult]:
         """Pull messages of a queue from ``offset`` on.
 
         ``expression`` None means the expression of the heartbeat. ``suspend_ms`` is how long the
         broker may hold the pull until a message arrives. ``commit_offset`` is committed with the
-        same request. Raise MQBrokerError, MQClientError, RemotingError.
+        same request. ``lite`` marks the pull of a lite pull consumer.
+
+        Raise MQBrokerError, MQClientError, RemotingError.
         """
         broker = yield from self._addr(queue)
         command = self.pull_request(
@@ -115,6 +118,7 @@ class PullOperations:
             sub_version=sub_version,
             suspend_ms=suspend_ms,
             commit_offset=None if broker.is_slave else commit_offset,
+            lite=lite,
         )
         if timeout_ms is None:
             timeout_ms = suspend_ms + SUSPENDED_PULL_MARGIN_MS if suspend_ms else PULL_TIMEOUT_MS
@@ -138,11 +142,13 @@ class PullOperations:
         sub_version: int = 0,
         suspend_ms: int = 0,
         commit_offset: int | None = None,
+        lite: bool = False,
     ) -> RemotingCommand:
         """Return the request of one `pull`, for callers that send it themselves."""
         flags = PullSysFlag.SUSPEND if suspend_ms else 0
         flags |= PullSysFlag.SUBSCRIPTION if expression is not None else 0
         flags |= PullSysFlag.COMMIT_OFFSET if commit_offset is not None else 0
+        flags |= PullSysFlag.LITE_PULL_MESSAGE if lite else 0
         header = PullMessageRequestHeader(
             consumer_group=self.group,
             topic=queue.topic or "",

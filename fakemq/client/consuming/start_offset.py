@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from fakemq.client.admin import Admin
 from fakemq.client.errors import MQClientError
@@ -12,14 +12,36 @@ from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.topics import FAQ, RETRY_PREFIX
 
 if TYPE_CHECKING:
-    from fakemq.client.consuming.context import ConsumerContext
+    from fakemq.client.consuming.offsets import OffsetStore
+    from fakemq.client.consuming.settings import ConsumeFrom
+    from fakemq.client.services import ClientServices
 
 TIMESTAMP_FORMAT = "%Y%m%d%H%M%S"
 DEFAULT_BACK_MS = 30 * 60_000
 """Source: DefaultMQPushConsumer.java#consumeTimestamp (4.9.7)"""
 
 
-def start_offset(context: ConsumerContext, queue: MessageQueue, started_ms: int) -> Task[int]:
+class StartSettings(Protocol):
+    """The settings that say where a group begins."""
+
+    @property
+    def consume_from(self) -> ConsumeFrom: ...
+    @property
+    def consume_timestamp(self) -> str | datetime | None: ...
+
+
+class Starting(Protocol):
+    """What is needed of a consumer, push or lite pull."""
+
+    @property
+    def services(self) -> ClientServices: ...
+    @property
+    def settings(self) -> StartSettings: ...
+    @property
+    def offsets(self) -> OffsetStore: ...
+
+
+def start_offset(context: Starting, queue: MessageQueue, started_ms: int) -> Task[int]:
     """Return the group's stored offset, or where the settings let a new group begin.
 
     ``started_ms`` is the wall time of the consumer's start. There is one case where ``last`` begins

@@ -1,0 +1,222 @@
+"""Reading ahead: a task for each queue pulls messages before they are polled.
+
+Source: client/impl/consumer/DefaultLitePullConsumerImpl.java#PullTaskImpl (4.9.7)
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from fakemq.client.consuming.assigned_queue import AssignedQueue
+from fakemq.client.consuming.lite_settings import LitePullSettings
+from fakemq.client.consuming.received import ReceivedMessage
+from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
+from fakemq.client.messages import PullResult, PullStatus
+from fakemq.client.producing.namespace import unwrap
+from fakemq.client.pull_operations import PullOperations
+from fakemq.client.tasks import Signal, Sleep, Task, Wait
+from fakemq.protocol.bodies.heartbeat import SubscriptionData
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.subscription import is_tag_type
+
+if TYPE_CHECKING:
+    from fakemq.client.services import ClientServices
+
+_log = logging.getLogger("fakemq.client")
+_ERRORS = (RemotingError, MQBrokerError, MQClientError)
+
+AFTER_OFFSET_ERROR_MS = 3_000
+AFTER_BROKER_FLOW_CONTROL_MS = 20
+AFTER_NOTHING_MS = 50
+_AT_ONCE_MS = 10
+_MIB = 1 << 20
+_LOG_EVERY = 1_000
+
+
+class PolledBatch(NamedTuple):
+    """What one pull found, in order."""
+
+    assigned: AssignedQueue
+    messages: list[ReceivedMessage]
+
+
+class ReadAhead:
+    """The pull tasks of one lite pull consumer, and what they have found.
+
+    A queue is not pulled from while too many messages wait for a poll, in it or in all queues.
+    Java checks again every 50 ms; here, the poll that makes room wakes the task.
+    """
+
+    def __init__(
+        self,
+        services: ClientServices,
+        operations: PullOperations,
+        settings: LitePullSettings,
+        subscription_of: Callable[[MessageQueue], SubscriptionData],
+        offset_of: Callable[[MessageQueue], Task[int]],
+    ) -> None:
+        self._services = services
+        self._operations = operations
+        self._settings = settings
+        self._subscription_of = subscription_of
+        self._offset_of = offset_of
+        self._found: deque[PolledBatch] = deque()
+        self.arrived = Signal()
+        """Set when messages have come; a poll clears it before it waits."""
+        self._room = Signal()
+        self._held_back = 0
+
+    # -- queues ---------------------------------------------------------------
+
+    def begin(self, assigned: AssignedQueue) -> None:
+        """Start the pull task of a queue; do nothing if it has one."""
+        if assigned.pulling is None:
+            name = f"pull {assigned.queue.topic} {assigned.queue.broker_name}"
+            tasks = self._services.tasks
+            assigned.pulling = tasks.start(self._pulling(assigned), name)
+
+    def end(self, assigned: AssignedQueue) -> None:
+        """End the pull task of a queue; the answer of a pull under way is ignored."""
+        running, assigned.pulling = assigned.pulling, None
+        if running is not None:
+            self._services.tasks.cancel(running)
+
+    def drop(self, assigned: AssignedQueue) -> None:
+        """End the task, and forget the messages of a queue for ever."""
+        assigned.process_queue.dropped = True
+        self.end(assigned)
+        self.clear(assigned)
+
+    def clear(self, assigned: AssignedQueue) -> None:
+        """Forget the messages of a queue that wait."""
+        assigned.process_queue.clear()
+        if any(one.assigned is assigned for one in self._found):
+            self._found = deque(one for one in self._found if one.assigned is not assigned)
+        self._room.set()
+
+    def take(self) -> PolledBatch | None:
+        """Take the oldest batch that waits; None if none does."""
+        if not self._found:
+            return None
+        batch = self._found.popleft()
+        assigned = batch.assigned
+        now_ms = self._services.carrier.elapsed_ms()
+        assigned.consume_offset = assigned.process_queue.remove(batch.messages, now_ms)
+        self._room.set()
+        return batch
+
+    # -- pulling --------------------------------------------------------------
+
+    def _pulling(self, assigned: AssignedQueue) -> Task[None]:
+        """Pull from one queue until it is dropped."""
+        while not assigned.dropped:
+            if not assigned.resumed.is_set:
+                yield Wait(assigned.resumed)
+            elif (reason := self._full(assigned)) is not None:
+                self._log_flow_control(reason, assigned)
+                self._room.clear()
+                yield Wait(self._room)
+            else:
+                delay_ms = yield from self._pull(assigned)
+                if delay_ms:
+                    yield Sleep(delay_ms, "client_pull")
+
+    def _pull(self, assigned: AssignedQueue) -> Task[int]:
+        """Pull once; return how long to wait before the next pull."""
+        queue, settings = assigned.queue, self._settings
+        offset = assigned.pull_offset
+        if offset is None:
+            try:
+                offset = assigned.pull_offset = yield from self._offset_of(queue)
+            except _ERRORS as error:
+                _log.error("Failed to get next pull offset of %s: %s", queue, error)
+                return AFTER_OFFSET_ERROR_MS
+        subscription = self._subscription_of(queue)
+        is_tags = is_tag_type(subscription.expression_type)
+        began_ms = self._services.carrier.elapsed_ms()
+        try:
+            result = yield from self._operations.pull(
+                queue,
+                offset,
+                max_messages=settings.pull_batch_size,
+                expression=subscription.sub_string,
+                expression_type=subscription.expression_type or "TAG",
+                sub_version=0 if is_tags else subscription.sub_version,
+                suspend_ms=settings.broker_suspend_max_time_ms,
+                timeout_ms=settings.consumer_timeout_when_suspend_ms,
+                lite=True,
+            )
+        except _ERRORS as error:
+            _log.error("An error occurred in pull message process of %s: %s", queue, error)
+            busy = isinstance(error, MQBrokerError) and error.code == ResponseCode.FLOW_CONTROL
+            return AFTER_BROKER_FLOW_CONTROL_MS if busy else settings.pull_delay_when_error_ms
+        found = self._add(assigned, result)
+        # A broker's offset below 0 cannot be pulled from: the next pull asks for one anew.
+        following = result.next_begin_offset if result.next_begin_offset >= 0 else None
+        assigned.pull_offset = following
+        now_ms = self._services.carrier.elapsed_ms()
+        assigned.process_queue.last_pull_ms = now_ms
+        if found or (following is not None and following != offset):
+            return 0
+        # Not in Java: a broker that holds no pull would be asked without a pause.
+        return AFTER_NOTHING_MS if now_ms - began_ms < _AT_ONCE_MS else 0
+
+    def _add(self, assigned: AssignedQueue, result: PullResult) -> bool:
+        """Add what a pull has found; return whether it is anything new."""
+        queue = assigned.queue
+        if result.status is PullStatus.OFFSET_ILLEGAL:
+            _log.warning(
+                "The pull request offset illegal, %s: next %d, min %d, max %d",
+                queue,
+                result.next_begin_offset,
+                result.min_offset,
+                result.max_offset,
+            )
+        if result.status is not PullStatus.FOUND:
+            return False
+        messages = assigned.process_queue.put(
+            [
+                ReceivedMessage(
+                    one,
+                    queue.broker_name or "",
+                    topic=unwrap(one.topic, self._settings.namespace),
+                    min_offset=result.min_offset,
+                    max_offset=result.max_offset,
+                )
+                for one in result.messages
+            ]
+        )
+        if not messages:
+            return False
+        self._found.append(PolledBatch(assigned, messages))
+        self.arrived.set()
+        return True
+
+    # -- flow control ---------------------------------------------------------
+
+    def _full(self, assigned: AssignedQueue) -> str | None:
+        """Return why a queue is not pulled from now; None if it is.
+
+        Source: DefaultLitePullConsumerImpl.java#run (4.9.7)
+        """
+        settings, waiting = self._settings, assigned.process_queue
+        if len(self._found) * settings.pull_batch_size > settings.pull_threshold_for_all:
+            return f"The consume request count exceeds threshold {len(self._found)}"
+        if len(waiting) > settings.pull_threshold_for_queue:
+            threshold = settings.pull_threshold_for_queue
+            return f"The cached message count exceeds the threshold {threshold}"
+        if waiting.size_bytes // _MIB > settings.pull_threshold_size_mib_for_queue:
+            threshold = settings.pull_threshold_size_mib_for_queue
+            return f"The cached message size exceeds the threshold {threshold} MiB"
+        if waiting.max_span() > settings.consume_max_span:
+            return "The queue's messages, span too long"
+        return None
+
+    def _log_flow_control(self, reason: str, assigned: AssignedQueue) -> None:
+        if self._held_back % _LOG_EVERY == 0:
+            _log.warning("%s, so do flow control, %r", reason, assigned)
+        self._held_back += 1
