@@ -25,6 +25,7 @@ from fakemq.client.remoting import BlockingChannel
 from fakemq.clock.machine_time import real_wait_ms
 from fakemq.core.cluster import ClusterCore
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
+from fakemq.protocol.bodies.route import QueueData
 from fakemq.protocol.bodies.topic import (
     DataVersion,
     RegisterBrokerBody,
@@ -244,6 +245,19 @@ def create_topic(lab: Lab, topic: str = TOPIC, queues: int = 8) -> None:
 def create_group(lab: Lab) -> None:
     config = SubscriptionGroupConfig(group_name="one-more")
     lab.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=config.encode())
+
+
+def many_names(lab: Lab) -> None:
+    """Let the name server have topics and KV values, as many requests would."""
+    names = [f"name-{one}" for one in range(lab.many(100_000))]
+
+    def enter(core: ClusterCore) -> None:
+        (name_server,) = core.name_servers
+        name_server.kv.restore({"names": dict.fromkeys(names, "value")})
+        queues = {"broker-z": QueueData(broker_name="broker-z")}
+        name_server.tables.topic_queue_table.update(dict.fromkeys(names, queues))
+
+    lab.mq.inspect(enter)
 
 
 def many_topics(lab: Lab) -> None:
@@ -656,6 +670,16 @@ ATTACKS: dict[str, tuple[Attack, Attack]] = {
     "list of 10,000 topics of a name server": (
         many_topics,
         lambda lab: lab.ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, to=lab.namesrv),
+    ),
+    "list of 100,000 topics of a name server": (
+        many_names,
+        lambda lab: lab.ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, to=lab.namesrv),
+    ),
+    "list of 100,000 KV values of a name server": (
+        many_names,
+        lambda lab: lab.ask(
+            RequestCode.GET_KVLIST_BY_NAMESPACE, {"namespace": "names"}, to=lab.namesrv
+        ),
     ),
     "state of a broker with 10,000 topics": (
         many_topics,
