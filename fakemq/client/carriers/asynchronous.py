@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import socket
 from collections.abc import Callable
 from contextvars import copy_context
@@ -103,7 +104,7 @@ class _Performing:
             except Exception as error:
                 self._done(None, error)
             except anyio.get_cancelled_exc_class() as error:
-                if self._scope.cancel_called or anyio.current_effective_deadline() == -1:
+                if self._scope.cancel_called or anyio.current_effective_deadline() == -math.inf:
                     raise
                 self._done(None, error)  # the user's function has raised it itself
             else:

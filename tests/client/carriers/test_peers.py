@@ -107,13 +107,13 @@ def test_resolver_that_hangs_holds_up_no_other_request(
         return []
 
     monkeypatch.setattr(socket, "getaddrinfo", hang)
-    monkeypatch.setattr("fakemq.client.carriers.connections.CONNECT_TIMEOUT_MS", SHORT_MS)
     try:
         with ScriptedBroker(scripts.answers) as broker:
-            error, code = play(asking("broker.example:1"), asking(broker.addr))
+            hanging = asking("broker.example:1", timeout_ms=SHORT_MS)
+            error, code = play(hanging, asking(broker.addr))
     finally:
         over.set()
-    assert isinstance(error, RemotingConnectError)
+    assert isinstance(error, RemotingTimeoutError)
     assert code == 0
 
 
