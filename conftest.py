@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("fakemq", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("fakemq")
 
-pytest_plugins = ["pytester"]
+pytest_plugins = ["pytester", "tests.support.group_times"]
 
 
 SPARK_TIMEOUT_S = 360
