@@ -212,9 +212,12 @@ class IoThread(MachineTime):
 
         def done(value: T | None, error: BaseException | None) -> None:
             self._callers.pop(caller, None)
+            caller.task = None  # which refers to this function, and so to its caller
             caller.finish(value, error)
 
-        caller.task = self.tasks.start(task, "", done)
+        running = self.tasks.start(task, "", done)
+        if caller in self._callers:
+            caller.task = running
 
     def _give_up(self, caller: Caller) -> None:
         self._callers.pop(caller, None)

@@ -159,6 +159,21 @@ def test_carrier_ends_with_its_owner() -> None:
     assert carrier.is_closed
 
 
+def test_calls_leave_nothing_to_collect() -> None:
+    with ThreadCarrier() as carrier:
+        carrier.run(called(int))
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(20):
+                carrier.run(called(int))
+                carrier.submit(called(int)).result(LIMIT_S)
+            carrier.call(int)  # so that the thread is done with the last of them
+            assert gc.collect() < 20, "less than an object for each call"
+        finally:
+            gc.enable()
+
+
 # -- forked ---------------------------------------------------------------------------------------
 
 NOT_HERE = "MQClientError: this client belongs to process {}, and this is a forked child of it"
