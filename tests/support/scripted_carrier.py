@@ -73,6 +73,10 @@ class HeldPerform:
         else:
             self._done(result, None)
 
+    def run_unless_cancelled(self) -> None:
+        if not self.cancelled:
+            self.run()
+
     def cancel(self) -> None:
         self.cancelled = True
 
@@ -99,7 +103,8 @@ class ScriptedCarrier:
         self.calls: list[Call] = []
         self.held: list[HeldCall] = []
         self.performs_at_once = True
-        """False keeps functions of the user in ``performing``, for the test to run."""
+        """Functions of the user run when the present call has returned, while the test waits for
+        all that is due. False keeps them in ``performing``, for the test to run."""
         self.performing: list[HeldPerform] = []
         self.received: list[Received] = []
         self._ready: deque[Callable[[], None]] = deque()
@@ -143,7 +148,7 @@ class ScriptedCarrier:
     ) -> Cancellable | None:
         held = HeldPerform(function, args, done)
         if self.performs_at_once:
-            held.run()
+            self.soon(held.run_unless_cancelled)
         else:
             self.performing.append(held)
         return held

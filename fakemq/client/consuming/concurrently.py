@@ -52,7 +52,6 @@ class ConcurrentService:
         self._context = context
         self._sending_back = sending_back
         self._carrier = context.services.carrier
-        self._tasks = context.tasks
         self._waiting: deque[Batch] = deque()
         self._finished: deque[Batch] = deque()
         self._failed: deque[Batch] = deque()
@@ -70,7 +69,7 @@ class ConcurrentService:
         return not (self._waiting or self._finished or self._failed or self._runners)
 
     def start(self) -> None:
-        self._tasks.start(self._cleaning(), "clean expired messages")
+        self._context.tasks.start(self._cleaning(), "clean expired messages")
 
     def submit(self, process_queue: ProcessQueue, messages: Sequence[ReceivedMessage]) -> None:
         if self._stopped:
@@ -101,17 +100,19 @@ class ConcurrentService:
     # -- runners --------------------------------------------------------------
 
     def _dispatch(self, wanted: int) -> None:
-        """Start runners until ``wanted`` of them run, and watch whether they suffice."""
+        """Start runners until ``wanted`` of them run; watch whether they suffice."""
         threads = self._context.settings.consume_threads
-        while self._runners < min(wanted, threads) and not self._stopped:
+        wanted = min(wanted, threads)
+        has_more = len(self._waiting) > max(0, wanted - self._runners)
+        if has_more and self._watch is None and wanted < threads and not self._stopped:
+            self._calls_at_watch = self._calls
+            self._watch = self._carrier.call_later(WATCH_MS, self._watched, kind="client_consume")
+        while self._runners < wanted and not self._stopped:
             if not (self._waiting or self._failed):
                 return
             self._runners += 1
             self._all_ended.clear()
-            self._tasks.start(self._run(), "consume", self._runner_ended)
-        if self._waiting and self._watch is None and self._runners < threads:
-            self._calls_at_watch = self._calls
-            self._watch = self._carrier.call_later(WATCH_MS, self._watched, kind="client_consume")
+            self._context.tasks.start(self._run(), "consume", self._runner_ended)
 
     def _watched(self) -> None:
         """Start all runners if those that run have begun no call since the last look."""
@@ -244,7 +245,9 @@ class ConcurrentService:
                 message.reconsume_times += 1
                 still_here.append(message)
         if still_here:
-            self._tasks.start(self._consume_again(process_queue, still_here), "consume again")
+            self._context.tasks.start(
+                self._consume_again(process_queue, still_here), "consume again"
+            )
         self._remove(process_queue, [one for one in batch.messages if one not in still_here])
 
     def _consume_again(

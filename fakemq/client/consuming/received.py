@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
+from fakemq.client.numbers import require_int
 from fakemq.protocol import properties as names
 from fakemq.protocol.java import INT_MAX
 
@@ -75,7 +76,9 @@ class ReceivedMessage:
         ``level`` is a delay level: 1 for 1 s, 2 for 5 s, 3 for 10 s, and so on. 0 lets the broker
         choose, with a longer delay each time; -1 makes it a dead letter at once. In an ordered
         queue the message is tried again before any other, and ``level`` has no effect.
+        Raise ConfigError for a level that is no int of Java.
         """
+        require_int("level", level)
         self.retry_level = level
 
     @property
