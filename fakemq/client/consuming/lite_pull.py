@@ -116,6 +116,7 @@ class LitePullConsumerCore:
         handle_consumer_requests(self.services)
         self.services.start()
         self.state = ServiceState.RUNNING
+        self._reading.start()
         self._queue_listeners.start()
         self._queues.start()
         yield from self._update_routes()
@@ -137,9 +138,9 @@ class LitePullConsumerCore:
         self.state = ServiceState.SHUTDOWN_ALREADY
         self._queue_listeners.stop()
         queues = self._queues.stop()
-        self._reading.arrived.set()
         yield from self._offsets.offsets.persist_all(queues)
         yield from self.services.unregister_consumer(self.group)
+        yield from self._reading.finish()
 
     def _require_running(self) -> None:
         if not self.is_running:

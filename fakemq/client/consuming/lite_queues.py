@@ -73,6 +73,7 @@ class LiteQueues:
             self._reading.drop(assigned)
         self.assigned.clear()
         self._owned.clear()
+        self._reading.arrived.set()  # a poll that waits returns nothing
         return queues
 
     def kept(self) -> set[MessageQueue]:

@@ -16,6 +16,7 @@ from fakemq.client.consuming.received import ReceivedMessage
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.messages import PullResult, PullStatus
 from fakemq.client.producing.namespace import unwrap
+from fakemq.client.producing.trace import TraceDispatcher, TraceKind
 from fakemq.client.pull_operations import PullOperations
 from fakemq.client.tasks import Signal, Sleep, Task, Wait
 from fakemq.protocol.bodies.heartbeat import SubscriptionData
@@ -69,6 +70,21 @@ class ReadAhead:
         """Set when messages have come; a poll clears it before it waits."""
         self._room = Signal()
         self._held_back = 0
+        self._tracer: TraceDispatcher | None = None
+        if settings.trace:
+            self._tracer = TraceDispatcher(
+                services, operations.group, TraceKind.CONSUME, topic=settings.trace_topic
+            )
+
+    def start(self) -> None:
+        """Be ready for the first `begin`."""
+        if self._tracer is not None:
+            self._tracer.start()
+
+    def finish(self) -> Task[None]:
+        """Send the last traces, when all queues are dropped."""
+        if self._tracer is not None:
+            yield from self._tracer.shutdown()
 
     # -- queues ---------------------------------------------------------------
 
@@ -192,9 +208,20 @@ class ReadAhead:
         )
         if not messages:
             return False
+        self._trace(messages)
         self._found.append(PolledBatch(assigned, messages))
         self.arrived.set()
         return True
+
+    def _trace(self, messages: list[ReceivedMessage]) -> None:
+        """Trace messages as consumed when they are pulled, as Java does.
+
+        Source: DefaultLitePullConsumerImpl.java#pullSyncImpl (4.9.7)
+        """
+        if self._tracer is not None:
+            traced = self._tracer.before_consume([one.stored for one in messages])
+            if traced is not None:
+                self._tracer.after_consume(traced, success=True, return_type=None)
 
     # -- flow control ---------------------------------------------------------
 

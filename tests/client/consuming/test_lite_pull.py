@@ -287,3 +287,16 @@ def test_broker_that_reports_new_members_starts_a_rebalance() -> None:
     command = lab.services.instance.command(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, header)
     lab.carrier.push(A, command)
     assert lab.consumer.assignment() == [lab.queue(0)]
+
+
+def test_pulled_messages_are_traced_if_asked_for() -> None:
+    lab = LiteLab(started=False, trace=True)
+    lab.broker.topics["RMQ_SYS_TRACE_TOPIC"] = 1
+    lab.broker.put(b"1", KEYS="o-1")
+    lab.run(lab.consumer.start())
+    lab.run(lab.consumer.shutdown())
+    ((header, body),) = lab.broker.sent
+    assert header.topic == "RMQ_SYS_TRACE_TOPIC"
+    kinds = [record.split("\x01")[0] for record in body.decode().split("\x02") if record]
+    assert kinds == ["SubBefore", "SubAfter"]
+    assert "o-1" in body.decode()
