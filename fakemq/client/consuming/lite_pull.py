@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fakemq.client.consuming.allocation.strategy import java_text
-from fakemq.client.consuming.lite_info import lite_running_info
 from fakemq.client.consuming.lite_offsets import LiteOffsets
 from fakemq.client.consuming.lite_queues import LiteQueues, MessageQueueListener
 from fakemq.client.consuming.lite_settings import MIN_AUTO_COMMIT_INTERVAL_MS, LitePullSettings
 from fakemq.client.consuming.lite_subscriptions import LiteSubscriptions, SubscriptionType
+from fakemq.client.consuming.pull_info import lite_running_info
 from fakemq.client.consuming.queue_listeners import QueueListener, QueueListeners, fetch_queues
 from fakemq.client.consuming.read_ahead import ReadAhead
 from fakemq.client.consuming.rebalance import Rebalancer

@@ -8,6 +8,7 @@ from datetime import datetime
 import msgspec
 
 from fakemq.client.consuming.allocation import AllocateStrategy, averagely
+from fakemq.client.consuming.pull_checks import check_pulling
 from fakemq.client.consuming.settings import (
     CONSUME_FROM_WHERE,
     ConsumeFrom,
@@ -16,7 +17,6 @@ from fakemq.client.consuming.settings import (
 )
 from fakemq.client.consuming.start_offset import timestamp_ms
 from fakemq.client.errors import MQClientError
-from fakemq.client.producing.group_names import DEFAULT_CONSUMER_GROUP, require_group
 from fakemq.config.checked import whole
 from fakemq.protocol.topics import FAQ, TRACE_TOPIC
 
@@ -90,19 +90,10 @@ class LitePullSettings(msgspec.Struct, frozen=True, kw_only=True):
 
         ``group`` is the group in its namespace. Raise ConfigError for a value that is no whole
         number, or too low.
-
-        Source: DefaultLitePullConsumerImpl.java#checkConfig (4.9.7)
         """
-        require_group(group)
-        if group == DEFAULT_CONSUMER_GROUP:
-            raise MQClientError(
-                f"consumerGroup can not equal {DEFAULT_CONSUMER_GROUP},"
-                f" please specify another one.{FAQ}"
-            )
-        if self.message_model not in ("CLUSTERING", "BROADCASTING"):
-            raise MQClientError(
-                f"messageModel is {self.message_model!r}: expected CLUSTERING or BROADCASTING{FAQ}"
-            )
+        for name, low in _WHOLE_NUMBERS:
+            whole(name, getattr(self, name), low)
+        check_pulling(self, group)
         if self.consume_from not in CONSUME_FROM_WHERE:
             expected = " or ".join(CONSUME_FROM_WHERE)
             raise MQClientError(
@@ -110,12 +101,3 @@ class LitePullSettings(msgspec.Struct, frozen=True, kw_only=True):
             )
         if self.consume_timestamp is not None:
             timestamp_ms(self.consume_timestamp)
-        if not callable(self.allocate):
-            raise MQClientError(f"allocateMessageQueueStrategy is null{FAQ}")
-        for name, low in _WHOLE_NUMBERS:
-            whole(name, getattr(self, name), low)
-        if self.consumer_timeout_when_suspend_ms < self.broker_suspend_max_time_ms:
-            raise MQClientError(
-                "Long polling mode, the consumer consumerTimeoutMillisWhenSuspend must greater than"
-                f" brokerSuspendMaxTimeMillis{FAQ}"
-            )

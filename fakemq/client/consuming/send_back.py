@@ -6,7 +6,7 @@ Source: client/impl/consumer/DefaultMQPushConsumerImpl.java#sendMessageBack (4.9
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from fakemq.client.addresses import vip_addr
 from fakemq.client.messages import Message
@@ -22,8 +22,8 @@ from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
 from fakemq.protocol.topics import retry_topic
 
 if TYPE_CHECKING:
-    from fakemq.client.consuming.context import ConsumerContext
     from fakemq.client.consuming.received import ReceivedMessage
+    from fakemq.client.services import ClientServices
 
 _log = logging.getLogger("fakemq.client")
 
@@ -34,10 +34,30 @@ TIMEOUT_MS = 5_000
 FIRST_RETRY_LEVEL = 3
 
 
+class HasNamespace(Protocol):
+    """The settings of any consumer."""
+
+    @property
+    def namespace(self) -> str: ...
+
+
+class SendsBack(Protocol):
+    """What is needed of a consumer, push or pull. ``group`` is in its namespace."""
+
+    group: str
+
+    @property
+    def services(self) -> ClientServices: ...
+    @property
+    def settings(self) -> HasNamespace: ...
+    @property
+    def max_reconsume_times(self) -> int: ...
+
+
 class SendingBack:
     """Sends the messages of one consumer back."""
 
-    def __init__(self, context: ConsumerContext) -> None:
+    def __init__(self, context: SendsBack) -> None:
         self._context = context
         self._instance = context.services.instance
         self._sends = SendOperations(self._instance, CLIENT_INNER_PRODUCER_GROUP)

@@ -1,4 +1,4 @@
-"""What a lite pull consumer reports about itself, for ``mqadmin consumerStatus``."""
+"""What consumers that pull report about themselves, for ``mqadmin consumerStatus``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.client.consuming.allocation import strategy_name
 from fakemq.client.consuming.lite_settings import LitePullSettings
+from fakemq.client.consuming.pull_settings import PullSettings
 from fakemq.client.consuming.settings import CONSUME_FROM_WHERE
 from fakemq.protocol.bodies.consumer import ConsumerRunningInfo
 from fakemq.protocol.bodies.heartbeat import SubscriptionData
@@ -25,8 +26,7 @@ def lite_running_info(
 ) -> ConsumerRunningInfo:
     """Return settings, under the names of Java's fields, and subscriptions; no queues, as in Java.
 
-    Source: client/impl/consumer/DefaultLitePullConsumerImpl.java#consumerRunningInfo,
-    client/impl/factory/MQClientInstance.java#consumerRunningInfo (4.9.7)
+    Source: client/impl/consumer/DefaultLitePullConsumerImpl.java#consumerRunningInfo (4.9.7)
     """
     values: dict[str, object] = {
         "consumerGroup": group,
@@ -45,6 +45,43 @@ def lite_running_info(
         "consumerTimeoutMillisWhenSuspend": settings.consumer_timeout_when_suspend_ms,
         "topicMetadataCheckIntervalMillis": settings.topic_metadata_check_interval_ms,
         "unitMode": settings.unit_mode,
+    }
+    return _info(instance, values, subscriptions, started_ms)
+
+
+def pull_running_info(
+    instance: ClientInstance,
+    settings: PullSettings,
+    group: str,
+    subscriptions: Sequence[SubscriptionData],
+    started_ms: int,
+) -> ConsumerRunningInfo:
+    """Return settings, under the names of Java's fields, and subscriptions; no queues, as in Java.
+
+    Source: client/impl/consumer/DefaultMQPullConsumerImpl.java#consumerRunningInfo (4.9.7)
+    """
+    values: dict[str, object] = {
+        "consumerGroup": group,
+        "messageModel": settings.message_model,
+        "allocateMessageQueueStrategy": strategy_name(settings.allocate),
+        "brokerSuspendMaxTimeMillis": settings.broker_suspend_max_time_ms,
+        "consumerTimeoutMillisWhenSuspend": settings.consumer_timeout_when_suspend_ms,
+        "consumerPullTimeoutMillis": settings.consumer_pull_timeout_ms,
+        "maxReconsumeTimes": settings.max_reconsume_times,
+        "unitMode": settings.unit_mode,
+    }
+    return _info(instance, values, subscriptions, started_ms)
+
+
+def _info(
+    instance: ClientInstance,
+    settings: dict[str, object],
+    subscriptions: Sequence[SubscriptionData],
+    started_ms: int,
+) -> ConsumerRunningInfo:
+    """Source: client/impl/factory/MQClientInstance.java#consumerRunningInfo (4.9.7)"""
+    values = {
+        **settings,
         "PROP_CONSUMER_START_TIMESTAMP": started_ms,
         "PROP_NAMESERVER_ADDR": "".join(f"{addr};" for addr in instance.name_servers.addrs),
         "PROP_CONSUME_TYPE": "CONSUME_ACTIVELY",
