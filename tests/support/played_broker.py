@@ -175,9 +175,20 @@ class PlayedBroker:
             moved = first if at < first else end
             return self._pulled(ResponseCode.PULL_OFFSET_MOVED, moved, queue)
         if at == end:
+            self.carrier.call_later(
+                header.suspend_timeout_millis, lambda: self._expire(call), kind="pull_hold"
+            )
             return HELD
         records = self.messages[queue][at - first : at - first + header.max_msg_nums]
         return self._pulled(0, at + len(records), queue, b"".join(records))
+
+    def _expire(self, call: Call) -> None:
+        """Answer a pull that was held for as long as it allows."""
+        for held in list(self.carrier.held):
+            if held.call is call:
+                self.carrier.held.remove(held)
+                offset = int(call.command.ext_fields["queueOffset"])
+                held.answer(self._pulled(ResponseCode.PULL_NOT_FOUND, offset, _queue(call)))
 
     def _pulled(
         self, code: int, next_offset: int, queue: MessageQueue, body: bytes = b""

@@ -211,6 +211,7 @@ class OrderlyService:
             else:
                 yield Perform(self._work, (process_queue, current.batches))
         finally:
+            self._apply_successes(process_queue, current)
             del self._slices[process_queue]
             process_queue.not_performing.set()
 
@@ -246,8 +247,7 @@ class OrderlyService:
                 self._commit(process_queue)
 
     def _apply_all(self, process_queue: ProcessQueue, current: _Slice) -> Task[bool]:
-        """Take the results of a slice; return whether the queue is consumed further now."""
-        self._apply_successes(process_queue, current)
+        """Take the last result of a slice; return whether the queue is consumed further now."""
         if current.applied == len(current.batches) or process_queue.dropped:
             return True
         batch = current.batches[current.applied]
