@@ -72,6 +72,10 @@ DOMAINS: dict[str, Domain] = {
     "client_pull": Domain.DEADLINE,  # PullMessageService: a pull that comes later
     "client_consume": Domain.DEADLINE,  # ConsumeMessageService: a message that is tried again
     "client_lock": Domain.DEADLINE,  # ConsumeMessageOrderlyService#lockMQPeriodically, 1 s / 20 s
+    "client_poll": Domain.DEADLINE,  # DefaultLitePullConsumerImpl#poll, 5 s
+    "client_queues": Domain.DEADLINE,  # DefaultLitePullConsumerImpl#startScheduleTask, 10 s / 30 s
+    "client_request": Domain.DEADLINE,  # DefaultMQProducerImpl#request: the time for a reply
+    "client_trace": Domain.DEADLINE,  # AsyncTraceDispatcher, 500 ms
     "client_task": Domain.DEADLINE,  # what else a client does later
     # simulator
     "sim_client": Domain.DEADLINE,  # ours: what a client does next
