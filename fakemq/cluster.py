@@ -21,10 +21,21 @@ from fakemq.serving.limits import require_limits
 from fakemq.serving.thread import ClusterThread
 
 if TYPE_CHECKING:
+    from fakemq.client.faces.options import ProducerOptions, PushOptions
     from fakemq.config.option_types import ClusterOptions
     from fakemq.config.spec import ClusterSpec
+    from fakemq.handles.clients.consumers import (
+        AsyncInsideConsumer,
+        InsideConsumer,
+        OnMessage,
+        Subscribe,
+    )
+    from fakemq.handles.clients.producers import AsyncInsideProducer, InsideProducer
 
 T = TypeVar("T")
+
+PRODUCERS = "producers"
+"""The group of a producer that is given none."""
 
 
 class _StartableCluster(ClusterBase):
@@ -67,6 +78,9 @@ class _StartableCluster(ClusterBase):
             raise
 
     def _stop(self) -> None:
+        if self._life.thread is not None:
+            self._life.thread.require_waiting()
+            self._life.close_clients()
         thread = self._life.end()
         if thread is not None:
             thread.stop()
@@ -122,6 +136,36 @@ class Cluster(_StartableCluster):
         there is no such broker.
         """
         return BrokerHandle(self._running, self._core.broker(name))
+
+    def producer(
+        self, *, group: str = PRODUCERS, **options: Unpack[ProducerOptions]
+    ) -> InsideProducer:
+        """Return a producer that lives inside the cluster, and has started.
+
+        It uses the cluster's clock, and no socket. It ends with its `close`, with `reset` and with
+        `stop`. The options are those of `fakemq.client.Producer`.
+        """
+        from fakemq.handles.clients.producers import InsideProducer  # many tests have none
+
+        return InsideProducer(self._running, group, **options)
+
+    def consumer(
+        self,
+        *,
+        group: str,
+        subscribe: Subscribe,
+        on_message: OnMessage | None = None,
+        **options: Unpack[PushOptions],
+    ) -> InsideConsumer:
+        """Return a push consumer that lives inside the cluster, and has started.
+
+        ``subscribe`` maps topics to tags, such as ``{"orders": "*"}``, or is one topic.
+        ``on_message`` is called with each message: returning acknowledges it, raising sends it
+        back. See `InsideConsumer`; the other options are those of `fakemq.client.PushConsumer`.
+        """
+        from fakemq.handles.clients.consumers import InsideConsumer  # many tests have none
+
+        return InsideConsumer(self._running, group, subscribe, on_message, **options)
 
     def settle(self) -> None:
         """Let all happen that is due now; return when no client inside has anything left to do.
@@ -198,6 +242,27 @@ class AsyncCluster(_StartableCluster):
     def broker(self, name: str) -> AsyncBrokerHandle:
         """Return the broker with this name, as `Cluster.broker`."""
         return AsyncBrokerHandle(self._running, self._core.broker(name))
+
+    def producer(
+        self, *, group: str = PRODUCERS, **options: Unpack[ProducerOptions]
+    ) -> AsyncInsideProducer:
+        """Return a producer inside the cluster, as `Cluster.producer`; its sends are awaited."""
+        from fakemq.handles.clients.producers import AsyncInsideProducer  # many tests have none
+
+        return AsyncInsideProducer(self._running, group, **options)
+
+    def consumer(
+        self,
+        *,
+        group: str,
+        subscribe: Subscribe,
+        on_message: OnMessage | None = None,
+        **options: Unpack[PushOptions],
+    ) -> AsyncInsideConsumer:
+        """Return a push consumer inside the cluster, as `Cluster.consumer`."""
+        from fakemq.handles.clients.consumers import AsyncInsideConsumer  # many tests have none
+
+        return AsyncInsideConsumer(self._running, group, subscribe, on_message, **options)
 
     async def settle(self) -> None:
         """Let all happen that is due now, as `Cluster.settle`."""

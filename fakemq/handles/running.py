@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from fakemq.biographies.biographer import Biographer
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Running = Callable[[], "RunningCluster"]
 """A function that returns the running cluster, or raises RuntimeError."""
+
+
+class Closable(Protocol):
+    """Something that a cluster closes when it stops."""
+
+    def close(self) -> None:
+        """End it; do nothing if it has ended."""
 
 
 class Wait:
@@ -45,6 +52,8 @@ class Life:
         """The URL of the control port while the cluster runs with one."""
         self.biographer: Biographer | None = None
         """Created when the first biography is read; it reads one core's journal only."""
+        self.clients: list[Closable] = []
+        """Clients with sockets that a test has of its cluster, the oldest first."""
         self.waits: set[Wait] = set()
         """Calls to wake when the cluster is stopped."""
 
@@ -55,6 +64,13 @@ class Life:
                 "the cluster is not running: use it inside 'with fakemq.Cluster() as mq:'"
             )
         return self.thread
+
+    def close_clients(self) -> None:
+        """Close all clients that a test has of this cluster, inside or with sockets."""
+        while self.clients:
+            self.clients.pop().close()
+        if self.thread is not None:
+            self.thread.call(self.thread.server.core.close_guests)
 
     def end(self) -> RunningCluster | None:
         """Clear the running cluster and return it; every waiting call fails."""

@@ -27,8 +27,8 @@ class Performing:
     2. A coroutine function is run to its end at once. It may await clients inside the cluster,
        whose methods wait for nothing there. Awaiting an event loop raises WaitsForLoopError in its
        place.
-    3. A generator function may take time of the cluster: ``yield "20m"`` continues 20 minutes
-       later. What it returns is its result.
+    3. A generator function may take time of the cluster: ``yield "20m"``, or ``yield Sleep(50)``,
+       continues that much later. What it returns is its result.
     """
 
     __slots__ = ("_carrier", "_done", "_step")
@@ -40,7 +40,7 @@ class Performing:
 
     def begin(self, guests: Guests, function: Callable[..., object], args: tuple[Any, ...]) -> None:
         """Call the function when no node is handling anything."""
-        self._step = guests.perform(_called, (function, args), self._returned)
+        self._step = guests.perform(called, (function, args), self._returned)
 
     def cancel(self) -> None:
         """Make no further call; one that has begun continues to its end."""
@@ -60,7 +60,7 @@ class Performing:
         self._done(value, error)
 
 
-def _called(function: Callable[..., object], args: tuple[Any, ...]) -> object:
+def called(function: Callable[..., object], args: tuple[Any, ...]) -> object:
     """Call a function; run the coroutine that it returns, if it does, to its end."""
     value = function(*args)
     if not isinstance(value, Coroutine):
@@ -93,7 +93,9 @@ def _in_parts(generator: Generator[object, None, object]) -> Task[object]:
             pause = yield Perform(_next_of, (generator,))
             if isinstance(pause, _End):
                 return pause.value
-            yield Sleep(duration_ms(pause, name="the pause that was yielded"))
+            if not isinstance(pause, Sleep):
+                pause = Sleep(duration_ms(pause, name="the pause that was yielded"))
+            yield pause
     finally:
         generator.close()
 

@@ -37,6 +37,8 @@ class InsideProgram:
             ";".join(core.namesrv_addrs), config, time=self.carrier, ip="127.0.0.1", pid=1
         )
         self.services = ClientServices(self.instance, self.carrier)
+        self.leaving: Callable[[], Task[None]] = self.instance.unregister_all
+        """Makes the task of an orderly end, which is given up where it needs time."""
         self.alive = False
         # What was begun and has not ended, so that no caller waits longer than the program lives.
         self._unfinished: dict[Outcome[Any], None] = {}
@@ -48,10 +50,6 @@ class InsideProgram:
         self.alive = True
         self.core.guests.add(self)
         self.journal.add(NodeStarted(node=self.name, addr=self.name))
-
-    def leaving(self) -> Task[None]:
-        """Return the task of an orderly end; it is given up where it needs time."""
-        yield from self.instance.unregister_all()
 
     def close(self) -> None:
         """Leave the groups as far as that needs no time, then end; do nothing if it has ended."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from fakemq.clock.slices import finished
 
@@ -31,6 +31,10 @@ class OnLoop:
     def wait(self, coroutine: Coroutine[object, object, T]) -> T:
         """Raise an error: the loop would wait for itself."""
         coroutine.close()
+        self.require_waiting()
+
+    def require_waiting(self) -> NoReturn:
+        """Raise an error: the loop would wait for itself."""
         raise RuntimeError("the cluster's own loop cannot wait for it")
 
     def stop(self) -> None:

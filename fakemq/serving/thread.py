@@ -36,6 +36,9 @@ class RunningCluster(Protocol):
     def wait(self, coroutine: Coroutine[object, object, T]) -> T:
         """Run a coroutine on the cluster's loop to its end and return its result."""
 
+    def require_waiting(self) -> None:
+        """Raise an error for a caller that cannot wait for the cluster."""
+
     def carry_out(self, steps: Steps[T]) -> T:
         """Do long work on the cluster's thread, in slices unless the caller is there already."""
 
@@ -92,18 +95,21 @@ class ClusterThread:
 
     def wait(self, coroutine: Coroutine[object, object, T]) -> T:
         """Run a coroutine on the cluster's loop to its end and return its result."""
-        if threading.current_thread() is self._thread:
-            coroutine.close()
-            raise FakemqError(
-                "the cluster's own thread cannot wait for it: it waits itself for the function that"
-                " was called, such as that of a consumer inside the cluster"
-            )
         try:
+            self.require_waiting()
             future = self._submit(lambda: asyncio.run_coroutine_threadsafe(coroutine, self._loop))
         except FakemqError:
             coroutine.close()
             raise
         return self._result(future)
+
+    def require_waiting(self) -> None:
+        """Raise FakemqError for a caller that cannot wait for the cluster: its own thread."""
+        if threading.current_thread() is self._thread:
+            raise FakemqError(
+                "the cluster's own thread cannot wait for it: it waits itself for the function that"
+                " was called, such as that of a consumer inside the cluster"
+            )
 
     def carry_out(self, steps: Steps[T]) -> T:
         """Do long work in slices on the cluster's thread; return its result or raise its error."""

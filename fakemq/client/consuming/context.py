@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from inspect import iscoroutinefunction
+from inspect import iscoroutinefunction, isgeneratorfunction
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from fakemq.client.consuming.batch import Batch
@@ -187,7 +187,9 @@ class ConsumeService(Protocol):
 
 
 def is_coroutine_function(function: Callable[..., object]) -> bool:
-    """Return whether a carrier would await what a function returns."""
-    return iscoroutinefunction(function) or iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004  # an object with an async __call__
-    )
+    """Return whether a carrier would await what a function returns, or run it in parts."""
+    call = getattr(function, "__call__", None)  # noqa: B004  # an object with an async __call__
+    return any(is_one(one) for is_one in _OF_PARTS for one in (function, call))
+
+
+_OF_PARTS = (iscoroutinefunction, isgeneratorfunction)

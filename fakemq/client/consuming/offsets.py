@@ -114,6 +114,28 @@ class RemoteOffsets(OffsetStore):
         self._offsets.pop(queue, None)
 
 
+class MemoryOffsets(OffsetStore):
+    """Offsets that last no longer than the consumer: of BROADCASTING inside a cluster."""
+
+    def load(self) -> None:
+        """There is nothing to read."""
+
+    def read(self, queue: MessageQueue) -> Task[int | None]:
+        yield from ()
+        return self._offsets.get(queue)
+
+    def persist(self, queue: MessageQueue) -> Task[None]:
+        """Nothing: they are where they stay."""
+        yield from ()
+
+    def persist_all(self, queues: Collection[MessageQueue]) -> Task[None]:
+        """Nothing: they are where they stay."""
+        yield from ()
+
+    def remove(self, queue: MessageQueue) -> None:
+        """Nothing: a queue that comes back continues where it was."""
+
+
 class LocalOffsets(OffsetStore):
     """Offsets of BROADCASTING, in the file ``offsets.json`` of this client id and group.
 

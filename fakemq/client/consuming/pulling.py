@@ -38,6 +38,9 @@ TIMEOUT_MS = 30_000
 CACHE_FLOW_CONTROL_MS = 50
 BROKER_FLOW_CONTROL_MS = 20
 SUSPENDED_MS = 1_000
+REFUSED_MS = 1_000
+"""The pause after a pull that a broker has neither held nor answered with anything: a slave that is
+not to be read from, whose master is down. Differs: Java asks again without a pause."""
 FIX_OFFSET_MS = 10_000
 """When a queue is dropped whose broker has moved it to another offset."""
 
@@ -213,7 +216,9 @@ class Pulling:
     ) -> int:
         """Take the result of a pull; return how long to wait until the next."""
         queue = process_queue.queue
+        has_moved = result.next_begin_offset != process_queue.next_offset
         process_queue.next_offset = result.next_begin_offset
+        took_ms = self._carrier.elapsed_ms() - began_ms
         if result.status is PullStatus.OFFSET_ILLEGAL:
             _log.warning("the pull request offset illegal, %s %s", queue, result)
             process_queue.dropped = True
@@ -224,11 +229,10 @@ class Pulling:
             # as long as some are here.
             if not len(process_queue):
                 self._context.offsets.update(queue, process_queue.next_offset, increase_only=True)
-            return 0
+            return 0 if has_moved or took_ms >= REFUSED_MS else REFUSED_MS
         messages = self._received(process_queue, subscription, result)
         if not messages:
             return 0
-        took_ms = self._carrier.elapsed_ms() - began_ms
         self._context.statistics.pulled(queue.topic or "", len(messages), took_ms)
         added = process_queue.put(messages)
         if added:

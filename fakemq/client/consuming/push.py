@@ -53,9 +53,16 @@ class PushConsumerCore:
     """
 
     def __init__(
-        self, services: ClientServices, settings: PushSettings, listener: Listener | None
+        self,
+        services: ClientServices,
+        settings: PushSettings,
+        listener: Listener | None,
+        *,
+        broadcast_offsets: OffsetStore | None = None,
     ) -> None:
+        """``broadcast_offsets`` keeps the offsets of BROADCASTING; None is a file."""
         self.services = services
+        self.broadcast_offsets = broadcast_offsets
         self.settings = settings
         self.listener = listener
         self.state = ServiceState.CREATE_JUST
@@ -305,7 +312,9 @@ class _Parts:
         offsets: OffsetStore
         if settings.message_model == "BROADCASTING":
             client_id = services.instance.client_id
-            offsets = LocalOffsets(client_id, core.group, settings.offsets_directory)
+            offsets = core.broadcast_offsets or LocalOffsets(
+                client_id, core.group, settings.offsets_directory
+            )
         else:
             offsets = RemoteOffsets(operations)
         self.context = context = ConsumerContext(services, settings, core.group, listener, offsets)

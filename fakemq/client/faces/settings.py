@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -75,6 +76,7 @@ def settled(face: str, settings: type[S], options: Mapping[str, object], **more:
     return made(settings, {**chosen, **more})
 
 
+@cache
 def _hints(settings: type[msgspec.Struct]) -> dict[str, Any]:
     return get_type_hints(settings)
 

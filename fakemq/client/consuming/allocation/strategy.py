@@ -15,7 +15,7 @@ from fakemq.protocol.bodies.queue import MessageQueue
 _log = logging.getLogger("fakemq.client")
 
 AllocateStrategy: TypeAlias = Callable[
-    [str, str, Sequence[MessageQueue], Sequence[str]], "Sequence[MessageQueue] | None"
+    [str, str, Sequence[MessageQueue], Sequence[str]], Sequence[MessageQueue] | None
 ]
 """Takes a group, this client's id, all queues and all client ids, both sorted; returns the queues
 of this client. Every member computes its own share, so all must use the same strategy, and its

@@ -1,0 +1,1 @@
+"""Producers and consumers that a test has inside its cluster."""
