@@ -78,7 +78,6 @@ DOMAINS: dict[str, Domain] = {
     "client_trace": Domain.DEADLINE,  # AsyncTraceDispatcher, 500 ms
     "client_task": Domain.DEADLINE,  # what else a client does later
     # simulator
-    "sim_client": Domain.DEADLINE,  # ours: what a client does next
     "sim_fault": Domain.DEADLINE,  # ours: a fault begins or ends
 }
 """Kind → domain; each later kind (retention, …) is a row here.

@@ -100,6 +100,7 @@ def _draw_consumers(draw: random.Random) -> tuple[ConsumerPlan, ...]:
             failing=draw.choice((0.0, 0.1, 0.3)),
             tries=draw.randint(1, 3),
             batch=draw.choice((1, 8, 32)),
+            threads=draw.choice((1, 3, 20)),
         )
 
     return (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import asdict
+
 from fakemq.events.core import Event
 
 
@@ -40,8 +42,8 @@ class Decided(Event, frozen=True, kw_only=True, gc=False):
     how: str
 
 
-class Consumed(Event, frozen=True, kw_only=True, gc=False):
-    """A consumer processed a message; if not ``well``, it sent the message back.
+class Received(Event, frozen=True, kw_only=True, gc=False):
+    """A consumer began to process a message.
 
     ``topic`` is the topic of the queue, which may be the group's retry topic.
     """
@@ -54,8 +56,21 @@ class Consumed(Event, frozen=True, kw_only=True, gc=False):
     queue_id: int
     queue_offset: int
     times: int
-    """How often it was sent back before."""
+    """How often it was tried before."""
+
+
+class Consumed(Received, frozen=True, kw_only=True, gc=False):
+    """A consumer processed a message; if not ``well``, the message is sent back, or tried again.
+
+    A message that takes no time has no event of its beginning.
+    """
+
     well: bool
+
+    @classmethod
+    def of(cls, received: Received, well: bool) -> Consumed:
+        """Return the end of a beginning."""
+        return cls(**asdict(received), well=well)
 
 
 class FaultBegan(Event, frozen=True, kw_only=True, gc=False):

@@ -18,13 +18,13 @@ from fakemq.events.core import (
     TransactionEnded,
 )
 from fakemq.events.store import UnsyncedLost
-from fakemq.sim.events import Consumed, Decided, Sent
+from fakemq.sim.events import Consumed, Decided, Received, Sent
 
 if TYPE_CHECKING:
     from fakemq.journal.journal import Entry, Journal
 
 KINDS: tuple[type[Event], ...] = (
-    *(Sent, Decided, Consumed, ClockMoved, ClockSkewed),
+    *(Sent, Decided, Received, Consumed, ClockMoved, ClockSkewed),
     *(Scheduled, ScheduledDelivered, SentBack, DeadLettered, HalfStored, TransactionEnded),
     *(UnsyncedLost, HandlerFailed),
 )

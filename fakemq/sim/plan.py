@@ -73,6 +73,8 @@ class ConsumerPlan(msgspec.Struct, frozen=True, kw_only=True):
     tries: int
     """How often a message is sent back before it becomes a dead letter."""
     batch: int
+    threads: int
+    """How many messages a member processes at the same time."""
 
 
 class PlannedFault(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.messages import LocalTransactionState, Message, SendResult
-from fakemq.client.operation import Call
-from fakemq.client.send_operations import SendOperations
-from fakemq.client.transaction_operations import TransactionOperations
+from fakemq.client.producing.producer import ProducerCore
+from fakemq.client.producing.settings import ProducerSettings
+from fakemq.client.tasks import Sleep, Task
 from fakemq.protocol.bodies.queue import MessageQueue
-from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.message_id import decode_offset_id
 from fakemq.protocol.properties import DELAY_TIME_LEVEL
-from fakemq.sim.client import SimulatedClient, Sleep, Task, why
+from fakemq.sim.client import SimulatedClient, why
 from fakemq.sim.events import Decided, SendFailed, Sent
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from fakemq.core.cluster import ClusterCore
     from fakemq.protocol.message import MessageExt
     from fakemq.sim.plan import ProducerPlan
-
-_Step = Generator[Call | Sleep, RemotingCommand | None, bool]
 
 RESEND_MS = 2_000
 ATTEMPTS = 30
@@ -36,17 +34,22 @@ class SendingClient(SimulatedClient):
     def __init__(
         self, core: ClusterCore, plan: ProducerPlan, draw: random.Random, until_ms: int
     ) -> None:
-        super().__init__(core, plan.name, draw, plan.send_timeout_ms)
+        super().__init__(core, plan.name, draw)
         self.plan = plan
         self._until_ms = until_ms
-        self._producer = SendOperations(self.instance, f"group-of-{plan.name}")
+        self._producer = ProducerCore(self.services, self.settings())
         self._count = 0
 
-    def tasks(self) -> list[Task]:
+    def settings(self) -> ProducerSettings:
+        plan = self.plan
+        return ProducerSettings(group=f"group-of-{plan.name}", send_timeout_ms=plan.send_timeout_ms)
+
+    def tasks(self) -> list[Task[None]]:
         return [self._sending()]
 
-    def _sending(self) -> Task:
+    def _sending(self) -> Task[None]:
         plan = self.plan
+        yield from self._producer.start()
         while True:
             yield Sleep(self.random.randint(1, 2 * plan.pause_ms))
             if self.clock.elapsed_ms() >= self._until_ms:
@@ -56,7 +59,7 @@ class SendingClient(SimulatedClient):
                 self._count += 1
                 yield from self.send_one(f"{self.name}-{self._count}")
 
-    def send_one(self, key: str) -> _Step:
+    def send_one(self, key: str) -> Task[bool]:
         """Send the message with the key ``key``. Return True if it is known to be stored."""
         return (yield from self.send(self.message(key)))
 
@@ -66,7 +69,7 @@ class SendingClient(SimulatedClient):
 
     def send(
         self, message: Message, queue: MessageQueue | None = None, shard: str = "", number: int = 0
-    ) -> _Step:
+    ) -> Task[bool]:
         """Send a message and write the result to the journal."""
         try:
             result = yield from self._producer.send(message, queue=queue)
@@ -102,7 +105,7 @@ class SendingClient(SimulatedClient):
 class OnewayProducer(SendingClient):
     """Sends one-way: there is no response, so no broker promises to keep its messages."""
 
-    def send_one(self, key: str) -> _Step:
+    def send_one(self, key: str) -> Task[bool]:
         try:
             yield from self._producer.send_oneway(self.message(key))
         except (MQBrokerError, MQClientError, RemotingError):
@@ -128,7 +131,7 @@ class OrderedProducer(SendingClient):
         super().__init__(core, plan, draw, until_ms)
         self._numbers: dict[str, int] = {}
 
-    def send_one(self, key: str) -> _Step:
+    def send_one(self, key: str) -> Task[bool]:
         place = self.random.randrange(len(self.plan.queues))
         broker_name, queue_id = self.plan.queues[place]
         queue = MessageQueue(topic=self.plan.topic, broker_name=broker_name, queue_id=queue_id)
@@ -152,24 +155,15 @@ class TransactionalProducer(SendingClient):
         self, core: ClusterCore, plan: ProducerPlan, draw: random.Random, until_ms: int
     ) -> None:
         super().__init__(core, plan, draw, until_ms)
-        self._transactions = TransactionOperations(self.instance, self._producer.group)
         self._ends: dict[str, LocalTransactionState] = {}
 
-    def tasks(self) -> list[Task]:
-        return [self._listening(), self._sending()]
+    def settings(self) -> ProducerSettings:
+        return replace(super().settings(), check=self._check)
 
-    def _listening(self) -> Task:
-        while True:
-            try:
-                yield from self._transactions.listen_for_checks(self._check)
-                return
-            except (MQBrokerError, MQClientError, RemotingError):
-                yield Sleep(RESEND_MS)
-
-    def send_one(self, key: str) -> _Step:
+    def send_one(self, key: str) -> Task[bool]:
         message = self.message(key)
         try:
-            result = yield from self._transactions.send_in_transaction(message, self._execute)
+            result = yield from self._producer.send_in_transaction(message, self._execute)
         except (MQBrokerError, MQClientError, RemotingError) as error:
             self.failed(message, why(error))
             return False

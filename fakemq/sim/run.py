@@ -12,7 +12,7 @@ from fakemq.clock.node_clock import NodeClock
 from fakemq.config.spec import ClusterSpec, cluster_spec
 from fakemq.core.cluster import ClusterCore
 from fakemq.randomness import Randomness
-from fakemq.sim.consumers import Consumer
+from fakemq.sim.consumers import Consumer, Member, Reader
 from fakemq.sim.events import FaultBegan, FaultEnded, Quiet
 from fakemq.sim.faults import FAULTS
 from fakemq.sim.history import History
@@ -22,11 +22,13 @@ from fakemq.sim.plan import DELAY_LEVELS, START_AT, TOPICS
 from fakemq.sim.producers import KINDS
 
 if TYPE_CHECKING:
+    import random
+
     from fakemq.faults.plan import ActiveFault
     from fakemq.namesrv.namesrv import NameServer
     from fakemq.sim.client import SimulatedClient
     from fakemq.sim.history import Violation
-    from fakemq.sim.plan import Plan, PlannedFault
+    from fakemq.sim.plan import ConsumerPlan, Plan, PlannedFault
 
 NODE = "simulator"
 """The node name of the simulator in the journal; the timers of faults carry it too."""
@@ -80,7 +82,7 @@ class SimulationRun:
             self.clients[producer.name] = KINDS[producer.kind](core, producer, draw, until_ms)
         for consumer in plan.consumers:
             draw = self._randomness.stream(f"client {consumer.name}")
-            self.clients[consumer.name] = Consumer(core, consumer, draw)
+            self.clients[consumer.name] = _consumer(core, consumer, draw)
         for client in self.clients.values():
             client.start()
         core.network.settle()
@@ -148,7 +150,7 @@ class SimulationRun:
         assert isinstance(old, Consumer)
         other_name = f"{name}.{self._generations[name]}"
         draw = self._randomness.stream(f"client {other_name}")
-        client = self.clients[name] = Consumer(self.core, replace(old.plan, name=other_name), draw)
+        client = self.clients[name] = _consumer(self.core, replace(old.plan, name=other_name), draw)
         client.start()
 
     def _be_quiet(self) -> None:
@@ -158,6 +160,10 @@ class SimulationRun:
         for server in self.core.name_servers:
             self.table_faults += disagreements(server.name, server.tables)
         self.after(LOOK_MS, self._look)
+
+
+def _consumer(core: ClusterCore, plan: ConsumerPlan, draw: random.Random) -> Consumer:
+    return (Member if plan.member else Reader)(core, plan, draw)
 
 
 def _spec(plan: Plan, root: str | None) -> ClusterSpec:

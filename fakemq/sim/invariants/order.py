@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fakemq.events.store import UnsyncedLost
-from fakemq.sim.events import Consumed, Sent
+from fakemq.sim.events import Received, Sent
 from fakemq.sim.history import MASTER, History, Violation, broker_name
 from fakemq.sim.invariants.durability import SEND_OK
 
@@ -15,11 +15,12 @@ NAME = "order per queue"
 def out_of_order(history: History) -> Iterator[Violation]:
     """Yield messages that are out of order. There are two cases:
 
-    1. A group consumed a message for the first time after a later one of its queue.
+    1. A group began to consume a message for the first time after a later one of its queue.
     2. A message of a shard was stored before an earlier one of the shard.
 
-    Consuming messages again, from a committed offset, is allowed. A master that lost a part of its
-    log assigns queue offsets twice, so its queues are not checked from then on.
+    A member may process messages of a queue at the same time, but begins them in order. Consuming
+    messages again, from a committed offset, is allowed. A master that lost a part of its log
+    assigns queue offsets twice, so its queues are not checked from then on.
     """
     last: dict[tuple[str, str, str, int], int] = {}
     had: set[tuple[str, str, str]] = set()
@@ -30,9 +31,9 @@ def out_of_order(history: History) -> Iterator[Violation]:
         if isinstance(event, UnsyncedLost):
             if event.log_bytes and event.node.endswith(MASTER):
                 cut.add(broker_name(event.node))
-        elif isinstance(event, Consumed | Sent) and event.broker in cut:
+        elif isinstance(event, Received | Sent) and event.broker in cut:
             continue
-        elif isinstance(event, Consumed):
+        elif isinstance(event, Received):
             place = (event.group, event.broker, event.topic, event.queue_id)
             message = (event.group, event.topic, event.msg_id)
             before = last.get(place, -1)

@@ -1,0 +1,134 @@
+"""The functions that consumers inside a cluster call."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import anyio
+import pytest
+
+import fakemq
+from fakemq.client import (
+    SendStatus,
+)
+from fakemq.client.consuming.received import ReceivedMessage
+from fakemq.errors import FakemqError
+from fakemq.handles.clients.consumers import InsideConsumer
+from tests.support.inside_clients import TOPICS, bodies
+
+
+def test_function_may_use_producers_and_the_cluster(mq: fakemq.Cluster) -> None:
+    producer = mq.producer()
+
+    def pay(message: ReceivedMessage) -> None:
+        sent = producer.send("payments", b"for " + message.body)
+        assert sent.status is SendStatus.SEND_OK
+        assert sent.message_id in {one.msg_id for one in mq.messages("payments")}
+
+    orders = mq.consumer(group="billing", subscribe="orders", on_message=pay)
+    payments = mq.consumer(group="ledger", subscribe="payments")
+    producer.send("orders", b"tea")
+    producer.send("orders", b"milk")
+    assert orders.failures == []
+    assert bodies(payments) == [b"for tea", b"for milk"]
+
+
+@pytest.mark.parametrize("call", ["advance", "settle", "reset", "stop"])
+def test_function_cannot_wait_for_the_cluster(mq: fakemq.Cluster, call: str) -> None:
+    calls = {
+        "advance": lambda: mq.clock.advance("1s"),
+        "settle": mq.settle,
+        "reset": mq.reset,
+        "stop": mq.stop,
+    }
+    consumer = mq.consumer(
+        group="billing", subscribe="orders", on_message=lambda message: calls[call]()
+    )
+    mq.producer().send("orders", b"tea")
+    (failure,) = consumer.failures
+    assert isinstance(failure.error, FakemqError)
+    assert mq.running
+
+
+def test_function_may_close_its_own_consumer(mq: fakemq.Cluster) -> None:
+    consumer: list[InsideConsumer] = []
+    one = mq.consumer(
+        group="billing", subscribe="orders", on_message=lambda message: consumer[0].close()
+    )
+    consumer.append(one)
+    mq.producer().send("orders", b"tea")
+    assert one.closed
+    assert bodies(one) == [b"tea"]
+
+
+def test_coroutine_function_may_await_a_producer_of_the_cluster() -> None:
+    async def test() -> None:
+        async with fakemq.AsyncCluster(topics=TOPICS, clock="frozen") as mq:
+            producer = mq.producer()
+
+            async def pay(message: ReceivedMessage) -> None:
+                await producer.send("payments", message.body)
+
+            orders = mq.consumer(group="billing", subscribe="orders", on_message=pay)
+            async with mq.consumer(group="ledger", subscribe="payments") as payments:
+                await producer.send("orders", b"tea")
+                await mq.settle()
+                assert orders.failures == []
+                assert bodies(payments) == [b"tea"]
+
+    anyio.run(test)
+    anyio.run(test, backend="trio")
+
+
+def test_coroutine_function_that_awaits_a_loop_fails(mq: fakemq.Cluster) -> None:
+    async def sleep(message: ReceivedMessage) -> None:
+        await anyio.sleep(1)
+
+    consumer = mq.consumer(group="billing", subscribe="orders", on_message=sleep)
+    mq.producer().send("orders", b"tea")
+    (failure,) = consumer.failures
+    assert "sleep" in str(failure.error) or "loop" in str(failure.error)
+
+
+def test_generator_function_takes_time_of_the_cluster(mq: fakemq.Cluster) -> None:
+    ended: list[bytes] = []
+
+    def slow(message: ReceivedMessage) -> Generator[str, None, None]:
+        yield "14m"
+        ended.append(message.body)
+
+    consumer = mq.consumer(group="billing", subscribe="orders", on_message=slow)
+    mq.producer().send("orders", b"tea")
+    mq.clock.advance("13m")
+    assert ended == []
+    assert mq.group("billing").lag("orders") == 1
+    mq.clock.advance("70s")
+    assert ended == [b"tea"]
+    assert mq.group("billing").lag("orders") == 0
+    assert consumer.failures == []
+
+
+def test_message_that_is_consumed_for_too_long_is_sent_back(mq: fakemq.Cluster) -> None:
+    def slow(message: ReceivedMessage) -> Generator[str, None, None]:
+        if message.reconsume_times == 0:
+            yield "1h"
+
+    consumer = mq.consumer(
+        group="billing", subscribe="orders", on_message=slow, consume_timeout_ms=60_000
+    )
+    mq.producer().send("orders", b"tea")
+    mq.clock.advance("3m")
+    assert [message.reconsume_times for message in consumer.received] == [0, 1]
+
+
+def test_failed_generator_function_sends_back(mq: fakemq.Cluster) -> None:
+    def fail(message: ReceivedMessage) -> Generator[str, None, None]:
+        yield "1s"
+        raise ValueError("no")
+
+    consumer = mq.consumer(group="billing", subscribe="orders", on_message=fail)
+    mq.producer().send("orders", b"tea")
+    mq.clock.advance("1s")
+    assert len(consumer.failures) == 1
+    mq.clock.advance("10s")
+    assert len(consumer.received) == 2

@@ -1,0 +1,12 @@
+"""What tests of clients inside a cluster share."""
+
+from __future__ import annotations
+
+from fakemq.handles.clients.consumers import InsideConsumer
+
+TOPICS = {"orders": 4, "payments": 2}
+
+
+def bodies(consumer: InsideConsumer) -> list[bytes]:
+    """Return the bodies that a consumer got, in order."""
+    return [message.body for message in consumer.received]
