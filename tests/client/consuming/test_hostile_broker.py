@@ -1,0 +1,136 @@
+"""A broker that fails, is silent or answers garbage: nothing is lost, and nothing hangs."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fakemq.client.errors import RemotingConnectError, RemotingSendRequestError
+from fakemq.client.operation import Call
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.command import RemotingCommand
+from tests.support.played_broker import GROUP, PlayedBroker
+from tests.support.push_lab import PushLab
+from tests.support.scripted_carrier import HELD, Outcome
+from tests.support.scripted_operation import A, answer
+
+CODES = (
+    RequestCode.GET_ROUTEINFO_BY_TOPIC,
+    RequestCode.HEART_BEAT,
+    RequestCode.GET_CONSUMER_LIST_BY_GROUP,
+    RequestCode.QUERY_CONSUMER_OFFSET,
+    RequestCode.PULL_MESSAGE,
+    RequestCode.CONSUMER_SEND_MSG_BACK,
+    RequestCode.SEND_MESSAGE_V2,
+    RequestCode.LOCK_BATCH_MQ,
+    RequestCode.UNLOCK_BATCH_MQ,
+    RequestCode.GET_MAX_OFFSET,
+)
+
+FAILURES: dict[str, Outcome] = {
+    "refused": RemotingConnectError(A),
+    "lost": RemotingSendRequestError(A),
+    "silent": HELD,
+    "error": answer(ResponseCode.SYSTEM_ERROR, remark="no"),
+    "busy": answer(ResponseCode.FLOW_CONTROL, remark="slower"),
+    "unknown": answer(12345),
+    "empty": answer(),
+    "garbage": answer(body=b"\xff\x00{[", nextBeginOffset="x", offset="", queueId=-1),
+    "null": answer(body=b"null"),
+    "nested": answer(body=b"[" * 5_000),
+    "far": answer(
+        suggestWhichBrokerId=2**62, nextBeginOffset=2**62, minOffset=-(2**62), maxOffset=-1
+    ),
+}
+
+
+@given(
+    plan=st.lists(
+        st.tuples(st.sampled_from(CODES), st.sampled_from(sorted(FAILURES)), st.integers(1, 4)),
+        max_size=8,
+    ),
+    fails=st.sets(st.integers(0, 9)),
+    ordered=st.booleans(),
+)
+@settings(
+    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_every_message_is_consumed_and_committed_when_the_broker_is_well_again(
+    plan: list[tuple[int, str, int]],
+    fails: set[int],
+    ordered: bool,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """``plan``: how often requests of a code fail, and how; ``fails``: messages that fail once."""
+    caplog.clear()
+    broker = PlayedBroker(queues=2)
+    lab = PushLab(broker, ordered=ordered, consume_from="first")
+    lab.carrier.run(lab.core.start())
+    left: dict[int, list[str]] = {}
+    for code, failure, times in plan:
+        left.setdefault(code, []).extend([failure] * times)
+
+    def fail(call: Call) -> Outcome | None:
+        failures = left.get(call.command.code)
+        return FAILURES[failures.pop()] if failures else None
+
+    for code in CODES:
+        broker.answers[code] = fail
+    waiting = set(fails)
+
+    def react(messages: object) -> None:
+        number = int(lab.messages[-1].body)
+        if number in waiting:
+            waiting.remove(number)
+            raise ValueError("no")
+
+    lab.react = react
+    for one in range(10):
+        lab.put(b"%d" % one, queue_id=one % 2)
+        lab.advance(7_000)
+    left.clear()
+    lab.advance(10 * 60_000)
+    assert {int(one) for one in lab.consumed} == set(range(10))
+    assert [broker.committed(0), broker.committed(1)] == [5, 5]
+    assert lab.core.is_idle
+    lab.carrier.run(lab.core.shutdown())
+    assert len(lab.services.tasks) == 4
+    assert not [one for one in caplog.records if one.getMessage().startswith("the task")]
+
+
+def test_wrong_numbers_of_a_pull_are_not_committed_beyond_a_queue() -> None:
+    """A broker that lies about the next offset is asked there, and corrects itself."""
+    broker = PlayedBroker()
+    broker.put(b"0")
+    lies = iter(
+        [
+            answer(
+                ResponseCode.PULL_NOT_FOUND,
+                suggestWhichBrokerId=0,
+                nextBeginOffset=2**40,
+                minOffset=0,
+                maxOffset=1,
+            )
+        ]
+    )
+    broker.answers[RequestCode.PULL_MESSAGE] = lambda call: (
+        next(lies, None) if call.command.ext_fields["topic"] == "orders" else None
+    )
+    lab = PushLab(broker).start()
+    lab.advance(60_000)
+    lab.put(b"1")
+    assert lab.consumed == [b"1"]
+    assert broker.offsets[GROUP, broker.queue()] <= 2
+
+
+@pytest.mark.parametrize("code", [40, 220, 221, 307, 309])
+@pytest.mark.parametrize("body", [b"", b"\xff" * 100, b"{", b"[" * 10_000])
+def test_damaged_request_of_a_broker_has_no_effect_on_the_consumer(code: int, body: bytes) -> None:
+    lab = PushLab(PlayedBroker()).start()
+    fields = {"consumerGroup": GROUP, "group": GROUP, "topic": "orders", "jstackEnable": "maybe"}
+    for some in (fields, {}, {"consumerGroup": "x" * 70_000}):
+        lab.carrier.push(A, RemotingCommand(code, ext_fields=some, body=body))
+    lab.advance(30_000)
+    lab.put(b"0")
+    assert lab.consumed == [b"0"]
