@@ -20,11 +20,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fakemq.client.asynchronous import AsyncClient as AsyncClient
     from fakemq.client.blocking import Client as Client
+    from fakemq.client.consuming.received import ConsumeResult as ConsumeResult
+    from fakemq.client.consuming.received import ConsumeStatus as ConsumeStatus
+    from fakemq.client.consuming.received import ReceivedMessage as ReceivedMessage
+    from fakemq.client.consuming.settings import Selector as Selector
     from fakemq.client.errors import MQBrokerError as MQBrokerError
     from fakemq.client.errors import MQClientError as MQClientError
     from fakemq.client.errors import RemotingError as RemotingError
     from fakemq.client.errors import RequestTimeoutError as RequestTimeoutError
     from fakemq.client.faces.producer import Producer as Producer
+    from fakemq.client.faces.push_consumer import PushConsumer as PushConsumer
+    from fakemq.client.faces.selectors import SQL as SQL
     from fakemq.client.messages import LocalTransactionState as LocalTransactionState
     from fakemq.client.messages import Message as Message
     from fakemq.client.messages import PullResult as PullResult
@@ -41,6 +47,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "AsyncClient": "asynchronous",
     "Client": "blocking",
+    "ConsumeResult": "consuming.received",
+    "ConsumeStatus": "consuming.received",
     "LocalTransactionState": "messages",
     "MQBrokerError": "errors",
     "MQClientError": "errors",
@@ -48,8 +56,12 @@ _HOMES = {
     "Producer": "faces.producer",
     "PullResult": "messages",
     "PullStatus": "messages",
+    "PushConsumer": "faces.push_consumer",
+    "ReceivedMessage": "consuming.received",
     "RemotingError": "errors",
     "RequestTimeoutError": "errors",
+    "SQL": "faces.selectors",
+    "Selector": "consuming.settings",
     "SendResult": "messages",
     "SendStatus": "messages",
     "ServiceState": "service_state",

@@ -19,8 +19,9 @@ PUBLIC = {
         ResponseCode WaitTimeout
     """,
     "fakemq.client": """
-        AsyncClient Client LocalTransactionState MQBrokerError MQClientError Message
-        MessageQueue Producer PullResult PullStatus RemotingError RequestTimeoutError
+        AsyncClient Client ConsumeResult ConsumeStatus LocalTransactionState
+        MQBrokerError MQClientError Message MessageQueue Producer PullResult PullStatus
+        PushConsumer ReceivedMessage RemotingError RequestTimeoutError SQL Selector
         SendResult SendStatus ServiceState TransactionSendResult create_reply_message
     """,
     "fakemq.events": """

@@ -11,6 +11,7 @@ from fakemq.client.consuming.received import (
     ConsumeResult,
     ConsumeStatus,
     Listener,
+    NotConsumedError,
     ReceivedMessage,
 )
 
@@ -75,8 +76,10 @@ class Batch:
             self.result = result
 
     def raised(self, error: BaseException, now_ms: int) -> None:
-        """Note that the listener raised."""
+        """Note that the listener raised. After NotConsumedError it has not ended."""
         self.ended_ms = now_ms
+        if isinstance(error, NotConsumedError):
+            return
         self.has_ended = True
         self.error = error
         _log.warning(

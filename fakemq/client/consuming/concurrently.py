@@ -176,8 +176,9 @@ class ConcurrentService:
             try:
                 batch.call(listener, elapsed_ms)
             finally:
-                finished.append(batch)
-            if batch.ended_ms - began_ms >= SLICE_MS or not batch.is_well:
+                if batch.has_ended:
+                    finished.append(batch)
+            if batch.ended_ms - began_ms >= SLICE_MS or not (batch.has_ended and batch.is_well):
                 break
         return elapsed_ms() - began_ms, calls
 

@@ -143,7 +143,7 @@ class ConsumerContext:
                 raise
         else:
             batch.returned(result, elapsed_ms())
-        if self.tracer is not None and traced is not None:
+        if self.tracer is not None and traced is not None and batch.has_ended:
             self.tracer.after_consume(
                 traced, success=batch.is_well, return_type=self._return_type(batch)
             )

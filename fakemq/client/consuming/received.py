@@ -178,5 +178,13 @@ Listener: TypeAlias = Callable[[Sequence[ReceivedMessage]], ConsumeResult | None
 with `ReceivedMessage.retry_later`; raising sends all of them back. A coroutine function is
 awaited."""
 
+
+class NotConsumedError(Exception):
+    """Raised by a listener that has not begun with its messages, because its consumer ends.
+
+    They are neither acknowledged nor sent back: the next owner of their queue consumes them.
+    """
+
+
 SUCCESS = ConsumeResult()
 RECONSUME_LATER = ConsumeResult(ConsumeStatus.RECONSUME_LATER)

@@ -6,12 +6,13 @@ import os
 import threading
 import warnings
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from fakemq.client.carriers.blocking import ThreadCarrier
+from fakemq.client.carriers.pool import DEFAULT_SIZE
 from fakemq.client.errors import MQClientError
 from fakemq.client.faces.base import CoreT, Face
 from fakemq.client.faces.shared import Registry, SharedClient
@@ -26,8 +27,42 @@ T = TypeVar("T")
 
 _clients: Registry[ThreadCarrier] = Registry()
 
+SPARE_THREADS = 16
+"""For selectors, checks and callbacks, beside functions that consume."""
+
 AT_EXIT_S = 5.0
 """How long the exit of the interpreter waits for one face that was not shut down."""
+
+
+class UserThreads:
+    """The threads that run functions or loops of the user now, for whose end a shutdown waits.
+
+    ``with user_threads:`` is around each call of such a function.
+    """
+
+    def __init__(self) -> None:
+        self._threads: set[int] = set()
+
+    def __enter__(self) -> None:
+        self._threads.add(threading.get_ident())
+
+    def __exit__(self, *_: object) -> None:
+        self._threads.discard(threading.get_ident())
+
+    def enter(self) -> int:
+        """Note that the calling thread begins with a message; return it for `leave`."""
+        thread = threading.get_ident()
+        self._threads.add(thread)
+        return thread
+
+    def leave(self, thread: int) -> None:
+        """Note that a thread is done with its message; any thread may say it."""
+        self._threads.discard(thread)
+
+    @property
+    def has_this(self) -> bool:
+        """Whether the calling thread is one of them."""
+        return threading.get_ident() in self._threads
 
 
 class Life:
@@ -37,7 +72,10 @@ class Life:
     """
 
     def __init__(
-        self, shared: SharedClient[ThreadCarrier], end_core: Callable[[], Task[None]]
+        self,
+        shared: SharedClient[ThreadCarrier],
+        end_core: Callable[[], Task[None]],
+        user_threads: UserThreads,
     ) -> None:
         self.carrier = shared.carrier
         self.ended = threading.Event()
@@ -48,27 +86,17 @@ class Life:
         self._lock = threading.RLock()
         self._ending: Future[None] | None = None
         self._is_last = False
-        self._inside: set[int] = set()
+        self._user_threads = user_threads
 
     @property
     def is_inherited(self) -> bool:
         """Whether this is a forked child's copy: the client is that of the parent."""
         return os.getpid() != self._pid
 
-    @contextmanager
-    def calling_user(self) -> Iterator[None]:
-        """Around each function of the user that the end waits for."""
-        thread = threading.get_ident()
-        self._inside.add(thread)
-        try:
-            yield
-        finally:
-            self._inside.discard(thread)
-
     @property
     def waits_for_caller(self) -> bool:
         """Whether the calling thread is one for whose end the face's end waits."""
-        return threading.get_ident() in self._inside or self.carrier.is_own_thread
+        return self._user_threads.has_this or self.carrier.is_own_thread
 
     def begin_end(self) -> Future[None]:
         """Begin to end the face, unless that has begun; return the future of its end.
@@ -124,10 +152,13 @@ class Life:
 class BlockingFace(Face[CoreT]):
     """A face whose methods wait; any thread may call them."""
 
-    def __init__(self, settled: Settled, group: str) -> None:
+    def __init__(self, settled: Settled, group: str, *, threads: int = 0) -> None:
+        """``threads`` is how many functions of the user it may call at the same time."""
         super().__init__(settled, group)
+        self._pool_size = max(DEFAULT_SIZE, threads + SPARE_THREADS)
         self._starting = threading.Lock()
         self._life: Life | None = None
+        self._user_threads = UserThreads()
         self._finalizer: weakref.finalize[..., Self] | None = None
 
     def _end_of(self, core: CoreT, carrier: ThreadCarrier) -> Callable[[], Task[None]]:
@@ -142,9 +173,9 @@ class BlockingFace(Face[CoreT]):
         """
         with self._starting:
             self.state.require_startable(self._WHAT)
-            shared = _clients.join(self._settled, _threaded)
+            shared = _clients.join(self._settled, self._new_client)
             core = self._core = self._make_core(shared.services)
-            life = Life(shared, self._end_of(core, shared.carrier))
+            life = Life(shared, self._end_of(core, shared.carrier), self._user_threads)
             self._life = life
             self._client_id = shared.client_id
             try:
@@ -156,6 +187,10 @@ class BlockingFace(Face[CoreT]):
             is_collected = _collected(self)
             self._finalizer = weakref.finalize(self, life.end_forgotten, is_collected, repr(self))
         return self
+
+    def _new_client(self, instance: ClientInstance) -> tuple[ClientServices, ThreadCarrier]:
+        carrier = ThreadCarrier(pool_size=self._pool_size)
+        return ClientServices(instance, carrier), carrier
 
     def shutdown(self) -> None:
         """Leave the group and close the connections; do nothing if it does not run.
@@ -196,11 +231,6 @@ class BlockingFace(Face[CoreT]):
         if life is None:
             return function()  # there is no other thread yet
         return life.carrier.call(function)
-
-
-def _threaded(instance: ClientInstance) -> tuple[ClientServices, ThreadCarrier]:
-    carrier = ThreadCarrier()
-    return ClientServices(instance, carrier), carrier
 
 
 def _collected(face: object) -> Callable[[], bool]:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from fakemq.client.carriers.blocking import TaskFuture, ThreadCarrier
 from fakemq.client.carriers.io_thread import IoThread
+from fakemq.client.faces.blocking_base import UserThreads
 from fakemq.client.tasks import Signal, Task, Wait
 
 T = TypeVar("T")
@@ -18,8 +19,9 @@ _log = logging.getLogger("fakemq.client")
 class Underway:
     """Counts the tasks and callbacks under way. Used on the carrier's thread alone."""
 
-    def __init__(self, carrier: ThreadCarrier) -> None:
+    def __init__(self, carrier: ThreadCarrier, user_threads: UserThreads) -> None:
         self.carrier = carrier
+        self.user_threads = user_threads
         self._count = 0
         self._none = Signal()
         self._none.set()
@@ -68,7 +70,11 @@ class PooledFuture(TaskFuture[T]):
                 fn(self)
                 return
             underway.begin()
-            underway.carrier.perform(fn, (self,), called)
+            underway.carrier.perform(perform, (), called)
+
+        def perform() -> None:
+            with underway.user_threads:
+                fn(self)
 
         def called(_: object, error: BaseException | None) -> None:
             underway.end()

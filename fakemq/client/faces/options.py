@@ -61,8 +61,7 @@ class ProducerOptions(FaceOptions, total=False):
 class PushOptions(FaceOptions, total=False):
     """Options of a push consumer: `fakemq.client.consuming.settings.PushSettings`.
 
-    ``await_termination_ms_when_shutdown`` is how long `shutdown` waits for messages that are being
-    consumed; 10 s.
+    ``allocate`` may be the name of a strategy, such as ``"AVG_BY_CIRCLE"``.
     """
 
     namespace: str
@@ -70,7 +69,7 @@ class PushOptions(FaceOptions, total=False):
     ordered: bool
     consume_from: ConsumeFrom
     consume_timestamp: str | datetime | None
-    allocate: AllocateStrategy
+    allocate: AllocateStrategy | str
     consume_threads: int
     consume_message_batch_max_size: int
     pull_batch_size: int
@@ -90,4 +89,3 @@ class PushOptions(FaceOptions, total=False):
     offsets_directory: str | None
     trace: bool
     trace_topic: str
-    await_termination_ms_when_shutdown: int

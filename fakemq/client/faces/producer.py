@@ -70,7 +70,7 @@ class Producer(BlockingFace[ProducerCore]):
         return ProducerCore(services, self.settings)
 
     def _end_of(self, core: ProducerCore, carrier: ThreadCarrier) -> Callable[[], Task[None]]:
-        self._underway = Underway(carrier)
+        self._underway = Underway(carrier, self._user_threads)
         return partial(_end, core, self._underway)
 
     @overload

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import Literal, NamedTuple, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -13,8 +14,7 @@ from fakemq.client.options import ClientConfig
 from fakemq.config.checked import flag, one_of, text, whole
 from fakemq.errors import ConfigError, did_you_mean
 
-if TYPE_CHECKING:
-    from typing import Any
+_SIMPLE = {"bool": bool, "int": int, "str": str}
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -77,8 +77,13 @@ def settled(face: str, settings: type[S], options: Mapping[str, object], **more:
 
 
 @cache
-def _hints(settings: type[msgspec.Struct]) -> dict[str, Any]:
-    return get_type_hints(settings)
+def _hints(settings: type[msgspec.Struct]) -> dict[str, object]:
+    """Return the fields and their types, as far as these have names; None for other types."""
+    module = vars(sys.modules[settings.__module__])
+    return {
+        name: _SIMPLE.get(hint) or module.get(hint)
+        for name, hint in settings.__annotations__.items()
+    }
 
 
 def _check(name: str, value: object, hint: object) -> None:

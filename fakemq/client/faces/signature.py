@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import inspect
     from collections.abc import Iterator
+    from types import FunctionType
+
+    import msgspec
 
 
 class FullSignature:
@@ -25,28 +28,43 @@ class FullSignature:
             raise AttributeError("__signature__")
         import inspect
 
-        written = inspect.signature(vars(owner)["__init__"])
-        first, *others = [one for one in written.parameters.values() if one.name != "self"]
-        named = [one for one in (first, *others) if one.kind is not one.VAR_KEYWORD]
+        function = vars(owner)["__init__"]
+        written = inspect.signature(function).parameters.values()
+        named = [
+            one.replace(annotation=_Shown(one.annotation))
+            for one in written
+            if one.name != "self" and one.kind is not one.VAR_KEYWORD
+        ]
         present = {one.name for one in named}
-        named += [one for one in self._options(owner) if one.name not in present]
-        return written.replace(parameters=named, return_annotation=inspect.Signature.empty)
+        named += [one for one in self._options(function) if one.name not in present]
+        return inspect.Signature(named)
 
-    def _options(self, owner: type) -> Iterator[inspect.Parameter]:
+    def _options(self, function: FunctionType) -> Iterator[inspect.Parameter]:
         import inspect
         from importlib import import_module
-        from typing import get_args, get_type_hints
-
-        import msgspec
 
         defaults: dict[str, object] = {"instance_name": ""}
         for name in self._settings:
             module, _, settings = name.partition(":")
-            for field in msgspec.structs.fields(getattr(import_module(module), settings)):
-                if field.default is not msgspec.NODEFAULT:
-                    defaults.setdefault(field.name, field.default)
-        (options,) = get_args(get_type_hints(vars(owner)["__init__"])["options"])
-        for name, hint in get_type_hints(options).items():
+            struct: type[msgspec.Struct] = getattr(import_module(module), settings)
+            fields, values = struct.__struct_fields__, struct.__struct_defaults__
+            for field, value in zip(reversed(fields), reversed(values), strict=False):
+                defaults.setdefault(field, value)
+        unpacked = function.__annotations__["options"]
+        options = function.__globals__[unpacked.removeprefix("Unpack[").removesuffix("]")]
+        for name, hint in options.__annotations__.items():
             yield inspect.Parameter(
-                name, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(name), annotation=hint
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=defaults.get(name),
+                annotation=_Shown(hint.__forward_arg__),
             )
+
+
+class _Shown(str):
+    """The text of an annotation, shown without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)

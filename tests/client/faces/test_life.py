@@ -15,9 +15,11 @@ import pytest
 import fakemq
 import fakemq.client
 from fakemq.client import MQClientError, Producer
-from fakemq.client.faces.options import FaceOptions, ProducerOptions
+from fakemq.client.consuming.settings import PushSettings
+from fakemq.client.faces.options import FaceOptions, ProducerOptions, PushOptions
 from fakemq.client.faces.settings import CLIENT_OPTIONS
 from fakemq.client.producing.settings import ProducerSettings
+from tests.support.eventually import eventually
 from tests.support.forking import in_child as in_fork
 
 
@@ -48,7 +50,7 @@ def test_every_export_is_listed() -> None:
 
 def test_help_shows_every_option_with_its_default() -> None:
     shown = str(inspect.signature(Producer))
-    assert shown.startswith("(namesrv_addr: 'str | None' = None, *, group: 'str', instance_name")
+    assert shown.startswith("(namesrv_addr: str | None = None, *, group: str, instance_name: str")
     assert "send_timeout_ms: int = 3000" in shown
     assert "heartbeat_interval_ms: int = 30000" in shown
     assert "retry_times_when_send_failed: int = 2" in pydoc.render_doc(Producer)
@@ -59,13 +61,15 @@ def test_options_are_those_of_the_settings() -> None:
     assert client == {*CLIENT_OPTIONS, "instance_name"}
     own = set(ProducerSettings.__struct_fields__) - {"group"}
     assert set(ProducerOptions.__annotations__) == client | own
+    own = set(PushSettings.__struct_fields__) - {"group", "subscribe"}
+    assert set(PushOptions.__annotations__) == client | own
 
 
 def test_dropped_face_ends_with_a_warning(mq: fakemq.Cluster) -> None:
     before = set(threading.enumerate())
     with pytest.warns(ResourceWarning, match="Producer g .* was dropped while it ran: shutdown"):
         Producer(mq.namesrv_addr, group="g").start()
-    mq.wait_for(lambda: set(threading.enumerate()) == before)
+    eventually(lambda: set(threading.enumerate()) == before)
 
 
 def test_face_that_was_shut_down_is_dropped_silently(mq: fakemq.Cluster) -> None:

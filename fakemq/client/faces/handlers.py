@@ -1,0 +1,145 @@
+"""Which function of the user consumes the messages of which topic, and how it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from inspect import isawaitable, iscoroutine
+from typing import TypeAlias
+
+from fakemq.client.consuming.context import is_coroutine_function
+from fakemq.client.consuming.received import ConsumeResult, ConsumeStatus, ReceivedMessage
+from fakemq.client.consuming.settings import Selector
+from fakemq.client.errors import MQClientError
+from fakemq.config.checked import text
+
+OnMessage: TypeAlias = Callable[[ReceivedMessage], object]
+"""Consumes one message. Returning acknowledges it, raising sends it back."""
+
+OnMessages: TypeAlias = Callable[[Sequence[ReceivedMessage]], object]
+"""Consumes a batch of messages of one queue. Returning acknowledges those that it has not marked
+by `ReceivedMessage.retry_later`, raising sends all of them back."""
+
+AsyncOnMessage: TypeAlias = Callable[[ReceivedMessage], Awaitable[object] | object]
+AsyncOnMessages: TypeAlias = Callable[[Sequence[ReceivedMessage]], Awaitable[object] | object]
+
+Subscribe: TypeAlias = Mapping[str, str | Selector] | Sequence[str] | str
+"""What a consumer wants: by topic its tags or a `Selector`; or only topics, for all messages."""
+
+
+class Handlers:
+    """The functions of one consumer, by topic, and its subscriptions."""
+
+    def __init__(
+        self,
+        face: str,
+        subscribe: Subscribe | None,
+        on_message: Callable[[ReceivedMessage], object] | None,
+        on_messages: Callable[[Sequence[ReceivedMessage]], object] | None,
+        *,
+        may_await: bool,
+    ) -> None:
+        self._face = face
+        self._may_await = may_await
+        self.subscriptions = subscriptions(subscribe)
+        for name, function in (("on_message", on_message), ("on_messages", on_messages)):
+            if function is not None:
+                self._check(name, function)
+        if on_message is not None and on_messages is not None:
+            raise TypeError("on_message and on_messages: expected one of them")
+        self._on_message = on_message
+        self.on_messages = on_messages
+        self._by_topic: dict[str, Callable[[ReceivedMessage], object]] = {}
+
+    @property
+    def are_given(self) -> bool:
+        """Whether there is a function; otherwise messages are for loops over the consumer."""
+        return bool(self._on_message or self.on_messages or self._by_topic)
+
+    def add(
+        self,
+        topic: str,
+        function: Callable[[ReceivedMessage], object],
+        expression: str | Selector,
+    ) -> None:
+        """Consume a topic by a function of its own."""
+        self._check(f"on({topic!r})", function)
+        if self.on_messages is not None:
+            raise TypeError(f"on({topic!r}) beside on_messages, which consumes all topics")
+        if topic in self._by_topic:
+            raise MQClientError(f"{topic} is consumed by {self._by_topic[topic]!r} already")
+        self._by_topic[topic] = function
+        self.subscriptions[topic] = expression
+
+    def require_all(self) -> None:
+        """Raise MQClientError unless each topic has a function, or none has one."""
+        if self.on_messages is not None or self._on_message is not None or not self.are_given:
+            return
+        missing = [topic for topic in self.subscriptions if topic not in self._by_topic]
+        if missing:
+            raise MQClientError(
+                f"no function consumes {', '.join(missing)}: pass on_message=…, or decorate one"
+                f" with @consumer.on({missing[0]!r})"
+            )
+
+    def of(self, message: ReceivedMessage) -> Callable[[ReceivedMessage], object]:
+        """Return the function that consumes a message."""
+        function = self._by_topic.get(message.topic, self._on_message)
+        if function is None:
+            raise MQClientError(f"no function consumes {message.topic}")
+        return function
+
+    def call(self, messages: Sequence[ReceivedMessage]) -> object:
+        """Call the function that consumes these messages, and return what it returns."""
+        if self.on_messages is not None:
+            return self.on_messages(messages)
+        (message,) = messages
+        return self.of(message)(message)
+
+    def _check(self, name: str, function: object) -> None:
+        if not callable(function):
+            raise TypeError(f"{name}={function!r}: expected a function")
+        if is_coroutine_function(function) and not self._may_await:
+            raise TypeError(
+                f"{name} is an async function, which {self._face} cannot call:"
+                f" use Async{self._face}, or a plain function"
+            )
+
+
+def subscriptions(subscribe: Subscribe | None) -> dict[str, str | Selector]:
+    """Return what is wanted by topic; raise TypeError for what cannot be read so."""
+    if subscribe is None:
+        return {}
+    if isinstance(subscribe, str):
+        return {subscribe: "*"}
+    found: dict[str, str | Selector] = {}
+    given = subscribe if isinstance(subscribe, Mapping) else dict.fromkeys(subscribe, "*")
+    for topic, expression in given.items():
+        found[text("a topic of subscribe", topic)] = expression
+        if not isinstance(expression, str | Selector):
+            raise TypeError(
+                f"subscribe={subscribe!r}: expected {{topic: tags}}, such as"
+                ' {"orders": "paid || shipped"}, {"orders": "*"} or {"orders": SQL("amount > 100")}'
+            )
+    return found
+
+
+def outcome(returned: object) -> ConsumeResult | None:
+    """Return the result of consuming, of what a function of the user returned.
+
+    Only a `ConsumeResult` or `ConsumeStatus` has a meaning; anything else acknowledges. Raise
+    TypeError for an awaitable, which no carrier would await here.
+    """
+    if returned is None:
+        return None
+    if isinstance(returned, ConsumeResult):
+        return returned
+    if isinstance(returned, ConsumeStatus):
+        return ConsumeResult(returned)
+    if isawaitable(returned):
+        if iscoroutine(returned):
+            returned.close()
+        raise TypeError(
+            f"the function returned {returned!r} instead of a result: only an async consumer awaits"
+            " it, and only of a function that is written with async def"
+        )
+    return None

@@ -1,0 +1,123 @@
+"""Loops over the messages of a push consumer: ``for message in consumer``, in any threads.
+
+A message is acknowledged when its loop asks for the next one. If the loop ends before (by break,
+return or an error), or the message has called `retry_later`, it is sent back.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Sequence
+from typing import Self
+
+from fakemq.client.consuming.received import (
+    RECONSUME_LATER,
+    SUCCESS,
+    ConsumeResult,
+    NotConsumedError,
+    ReceivedMessage,
+)
+from fakemq.client.faces.blocking_base import UserThreads
+
+
+class Delivery:
+    """A message on its way to a loop, in it, or behind it."""
+
+    __slots__ = ("_finished", "_result", "message")
+
+    def __init__(self, message: ReceivedMessage) -> None:
+        self.message = message
+        self._result: ConsumeResult | None = None
+        self._finished = threading.Event()
+
+    def finish(self, result: ConsumeResult | None) -> None:
+        """Let the consumer have the result; None if no loop has taken the message."""
+        self._result = result
+        self._finished.set()
+
+    def wait(self) -> ConsumeResult:
+        """Wait for the result; raise NotConsumedError if there is none."""
+        self._finished.wait()
+        if self._result is None:
+            raise NotConsumedError
+        return self._result
+
+
+class Handover:
+    """Where the consumer's threads leave messages, and loops take them."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition(threading.Lock())
+        # Guarded by its lock.
+        self._waiting: deque[Delivery] = deque()
+        self._closed = False
+
+    def listen(self, messages: Sequence[ReceivedMessage]) -> ConsumeResult:
+        """Hand over one message, and wait until its loop is done with it.
+
+        Raise NotConsumedError if the consumer ends before a loop takes it.
+        """
+        (message,) = messages
+        delivery = Delivery(message)
+        with self._changed:
+            if self._closed:
+                raise NotConsumedError
+            self._waiting.append(delivery)
+            self._changed.notify()
+        return delivery.wait()
+
+    def take(self) -> Delivery | None:
+        """Wait for the next message; return None when the consumer ends."""
+        with self._changed:
+            while not self._waiting and not self._closed:
+                self._changed.wait()
+            return self._waiting.popleft() if self._waiting else None
+
+    def close(self) -> None:
+        """End all loops; messages that none has taken are left to other members."""
+        with self._changed:
+            self._closed = True
+            left = list(self._waiting)
+            self._waiting.clear()
+            self._changed.notify_all()
+        for delivery in left:
+            delivery.finish(None)
+
+
+class MessageLoop:
+    """One loop over a consumer's messages."""
+
+    def __init__(self, handover: Handover, consumer: object, user_threads: UserThreads) -> None:
+        self._handover = handover
+        self._consumer = consumer  # a consumer that is looped over is not dropped
+        self._user_threads = user_threads
+        self._current: Delivery | None = None
+        self._thread = 0
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> ReceivedMessage:
+        self._finish(SUCCESS)
+        delivery = self._handover.take()
+        if delivery is None:
+            raise StopIteration
+        self._current = delivery
+        # A shutdown in the loop's body must not wait for the body.
+        self._thread = self._user_threads.enter()
+        return delivery.message
+
+    def close(self) -> None:
+        """End the loop; its message is sent back, to be tried again."""
+        self._finish(RECONSUME_LATER)
+
+    def _finish(self, result: ConsumeResult) -> None:
+        delivery, self._current = self._current, None
+        if delivery is not None:
+            self._user_threads.leave(self._thread)
+            delivery.finish(result)
+
+    def __del__(self) -> None:
+        # A loop that is left by break, return or an error drops its iterator.
+        self._finish(RECONSUME_LATER)
