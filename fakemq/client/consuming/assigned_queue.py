@@ -14,7 +14,15 @@ class AssignedQueue:
     Source: client/impl/consumer/AssignedMessageQueue.java (4.9.7)
     """
 
-    __slots__ = ("consume_offset", "process_queue", "pull_offset", "pulling", "queue", "resumed")
+    __slots__ = (
+        "cleared",
+        "consume_offset",
+        "process_queue",
+        "pull_offset",
+        "pulling",
+        "queue",
+        "resumed",
+    )
 
     def __init__(self, queue: MessageQueue, pull_offset: int | None, now_ms: int) -> None:
         self.queue = queue
@@ -24,6 +32,8 @@ class AssignedQueue:
         """Where the next pull begins; None if it is still to be asked for."""
         self.consume_offset: int | None = None
         """What `commit` commits: the first offset that no poll has returned. None before a poll."""
+        self.cleared = 0
+        """Counts how often its messages were forgotten, as by a seek."""
         self.pulling: RunningTask[None] | None = None
         self.resumed = Signal()
         """Set unless the queue is paused."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.client.consuming.allocation.strategy import java_text
 from fakemq.client.consuming.lite_offsets import LiteOffsets
+from fakemq.client.consuming.lite_poll import LitePoll
 from fakemq.client.consuming.lite_queues import LiteQueues, MessageQueueListener
 from fakemq.client.consuming.lite_settings import MIN_AUTO_COMMIT_INTERVAL_MS, LitePullSettings
 from fakemq.client.consuming.lite_subscriptions import LiteSubscriptions, SubscriptionType
@@ -27,7 +28,7 @@ from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.producing.namespace import unwrap_queue, wrap, wrap_queue
 from fakemq.client.pull_operations import PullOperations
 from fakemq.client.service_state import ServiceState
-from fakemq.client.tasks import Task, Wait
+from fakemq.client.tasks import Task
 from fakemq.errors import ConfigError
 from fakemq.protocol.bodies.consumer import ConsumerRunningInfo
 from fakemq.protocol.bodies.heartbeat import ConsumerData
@@ -241,26 +242,20 @@ class LitePullConsumerCore:
         With ``auto_commit`` of the settings the messages of earlier polls are committed first,
         every 5 s. Raise MQClientError unless it runs.
         """
-        self._require_running()
+        return (yield from self.polling(timeout_ms).task())
+
+    def polling(self, timeout_ms: int | None = None) -> LitePoll:
+        """Return a `poll` that can be taken back, for shells whose calls can be cancelled."""
         if timeout_ms is None:
             timeout_ms = self.settings.poll_timeout_ms
         if timeout_ms < 0:
             raise ConfigError("Timeout must not be negative")
-        if self.settings.auto_commit:
-            self._maybe_auto_commit()
-        elapsed_ms = self.services.carrier.elapsed_ms
-        until_ms = elapsed_ms() + timeout_ms
-        while (batch := self._reading.take()) is None:
-            left_ms = until_ms - elapsed_ms()
-            if left_ms <= 0 or not self.is_running:
-                return []
-            self._reading.arrived.clear()
-            yield Wait(self._reading.arrived, left_ms, "client_poll")
-        return batch.messages
+        return LitePoll(self._reading, self.services.carrier, self._begin_poll, timeout_ms)
 
-    def _maybe_auto_commit(self) -> None:
+    def _begin_poll(self) -> None:
+        self._require_running()
         now_ms = self.services.carrier.elapsed_ms()
-        if now_ms >= self._commit_at_ms:
+        if self.settings.auto_commit and now_ms >= self._commit_at_ms:
             self._offsets.commit_polled(self._queues, self._queues.assigned)
             interval_ms = max(self.settings.auto_commit_interval_ms, MIN_AUTO_COMMIT_INTERVAL_MS)
             self._commit_at_ms = now_ms + interval_ms

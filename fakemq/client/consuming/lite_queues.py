@@ -73,7 +73,7 @@ class LiteQueues:
             self._reading.drop(assigned)
         self.assigned.clear()
         self._owned.clear()
-        self._reading.arrived.set()  # a poll that waits returns nothing
+        self._reading.stop()
         return queues
 
     def kept(self) -> set[MessageQueue]:

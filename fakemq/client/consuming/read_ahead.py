@@ -39,10 +39,11 @@ _LOG_EVERY = 1_000
 
 
 class PolledBatch(NamedTuple):
-    """What one pull found, in order."""
+    """What one pull found, in order; ``cleared`` is the count of its queue at that time."""
 
     assigned: AssignedQueue
     messages: list[ReceivedMessage]
+    cleared: int
 
 
 class ReadAhead:
@@ -68,6 +69,8 @@ class ReadAhead:
         self._found: deque[PolledBatch] = deque()
         self.arrived = Signal()
         """Set when messages have come; a poll clears it before it waits."""
+        self.is_over = False
+        """Whether nothing more will come."""
         self._room = Signal()
         self._held_back = 0
         self._tracer: TraceDispatcher | None = None
@@ -81,8 +84,13 @@ class ReadAhead:
         if self._tracer is not None:
             self._tracer.start()
 
+    def stop(self) -> None:
+        """Let polls that wait return nothing, when all queues are dropped."""
+        self.is_over = True
+        self.arrived.set()
+
     def finish(self) -> Task[None]:
-        """Send the last traces, when all queues are dropped."""
+        """Send the last traces."""
         if self._tracer is not None:
             yield from self._tracer.shutdown()
 
@@ -110,6 +118,7 @@ class ReadAhead:
     def clear(self, assigned: AssignedQueue) -> None:
         """Forget the messages of a queue that wait."""
         assigned.process_queue.clear()
+        assigned.cleared += 1
         if any(one.assigned is assigned for one in self._found):
             self._found = deque(one for one in self._found if one.assigned is not assigned)
         self._room.set()
@@ -124,6 +133,21 @@ class ReadAhead:
         assigned.consume_offset = assigned.process_queue.remove(batch.messages, now_ms)
         self._room.set()
         return batch
+
+    def put_back(self, batch: PolledBatch) -> None:
+        """Let the next `take` return a batch again, which has reached no caller."""
+        assigned = batch.assigned
+        if assigned.dropped or batch.cleared != assigned.cleared:
+            return
+        waiting = assigned.process_queue
+        highest = waiting.queue_offset_max
+        waiting.put(batch.messages)
+        waiting.queue_offset_max = max(waiting.queue_offset_max, highest)
+        first = batch.messages[0].queue_offset
+        consumed = assigned.consume_offset
+        assigned.consume_offset = first if consumed is None else min(first, consumed)
+        self._found.appendleft(batch)
+        self.arrived.set()
 
     # -- pulling --------------------------------------------------------------
 
@@ -209,7 +233,7 @@ class ReadAhead:
         if not messages:
             return False
         self._trace(messages)
-        self._found.append(PolledBatch(assigned, messages))
+        self._found.append(PolledBatch(assigned, messages, assigned.cleared))
         self.arrived.set()
         return True
 

@@ -173,6 +173,50 @@ def test_two_polls_share_what_comes() -> None:
     assert sorted(map(len, polls)) == [1, 1]
 
 
+def test_messages_of_a_poll_that_reached_no_caller_come_again_first() -> None:
+    lab = LiteLab(pull_batch_size=2, auto_commit=False, started=False)
+    for number in range(6):
+        lab.broker.put(b"%d" % number)
+    lab.run(lab.consumer.start())
+    lost = lab.consumer.polling(0)
+    lab.run(lost.task())
+    lost.put_back()
+    lost.put_back()
+    lab.run(lab.consumer.commit())
+    assert lab.broker.committed() == 0
+    assert lab.poll_all() == [b"0", b"1", b"2", b"3", b"4", b"5"]
+    lab.run(lab.consumer.commit())
+    assert lab.broker.committed() == 6
+
+
+def test_messages_that_are_put_back_wake_a_poll() -> None:
+    lab = LiteLab()
+    lab.put(b"1")
+    lost = lab.consumer.polling(0)
+    lab.run(lost.task())
+    waiting = lab.carrier.start(lab.consumer.poll(5_000))
+    lost.put_back()
+    lab.carrier.settle()
+    ((messages, _),) = waiting
+    assert messages is not None
+    assert [one.body for one in messages] == [b"1"]
+
+
+def test_messages_from_before_a_seek_are_not_put_back() -> None:
+    lab = LiteLab()
+    lab.put(b"1")
+    lab.put(b"2")
+    lost = lab.consumer.polling(0)
+    lab.run(lost.task())
+    lab.run(lab.consumer.seek(lab.queue(), 1))
+    lost.put_back()
+    assert lab.poll_all() == [b"2"]
+    empty = lab.consumer.polling(0)
+    assert lab.run(empty.task()) == []
+    empty.put_back()
+    assert lab.poll_all() == []
+
+
 def test_poll_refuses_a_negative_time() -> None:
     lab = LiteLab()
     with pytest.raises(ConfigError, match="Timeout must not be negative"):
