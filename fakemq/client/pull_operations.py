@@ -48,6 +48,7 @@ class PullOperations:
         self._instance = instance
         self.group = group or instance.config.consumer_group
         self._pull_from: dict[MessageQueue, int] = {}
+        self.elapsed_ms = instance.time.elapsed_ms
 
     # -- membership ---------------------------------------------------------------------------
 

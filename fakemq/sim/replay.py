@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import tempfile
 from collections import deque
@@ -47,7 +48,7 @@ def replay(plan: Plan, root: str, write: Callable[[str], None] | None = None) ->
 
     Call ``write`` with each line of the journal.
     """
-    with _rare_collections():
+    with _rare_collections(), _silent_clients():
         sim = SimulationRun(plan, root)
         sim.core.stop_logging()  # errors are in the verdict, warnings in the journal
         stop_writing = _nothing
@@ -86,6 +87,17 @@ def _rare_collections() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
+@contextmanager
+def _silent_clients() -> Iterator[None]:
+    """Let clients not log what faults do to them: that is what they are for."""
+    logger = logging.getLogger("fakemq.client")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
+
+
 def drawn(plan: Plan) -> Iterator[str]:
     """Yield a plan as lines of text."""
     cluster = plan.cluster
@@ -108,7 +120,8 @@ def drawn(plan: Plan) -> Iterator[str]:
         yield (
             f"{consumer.name}: {', '.join(consumer.topics)}{' in order' * consumer.ordered},"
             f" failing {consumer.failing:.0%}, tried {consumer.tries} times again,"
-            f" {consumer.batch} at once, {consumer.work_ms} ms of work"
+            f" pulling {consumer.batch} and processing {consumer.threads} at once,"
+            f" {consumer.work_ms} ms of work"
         )
     for fault in plan.faults:
         amount = f", {fault.amount}" if fault.amount else ""

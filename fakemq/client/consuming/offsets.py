@@ -74,8 +74,15 @@ class OffsetStore(ABC):
         """Forget the offset of a queue that is dropped, or not yet taken."""
 
 
+COMMIT_AGAIN_MS = 30_000
+"""How often an offset is committed again that has not changed."""
+
+
 class RemoteOffsets(OffsetStore):
     """Offsets that the brokers keep for the group.
+
+    Differs: Java commits every 5 s what has not changed, too. Here a broker that has lost an offset
+    gets it again within half a minute.
 
     Source: client/consumer/store/RemoteBrokerOffsetStore.java (4.9.7)
     """
@@ -83,6 +90,8 @@ class RemoteOffsets(OffsetStore):
     def __init__(self, operations: PullOperations) -> None:
         super().__init__()
         self._operations = operations
+        # Of each queue: the offset that was committed last, and the elapsed time of that.
+        self._committed: dict[MessageQueue, tuple[int, int]] = {}
 
     def load(self) -> None:
         """There is nothing to read before a queue is taken."""
@@ -101,17 +110,23 @@ class RemoteOffsets(OffsetStore):
             yield from self._operations.update_offset(queue, offset)
         except (MQBrokerError, MQClientError, RemotingError) as error:
             _log.error("updateConsumeOffsetToBroker exception, %s: %s", queue, error)
+        else:
+            self._committed[queue] = offset, self._operations.elapsed_ms()
 
     def persist_all(self, queues: Collection[MessageQueue]) -> Task[None]:
-        """Commit the offsets of ``queues``, and forget those of others."""
-        for queue in list(self._offsets):
-            if queue in queues:
+        """Commit the offsets of ``queues`` that are due, and forget those of others."""
+        now_ms = self._operations.elapsed_ms()
+        for queue, offset in list(self._offsets.items()):
+            if queue not in queues:
+                self.remove(queue)
+                continue
+            committed, at_ms = self._committed.get(queue, (-1, 0))
+            if committed != offset or now_ms - at_ms >= COMMIT_AGAIN_MS:
                 yield from self.persist(queue)
-            else:
-                self._offsets.pop(queue, None)
 
     def remove(self, queue: MessageQueue) -> None:
         self._offsets.pop(queue, None)
+        self._committed.pop(queue, None)
 
 
 class MemoryOffsets(OffsetStore):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fakemq.client.consuming.offsets import LocalOffsets, RemoteOffsets
+from fakemq.client.consuming.offsets import COMMIT_AGAIN_MS, LocalOffsets, RemoteOffsets
 from fakemq.client.errors import MQClientError, RemotingConnectError
 from fakemq.client.pull_operations import PullOperations
 from fakemq.protocol.bodies.queue import MessageQueue
@@ -85,6 +85,23 @@ def test_offsets_of_other_queues_are_forgotten(broker: PlayedBroker, remote: Rem
     broker.carrier.run(remote.persist_all({QUEUES[0], QUEUES[2]}))
     assert broker.offsets == {(GROUP, QUEUES[0]): 4, (GROUP, QUEUES[2]): 4}
     assert remote.in_memory(QUEUES[1]) is None
+
+
+def test_unchanged_offset_is_committed_again_later(
+    broker: PlayedBroker, remote: RemoteOffsets
+) -> None:
+    remote.update(QUEUES[0], 4, increase_only=True)
+    broker.carrier.run(remote.persist_all(QUEUES))
+    broker.offsets.clear()  # as a broker that has lost it
+    broker.carrier.advance(COMMIT_AGAIN_MS - 1)
+    broker.carrier.run(remote.persist_all(QUEUES))
+    assert broker.offsets == {}
+    broker.carrier.advance(1)
+    broker.carrier.run(remote.persist_all(QUEUES))
+    assert broker.offsets == {(GROUP, QUEUES[0]): 4}
+    remote.update(QUEUES[0], 5, increase_only=True)
+    broker.carrier.run(remote.persist_all(QUEUES))
+    assert broker.offsets == {(GROUP, QUEUES[0]): 5}
 
 
 def test_broker_that_is_down_does_not_end_the_commits(
