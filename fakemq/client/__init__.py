@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from fakemq.client.errors import MQClientError as MQClientError
     from fakemq.client.errors import RemotingError as RemotingError
     from fakemq.client.errors import RequestTimeoutError as RequestTimeoutError
+    from fakemq.client.faces.async_producer import AsyncProducer as AsyncProducer
+    from fakemq.client.faces.async_push_consumer import AsyncPushConsumer as AsyncPushConsumer
     from fakemq.client.faces.producer import Producer as Producer
     from fakemq.client.faces.push_consumer import PushConsumer as PushConsumer
     from fakemq.client.faces.selectors import SQL as SQL
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AsyncClient": "asynchronous",
+    "AsyncProducer": "faces.async_producer",
+    "AsyncPushConsumer": "faces.async_push_consumer",
     "Client": "blocking",
     "ConsumeResult": "consuming.received",
     "ConsumeStatus": "consuming.received",

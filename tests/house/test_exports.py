@@ -19,10 +19,11 @@ PUBLIC = {
         ResponseCode WaitTimeout
     """,
     "fakemq.client": """
-        AsyncClient Client ConsumeResult ConsumeStatus LocalTransactionState
-        MQBrokerError MQClientError Message MessageQueue Producer PullResult PullStatus
-        PushConsumer ReceivedMessage RemotingError RequestTimeoutError SQL Selector
-        SendResult SendStatus ServiceState TransactionSendResult create_reply_message
+        AsyncClient AsyncProducer AsyncPushConsumer Client ConsumeResult ConsumeStatus
+        LocalTransactionState MQBrokerError MQClientError Message MessageQueue Producer
+        PullResult PullStatus PushConsumer ReceivedMessage RemotingError
+        RequestTimeoutError SQL Selector SendResult SendStatus ServiceState
+        TransactionSendResult create_reply_message
     """,
     "fakemq.events": """
         AnswerWithheld AppendRefused BrokerGone BrokerRegistered ClockMoved ClockSkewed

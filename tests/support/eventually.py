@@ -19,3 +19,12 @@ def eventually(condition: Callable[[], object], limit_ms: int = LIMIT_MS) -> Non
     while not condition():
         assert real_elapsed_ms() < end_ms, "not in time"
         _never.wait(LOOK_S)
+
+
+async def eventually_async(condition: Callable[[], object], limit_ms: int = LIMIT_MS) -> None:
+    """As `eventually`, without holding up the loop."""
+    import anyio
+
+    with anyio.fail_after(limit_ms / 1000):
+        while not condition():
+            await anyio.sleep(LOOK_S)

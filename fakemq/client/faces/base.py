@@ -23,6 +23,9 @@ class Core(Protocol):
         """Check everything, register, and begin."""
 
 
+SPARE_THREADS = 16
+"""For selectors, checks and callbacks, beside functions that consume."""
+
 CoreT = TypeVar("CoreT", bound=Core)
 
 
@@ -31,6 +34,8 @@ class Face(Generic[CoreT]):
 
     _WHAT: ClassVar[str]
     """As Java calls it in its texts."""
+    _BLOCK: ClassVar[str] = "with"
+    """The block that starts it and shuts it down."""
 
     def __init__(self, settled: Settled, group: str) -> None:
         self._settled = settled
@@ -66,7 +71,7 @@ class Face(Generic[CoreT]):
     def _not_running(self) -> MQClientError:
         state = self.state
         name = type(self).__name__
-        advice = f"use it in `with {name}(…)`, or call start() first"
+        advice = f"use it in `{self._BLOCK} {name}(…)`, or call start() first"
         if state is ServiceState.SHUTDOWN_ALREADY:
             advice = f"it was shut down: make another {name}"
         elif state is ServiceState.START_FAILED:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from fakemq.client.carriers.blocking import ThreadCarrier
 from fakemq.client.carriers.pool import DEFAULT_SIZE
 from fakemq.client.errors import MQClientError
-from fakemq.client.faces.base import CoreT, Face
+from fakemq.client.faces.base import SPARE_THREADS, CoreT, Face
 from fakemq.client.faces.shared import Registry, SharedClient
+from fakemq.client.faces.user_threads import UserThreads
 from fakemq.client.services import ClientServices
 
 if TYPE_CHECKING:
@@ -27,42 +28,8 @@ T = TypeVar("T")
 
 _clients: Registry[ThreadCarrier] = Registry()
 
-SPARE_THREADS = 16
-"""For selectors, checks and callbacks, beside functions that consume."""
-
 AT_EXIT_S = 5.0
 """How long the exit of the interpreter waits for one face that was not shut down."""
-
-
-class UserThreads:
-    """The threads that run functions or loops of the user now, for whose end a shutdown waits.
-
-    ``with user_threads:`` is around each call of such a function.
-    """
-
-    def __init__(self) -> None:
-        self._threads: set[int] = set()
-
-    def __enter__(self) -> None:
-        self._threads.add(threading.get_ident())
-
-    def __exit__(self, *_: object) -> None:
-        self._threads.discard(threading.get_ident())
-
-    def enter(self) -> int:
-        """Note that the calling thread begins with a message; return it for `leave`."""
-        thread = threading.get_ident()
-        self._threads.add(thread)
-        return thread
-
-    def leave(self, thread: int) -> None:
-        """Note that a thread is done with its message; any thread may say it."""
-        self._threads.discard(thread)
-
-    @property
-    def has_this(self) -> bool:
-        """Whether the calling thread is one of them."""
-        return threading.get_ident() in self._threads
 
 
 class Life:

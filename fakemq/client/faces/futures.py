@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from fakemq.client.carriers.blocking import TaskFuture, ThreadCarrier
 from fakemq.client.carriers.io_thread import IoThread
-from fakemq.client.faces.blocking_base import UserThreads
+from fakemq.client.faces.user_threads import UserThreads
 from fakemq.client.tasks import Signal, Task, Wait
 
 T = TypeVar("T")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from inspect import isawaitable, iscoroutine
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from fakemq.client.consuming.context import is_coroutine_function
 from fakemq.client.consuming.received import ConsumeResult, ConsumeStatus, ReceivedMessage
@@ -19,9 +19,6 @@ OnMessages: TypeAlias = Callable[[Sequence[ReceivedMessage]], object]
 """Consumes a batch of messages of one queue. Returning acknowledges those that it has not marked
 by `ReceivedMessage.retry_later`, raising sends all of them back."""
 
-AsyncOnMessage: TypeAlias = Callable[[ReceivedMessage], Awaitable[object] | object]
-AsyncOnMessages: TypeAlias = Callable[[Sequence[ReceivedMessage]], Awaitable[object] | object]
-
 Subscribe: TypeAlias = Mapping[str, str | Selector] | Sequence[str] | str
 """What a consumer wants: by topic its tags or a `Selector`; or only topics, for all messages."""
 
@@ -33,8 +30,8 @@ class Handlers:
         self,
         face: str,
         subscribe: Subscribe | None,
-        on_message: Callable[[ReceivedMessage], object] | None,
-        on_messages: Callable[[Sequence[ReceivedMessage]], object] | None,
+        on_message: OnMessage | None,
+        on_messages: OnMessages | None,
         *,
         may_await: bool,
     ) -> None:
@@ -48,7 +45,7 @@ class Handlers:
             raise TypeError("on_message and on_messages: expected one of them")
         self._on_message = on_message
         self.on_messages = on_messages
-        self._by_topic: dict[str, Callable[[ReceivedMessage], object]] = {}
+        self._by_topic: dict[str, OnMessage] = {}
 
     @property
     def are_given(self) -> bool:
@@ -58,7 +55,7 @@ class Handlers:
     def add(
         self,
         topic: str,
-        function: Callable[[ReceivedMessage], object],
+        function: OnMessage,
         expression: str | Selector,
     ) -> None:
         """Consume a topic by a function of its own."""
@@ -81,19 +78,23 @@ class Handlers:
                 f" with @consumer.on({missing[0]!r})"
             )
 
-    def of(self, message: ReceivedMessage) -> Callable[[ReceivedMessage], object]:
-        """Return the function that consumes a message."""
+    @property
+    def are_awaited(self) -> bool:
+        """Whether one of the functions is async."""
+        functions = (self._on_message, self.on_messages, *self._by_topic.values())
+        return any(one is not None and is_coroutine_function(one) for one in functions)
+
+    def chosen(
+        self, messages: Sequence[ReceivedMessage]
+    ) -> tuple[Callable[[Any], object], ReceivedMessage | Sequence[ReceivedMessage]]:
+        """Return the function that consumes these messages, and what to call it with."""
+        if self.on_messages is not None:
+            return self.on_messages, messages
+        (message,) = messages
         function = self._by_topic.get(message.topic, self._on_message)
         if function is None:
             raise MQClientError(f"no function consumes {message.topic}")
-        return function
-
-    def call(self, messages: Sequence[ReceivedMessage]) -> object:
-        """Call the function that consumes these messages, and return what it returns."""
-        if self.on_messages is not None:
-            return self.on_messages(messages)
-        (message,) = messages
-        return self.of(message)(message)
+        return function, message
 
     def _check(self, name: str, function: object) -> None:
         if not callable(function):

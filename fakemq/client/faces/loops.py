@@ -18,7 +18,7 @@ from fakemq.client.consuming.received import (
     NotConsumedError,
     ReceivedMessage,
 )
-from fakemq.client.faces.blocking_base import UserThreads
+from fakemq.client.faces.user_threads import UserThreads
 
 
 class Delivery:

@@ -9,6 +9,9 @@ from fakemq.client.messages import Message
 from fakemq.client.producing.settings import Selection
 from fakemq.protocol.bodies.queue import MessageQueue
 
+REQUEST_TIMEOUT_MS = 3_000
+"""How long a request waits for its reply by default."""
+
 
 class Choice(TypedDict, total=False):
     """Which queue a message is sent to; without any of these the queues are taken in turn.

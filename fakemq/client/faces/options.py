@@ -6,14 +6,26 @@ here names. `fakemq.client.options.ClientConfig` has the options of all kinds.
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
-from fakemq.client.consuming.allocation import AllocateStrategy
-from fakemq.client.consuming.settings import ConsumeFrom, MessageModel
-from fakemq.client.producing.settings import Check
-from fakemq.protocol.codes import LanguageCode
-from fakemq.protocol.command import SerializeType
+if TYPE_CHECKING:  # a producer loads nothing of consumers
+    from collections.abc import Awaitable, Callable
+    from datetime import datetime
+
+    from fakemq.client.consuming.allocation import AllocateStrategy
+    from fakemq.client.consuming.settings import ConsumeFrom, MessageModel
+    from fakemq.client.messages import LocalTransactionState, Message
+    from fakemq.client.producing.settings import Check
+    from fakemq.protocol.codes import LanguageCode
+    from fakemq.protocol.command import SerializeType
+    from fakemq.protocol.message import MessageExt
+
+State: TypeAlias = "LocalTransactionState | None"
+AsyncExecute: TypeAlias = "Callable[[Message], Awaitable[State] | State]"
+"""The local transaction of a half message, perhaps an async function; None is UNKNOW."""
+
+AsyncCheck: TypeAlias = "Callable[[MessageExt], Awaitable[State] | State]"
+"""Answers a broker that asks about a half message, perhaps an async function; None is UNKNOW."""
 
 
 class FaceOptions(TypedDict, total=False):
@@ -35,8 +47,8 @@ class FaceOptions(TypedDict, total=False):
     serialize_type: SerializeType
 
 
-class ProducerOptions(FaceOptions, total=False):
-    """Options of a producer: `fakemq.client.producing.settings.ProducerSettings`."""
+class SendingOptions(FaceOptions, total=False):
+    """Options of both kinds of producers."""
 
     namespace: str
     send_timeout_ms: int
@@ -52,10 +64,24 @@ class ProducerOptions(FaceOptions, total=False):
     send_latency_fault_enable: bool
     latency_max_ms: tuple[int, ...]
     not_available_duration_ms: tuple[int, ...]
-    check: Check | None
     check_request_hold_max: int
     trace: bool
     trace_topic: str
+
+
+class ProducerOptions(SendingOptions, total=False):
+    """Options of a producer: `fakemq.client.producing.settings.ProducerSettings`."""
+
+    check: Check | None
+
+
+class AsyncProducerOptions(SendingOptions, total=False):
+    """Options of an asynchronous producer: `fakemq.client.producing.settings.ProducerSettings`.
+
+    ``check`` may be an async function.
+    """
+
+    check: AsyncCheck | None
 
 
 class PushOptions(FaceOptions, total=False):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Unpack, overload
 from fakemq.client.faces.blocking_base import BlockingFace
 from fakemq.client.faces.futures import PooledFuture, Underway
 from fakemq.client.faces.messages import (
+    REQUEST_TIMEOUT_MS,
     BatchOptions,
     OnewayOptions,
     SendOptions,
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
     from fakemq.client.carriers.blocking import ThreadCarrier
     from fakemq.client.services import ClientServices
     from fakemq.client.tasks import Task
-
-REQUEST_TIMEOUT_MS = 3_000
-"""How long `Producer.request` waits by default."""
 
 
 class Producer(BlockingFace[ProducerCore]):

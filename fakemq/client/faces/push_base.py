@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from fakemq.client.consuming.allocation import by_name
 from fakemq.client.consuming.settings import PushSettings, Selector
 from fakemq.client.errors import MQClientError
-from fakemq.client.faces.handlers import Handlers, Subscribe
+from fakemq.client.faces.handlers import Handlers, OnMessage, OnMessages, Subscribe
 from fakemq.client.faces.settings import settled, settled_client
 from fakemq.config.checked import whole
 from fakemq.protocol.java import INT_MAX
 
 if TYPE_CHECKING:
-    from fakemq.client.consuming.received import ReceivedMessage
     from fakemq.client.faces.settings import Settled
 
 AWAIT_TERMINATION_MS = 10_000
@@ -39,8 +37,8 @@ class PushParts:
         namesrv_addr: str | None,
         group: str,
         subscribe: Subscribe | None,
-        on_message: Callable[[ReceivedMessage], object] | None,
-        on_messages: Callable[[Sequence[ReceivedMessage]], object] | None,
+        on_message: OnMessage | None,
+        on_messages: OnMessages | None,
         wait_ms: int,
         options: Mapping[str, object],
         *,
@@ -48,9 +46,6 @@ class PushParts:
     ) -> None:
         chosen = dict(options)
         self.wait_ms = whole("await_termination_ms_when_shutdown", wait_ms, 0, INT_MAX)
-        allocate = chosen.get("allocate")
-        if isinstance(allocate, str):
-            chosen["allocate"] = by_name(allocate)
         self.settings = settled(face, PushSettings, chosen, group=group)
         if chosen.get("message_model") == "BROADCASTING":
             chosen.setdefault("instance_name", BROADCAST_INSTANCE)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, TypeVar, Unpack
 
 from fakemq.client.consuming.push import PushConsumerCore
-from fakemq.client.consuming.received import ConsumeResult, Listener, ReceivedMessage
+from fakemq.client.consuming.received import Listener, ReceivedMessage
 from fakemq.client.consuming.settings import PushSettings, Selector
 from fakemq.client.errors import MQClientError
-from fakemq.client.faces.blocking_base import BlockingFace, UserThreads
-from fakemq.client.faces.handlers import Handlers, OnMessage, OnMessages, Subscribe, outcome
+from fakemq.client.faces.blocking_base import BlockingFace
+from fakemq.client.faces.blocking_calls import Calls
+from fakemq.client.faces.handlers import OnMessage, OnMessages, Subscribe
 from fakemq.client.faces.loops import Handover, MessageLoop
 from fakemq.client.faces.options import PushOptions
 from fakemq.client.faces.push_base import AWAIT_TERMINATION_MS, PushParts, expression_of
@@ -171,16 +172,3 @@ class PushConsumer(BlockingFace[PushConsumerCore]):
 def _end(core: PushConsumerCore, handover: Handover, wait_ms: int) -> Task[None]:
     handover.close()
     yield from core.shutdown(wait_ms=wait_ms)
-
-
-class Calls:
-    """The listener that calls functions of the user."""
-
-    def __init__(self, handlers: Handlers, user_threads: UserThreads) -> None:
-        self._handlers = handlers
-        self._user_threads = user_threads
-
-    def __call__(self, messages: Sequence[ReceivedMessage]) -> ConsumeResult | None:
-        """Consume messages in the calling thread."""
-        with self._user_threads:
-            return outcome(self._handlers.call(messages))

@@ -73,6 +73,10 @@ def settled(face: str, settings: type[S], options: Mapping[str, object], **more:
             hint = did_you_mean(name, [*known, *CLIENT_OPTIONS, "instance_name"])
             raise TypeError(f"{face}() got an unexpected option {name!r}{hint}")
     chosen = {name: value for name, value in options.items() if name in own}
+    if isinstance(strategy := chosen.get("allocate"), str):
+        from fakemq.client.consuming.allocation import by_name  # no producer has one
+
+        chosen["allocate"] = by_name(strategy)
     return made(settings, {**chosen, **more})
 
 

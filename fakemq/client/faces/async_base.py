@@ -1,0 +1,228 @@
+"""What asynchronous faces have in common: start, end, and waiting for tasks."""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypeVar
+
+import anyio
+
+from fakemq.client.carriers.pool import DEFAULT_SIZE
+from fakemq.client.faces.base import SPARE_THREADS, CoreT, Face
+from fakemq.client.faces.host import HostedCarrier, current_loop
+from fakemq.client.faces.shared import Registry, SharedClient
+from fakemq.client.services import ClientServices
+
+if TYPE_CHECKING:
+    from fakemq.client.faces.settings import Settled
+    from fakemq.client.instance import ClientInstance
+    from fakemq.client.tasks import Task
+
+T = TypeVar("T")
+
+_clients: Registry[HostedCarrier] = Registry()
+
+CANCELLED_END_S = 5.0
+"""How long a cancelled task is held up while its face leaves its groups; then that continues
+without it."""
+
+
+class UserTasks:
+    """The asynchronous tasks that run functions or loops of the user now."""
+
+    def __init__(self) -> None:
+        self._ids: set[int] = set()
+
+    def enter(self) -> int:
+        """Note that the present task begins with a message; return it for `leave`."""
+        task = anyio.get_current_task().id
+        self._ids.add(task)
+        return task
+
+    def leave(self, task: int) -> None:
+        """Note that a task is done with its message."""
+        self._ids.discard(task)
+
+    @property
+    def has_this(self) -> bool:
+        """Whether the present task is one of them."""
+        return anyio.get_current_task().id in self._ids
+
+
+class AsyncLife:
+    """A started face's share of a client, and its end; it outlives the face, and does not know it.
+
+    It is used in its loop alone, except `end_forgotten`.
+    """
+
+    def __init__(
+        self,
+        shared: SharedClient[HostedCarrier],
+        end_core: Callable[[], Task[None]],
+        user_tasks: UserTasks,
+    ) -> None:
+        self.carrier = shared.carrier
+        self.ended = anyio.Event()
+        self._shared = shared
+        self._end_core = end_core
+        self._user_tasks = user_tasks
+        self._pid = os.getpid()
+        self._thread = threading.get_ident()
+        self._ending: object = None
+        self._error: Exception | None = None
+
+    @property
+    def is_inherited(self) -> bool:
+        """Whether this is a forked child's copy: the client is that of the parent."""
+        return os.getpid() != self._pid
+
+    def begin_end(self) -> None:
+        """Begin to end the face, in a task of its own, unless that has begun."""
+        if self._ending is None:
+            self._ending = self.carrier.loop.spawn(self._end)
+
+    async def _end(self) -> None:
+        try:
+            await self.carrier.run(self._end_core())
+        except Exception as error:
+            self._error = error
+        finally:
+            if _clients.leave(self._shared):
+                self._shared.services.shutdown()
+                await self.carrier.end()
+            self.ended.set()
+
+    async def end(self) -> None:
+        """End the face, and wait for it, unless the end waits for this task."""
+        self.begin_end()
+        if self._user_tasks.has_this:
+            return
+        await self.ended.wait()
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+
+    def end_forgotten(self, name: str) -> None:
+        """End a face that was collected, in any thread."""
+        if self.is_inherited or self._ending is not None:
+            return
+        with suppress(Exception):  # the loop is over, and with it the client
+            self.carrier.loop.call_threadsafe(self.begin_end)
+        text = (
+            f"{name} was dropped while it ran: await shutdown(), or use it in an async with block"
+        )
+        warnings.warn(text, ResourceWarning, stacklevel=2)
+
+
+class AsyncFace(Face[CoreT]):
+    """A face whose methods are awaited, on asyncio or trio; any task of its loop may call them."""
+
+    _BLOCK = "async with"
+
+    def __init__(self, settled: Settled, group: str, *, threads: int = 0) -> None:
+        """``threads`` is how many plain functions of the user it may call at the same time."""
+        super().__init__(settled, group)
+        self._pool_size = max(DEFAULT_SIZE, threads + SPARE_THREADS)
+        self._is_starting = False
+        self._life: AsyncLife | None = None
+        self._user_tasks = UserTasks()
+        self._finalizer: weakref.finalize[..., AsyncFace[CoreT]] | None = None
+
+    def _end_of(self, core: CoreT) -> Callable[[], Task[None]]:
+        """Return what makes the task that shuts a core down; it must not refer to the face."""
+        raise NotImplementedError
+
+    async def start(self) -> Self:
+        """Start it, and return it; an ``async with`` block does this too.
+
+        Raise MQClientError for a group or setting that cannot be, for a second start, and for a
+        group that is taken in this client; RemotingError if no name server answers.
+        """
+        self.state.require_startable(self._WHAT)
+        if self._is_starting:
+            raise self._not_running()
+        self._is_starting = True
+        try:
+            await self._start()
+        finally:
+            self._is_starting = False
+        return self
+
+    async def _start(self) -> None:
+        shared = _clients.join(self._settled, self._new_client, current_loop().key)
+        try:
+            core = self._core = self._make_core(shared.services)
+            life = AsyncLife(shared, self._end_of(core), self._user_tasks)
+        except BaseException:
+            if _clients.leave(shared):
+                shared.carrier.end_soon()
+            raise
+        self._life = life
+        self._client_id = shared.client_id
+        try:
+            await shared.carrier.begin()
+            await shared.carrier.run(core.start())
+        except BaseException:
+            self._life = None
+            with anyio.CancelScope(shield=True):
+                await life.end()
+            raise
+        self._finalizer = weakref.finalize(self, life.end_forgotten, repr(self))
+        self._finalizer.atexit = False
+
+    def _new_client(self, instance: ClientInstance) -> tuple[ClientServices, HostedCarrier]:
+        carrier = HostedCarrier(pool_size=self._pool_size)
+        return ClientServices(instance, carrier), carrier
+
+    async def shutdown(self) -> None:
+        """Leave the group and close the connections; do nothing if it does not run.
+
+        Called by a function or loop whose message it waits for, it returns at once and ends behind
+        that. If the call is cancelled, the end continues without it. In a forked child it only
+        forgets the parent's client.
+        """
+        life = self._life
+        if life is None:
+            return
+        if life.is_inherited:
+            self._life = None
+            return
+        if self._finalizer is not None:
+            self._finalizer.detach()
+        await life.end()
+
+    async def close(self) -> None:
+        """As `shutdown`, by the name that Python's own objects have."""
+        await self.shutdown()
+
+    async def __aenter__(self) -> Self:
+        return await self.start()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Shut down. If the block was cancelled, functions that are awaited are cancelled, too."""
+        if kind is None or not issubclass(kind, anyio.get_cancelled_exc_class()):
+            await self.shutdown()
+            return
+        self._block_cancelled()
+        with anyio.move_on_after(CANCELLED_END_S, shield=True):
+            await self.shutdown()
+
+    def _block_cancelled(self) -> None:
+        """Give up what the end would wait for: the block around it was cancelled."""
+
+    async def _run(self, task: Task[T]) -> T:
+        """Run a task of the running core to its end."""
+        life = self._life
+        assert life is not None, "only a running core makes tasks"
+        return await life.carrier.run(task)
