@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple, TypeVar
 
 from fakemq.client.carrier import Cancellable, Failure, OnRequest, Performed, Reply
@@ -65,9 +65,11 @@ class HeldPerform:
         self._done = done
 
     def run(self) -> None:
-        """Run it now."""
+        """Run it now; a coroutine, which must not wait for a loop, to its end."""
         try:
             result = self.function(*self.args)
+            if isinstance(result, Coroutine):
+                result = _result_of(result)
         except BaseException as error:
             self._done(None, error)
         else:
@@ -79,6 +81,15 @@ class HeldPerform:
 
     def cancel(self) -> None:
         self.cancelled = True
+
+
+def _result_of(coroutine: Coroutine[object, None, object]) -> object:
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    coroutine.close()
+    raise AssertionError(f"{coroutine} waits for a loop")
 
 
 class Received(NamedTuple):

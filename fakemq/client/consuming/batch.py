@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from fakemq.client.consuming.received import (
     SUCCESS,
@@ -82,13 +82,14 @@ class Batch:
             return
         self.has_ended = True
         self.error = error
-        _log.warning(
-            "consumeMessage exception: %r Msgs: %s MQ: %s",
-            error,
-            self.messages,
-            self.process_queue.queue,
-            exc_info=error,
-        )
+        if isinstance(error, Exception):
+            _log.warning(
+                "consumeMessage exception: %r Msgs: %s MQ: %s",
+                error,
+                self.messages,
+                self.process_queue.queue,
+                exc_info=error,
+            )
 
     @property
     def is_well(self) -> bool:
@@ -128,3 +129,25 @@ class Batch:
             elif all_failed or index > result.ack_index:
                 found.append((message, level))
         return found
+
+
+class Slice(Protocol):
+    """The batches of one worker: what it calls the listener with next."""
+
+    def next(self) -> Batch | None:
+        """Return a batch; None if the worker has made enough calls, or nothing is left."""
+
+    def ended(self, batch: Batch) -> None:
+        """Take a batch whose call has ended."""
+
+
+def call_in_row(work: Slice, listener: Listener, elapsed_ms: Callable[[], int]) -> None:
+    """Call the listener with one batch after the other: a worker, perhaps on a thread of its own.
+
+    The worker for coroutine functions is `fakemq.client.carriers.awaiting.await_in_row`.
+    """
+    while (batch := work.next()) is not None:
+        try:
+            batch.call(listener, elapsed_ms)
+        finally:
+            work.ended(batch)

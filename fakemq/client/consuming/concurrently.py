@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from fakemq.client.consuming.batch import SLICE_CALLS, SLICE_MS, Batch
 from fakemq.client.consuming.directly import consume_directly
-from fakemq.client.tasks import Perform, Signal, Sleep, Task, Wait
+from fakemq.client.tasks import Signal, Sleep, Task, Wait
 from fakemq.errors import FakemqError
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ class ConcurrentService:
     """Batches wait in one list. Up to ``consume_threads`` runners take from it: each is a task that
     has a worker make calls of the listener, and then takes their results.
 
-    A worker may run on another thread of the carrier. It shares with this object only the two
-    deques, whose ``append`` and ``popleft`` are atomic, and batches, each with one at a time.
+    A worker may run on another thread of the carrier. It shares with this object only its slice:
+    the two deques, whose ``append`` and ``popleft`` are atomic, and a batch at a time.
     """
 
     def __init__(self, context: ConsumerContext, sending_back: SendingBack) -> None:
@@ -60,8 +60,7 @@ class ConcurrentService:
         self._all_ended = Signal()
         self._all_ended.set()
         self._watch: Cancellable | None = None
-        # Counted by workers without a lock: a lost count only delays more runners by `WATCH_MS`.
-        self._calls = self._calls_at_watch = 0
+        self._waiting_at_watch: Batch | None = None
         self._call_ms = 0.0
 
     @property
@@ -105,7 +104,7 @@ class ConcurrentService:
         wanted = min(wanted, threads)
         has_more = len(self._waiting) > max(0, wanted - self._runners)
         if has_more and self._watch is None and wanted < threads and not self._stopped:
-            self._calls_at_watch = self._calls
+            self._waiting_at_watch = self._waiting[0]
             self._watch = self._carrier.call_later(WATCH_MS, self._watched, kind="client_consume")
         while self._runners < wanted and not self._stopped:
             if not (self._waiting or self._failed):
@@ -115,9 +114,11 @@ class ConcurrentService:
             self._context.tasks.start(self._run(), "consume", self._runner_ended)
 
     def _watched(self) -> None:
-        """Start all runners if those that run have begun no call since the last look."""
+        """Start all runners if those that run have taken no batch since the last look."""
         self._watch = None
-        has_stopped = self._calls == self._calls_at_watch
+        first = self._waiting[0] if self._waiting else None
+        has_stopped = first is self._waiting_at_watch
+        self._waiting_at_watch = None
         self._dispatch(self._runners + len(self._waiting) if has_stopped else self._runners)
 
     def _end_watch(self) -> None:
@@ -151,43 +152,16 @@ class ConcurrentService:
                 self._all_ended.set()
 
     def _perform_some(self) -> Task[None]:
-        took_ms, calls = yield Perform(self._work)
-        if calls:
-            self._call_ms += (took_ms / calls - self._call_ms) / 4
-
-    def _work(self) -> tuple[int, int]:
-        """Call the listener with one batch after the other, for `SLICE_MS` or until one fails.
-
-        This is the worker, perhaps on a thread of its own. Return the time that the calls took, and
-        their number.
-        """
-        listener, elapsed_ms = self._context.listener, self._carrier.elapsed_ms
-        waiting, finished = self._waiting, self._finished
-        began_ms, calls = elapsed_ms(), 0
-        while waiting and calls < SLICE_CALLS:
-            try:
-                batch = waiting.popleft()
-            except IndexError:  # another worker was faster
-                break
-            if batch.process_queue.dropped:
-                continue
-            calls += 1
-            self._calls += 1
-            try:
-                batch.call(listener, elapsed_ms)
-            finally:
-                if batch.has_ended:
-                    finished.append(batch)
-            if batch.ended_ms - began_ms >= SLICE_MS or not (batch.has_ended and batch.is_well):
-                break
-        return elapsed_ms() - began_ms, calls
+        work = _Slice(self._waiting, self._finished, self._carrier.elapsed_ms)
+        yield from self._context.perform_slice(work)
+        if work.calls:
+            self._call_ms += (work.took_ms / work.calls - self._call_ms) / 4
 
     def _perform_one(self) -> Task[None]:
-        """Call the listener with one batch: if it is to be awaited, or has a trace."""
+        """Call the listener with one batch: if it is a generator function, or has traces."""
         batch = self._waiting.popleft()
         if batch.process_queue.dropped:
             return
-        self._calls += 1
         try:
             yield from self._context.perform(batch)
         finally:
@@ -289,3 +263,39 @@ class ConcurrentService:
             _log.info("send expire msg back: %s", message)
             if process_queue.first() is message:
                 self._remove(process_queue, [message])
+
+
+class _Slice:
+    """Takes waiting batches for `SLICE_MS`, or until one fails."""
+
+    __slots__ = ("_began_ms", "_elapsed_ms", "_finished", "_over", "_waiting", "calls", "took_ms")
+
+    def __init__(
+        self, waiting: deque[Batch], finished: deque[Batch], elapsed_ms: Callable[[], int]
+    ) -> None:
+        self._waiting = waiting
+        self._finished = finished
+        self._elapsed_ms = elapsed_ms
+        self._began_ms = self.calls = self.took_ms = 0
+        self._over = False
+
+    def next(self) -> Batch | None:
+        if self._over:
+            return None
+        while self._waiting:
+            try:
+                batch = self._waiting.popleft()
+            except IndexError:  # another worker was faster
+                return None
+            if not batch.process_queue.dropped:
+                if not self.calls:
+                    self._began_ms = self._elapsed_ms()
+                self.calls += 1
+                return batch
+        return None
+
+    def ended(self, batch: Batch) -> None:
+        self.took_ms = batch.ended_ms - self._began_ms
+        # What failed is sent back at once, not when the slice is over.
+        self._over = self.took_ms >= SLICE_MS or self.calls >= SLICE_CALLS or not batch.is_well
+        self._finished.append(batch)

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from inspect import iscoroutinefunction, isgeneratorfunction
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from fakemq.client.consuming.batch import Batch
+from fakemq.client.carriers.awaiting import await_in_row
+from fakemq.client.consuming.batch import Batch, Slice, call_in_row
 from fakemq.client.consuming.offsets import OffsetStore
 from fakemq.client.consuming.process_queue import ProcessQueue
 from fakemq.client.consuming.received import Listener, ReceivedMessage
@@ -98,9 +99,10 @@ class ConsumerContext:
         if settings.trace:
             topic = settings.trace_topic
             self.tracer = TraceDispatcher(services, group, TraceKind.CONSUME, topic=topic)
-        self.is_performed_one_by_one = settings.trace or is_coroutine_function(listener)
-        """Whether each call of the listener is a `Perform` of its own: it is to be awaited, or its
-        calls have traces."""
+        self._worker = await_in_row if is_coroutine_function(listener) else call_in_row
+        self.is_performed_one_by_one = settings.trace or _is(isgeneratorfunction, listener)
+        """Whether each call of the listener is a `Perform` of its own: its calls have traces, or
+        its carrier runs it in parts, as a generator."""
 
     @property
     def is_locking(self) -> bool:
@@ -122,6 +124,11 @@ class ConsumerContext:
             return given
         ordered = self.settings.ordered
         return ORDERED_MAX_RECONSUME_TIMES if ordered else CONCURRENT_MAX_RECONSUME_TIMES
+
+    def perform_slice(self, work: Slice) -> Task[None]:
+        """Have the listener called with one batch after the other, by a worker."""
+        elapsed_ms = self.services.carrier.elapsed_ms
+        yield Perform(self._worker, (work, self.listener, elapsed_ms))
 
     def perform(self, batch: Batch) -> Task[None]:
         """Have the listener called with a batch, by itself.
@@ -187,9 +194,10 @@ class ConsumeService(Protocol):
 
 
 def is_coroutine_function(function: Callable[..., object]) -> bool:
-    """Return whether a carrier would await what a function returns, or run it in parts."""
-    call = getattr(function, "__call__", None)  # noqa: B004  # an object with an async __call__
-    return any(is_one(one) for is_one in _OF_PARTS for one in (function, call))
+    """Return whether a function, or an object that is called, is to be awaited."""
+    return _is(iscoroutinefunction, function)
 
 
-_OF_PARTS = (iscoroutinefunction, isgeneratorfunction)
+def _is(kind: Callable[[object], bool], function: Callable[..., object]) -> bool:
+    call = getattr(function, "__call__", None)  # noqa: B004  # of an object of the user's class
+    return kind(function) or kind(call)

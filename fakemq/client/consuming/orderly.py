@@ -14,7 +14,7 @@ from fakemq.client.consuming.batch import SLICE_MS, Batch
 from fakemq.client.consuming.directly import consume_directly
 from fakemq.client.consuming.locks import FIRST_LOCK_MS, LOCK_INTERVAL_MS, QueueLocks
 from fakemq.client.consuming.received import ConsumeStatus
-from fakemq.client.tasks import Perform, Signal, Sleep, Task, Wait
+from fakemq.client.tasks import Signal, Sleep, Task, Wait
 
 if TYPE_CHECKING:
     from fakemq.client.consuming.context import ConsumerContext
@@ -35,23 +35,12 @@ LOCK_AGAIN_FIRST_MS, LOCK_AGAIN_MS, NOT_LOCKED_MS = 100, 10, 3_000
 SLICE_BATCHES = 32
 
 
-class _Slice:
-    """Batches of one queue, in order, that a worker consumes now."""
-
-    __slots__ = ("applied", "batches")
-
-    def __init__(self, batches: list[Batch]) -> None:
-        self.batches = batches
-        self.applied = 0
-        """How many of their results were taken."""
-
-
 class OrderlyService:
     """Process queues with messages wait in one list, each at most once. Up to ``consume_threads``
     runners take from it, and each consumes the whole of its queue.
 
     A worker may run on another thread of the carrier. It reads the state of its process queue, and
-    writes nothing but its own batches.
+    writes nothing but its slice.
     """
 
     def __init__(
@@ -200,7 +189,7 @@ class OrderlyService:
         count = 1 if self._context.is_performed_one_by_one else SLICE_BATCHES
         messages = process_queue.peek(size * count)
         starts = range(0, len(messages), size)
-        return _Slice([Batch(process_queue, messages[at : at + size]) for at in starts])
+        return _Slice(self, [Batch(process_queue, messages[at : at + size]) for at in starts])
 
     def _perform(self, process_queue: ProcessQueue, current: _Slice) -> Task[None]:
         process_queue.not_performing.clear()
@@ -209,25 +198,15 @@ class OrderlyService:
             if self._context.is_performed_one_by_one:
                 yield from self._context.perform(current.batches[0])
             else:
-                yield Perform(self._work, (process_queue, current.batches))
+                yield from self._context.perform_slice(current)
         finally:
             self._apply_successes(process_queue, current)
             del self._slices[process_queue]
             process_queue.not_performing.set()
 
-    def _work(self, process_queue: ProcessQueue, batches: list[Batch]) -> None:
-        """Call the listener with one batch after the other, while all is well.
-
-        This is the worker, perhaps on a thread of its own.
-        """
-        listener, elapsed_ms = self._context.listener, self._carrier.elapsed_ms
-        began_ms = elapsed_ms()
-        for batch in batches:
-            if process_queue.dropped or self._stopped or not self._has_lock(process_queue):
-                return
-            batch.call(listener, elapsed_ms)
-            if not _succeeded(batch) or batch.ended_ms - began_ms >= SLICE_MS:
-                return
+    def may_continue(self, process_queue: ProcessQueue) -> bool:
+        """Return whether the listener may be called with the queue's next batch."""
+        return not (process_queue.dropped or self._stopped) and self._has_lock(process_queue)
 
     # -- results --------------------------------------------------------------
 
@@ -331,3 +310,31 @@ def _failed(batch: Batch) -> bool:
 
 def _succeeded(batch: Batch) -> bool:
     return batch.result.status is ConsumeStatus.SUCCESS and not _failed(batch)
+
+
+class _Slice:
+    """Batches of one queue, in order, that a worker consumes while all is well."""
+
+    __slots__ = ("_began_ms", "_next", "_over", "_service", "applied", "batches")
+
+    def __init__(self, service: OrderlyService, batches: list[Batch]) -> None:
+        self._service = service
+        self.batches = batches
+        self._began_ms = self._next = 0
+        self._over = False
+        self.applied = 0
+        """How many of their results were taken."""
+
+    def next(self) -> Batch | None:
+        if self._over or self._next == len(self.batches):
+            return None
+        batch = self.batches[self._next]
+        if not self._service.may_continue(batch.process_queue):
+            return None
+        self._next += 1
+        return batch
+
+    def ended(self, batch: Batch) -> None:
+        if self._next == 1:
+            self._began_ms = batch.began_ms
+        self._over = batch.ended_ms - self._began_ms >= SLICE_MS or not _succeeded(batch)
