@@ -159,4 +159,4 @@ class PullScheduleCore(Generic[Consumer]):
             self._thread_free.set()
             delay_ms = max(context.pull_next_delay_ms, SHORTEST_DELAY_MS)
             yield Wait(ended, delay_ms, "client_pull")
-        _log.warning("The Pull Task is cancelled, %s", queue)
+        _log.info("The Pull Task is cancelled, %s", queue)

@@ -155,18 +155,22 @@ class Rebalancer:
         client_ids = sorted(client_ids, key=java_order)
         allocate = self.allocate
         arguments = (self.group, self._instance.client_id, queues, client_ids)
+        # A strategy of ours runs here, so that a rebalance does not wait for a free thread.
+        is_ours = isinstance(allocate, Strategy) and not allocate.has_user_code
         try:
-            # A strategy of ours runs here, so that a rebalance does not wait for a free thread.
-            if isinstance(allocate, Strategy) and not allocate.has_user_code:
-                shared: object = allocate(*arguments)
-            else:
-                shared = yield Perform(allocate, arguments)
+            shared: object = (
+                allocate(*arguments) if is_ours else (yield Perform(allocate, arguments))
+            )
             return _checked(shared)
-        except Exception:
-            _log.exception(
+        except Exception as error:
+            _log.error(
                 "AllocateMessageQueueStrategy.allocate Exception."
-                " allocateMessageQueueStrategyName=%s",
+                " allocateMessageQueueStrategyName=%s, group=%s, topic=%s: %s",
                 strategy_name(allocate),
+                self.group,
+                topic,
+                error,
+                exc_info=not is_ours,
             )
             return None
 

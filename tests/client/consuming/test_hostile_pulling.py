@@ -1,0 +1,174 @@
+"""Consumers that pull survive brokers and name servers that answer anything."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fakemq.client.consuming.pull import PullConsumerCore
+from fakemq.client.consuming.pull_schedule import PullScheduleCore, PullTaskContext
+from fakemq.client.consuming.pull_settings import PullSettings
+from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
+from fakemq.client.operation import Call
+from fakemq.client.tasks import Task
+from fakemq.protocol.bodies.heartbeat import GetConsumerListByGroupResponseBody
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.bodies.route import BrokerData, QueueData, TopicRouteData
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
+from tests.support.lite_lab import LiteLab
+from tests.support.played_broker import CLIENT, GROUP
+from tests.support.scripted_carrier import HELD, Outcome
+from tests.support.scripted_operation import A
+
+ERRORS = (RemotingError, MQBrokerError, MQClientError)
+
+NUMBERS = st.sampled_from(
+    ["0", "1", "-1", "2", "9223372036854775807", "-9223372036854775808", "1e3", "x", "", "  7"]
+)
+FIELDS = ("nextBeginOffset", "minOffset", "maxOffset", "suggestWhichBrokerId", "offset")
+BODIES = st.one_of(
+    st.binary(max_size=40),
+    st.sampled_from([b"{}", b"[]", b"null", b'{"consumerIdList":[1]}', b'{"consumerIdList":null}']),
+    st.lists(st.sampled_from([CLIENT, "", "z", "\ud83d\ude00", CLIENT]), max_size=3).map(
+        lambda ids: GetConsumerListByGroupResponseBody(consumer_id_list=ids).encode()
+    ),
+    st.builds(
+        lambda queues, perm: TopicRouteData(
+            queue_datas=[QueueData(broker_name="a", read_queue_nums=queues, perm=perm)],
+            broker_datas=[BrokerData(cluster="c", broker_name="a", broker_addrs={0: A})],
+        ).encode(),
+        st.integers(-1, 5),
+        st.sampled_from([0, 2, 4, 6]),
+    ),
+)
+CODES = st.sampled_from([0, 0, 0, 1, 2, 17, 19, 20, 21, 22, 24, -5, 99_999])
+OUTCOMES = st.one_of(
+    st.none(),
+    st.none(),
+    st.just(HELD),
+    st.just(RemotingError("lost", A)),
+    st.builds(
+        lambda code, fields, body: RemotingCommand(
+            code, ext_fields=fields, body=body, flag=FLAG_RESPONSE
+        ),
+        CODES,
+        st.dictionaries(st.sampled_from(FIELDS), NUMBERS, max_size=5),
+        BODIES,
+    ),
+)
+
+
+class Hostile:
+    """Answers requests by a list of outcomes, again and again; None lets the broker answer."""
+
+    def __init__(self, lab: LiteLab, outcomes: list[Any]) -> None:
+        self._ordinary = lab.carrier.answers
+        self._outcomes = outcomes
+        self._next = 0
+        lab.carrier.answers = self
+
+    def __call__(self, call: Call) -> Outcome:
+        outcome = self._outcomes[self._next % len(self._outcomes)]
+        self._next += 1
+        return self._ordinary(call) if outcome is None else outcome
+
+
+def attempt(lab: LiteLab, task: Task[object]) -> None:
+    """Run a task that ends within a minute, with a result or with an error of a client."""
+    results = lab.carrier.start(task)
+    lab.carrier.advance(60_000)
+    assert results, "it hangs"
+    error = results[0][1]
+    assert error is None or isinstance(error, ERRORS), error
+
+
+def assert_recovers(lab: LiteLab) -> None:
+    """With an honest broker again, messages come within two minutes."""
+    lab.carrier.answers = lab.broker._answer
+    lab.broker.topics["orders"] = 1
+    lab.carrier.advance(120_000)
+    lab.carrier.held = [one for one in lab.carrier.held if not one.over]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(outcomes=st.lists(OUTCOMES, min_size=1, max_size=30))
+def test_lite_pull_survives_any_answers(
+    outcomes: list[Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.clear()
+    with caplog.at_level(logging.ERROR, "fakemq.client"):
+        lab = LiteLab(started=False)
+        Hostile(lab, outcomes)
+        attempt(lab, lab.consumer.start())
+        consumer, queue = lab.consumer, lab.queue()
+        for task in (
+            consumer.poll(1_000),
+            consumer.commit(),
+            consumer.seek(queue, 0),
+            consumer.seek_to_end(queue),
+            consumer.committed(queue),
+            consumer.fetch_message_queues("orders"),
+            consumer.poll(30_000),
+        ):
+            attempt(lab, task)
+        assert not [one for one in caplog.records if one.msg.startswith("the task")], caplog.text
+        assert_recovers(lab)
+        lab.broker.put(b"honest")
+        lab.carrier.settle()
+        bodies = lab.poll_all()
+        lab.carrier.advance(5_000)
+        assert b"honest" in bodies + lab.poll_all()
+        attempt(lab, consumer.shutdown())
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(outcomes=st.lists(OUTCOMES, min_size=1, max_size=30))
+def test_pull_schedule_survives_any_answers(
+    outcomes: list[Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.clear()
+    lab = LiteLab(started=False)
+    Hostile(lab, outcomes)
+    calls: list[MessageQueue] = []
+
+    def work(queue: MessageQueue, context: PullTaskContext[PullConsumerCore]) -> None:
+        calls.append(queue)
+
+    schedule = PullScheduleCore(lab.services, PullSettings(group=GROUP), _same)
+    schedule.register_pull_task_callback("orders", work)
+    with caplog.at_level(logging.ERROR, "fakemq.client"):
+        attempt(lab, schedule.start())
+        attempt(lab, schedule.consumer.pull(lab.queue(), 0))
+        attempt(lab, schedule.consumer.fetch_consume_offset(lab.queue()))
+        assert_recovers(lab)
+        calls.clear()
+        lab.carrier.advance(1_000)
+        assert lab.queue() in calls
+        assert not [one for one in caplog.records if one.msg.startswith("the task")], caplog.text
+    attempt(lab, schedule.shutdown())
+
+
+def _same(consumer: PullConsumerCore) -> PullConsumerCore:
+    return consumer
+
+
+def test_route_that_grows_and_shrinks_under_way_loses_no_queue() -> None:
+    lab = LiteLab(queues=4)
+    for queues in (1, 3, 0, 4, 2):
+        lab.broker.topics["orders"] = queues
+        lab.carrier.advance(60_000)
+        assert len(lab.consumer.assignment()) == (queues or 3), "kept without a readable queue"
+
+
+def test_silent_name_server_leaves_the_queues() -> None:
+    lab = LiteLab(queues=2)
+    lab.broker.answers[RequestCode.GET_ROUTEINFO_BY_TOPIC] = lambda call: HELD
+    lab.carrier.advance(120_000)
+    assert len(lab.consumer.assignment()) == 2
+    lab.put(b"1")
+    assert lab.poll_all() == [b"1"]
