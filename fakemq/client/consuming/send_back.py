@@ -106,7 +106,7 @@ class SendingBack:
         Source: also ConsumeMessageOrderlyService.java#sendMessageBack (4.9.7)
         """
         stored, context = message.stored, self._context
-        properties = dict(stored.properties)
+        properties = dict(message.properties)
         properties.pop(names.TRANSACTION_PREPARED, None)
         if not properties.get(names.ORIGIN_MESSAGE_ID, "").strip():
             properties[names.ORIGIN_MESSAGE_ID] = message.message_id
@@ -114,9 +114,8 @@ class SendingBack:
         properties[names.RECONSUME_TIME] = str(reconsume_times)
         properties[names.MAX_RECONSUME_TIMES] = str(context.max_reconsume_times)
         properties[names.DELAY_TIME_LEVEL] = str(FIRST_RETRY_LEVEL + message.reconsume_times)
-        again = Message(
-            retry_topic(context.group), message.body, flag=stored.flag, properties=properties
-        )
+        again = Message(retry_topic(context.group), message.body, flag=stored.flag)
+        again.properties = properties  # without WAIT, unless the stored message has it
         try:
             yield from self._sends.send(again)
             return True

@@ -65,10 +65,10 @@ class SendCommands:
             sys_flag |= _PREPARED
         retry = _FIRST_TRY
         if topic.startswith(RETRY_PREFIX):
-            properties = dict(properties)
+            # They stay among the properties too, as those are encoded before in Java.
             retry = (
-                str(int(properties.pop(names.RECONSUME_TIME, "0"))),
-                properties.pop(names.MAX_RECONSUME_TIMES, None),
+                str(int(properties.get(names.RECONSUME_TIME, "0"))),
+                properties.get(names.MAX_RECONSUME_TIMES),
             )
         fields = self._fields(message, topic, queue, properties, sys_flag, retry, now_ms)
         is_reply = properties.get(names.MESSAGE_TYPE) == REPLY_MESSAGE_FLAG
