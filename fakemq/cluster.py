@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Literal, Self, TypeVar, Unpack, overload
 
 from fakemq.clock.durations import Duration, span_ms
 from fakemq.config.spec import cluster_spec
 from fakemq.handles.brokers import AsyncBrokerHandle, BrokerHandle
+from fakemq.handles.clients import PRODUCERS
 from fakemq.handles.clock import AsyncClockHandle, ClockHandle
 from fakemq.handles.cluster import WAIT_TIMEOUT, ClusterBase
 from fakemq.handles.running import Life, Wait, in_thread, moved, waited
@@ -21,21 +22,19 @@ from fakemq.serving.limits import require_limits
 from fakemq.serving.thread import ClusterThread
 
 if TYPE_CHECKING:
+    from fakemq.client.faces.async_producer import AsyncProducer
+    from fakemq.client.faces.handlers import Subscribe
     from fakemq.client.faces.options import ProducerOptions, PushOptions
+    from fakemq.client.faces.producer import Producer
     from fakemq.config.option_types import ClusterOptions
     from fakemq.config.spec import ClusterSpec
-    from fakemq.handles.clients.consumers import (
-        AsyncInsideConsumer,
-        InsideConsumer,
-        OnMessage,
-        Subscribe,
-    )
+    from fakemq.handles.clients.async_sockets import AsyncRecordingConsumer
+    from fakemq.handles.clients.consumers import AsyncInsideConsumer, InsideConsumer
     from fakemq.handles.clients.producers import AsyncInsideProducer, InsideProducer
+    from fakemq.handles.clients.recording import OnMessage
+    from fakemq.handles.clients.sockets import RecordingConsumer
 
 T = TypeVar("T")
-
-PRODUCERS = "producers"
-"""The group of a producer that is given none."""
 
 
 class _StartableCluster(ClusterBase):
@@ -137,17 +136,59 @@ class Cluster(_StartableCluster):
         """
         return BrokerHandle(self._running, self._core.broker(name))
 
+    @overload
     def producer(
-        self, *, group: str = PRODUCERS, **options: Unpack[ProducerOptions]
-    ) -> InsideProducer:
-        """Return a producer that lives inside the cluster, and has started.
+        self,
+        *,
+        group: str = PRODUCERS,
+        kind: Literal["inside"] = "inside",
+        **options: Unpack[ProducerOptions],
+    ) -> InsideProducer: ...
 
-        It uses the cluster's clock, and no socket. It ends with its `close`, with `reset` and with
-        `stop`. The options are those of `fakemq.client.Producer`.
+    @overload
+    def producer(
+        self,
+        *,
+        group: str = PRODUCERS,
+        kind: Literal["blocking"],
+        **options: Unpack[ProducerOptions],
+    ) -> Producer: ...
+
+    def producer(
+        self, *, group: str = PRODUCERS, kind: str = "inside", **options: Unpack[ProducerOptions]
+    ) -> InsideProducer | Producer:
+        """Return a producer of this cluster, which has started.
+
+        There are two kinds: ``"inside"`` lives in the cluster, on its clock and without a socket;
+        ``"blocking"`` is a `fakemq.client.Producer`, with threads and sockets, in real time. Either
+        ends with its `close`, or when the cluster stops; one inside also ends with a reset. The
+        options are those of `fakemq.client.Producer`.
         """
-        from fakemq.handles.clients.producers import InsideProducer  # many tests have none
+        from fakemq.handles.clients import opening  # many tests have no clients
 
-        return InsideProducer(self._running, group, **options)
+        return opening.producer(self, kind, group, options)
+
+    @overload
+    def consumer(
+        self,
+        *,
+        group: str,
+        subscribe: Subscribe,
+        on_message: OnMessage | None = None,
+        kind: Literal["inside"] = "inside",
+        **options: Unpack[PushOptions],
+    ) -> InsideConsumer: ...
+
+    @overload
+    def consumer(
+        self,
+        *,
+        group: str,
+        subscribe: Subscribe,
+        on_message: OnMessage | None = None,
+        kind: Literal["blocking"],
+        **options: Unpack[PushOptions],
+    ) -> RecordingConsumer: ...
 
     def consumer(
         self,
@@ -155,17 +196,21 @@ class Cluster(_StartableCluster):
         group: str,
         subscribe: Subscribe,
         on_message: OnMessage | None = None,
+        kind: str = "inside",
         **options: Unpack[PushOptions],
-    ) -> InsideConsumer:
-        """Return a push consumer that lives inside the cluster, and has started.
+    ) -> InsideConsumer | RecordingConsumer:
+        """Return a push consumer of this cluster, which has started.
 
         ``subscribe`` maps topics to tags, such as ``{"orders": "*"}``, or is one topic.
         ``on_message`` is called with each message: returning acknowledges it, raising sends it
-        back. See `InsideConsumer`; the other options are those of `fakemq.client.PushConsumer`.
+        back; without a function all are acknowledged. Both kinds, as those of `producer`, have
+        ``received`` and ``failures``; see `InsideConsumer` for what functions can do inside. The
+        other options are those of `fakemq.client.PushConsumer`. Topics that do not exist are
+        created, because a consumer looks for them only every 30 s.
         """
-        from fakemq.handles.clients.consumers import InsideConsumer  # many tests have none
+        from fakemq.handles.clients import opening  # many tests have no clients
 
-        return InsideConsumer(self._running, group, subscribe, on_message, **options)
+        return opening.consumer(self, kind, group, subscribe, on_message, options)
 
     def settle(self) -> None:
         """Let all happen that is due now; return when no client inside has anything left to do.
@@ -243,13 +288,57 @@ class AsyncCluster(_StartableCluster):
         """Return the broker with this name, as `Cluster.broker`."""
         return AsyncBrokerHandle(self._running, self._core.broker(name))
 
+    @overload
     def producer(
-        self, *, group: str = PRODUCERS, **options: Unpack[ProducerOptions]
-    ) -> AsyncInsideProducer:
-        """Return a producer inside the cluster, as `Cluster.producer`; its sends are awaited."""
-        from fakemq.handles.clients.producers import AsyncInsideProducer  # many tests have none
+        self,
+        *,
+        group: str = PRODUCERS,
+        kind: Literal["inside"] = "inside",
+        **options: Unpack[ProducerOptions],
+    ) -> AsyncInsideProducer: ...
 
-        return AsyncInsideProducer(self._running, group, **options)
+    @overload
+    def producer(
+        self,
+        *,
+        group: str = PRODUCERS,
+        kind: Literal["async"],
+        **options: Unpack[ProducerOptions],
+    ) -> AsyncProducer: ...
+
+    def producer(
+        self, *, group: str = PRODUCERS, kind: str = "inside", **options: Unpack[ProducerOptions]
+    ) -> AsyncInsideProducer | AsyncProducer:
+        """Return a producer of this cluster, as `Cluster.producer`; its sends are awaited.
+
+        The kind ``"async"`` is a `fakemq.client.AsyncProducer`, which starts in its ``async with``
+        block. One inside the cluster has started, and may have such a block.
+        """
+        from fakemq.handles.clients import opening  # many tests have no clients
+
+        return opening.async_producer(self, kind, group, options)
+
+    @overload
+    def consumer(
+        self,
+        *,
+        group: str,
+        subscribe: Subscribe,
+        on_message: OnMessage | None = None,
+        kind: Literal["inside"] = "inside",
+        **options: Unpack[PushOptions],
+    ) -> AsyncInsideConsumer: ...
+
+    @overload
+    def consumer(
+        self,
+        *,
+        group: str,
+        subscribe: Subscribe,
+        on_message: OnMessage | None = None,
+        kind: Literal["async"],
+        **options: Unpack[PushOptions],
+    ) -> AsyncRecordingConsumer: ...
 
     def consumer(
         self,
@@ -257,12 +346,13 @@ class AsyncCluster(_StartableCluster):
         group: str,
         subscribe: Subscribe,
         on_message: OnMessage | None = None,
+        kind: str = "inside",
         **options: Unpack[PushOptions],
-    ) -> AsyncInsideConsumer:
-        """Return a push consumer inside the cluster, as `Cluster.consumer`."""
-        from fakemq.handles.clients.consumers import AsyncInsideConsumer  # many tests have none
+    ) -> AsyncInsideConsumer | AsyncRecordingConsumer:
+        """Return a push consumer, as `Cluster.consumer`, of one of the kinds of `producer`."""
+        from fakemq.handles.clients import opening  # many tests have no clients
 
-        return AsyncInsideConsumer(self._running, group, subscribe, on_message, **options)
+        return opening.async_consumer(self, kind, group, subscribe, on_message, options)
 
     async def settle(self) -> None:
         """Let all happen that is due now, as `Cluster.settle`."""

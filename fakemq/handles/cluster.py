@@ -47,10 +47,18 @@ class ClusterBase(StoredMessages):
         """Reset to the start state: topics, groups, messages, offsets, faults, journal, clock.
 
         Brokers that are down or paused run again. Listening ports and live connections stay. A
-        consumer that is still attached sees an empty topic, from offset 0.
+        consumer that is still attached sees an empty topic, from offset 0. Clients inside the
+        cluster end.
         """
         thread = self._running()
         thread.wait(thread.server.reset())
+
+    def close_clients(self) -> None:
+        """Close every client of this cluster that `producer` and `consumer` have started.
+
+        `stop` and the fixtures do so. Those of kind ``"async"`` end with their own blocks.
+        """
+        self._life.close_clients()
 
     def snapshot(self) -> Snapshot:
         """Return a copy of the brokers' messages, topics, groups, offsets and settings."""

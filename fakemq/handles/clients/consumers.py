@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from inspect import isgeneratorfunction
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack, cast
+from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
+from fakemq.client.consuming.allocation import by_name
 from fakemq.client.consuming.offsets import MemoryOffsets
 from fakemq.client.consuming.push import PushConsumerCore
 from fakemq.client.consuming.settings import PushSettings
+from fakemq.client.faces.handlers import outcome, subscriptions
 from fakemq.client.faces.settings import settled
+from fakemq.errors import ConfigError
 from fakemq.handles.clients.hosting import InsideHandle
+from fakemq.handles.clients.recording import ConsumeFailure, OnMessage, Recording
 from fakemq.inside.performing import called
 
 if TYPE_CHECKING:
-    from fakemq.client.consuming.received import Listener, ReceivedMessage
+    from fakemq.client.consuming.received import ConsumeResult, Listener, ReceivedMessage
     from fakemq.client.consuming.settings import Selector
+    from fakemq.client.faces.handlers import Subscribe
     from fakemq.client.faces.options import PushOptions
     from fakemq.client.services import ClientServices
     from fakemq.handles.running import Running
-
-OnMessage = Callable[["ReceivedMessage"], object]
-Subscribe = Mapping[str, "str | Selector"] | Sequence[str] | str
-"""By topic its tags or a `Selector`; or only topics, for all messages."""
-
-
-class ConsumeFailure(NamedTuple):
-    """A message whose function raised, and what it raised."""
-
-    message: ReceivedMessage
-    error: BaseException
 
 
 class InsideConsumer(InsideHandle[PushConsumerCore]):
@@ -53,11 +47,17 @@ class InsideConsumer(InsideHandle[PushConsumerCore]):
         on_message: OnMessage | None,
         **options: Unpack[PushOptions],
     ) -> None:
+        allocate = options.get("allocate")
+        if isinstance(allocate, str):
+            options["allocate"] = by_name(allocate)
         settings = settled(
             "consumer", PushSettings, options, group=group, subscribe=subscriptions(subscribe)
         )
-        self._received: list[ReceivedMessage] = []
-        self._failures: list[ConsumeFailure] = []
+        if settings.consume_message_batch_max_size > 1:
+            raise ConfigError(
+                "consume_message_batch_max_size: a function inside the cluster gets one message"
+            )
+        self._recording = Recording()
         listener = self._listener(on_message)
         offsets = None if options.get("offsets_directory") else MemoryOffsets()
 
@@ -72,12 +72,12 @@ class InsideConsumer(InsideHandle[PushConsumerCore]):
 
         `fakemq.Cluster.reset` ends the consumer, and leaves this list.
         """
-        return self._settled(self._received)
+        return self._settled(self._recording.received)
 
     @property
     def failures(self) -> list[ConsumeFailure]:
         """Every message whose function raised, with the error, in order."""
-        return self._settled(self._failures)
+        return self._settled(self._recording.failures)
 
     def _settled(self, found: list[Any]) -> list[Any]:
         """Return a copy, made when the cluster has done what it was asked to do before."""
@@ -111,47 +111,34 @@ class InsideConsumer(InsideHandle[PushConsumerCore]):
 
     def _listener(self, on_message: OnMessage | None) -> Listener:
         if on_message is None:
-            return self._received.extend
+            on_message = _acknowledge
         if not callable(on_message):
             raise TypeError(f"on_message={on_message!r}: expected a function")
-        if isgeneratorfunction(on_message):
-            return self._listen_in_parts(on_message)
-        return self._listen(on_message)
+        recording = self._recording
 
-    def _listen(self, on_message: OnMessage) -> Listener:
-        def listen(messages: Sequence[ReceivedMessage]) -> None:
+        def listen(messages: Sequence[ReceivedMessage]) -> ConsumeResult | None:
+            value: object = None
             for message in messages:
-                self._received.append(message)
-                try:
-                    called(on_message, (message,))
-                except BaseException as error:
-                    self._failures.append(ConsumeFailure(message, error))
-                    raise
+                with recording.during(message):
+                    value = called(on_message, (message,))
+            return outcome(value)
 
+        def listen_in_parts(
+            messages: Sequence[ReceivedMessage],
+        ) -> Generator[object, None, ConsumeResult | None]:
+            value: object = None
+            for message in messages:
+                with recording.during(message):
+                    value = yield from cast("Generator[object, None, object]", on_message(message))
+            return outcome(value)
+
+        if isgeneratorfunction(on_message):
+            return cast("Listener", listen_in_parts)  # its carrier runs the generator to its end
         return listen
 
-    def _listen_in_parts(
-        self, on_message: Callable[[ReceivedMessage], Generator[object, None, object]]
-    ) -> Listener:
-        def listen(messages: Sequence[ReceivedMessage]) -> Generator[object, None, None]:
-            for message in messages:
-                self._received.append(message)
-                try:
-                    yield from on_message(message)
-                except GeneratorExit:  # the consumer ends
-                    raise
-                except BaseException as error:
-                    self._failures.append(ConsumeFailure(message, error))
-                    raise
 
-        return cast("Listener", listen)  # its carrier runs the generator to its end
-
-
-def subscriptions(subscribe: Subscribe) -> dict[str, str | Selector]:
-    """Return what is wanted, by topic."""
-    if isinstance(subscribe, str):
-        return {subscribe: "*"}
-    return dict(subscribe) if isinstance(subscribe, Mapping) else dict.fromkeys(subscribe, "*")
+def _acknowledge(message: ReceivedMessage) -> None:
+    """Consume a message by doing nothing."""
 
 
 class AsyncInsideConsumer(InsideConsumer):

@@ -117,8 +117,10 @@ def test_broadcast_reaches_every_member_and_writes_no_file(
 ) -> None:
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(home))
-    options = {"group": "audit", "subscribe": "orders", "message_model": "BROADCASTING"}
-    members = [mq.consumer(**options) for _ in range(2)]  # type: ignore[arg-type]
+    members = [
+        mq.consumer(group="audit", subscribe="orders", message_model="BROADCASTING")
+        for _ in range(2)
+    ]
     mq.producer().send("orders", b"tea")
     mq.clock.advance("1m")
     assert [bodies(one) for one in members] == [[b"tea"], [b"tea"]]

@@ -100,7 +100,7 @@ def test_impossible_producer_is_refused_and_leaves_nothing(
     mq: fakemq.Cluster, options: dict[str, object], text: str
 ) -> None:
     with pytest.raises((MQClientError, TypeError, ConfigError), match=text):
-        mq.producer(**options)  # type: ignore[arg-type]
+        mq.producer(**options)  # type: ignore[call-overload]
     assert mq.inspect(lambda core: len(core.guests)) == 0
 
 
