@@ -202,10 +202,11 @@ class ConcurrentService:
     def _send_back(self, batch: Batch) -> Task[None]:
         """Send back those messages of a batch that were not consumed."""
         context, process_queue = self._context, batch.process_queue
+        failed = batch.to_send_back(context.settings.delay_level_when_next_consume)
+        batch.error = None  # its frames refer to the batch
         if process_queue.dropped:
             _log.warning("%s is dropped: the result of %s is lost", process_queue, batch.messages)
             return
-        failed = batch.to_send_back(context.settings.delay_level_when_next_consume)
         context.statistics.consumed(
             process_queue.queue.topic or "",
             ok=len(batch.messages) - len(failed),

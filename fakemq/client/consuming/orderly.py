@@ -259,6 +259,7 @@ class OrderlyService:
         """
         result = batch.result
         status = ConsumeStatus.RECONSUME_LATER if _failed(batch) else result.status
+        batch.error = None  # its frames refer to the batch
         suspend_ms = result.suspend_ms
         if suspend_ms is None:
             suspend_ms = self._context.settings.suspend_current_queue_time_ms

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import logging
 from collections.abc import Sequence
 
 import pytest
@@ -325,3 +327,19 @@ def test_consumer_is_not_idle_while_a_message_is_sent_back() -> None:
             held.answer(answer())
     lab.carrier.settle()
     assert [*states, lab.core.is_idle] == [False, True]
+
+
+def test_failures_leave_no_circle_of_references(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL, "fakemq.client")  # a record that is kept has its messages
+    lab = PushLab(PlayedBroker(), fail).start()
+    lab.put(b"0")
+    lab.batches.clear()
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(20):
+            lab.put(b"again")
+        lab.batches.clear()
+        assert not [one for one in gc.get_objects() if isinstance(one, ReceivedMessage)]
+    finally:
+        gc.enable()
