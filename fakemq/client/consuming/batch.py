@@ -71,17 +71,17 @@ class Batch:
     def returned(self, result: object, now_ms: int) -> None:
         """Note what the listener returned; anything but a ConsumeResult is a SUCCESS."""
         self.ended_ms = now_ms
-        self.has_ended = True
         if isinstance(result, ConsumeResult):
             self.result = result
+        self.has_ended = True  # at last: another thread may look
 
     def raised(self, error: BaseException, now_ms: int) -> None:
         """Note that the listener raised. After NotConsumedError it has not ended."""
         self.ended_ms = now_ms
         if isinstance(error, NotConsumedError):
             return
-        self.has_ended = True
         self.error = error
+        self.has_ended = True
         if isinstance(error, Exception):
             _log.warning(
                 "consumeMessage exception: %r Msgs: %s MQ: %s",
@@ -138,7 +138,7 @@ class Slice(Protocol):
         """Return a batch; None if the worker has made enough calls, or nothing is left."""
 
     def ended(self, batch: Batch) -> None:
-        """Take a batch whose call has ended."""
+        """Take a batch whose call is over; it has not ended if the listener did not begin."""
 
 
 def call_in_row(work: Slice, listener: Listener, elapsed_ms: Callable[[], int]) -> None:

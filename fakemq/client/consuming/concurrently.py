@@ -296,6 +296,9 @@ class _Slice:
         return None
 
     def ended(self, batch: Batch) -> None:
+        if not batch.has_ended:
+            self._over = True
+            return
         self.took_ms = batch.ended_ms - self._began_ms
         # What failed is sent back at once, not when the slice is over.
         self._over = self.took_ms >= SLICE_MS or self.calls >= SLICE_CALLS or not batch.is_well

@@ -196,7 +196,9 @@ class OrderlyService:
         self._slices[process_queue] = current
         try:
             if self._context.is_performed_one_by_one:
-                yield from self._context.perform(current.batches[0])
+                batch = current.next()
+                if batch is not None:
+                    yield from self._context.perform(batch)
             else:
                 yield from self._context.perform_slice(current)
         finally:
@@ -231,7 +233,8 @@ class OrderlyService:
             return True
         batch = current.batches[current.applied]
         if not batch.has_ended:
-            return True  # the worker had no time for it
+            # The worker had no time for it; or the listener did not begin, as its consumer ends.
+            return current.begun == current.applied
         current.applied += 1
         self._take(batch)
         return (yield from self._apply(process_queue, batch))
@@ -316,26 +319,32 @@ def _succeeded(batch: Batch) -> bool:
 class _Slice:
     """Batches of one queue, in order, that a worker consumes while all is well."""
 
-    __slots__ = ("_began_ms", "_next", "_over", "_service", "applied", "batches")
+    __slots__ = ("_began_ms", "_over", "_service", "applied", "batches", "begun")
 
     def __init__(self, service: OrderlyService, batches: list[Batch]) -> None:
         self._service = service
         self.batches = batches
-        self._began_ms = self._next = 0
+        self._began_ms = 0
         self._over = False
+        self.begun = 0
+        """How many of them the listener was called with."""
         self.applied = 0
         """How many of their results were taken."""
 
     def next(self) -> Batch | None:
-        if self._over or self._next == len(self.batches):
+        if self._over or self.begun == len(self.batches):
             return None
-        batch = self.batches[self._next]
+        batch = self.batches[self.begun]
         if not self._service.may_continue(batch.process_queue):
             return None
-        self._next += 1
+        self.begun += 1
         return batch
 
     def ended(self, batch: Batch) -> None:
-        if self._next == 1:
+        if self.begun == 1:
             self._began_ms = batch.began_ms
-        self._over = batch.ended_ms - self._began_ms >= SLICE_MS or not _succeeded(batch)
+        self._over = (
+            batch.ended_ms - self._began_ms >= SLICE_MS
+            or not batch.has_ended
+            or not _succeeded(batch)
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fakemq.client.consuming.received import NotConsumedError
 from fakemq.protocol.bodies.queue import MessageQueue
 from tests.support.played_broker import PlayedBroker
 from tests.support.push_lab import PushLab
@@ -68,3 +69,22 @@ def test_change_of_queues_gets_a_new_version_of_the_subscription() -> None:
     lab.carrier.settle()
     after = broker.heartbeats[-1].consumer_data_set[0].subscription_data_set[0].sub_version
     assert after == before + 1_000
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize("trace", [False, True])
+def test_message_that_the_listener_has_not_begun_with_is_left_to_the_next_owner(
+    ordered: bool, trace: bool
+) -> None:
+    """As a listener does that is to wait for another task, when the consumer ends."""
+
+    def react(_: object) -> None:
+        raise NotConsumedError
+
+    broker = PlayedBroker()
+    lab = PushLab(broker, react, ordered=ordered, trace=trace).start()
+    lab.put(b"0", b"1")
+    lab.advance(10_000)
+    assert len(lab.consumed) <= 2
+    lab.carrier.run(lab.core.shutdown())
+    assert (broker.committed(), broker.sent_back, broker.sent) == (0, [], [])
