@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fakemq.client.asynchronous import AsyncClient as AsyncClient
     from fakemq.client.blocking import Client as Client
+    from fakemq.client.consuming.pull import Pulled as Pulled
+    from fakemq.client.consuming.pull_schedule import PullTaskContext as PullTaskContext
     from fakemq.client.consuming.received import ConsumeResult as ConsumeResult
     from fakemq.client.consuming.received import ConsumeStatus as ConsumeStatus
     from fakemq.client.consuming.received import ReceivedMessage as ReceivedMessage
@@ -28,9 +30,17 @@ if TYPE_CHECKING:
     from fakemq.client.errors import MQClientError as MQClientError
     from fakemq.client.errors import RemotingError as RemotingError
     from fakemq.client.errors import RequestTimeoutError as RequestTimeoutError
+    from fakemq.client.faces.async_lite_pull_consumer import (
+        AsyncLitePullConsumer as AsyncLitePullConsumer,
+    )
     from fakemq.client.faces.async_producer import AsyncProducer as AsyncProducer
+    from fakemq.client.faces.async_pull_scheduling import AsyncPullScheduling as AsyncPullScheduling
+    from fakemq.client.faces.async_pulling import AsyncPullConsumer as AsyncPullConsumer
     from fakemq.client.faces.async_push_consumer import AsyncPushConsumer as AsyncPushConsumer
+    from fakemq.client.faces.lite_pull_consumer import LitePullConsumer as LitePullConsumer
     from fakemq.client.faces.producer import Producer as Producer
+    from fakemq.client.faces.pull_scheduling import PullScheduling as PullScheduling
+    from fakemq.client.faces.pulling import PullConsumer as PullConsumer
     from fakemq.client.faces.push_consumer import PushConsumer as PushConsumer
     from fakemq.client.faces.selectors import SQL as SQL
     from fakemq.client.messages import LocalTransactionState as LocalTransactionState
@@ -48,18 +58,26 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AsyncClient": "asynchronous",
+    "AsyncLitePullConsumer": "faces.async_lite_pull_consumer",
     "AsyncProducer": "faces.async_producer",
+    "AsyncPullConsumer": "faces.async_pulling",
+    "AsyncPullScheduling": "faces.async_pull_scheduling",
     "AsyncPushConsumer": "faces.async_push_consumer",
     "Client": "blocking",
     "ConsumeResult": "consuming.received",
     "ConsumeStatus": "consuming.received",
+    "LitePullConsumer": "faces.lite_pull_consumer",
     "LocalTransactionState": "messages",
     "MQBrokerError": "errors",
     "MQClientError": "errors",
     "Message": "messages",
     "Producer": "faces.producer",
+    "PullConsumer": "faces.pulling",
     "PullResult": "messages",
+    "PullScheduling": "faces.pull_scheduling",
     "PullStatus": "messages",
+    "PullTaskContext": "consuming.pull_schedule",
+    "Pulled": "consuming.pull",
     "PushConsumer": "faces.push_consumer",
     "ReceivedMessage": "consuming.received",
     "RemotingError": "errors",

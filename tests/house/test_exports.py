@@ -19,9 +19,11 @@ PUBLIC = {
         ResponseCode WaitTimeout
     """,
     "fakemq.client": """
-        AsyncClient AsyncProducer AsyncPushConsumer Client ConsumeResult ConsumeStatus
-        LocalTransactionState MQBrokerError MQClientError Message MessageQueue Producer
-        PullResult PullStatus PushConsumer ReceivedMessage RemotingError
+        AsyncClient AsyncLitePullConsumer AsyncProducer AsyncPullConsumer
+        AsyncPullScheduling AsyncPushConsumer Client ConsumeResult ConsumeStatus
+        LitePullConsumer LocalTransactionState MQBrokerError MQClientError Message
+        MessageQueue Producer PullConsumer PullResult PullScheduling PullStatus
+        PullTaskContext Pulled PushConsumer ReceivedMessage RemotingError
         RequestTimeoutError SQL Selector SendResult SendStatus ServiceState
         TransactionSendResult create_reply_message
     """,

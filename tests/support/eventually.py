@@ -26,5 +26,6 @@ async def eventually_async(condition: Callable[[], object], limit_ms: int = LIMI
     import anyio
 
     with anyio.fail_after(limit_ms / 1000):
+        await anyio.sleep(0)  # tasks that were started have begun then
         while not condition():
             await anyio.sleep(LOOK_S)

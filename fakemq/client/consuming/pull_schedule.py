@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 from fakemq.client.consuming.pull import PullConsumerCore
 from fakemq.client.consuming.pull_settings import PullSettings
 from fakemq.client.producing.namespace import unwrap_queue, wrap
+from fakemq.client.service_state import ServiceState
 from fakemq.client.tasks import Perform, Signal, Task, Wait
 from fakemq.config.checked import whole
 from fakemq.protocol.bodies.queue import MessageQueue
@@ -82,6 +83,11 @@ class PullScheduleCore(Generic[Consumer]):
         self._threads = whole("pull_threads", pull_threads, 1)
         self._running = 0
         self._thread_free = Signal()
+
+    @property
+    def state(self) -> ServiceState:
+        """That of its consumer."""
+        return self.consumer.state
 
     @property
     def is_idle(self) -> bool:

@@ -134,6 +134,10 @@ class AsyncFace(Face[CoreT]):
         self._user_tasks = UserTasks()
         self._finalizer: weakref.finalize[..., AsyncFace[CoreT]] | None = None
 
+    def _make_core(self, services: ClientServices, carrier: HostedCarrier) -> CoreT:
+        """Return a core that can be started."""
+        raise NotImplementedError
+
     def _end_of(self, core: CoreT) -> Callable[[], Task[None]]:
         """Return what makes the task that shuts a core down; it must not refer to the face."""
         raise NotImplementedError
@@ -157,7 +161,7 @@ class AsyncFace(Face[CoreT]):
     async def _start(self) -> None:
         shared = _clients.join(self._settled, self._new_client, current_loop().key)
         try:
-            core = self._core = self._make_core(shared.services)
+            core = self._core = self._make_core(shared.services, shared.carrier)
             life = AsyncLife(shared, self._end_of(core), self._user_tasks)
         except BaseException:
             if _clients.leave(shared):
@@ -200,6 +204,15 @@ class AsyncFace(Face[CoreT]):
     async def close(self) -> None:
         """As `shutdown`, by the name that Python's own objects have."""
         await self.shutdown()
+
+    async def wait(self, timeout_ms: int | None = None) -> bool:
+        """Wait until it is shut down, by another task or a function; return whether it is."""
+        life = self._life
+        if life is None:
+            raise self._not_running()
+        with anyio.move_on_after(None if timeout_ms is None else timeout_ms / 1000):
+            await life.ended.wait()
+        return life.ended.is_set()
 
     async def __aenter__(self) -> Self:
         return await self.start()

@@ -27,6 +27,7 @@ from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.message import MessageExt
 
 if TYPE_CHECKING:
+    from fakemq.client.faces.host import HostedCarrier
     from fakemq.client.services import ClientServices
     from fakemq.client.tasks import Task
 
@@ -60,7 +61,7 @@ class AsyncProducer(AsyncFace[ProducerCore]):
         self.settings = settled(name, ProducerSettings, options, group=group)
         super().__init__(settled_client(namesrv_addr, options), group)
 
-    def _make_core(self, services: ClientServices) -> ProducerCore:
+    def _make_core(self, services: ClientServices, carrier: HostedCarrier) -> ProducerCore:
         return ProducerCore(services, self.settings)
 
     def _end_of(self, core: ProducerCore) -> Callable[[], Task[None]]:

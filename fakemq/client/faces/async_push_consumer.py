@@ -6,8 +6,6 @@ from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, TypeVar, Unpack, cast
 
-import anyio
-
 from fakemq.client.consuming.context import is_coroutine_function
 from fakemq.client.consuming.push import PushConsumerCore
 from fakemq.client.consuming.received import Listener, ReceivedMessage
@@ -24,6 +22,7 @@ from fakemq.client.faces.signature import FullSignature
 from fakemq.client.faces.user_threads import UserThreads
 
 if TYPE_CHECKING:
+    from fakemq.client.faces.host import HostedCarrier
     from fakemq.client.services import ClientServices
     from fakemq.client.tasks import Task
 
@@ -136,15 +135,6 @@ class AsyncPushConsumer(AsyncFace[PushConsumerCore]):
         """Pull again."""
         self._running_core().resume()
 
-    async def wait(self, timeout_ms: int | None = None) -> bool:
-        """Wait until it is shut down, by another task or a function; return whether it is."""
-        life = self._life
-        if life is None:
-            raise self._not_running()
-        with anyio.move_on_after(None if timeout_ms is None else timeout_ms / 1000):
-            await life.ended.wait()
-        return life.ended.is_set()
-
     def __aiter__(self) -> AsyncIterator[ReceivedMessage]:
         """Return an iterator over messages, until it is shut down; each task may have its own.
 
@@ -160,7 +150,7 @@ class AsyncPushConsumer(AsyncFace[PushConsumerCore]):
 
     # -- its core -------------------------------------------------------------------
 
-    def _make_core(self, services: ClientServices) -> PushConsumerCore:
+    def _make_core(self, services: ClientServices, carrier: HostedCarrier) -> PushConsumerCore:
         settings, handlers = self._parts.settings_to_start(), self._parts.handlers
         listener: Callable[..., object] = self._handover.listen
         if handlers.are_awaited:

@@ -10,14 +10,15 @@ from fakemq.protocol.topics import FAQ
 
 if TYPE_CHECKING:
     from fakemq.client.faces.settings import Settled
-    from fakemq.client.services import ClientServices
     from fakemq.client.tasks import Task
 
 
 class Core(Protocol):
     """What a face needs of its core."""
 
-    state: ServiceState
+    @property
+    def state(self) -> ServiceState:
+        """Where it is in its life."""
 
     def start(self) -> Task[None]:
         """Check everything, register, and begin."""
@@ -42,10 +43,6 @@ class Face(Generic[CoreT]):
         self._group = group
         self._core: CoreT | None = None
         self._client_id = ""
-
-    def _make_core(self, services: ClientServices) -> CoreT:
-        """Return a core that can be started."""
-        raise NotImplementedError
 
     @property
     def state(self) -> ServiceState:

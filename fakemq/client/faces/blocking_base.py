@@ -128,6 +128,10 @@ class BlockingFace(Face[CoreT]):
         self._user_threads = UserThreads()
         self._finalizer: weakref.finalize[..., Self] | None = None
 
+    def _make_core(self, services: ClientServices, carrier: ThreadCarrier) -> CoreT:
+        """Return a core that can be started."""
+        raise NotImplementedError
+
     def _end_of(self, core: CoreT, carrier: ThreadCarrier) -> Callable[[], Task[None]]:
         """Return what makes the task that shuts a core down; it must not refer to the face."""
         raise NotImplementedError
@@ -141,7 +145,12 @@ class BlockingFace(Face[CoreT]):
         with self._starting:
             self.state.require_startable(self._WHAT)
             shared = _clients.join(self._settled, self._new_client)
-            core = self._core = self._make_core(shared.services)
+            try:
+                core = self._core = self._make_core(shared.services, shared.carrier)
+            except BaseException:
+                if _clients.leave(shared):
+                    shared.carrier.close()
+                raise
             life = Life(shared, self._end_of(core, shared.carrier), self._user_threads)
             self._life = life
             self._client_id = shared.client_id
@@ -179,6 +188,16 @@ class BlockingFace(Face[CoreT]):
     def close(self) -> None:
         """As `shutdown`, by the name that Python's own objects have."""
         self.shutdown()
+
+    def wait(self, timeout_ms: int | None = None) -> bool:
+        """Wait until it is shut down, by another thread or a function; return whether it is.
+
+        Ctrl-C ends the wait with KeyboardInterrupt, and the ``with`` block around it shuts down.
+        """
+        life = self._life
+        if life is None:
+            raise self._not_running()
+        return life.ended.wait(None if timeout_ms is None else timeout_ms / 1000)
 
     def __enter__(self) -> Self:
         return self.start()

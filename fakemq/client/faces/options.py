@@ -115,3 +115,49 @@ class PushOptions(FaceOptions, total=False):
     offsets_directory: str | None
     trace: bool
     trace_topic: str
+
+
+class LitePullOptions(FaceOptions, total=False):
+    """Options of a lite pull consumer: `fakemq.client.consuming.lite_settings.LitePullSettings`.
+
+    ``allocate`` may be the name of a strategy, such as ``"AVG_BY_CIRCLE"``.
+    """
+
+    namespace: str
+    message_model: MessageModel
+    consume_from: ConsumeFrom
+    consume_timestamp: str | datetime | None
+    allocate: AllocateStrategy | str
+    auto_commit: bool
+    auto_commit_interval_ms: int
+    poll_timeout_ms: int
+    pull_batch_size: int
+    pull_threshold_for_all: int
+    pull_threshold_for_queue: int
+    pull_threshold_size_mib_for_queue: int
+    consume_max_span: int
+    pull_delay_when_error_ms: int
+    broker_suspend_max_time_ms: int
+    consumer_timeout_when_suspend_ms: int
+    topic_metadata_check_interval_ms: int
+    unit_mode: bool
+    offsets_directory: str | None
+    trace: bool
+    trace_topic: str
+
+
+class PullOptions(FaceOptions, total=False):
+    """Options of a pull consumer or schedule: `fakemq.client.consuming.pull_settings.PullSettings`.
+
+    ``allocate`` may be the name of a strategy, such as ``"AVG_BY_CIRCLE"``.
+    """
+
+    namespace: str
+    message_model: MessageModel
+    allocate: AllocateStrategy | str
+    broker_suspend_max_time_ms: int
+    consumer_timeout_when_suspend_ms: int
+    consumer_pull_timeout_ms: int
+    max_reconsume_times: int
+    unit_mode: bool
+    offsets_directory: str | None

@@ -64,7 +64,7 @@ class Producer(BlockingFace[ProducerCore]):
         self.settings = settled(name, ProducerSettings, options, group=group)
         super().__init__(settled_client(namesrv_addr, options), group)
 
-    def _make_core(self, services: ClientServices) -> ProducerCore:
+    def _make_core(self, services: ClientServices, carrier: ThreadCarrier) -> ProducerCore:
         return ProducerCore(services, self.settings)
 
     def _end_of(self, core: ProducerCore, carrier: ThreadCarrier) -> Callable[[], Task[None]]:

@@ -20,13 +20,6 @@ if TYPE_CHECKING:
 AWAIT_TERMINATION_MS = 10_000
 """Java waits 0 ms by default: what is being consumed then is consumed again by another member."""
 
-BROADCAST_INSTANCE = "DEFAULT"
-"""The instance name of a broadcasting consumer without one: its offsets are kept by client id, so
-the id must be the same after a restart.
-
-Source: client/impl/consumer/DefaultMQPushConsumerImpl.java#start (4.9.7)
-"""
-
 
 class PushParts:
     """The checked arguments of a push consumer."""
@@ -47,8 +40,6 @@ class PushParts:
         chosen = dict(options)
         self.wait_ms = whole("await_termination_ms_when_shutdown", wait_ms, 0, INT_MAX)
         self.settings = settled(face, PushSettings, chosen, group=group)
-        if chosen.get("message_model") == "BROADCASTING":
-            chosen.setdefault("instance_name", BROADCAST_INSTANCE)
         self.client: Settled = settled_client(namesrv_addr, chosen)
         self.handlers = Handlers(face, subscribe, on_message, on_messages, may_await=may_await)
         self._sets_threads = "consume_threads" in chosen

@@ -133,16 +133,6 @@ class PushConsumer(BlockingFace[PushConsumerCore]):
         """Pull again."""
         self._call(self._running_core().resume)
 
-    def wait(self, timeout_ms: int | None = None) -> bool:
-        """Wait until it is shut down, by another thread or a function; return whether it is.
-
-        Ctrl-C ends the wait with KeyboardInterrupt, and the ``with`` block around it shuts down.
-        """
-        life = self._life
-        if life is None:
-            raise self._not_running()
-        return life.ended.wait(None if timeout_ms is None else timeout_ms / 1000)
-
     def __iter__(self) -> Iterator[ReceivedMessage]:
         """Return an iterator over messages, until it is shut down; each thread may have its own.
 
@@ -158,7 +148,7 @@ class PushConsumer(BlockingFace[PushConsumerCore]):
 
     # -- its core -------------------------------------------------------------------
 
-    def _make_core(self, services: ClientServices) -> PushConsumerCore:
+    def _make_core(self, services: ClientServices, carrier: ThreadCarrier) -> PushConsumerCore:
         parts = self._parts
         listener: Listener = self._handover.listen
         if parts.handlers.are_given:

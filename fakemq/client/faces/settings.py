@@ -28,6 +28,14 @@ NAMESRV_ENVIRONMENT = "NAMESRV_ADDR"
 """Source: common/MixAll.java#NAMESRV_ADDR_ENV (4.9.7)"""
 
 
+BROADCAST_INSTANCE = "DEFAULT"
+"""The instance name of a broadcasting consumer without one: its offsets are kept by client id, so
+the id must be the same after a restart.
+
+Source: client/impl/consumer/DefaultMQPushConsumerImpl.java#start (4.9.7)
+"""
+
+
 class Settled(NamedTuple):
     """The checked options of one face, apart from those of its core."""
 
@@ -48,7 +56,8 @@ def settled_client(namesrv_addr: str | None, options: Mapping[str, object]) -> S
             f"namesrv_addr={namesrv_addr!r}: expected 'host:port', several joined by ';'; or None,"
             f" and the same in the environment variable {NAMESRV_ENVIRONMENT}"
         )
-    instance_name = text("instance_name", options.get("instance_name", ""))
+    default = BROADCAST_INSTANCE if options.get("message_model") == "BROADCASTING" else ""
+    instance_name = text("instance_name", options.get("instance_name", default))
     chosen = {name: options[name] for name in CLIENT_OPTIONS if name in options}
     return Settled(addr, instance_name, made(ClientConfig, chosen))
 

@@ -10,13 +10,23 @@ import sys
 import threading
 import warnings
 
+import msgspec
 import pytest
 
 import fakemq
 import fakemq.client
 from fakemq.client import MQClientError, Producer
+from fakemq.client.consuming.lite_settings import LitePullSettings
+from fakemq.client.consuming.pull_settings import PullSettings
 from fakemq.client.consuming.settings import PushSettings
-from fakemq.client.faces.options import FaceOptions, ProducerOptions, PushOptions
+from fakemq.client.faces.options import (
+    AsyncProducerOptions,
+    FaceOptions,
+    LitePullOptions,
+    ProducerOptions,
+    PullOptions,
+    PushOptions,
+)
 from fakemq.client.faces.settings import CLIENT_OPTIONS
 from fakemq.client.producing.settings import ProducerSettings
 from tests.support.eventually import eventually
@@ -56,13 +66,24 @@ def test_help_shows_every_option_with_its_default() -> None:
     assert "retry_times_when_send_failed: int = 2" in pydoc.render_doc(Producer)
 
 
-def test_options_are_those_of_the_settings() -> None:
-    client = set(FaceOptions.__annotations__)
-    assert client == {*CLIENT_OPTIONS, "instance_name"}
-    own = set(ProducerSettings.__struct_fields__) - {"group"}
-    assert set(ProducerOptions.__annotations__) == client | own
-    own = set(PushSettings.__struct_fields__) - {"group", "subscribe"}
-    assert set(PushOptions.__annotations__) == client | own
+@pytest.mark.parametrize(
+    ("options", "settings", "arguments"),
+    [
+        (ProducerOptions, ProducerSettings, {"group"}),
+        (AsyncProducerOptions, ProducerSettings, {"group"}),
+        (PushOptions, PushSettings, {"group", "subscribe"}),
+        (LitePullOptions, LitePullSettings, {"group", "subscribe"}),
+        (PullOptions, PullSettings, {"group", "topics"}),
+    ],
+)
+def test_options_are_those_of_the_settings(
+    options: type, settings: type[msgspec.Struct], arguments: set[str]
+) -> None:
+    client = {*CLIENT_OPTIONS, "instance_name"}
+    assert client == set(FaceOptions.__annotations__)
+    assert set(options.__annotations__) - client == (
+        set(settings.__struct_fields__) - client - arguments
+    )
 
 
 def test_dropped_face_ends_with_a_warning(mq: fakemq.Cluster) -> None:

@@ -1,0 +1,228 @@
+"""The lite pull consumer of asynchronous programs."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Collection
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Self, Unpack
+
+from fakemq.client.consuming.lite_pull import LitePullConsumerCore
+from fakemq.client.consuming.received import ReceivedMessage
+from fakemq.client.errors import MQClientError
+from fakemq.client.faces.async_base import AsyncFace
+from fakemq.client.faces.handlers import Subscribe
+from fakemq.client.faces.lite_base import Committing, LiteParts, Progress, to_commit
+from fakemq.client.faces.options import LitePullOptions
+from fakemq.client.faces.signature import FullSignature
+from fakemq.client.service_state import ServiceState
+from fakemq.protocol.bodies.queue import MessageQueue
+
+if TYPE_CHECKING:
+    from fakemq.client.consuming.lite_queues import MessageQueueListener
+    from fakemq.client.consuming.lite_settings import LitePullSettings
+    from fakemq.client.consuming.queue_listeners import QueueListener
+    from fakemq.client.consuming.settings import Selector
+    from fakemq.client.faces.host import HostedCarrier
+    from fakemq.client.services import ClientServices
+    from fakemq.client.tasks import Task
+
+
+class AsyncLitePullConsumer(AsyncFace[LitePullConsumerCore]):
+    """Reads messages ahead, and returns them when the program polls.
+
+        async with AsyncLitePullConsumer("127.0.0.1:9876", group="reports",
+                                         subscribe={"orders": "*"}) as consumer:
+            for message in await consumer.poll(timeout_ms=1_000):
+                print(message.topic, message.queue_id, message.queue_offset, message.body)
+
+    It is a `LitePullConsumer` whose methods are awaited, on asyncio or trio, with the same options;
+    those that need no broker, such as `assignment`, `pause` and `resume`, are not. It is looped
+    over by ``async for message in consumer``.
+    """
+
+    _WHAT: ClassVar[str] = "consumer"
+    __signature__ = FullSignature(
+        "fakemq.client.consuming.lite_settings:LitePullSettings",
+        "fakemq.client.options:ClientConfig",
+    )
+
+    def __init__(
+        self,
+        namesrv_addr: str | None = None,
+        *,
+        group: str,
+        subscribe: Subscribe | None = None,
+        **options: Unpack[LitePullOptions],
+    ) -> None:
+        name = type(self).__name__
+        self._parts = LiteParts(name, namesrv_addr, group, subscribe, options)
+        super().__init__(self._parts.client, group)
+
+    @property
+    def settings(self) -> LitePullSettings:
+        """What it was made with."""
+        return self._parts.settings
+
+    def _make_core(self, services: ClientServices, carrier: HostedCarrier) -> LitePullConsumerCore:
+        return self._parts.make_core(services)
+
+    def _end_of(self, core: LitePullConsumerCore) -> Callable[[], Task[None]]:
+        return partial(self._parts.progress.end, core)
+
+    # -- which queues -----------------------------------------------------------
+
+    async def subscribe(
+        self,
+        topic: str,
+        expression: str | Selector = "*",
+        listener: MessageQueueListener | None = None,
+    ) -> None:
+        """Read one more topic, or other messages of it; also while it runs.
+
+        ``listener`` is called with a topic, all its queues and those of this consumer whenever
+        these have changed; the last one set counts. Raise MQClientError after `assign`.
+        """
+        if self._life is not None:
+            await self._run(self._running_core().subscribe(topic, expression, listener))
+            return
+        self._parts.subscribe(topic, expression, listener)
+
+    def unsubscribe(self, topic: str) -> None:
+        """Read a topic no longer."""
+        if self._life is not None:
+            core = self._running_core()
+            core.unsubscribe(topic)
+            return
+        self._parts.subscriptions.pop(topic, None)
+
+    def assign(self, queues: Collection[MessageQueue]) -> None:
+        """Read exactly these queues, without regard to other members of the group.
+
+            consumer.assign(await consumer.fetch_message_queues("orders"))
+
+        Raise ConfigError without a queue, MQClientError after `subscribe`.
+        """
+        core = self._running_core()
+        core.assign(queues)
+
+    def set_sub_expression_for_assign(self, topic: str, expression: str) -> None:
+        """Choose by tags among the messages of a topic's assigned queues; before the start."""
+        if self._core is not None:
+            self._core.set_sub_expression_for_assign(topic, expression)
+        self._parts.before_start(lambda core: core.set_sub_expression_for_assign(topic, expression))
+
+    def assignment(self) -> list[MessageQueue]:
+        """Return the queues that are read now, sorted."""
+        core = self._running_core()
+        return core.assignment()
+
+    async def fetch_message_queues(self, topic: str) -> list[MessageQueue]:
+        """Return all queues of a topic; raise MQClientError if there are none."""
+        return await self._run(self._running_core().fetch_message_queues(topic))
+
+    async def register_topic_message_queue_change_listener(
+        self, topic: str, listener: QueueListener
+    ) -> None:
+        """Call ``listener`` with a topic and its queues when these have changed, within 30 s."""
+        core = self._running_core()
+        await self._run(core.register_topic_message_queue_change_listener(topic, listener))
+
+    # -- messages ---------------------------------------------------------------
+
+    async def poll(self, timeout_ms: int | None = None) -> list[ReceivedMessage]:
+        """Return the messages of one pull; wait for them, and return none after ``timeout_ms``.
+
+        By default it waits ``poll_timeout_ms`` (5 s). It returns none if another thread shuts the
+        consumer down.
+        """
+        core = self._running_core()
+        self._parts.progress.forget()
+        return await self._run(core.poll(timeout_ms))
+
+    def __aiter__(self) -> AsyncIterator[ReceivedMessage]:
+        """Return an iterator that polls, until it is shut down.
+
+        With ``auto_commit`` a shutdown commits the messages behind which the loop has asked for the
+        next one. Without, `commit` what is done: ``await consumer.commit(message)``.
+        """
+        return _PollLoop(self, self._running_core(), self._parts.progress)
+
+    def pause(self, queues: Collection[MessageQueue]) -> None:
+        """Read no further from these queues; what was read ahead is still returned by polls."""
+        core = self._running_core()
+        core.pause(queues)
+
+    def resume(self, queues: Collection[MessageQueue]) -> None:
+        """Read from these queues again."""
+        core = self._running_core()
+        core.resume(queues)
+
+    # -- offsets ----------------------------------------------------------------
+
+    async def commit(self, what: Committing = None, *, persist: bool = True) -> None:
+        """Commit what polls have returned; of some queues, or up to a message, or own offsets.
+
+            await consumer.commit()                # everything that polls have returned
+            await consumer.commit([queue])         # of these queues
+            await consumer.commit({queue: 100})    # the next message has offset 100
+            await consumer.commit(message)         # this one, and those before it in its queue
+
+        With ``persist`` it is sent to the broker at once, otherwise within 5 s.
+        """
+        await self._run(self._running_core().commit(to_commit(what), persist=persist))
+
+    async def committed(self, queue: MessageQueue) -> int | None:
+        """Return the committed offset of a queue; None if it has none."""
+        return await self._run(self._running_core().committed(queue))
+
+    async def seek(self, queue: MessageQueue, offset: int) -> None:
+        """Continue a queue at an offset; what was read ahead of it is dropped."""
+        await self._run(self._running_core().seek(queue, offset))
+
+    async def seek_to_begin(self, queue: MessageQueue) -> None:
+        """Continue a queue at its first message."""
+        await self._run(self._running_core().seek_to_begin(queue))
+
+    async def seek_to_end(self, queue: MessageQueue) -> None:
+        """Continue a queue behind its last message."""
+        await self._run(self._running_core().seek_to_end(queue))
+
+    async def offset_for_timestamp(self, queue: MessageQueue, timestamp_ms: int) -> int:
+        """Return the offset of the first message stored at or after a broker's time."""
+        return await self._run(self._running_core().offset_for_timestamp(queue, timestamp_ms))
+
+
+class _PollLoop:
+    """One loop over what a consumer polls; trio wants no generator that is left unfinished."""
+
+    def __init__(
+        self, consumer: AsyncLitePullConsumer, core: LitePullConsumerCore, progress: Progress
+    ) -> None:
+        self._consumer = consumer
+        self._core = core
+        self._progress = progress
+        self._messages: deque[ReceivedMessage] = deque()
+        self._current: ReceivedMessage | None = None
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> ReceivedMessage:
+        if self._current is not None:
+            self._progress.finished(self._current)
+            self._current = None
+        while not self._messages:
+            self._messages.extend(await self._polled())
+        self._current = self._messages.popleft()
+        return self._current
+
+    async def _polled(self) -> list[ReceivedMessage]:
+        consumer, core = self._consumer, self._core
+        try:
+            if core.is_running:
+                return await consumer._run(core.poll())
+        except MQClientError:
+            if consumer.state is ServiceState.RUNNING:
+                raise
+        raise StopAsyncIteration

@@ -1,0 +1,169 @@
+"""Pulling by hand, awaited: the pull consumer, and what a pull schedule pulls with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar, TypeVar, Unpack
+
+from fakemq.client.consuming.pull import PullConsumerCore, Pulled
+from fakemq.client.faces.async_base import AsyncFace
+from fakemq.client.faces.host import HostedCarrier
+from fakemq.client.faces.options import PullOptions
+from fakemq.client.faces.pull_base import pull_settings
+from fakemq.client.faces.settings import settled_client
+from fakemq.client.faces.signature import FullSignature
+from fakemq.protocol.bodies.queue import MessageQueue
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from fakemq.client.consuming.received import ReceivedMessage
+    from fakemq.client.consuming.settings import Selector
+    from fakemq.client.services import ClientServices
+    from fakemq.client.tasks import Task
+
+T = TypeVar("T")
+
+
+class AsyncPulling:
+    """Pulls from queues, and reads and commits their offsets, over a core that runs."""
+
+    def _pulling(self) -> PullConsumerCore:
+        raise NotImplementedError
+
+    async def _run(self, task: Task[T]) -> T:
+        raise NotImplementedError
+
+    async def pull(
+        self,
+        queue: MessageQueue,
+        offset: int,
+        expression: str | Selector = "*",
+        *,
+        max_messages: int = 32,
+        timeout_ms: int | None = None,
+    ) -> Pulled:
+        """Pull from a queue; return at once, also without a message.
+
+        pulled = await consumer.pull(queue, await consumer.fetch_consume_offset(queue) or 0)
+        for message in pulled.messages: ...
+        consumer.update_consume_offset(queue, pulled.next_begin_offset)
+        """
+        core = self._pulling()
+        return await self._run(
+            core.pull(queue, offset, expression, max_messages=max_messages, timeout_ms=timeout_ms)
+        )
+
+    async def pull_block_if_not_found(
+        self,
+        queue: MessageQueue,
+        offset: int,
+        expression: str | Selector = "*",
+        *,
+        max_messages: int = 32,
+    ) -> Pulled:
+        """As `pull`, but let the broker wait ``broker_suspend_max_time_ms`` for a message."""
+        core = self._pulling()
+        return await self._run(
+            core.pull_block_if_not_found(queue, offset, expression, max_messages=max_messages)
+        )
+
+    async def send_message_back(self, message: ReceivedMessage, delay_level: int = 0) -> bool:
+        """Send a message back, to be tried again; return whether a broker has it."""
+        return await self._run(self._pulling().send_message_back(message, delay_level))
+
+    # -- queues and offsets -------------------------------------------------------
+
+    def fetch_message_queues_in_balance(self, topic: str) -> list[MessageQueue]:
+        """Return the queues of a topic that this member of the group has now, sorted."""
+        core = self._pulling()
+        return core.fetch_message_queues_in_balance(topic)
+
+    async def fetch_subscribe_message_queues(self, topic: str) -> list[MessageQueue]:
+        """Return all queues of a topic; raise MQClientError if there are none."""
+        return await self._run(self._pulling().fetch_subscribe_message_queues(topic))
+
+    async def fetch_consume_offset(
+        self, queue: MessageQueue, *, from_store: bool = False
+    ) -> int | None:
+        """Return the committed offset of a queue, ``from_store`` that of the broker; None if it
+        has none."""
+        return await self._run(self._pulling().fetch_consume_offset(queue, from_store=from_store))
+
+    def update_consume_offset(self, queue: MessageQueue, offset: int) -> None:
+        """Commit an offset; the broker has it within 5 s."""
+        core = self._pulling()
+        core.update_consume_offset(queue, offset)
+
+    async def max_offset(self, queue: MessageQueue) -> int:
+        """Return one more than the offset of the last message."""
+        return await self._run(self._pulling().max_offset(queue))
+
+    async def min_offset(self, queue: MessageQueue) -> int:
+        """Return the first offset that is still stored."""
+        return await self._run(self._pulling().min_offset(queue))
+
+    async def search_offset(self, queue: MessageQueue, timestamp_ms: int) -> int:
+        """Return the offset of the first message stored at or after a broker's time."""
+        return await self._run(self._pulling().search_offset(queue, timestamp_ms))
+
+
+class AsyncScheduledPulling(AsyncPulling):
+    """What a function of a pull schedule pulls with."""
+
+    def __init__(self, carrier: HostedCarrier, core: PullConsumerCore) -> None:
+        self._core = core
+        self._carrier = carrier
+
+    def _pulling(self) -> PullConsumerCore:
+        return self._core
+
+    async def _run(self, task: Task[T]) -> T:
+        return await self._carrier.run(task)
+
+
+class AsyncPullConsumer(AsyncPulling, AsyncFace[PullConsumerCore]):
+    """Pulls messages queue by queue, when the program says so, and commits offsets by hand.
+
+        async with AsyncPullConsumer("127.0.0.1:9876", group="mirror",
+                                     topics=["orders"]) as consumer:
+            for queue in consumer.fetch_message_queues_in_balance("orders"):
+                offset = await consumer.fetch_consume_offset(queue) or 0
+                pulled = await consumer.pull(queue, offset)
+                consumer.update_consume_offset(queue, pulled.next_begin_offset)
+
+    It is a `PullConsumer` whose methods are awaited if they need a broker.
+    """
+
+    _WHAT: ClassVar[str] = "consumer"
+    __signature__ = FullSignature(
+        "fakemq.client.consuming.pull_settings:PullSettings", "fakemq.client.options:ClientConfig"
+    )
+
+    def __init__(
+        self,
+        namesrv_addr: str | None = None,
+        *,
+        group: str,
+        topics: Collection[str] = (),
+        **options: Unpack[PullOptions],
+    ) -> None:
+        self.settings = pull_settings(type(self).__name__, options, group, topics)
+        super().__init__(settled_client(namesrv_addr, options), group)
+
+    def _make_core(self, services: ClientServices, carrier: HostedCarrier) -> PullConsumerCore:
+        return PullConsumerCore(services, self.settings)
+
+    def _end_of(self, core: PullConsumerCore) -> Callable[[], Task[None]]:
+        return core.shutdown
+
+    def _pulling(self) -> PullConsumerCore:
+        return self._running_core()
+
+    async def _run(self, task: Task[T]) -> T:
+        return await AsyncFace._run(self, task)
+
+    def register_topic(self, topic: str) -> None:
+        """Divide the queues of one more topic among the members of the group."""
+        core = self._running_core()
+        core.register_topic(topic)

@@ -1,0 +1,109 @@
+"""What both lite pull consumers have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from fakemq.client.consuming.lite_pull import LitePullConsumerCore
+from fakemq.client.consuming.lite_settings import LitePullSettings
+from fakemq.client.consuming.received import ReceivedMessage
+from fakemq.client.faces.handlers import Subscribe, subscriptions
+from fakemq.client.faces.settings import settled, settled_client
+from fakemq.protocol.bodies.queue import MessageQueue
+
+if TYPE_CHECKING:
+    from fakemq.client.consuming.lite_queues import MessageQueueListener
+    from fakemq.client.consuming.settings import Selector
+    from fakemq.client.services import ClientServices
+    from fakemq.client.tasks import Task
+
+
+class LiteParts:
+    """The checked arguments of a lite pull consumer, and what is set before its start."""
+
+    def __init__(
+        self,
+        face: str,
+        namesrv_addr: str | None,
+        group: str,
+        subscribe: Subscribe | None,
+        options: Mapping[str, object],
+    ) -> None:
+        self.settings = settled(face, LitePullSettings, options, group=group)
+        self.client = settled_client(namesrv_addr, options)
+        self.subscriptions = subscriptions(subscribe)
+        self._before_start: list[Callable[[LitePullConsumerCore], object]] = []
+        self.progress = Progress()
+
+    def subscribe(
+        self, topic: str, expression: str | Selector, listener: MessageQueueListener | None
+    ) -> None:
+        """Subscribe to a topic at the start."""
+        self.subscriptions[topic] = expression
+        if listener is not None:
+            self.before_start(lambda core: _at_once(core.subscribe(topic, expression, listener)))
+
+    def before_start(self, prepare: Callable[[LitePullConsumerCore], object]) -> None:
+        """Call a function with the core before it starts."""
+        self._before_start.append(prepare)
+
+    def make_core(self, services: ClientServices) -> LitePullConsumerCore:
+        """Return a core that can be started."""
+        subscribe: dict[str, str | Selector] = dict(self.subscriptions)
+        core = LitePullConsumerCore(
+            services, msgspec.structs.replace(self.settings, subscribe=subscribe)
+        )
+        for prepare in self._before_start:
+            prepare(core)
+        return core
+
+
+def _at_once(task: Task[None]) -> None:
+    """Run a task of a core that does not run yet, and therefore has nothing to wait for."""
+    for step in task:
+        raise AssertionError(f"{step} before the start")
+
+
+class Progress:
+    """How far loops over a consumer are, by queue: the offset behind the last finished message."""
+
+    def __init__(self) -> None:
+        self._offsets: dict[MessageQueue, int] = {}
+
+    def finished(self, message: ReceivedMessage) -> None:
+        """Note that a loop has asked for the next message."""
+        self._offsets[queue_of(message)] = message.queue_offset + 1
+
+    def forget(self) -> None:
+        """Forget it: the program polls by itself."""
+        self._offsets.clear()
+
+    def end(self, core: LitePullConsumerCore) -> Task[None]:
+        """Commit it, if the consumer commits by itself, and shut down."""
+        if self._offsets and core.settings.auto_commit and core.is_running:
+            yield from core.commit(dict(self._offsets), persist=False)
+        yield from core.shutdown()
+
+
+def queue_of(message: ReceivedMessage) -> MessageQueue:
+    """Return the queue of a message, without the namespace."""
+    return MessageQueue(
+        topic=message.topic, broker_name=message.broker_name, queue_id=message.queue_id
+    )
+
+
+Committing: TypeAlias = (
+    "Mapping[MessageQueue, int] | Collection[MessageQueue] | ReceivedMessage | None"
+)
+"""What to commit: offsets of your own; what polls have returned of some queues, or of all (None);
+or a message, and those before it in its queue."""
+
+
+def to_commit(what: Committing) -> Mapping[MessageQueue, int] | Collection[MessageQueue] | None:
+    """Return what a core commits for the argument of ``commit``."""
+    if isinstance(what, ReceivedMessage):
+        return {queue_of(what): what.queue_offset + 1}
+    return what
