@@ -16,7 +16,7 @@ from bench.table import HEADER, line, report
 
 GROUPS = (
     *("traffic", "store", "replication", "ready", "memory", "growth", "requests"),
-    *("start", "clock", "stall", "process", "leaks", "speed", "spark"),
+    *("start", "clock", "inside", "stall", "process", "leaks", "speed", "spark"),
 )
 """Each is a module of this folder; see ``bench.measure``."""
 ON_REQUEST = ("spark_job",)

@@ -12,13 +12,14 @@ from bench.measure import Figure, Plan
 from fakemq import Cluster
 from fakemq.client.blocking import Client
 from fakemq.client.messages import Message
-from fakemq.protocol.hosts import pack_host, parse_host
+from fakemq.protocol.bodies.body import forget_encoded
+from fakemq.protocol.hosts import pack_host, parse_host, record_host, unpack_host
 
 CYCLES = 100
 WARM_UP = 300
 """Cycles until every table with a bounded number of dead entries is full."""
 NOISE_KIB = 16
-_CACHED = (pack_host, parse_host)
+_CACHED = (pack_host, parse_host, record_host, unpack_host)
 """Caches of a fixed size, which the addresses of clients fill."""
 
 
@@ -32,6 +33,7 @@ def held(mq: Cluster) -> Held:
     core = mq.inspect(lambda core: core)
     for cached in _CACHED:
         cached.cache_clear()
+    forget_encoded()
     gc.collect()
     return Held(
         descriptors=len(os.listdir("/proc/self/fd")),

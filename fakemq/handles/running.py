@@ -19,6 +19,9 @@ T = TypeVar("T")
 Running = Callable[[], "RunningCluster"]
 """A function that returns the running cluster, or raises RuntimeError."""
 
+PRODUCERS = "producers"
+"""The group of a producer that is given none."""
+
 
 class Closable(Protocol):
     """Something that a cluster closes when it stops."""

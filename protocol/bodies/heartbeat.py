@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec import field
 
-from fakemq.protocol.bodies.body import Body, Int, Long
+from fakemq.protocol import fastjson
+from fakemq.protocol.bodies.body import Body, Int, Long, remembered
 
 
 class SubscriptionData(Body):
@@ -49,6 +50,10 @@ class HeartbeatData(Body):
     producer_data_set: list[ProducerData] = field(default_factory=list)
     consumer_data_set: list[ConsumerData] = field(default_factory=list)
 
+    def encode(self) -> bytes:
+        """Return the JSON of this heartbeat."""
+        return remembered(self, fastjson.encode)
+
 
 class CheckClientRequestBody(Body):
     """Source: common/protocol/body/CheckClientRequestBody.java (4.9.7)"""
@@ -62,3 +67,7 @@ class GetConsumerListByGroupResponseBody(Body):
     """Source: common/protocol/header/GetConsumerListByGroupResponseBody.java (4.9.7)"""
 
     consumer_id_list: list[str] | None = None
+
+    def encode(self) -> bytes:
+        """Return the JSON of this list."""
+        return remembered(self, fastjson.encode)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import field
 
 from fakemq.protocol import fastjson
-from fakemq.protocol.bodies.body import Body, Int, Long
+from fakemq.protocol.bodies.body import Body, Int, Long, remembered
 
 
 class QueueData(Body):
@@ -30,6 +30,10 @@ class BrokerData(Body):
     enable_acting_master: bool | None = None
 
 
+def _standard_json(body: object) -> bytes:
+    return fastjson.dumps_standard(body).encode("ascii")
+
+
 class TopicRouteData(Body):
     """Source: common/protocol/route/TopicRouteData.java (4.9.7)"""
 
@@ -43,9 +47,7 @@ class TopicRouteData(Body):
 
         ``standard_json`` quotes and sorts the keys and escapes characters that are not ASCII.
         """
-        if not standard_json:
-            return super().encode()
-        return fastjson.dumps_standard(self).encode("ascii")
+        return remembered(self, _standard_json if standard_json else fastjson.encode)
 
 
 class ClusterInfo(Body):

@@ -95,10 +95,16 @@ def _create_topics(cluster: ClusterBase, subscribe: Subscribe, options: PushOpti
 
     A consumer looks for a topic that it does not find only every 30 s, which surprises a test.
     """
-    namespace = options.get("namespace", "")
-    names = [wrap(namespace, topic) for topic in subscriptions(subscribe)]
-    known = set(cluster.topics())
-    if cluster._call(cluster._core.running_masters):
-        for name in names:
-            if name not in known:
-                cluster.create_topic(name)
+    core = cluster._core
+    names = [wrap(options.get("namespace", ""), topic) for topic in subscriptions(subscribe)]
+
+    def missing() -> list[str]:
+        masters = core.running_masters()
+        return [
+            name
+            for name in names
+            if masters and all(one.topics.select(name) is None for one in masters)
+        ]
+
+    for name in cluster._call(missing):
+        cluster.create_topic(name)
