@@ -19,6 +19,7 @@ from fakemq.client.service_state import ServiceState
 from fakemq.protocol.bodies.queue import MessageQueue
 
 if TYPE_CHECKING:
+    from fakemq.client.consuming.lite_poll import LitePoll
     from fakemq.client.consuming.lite_queues import MessageQueueListener
     from fakemq.client.consuming.lite_settings import LitePullSettings
     from fakemq.client.consuming.queue_listeners import QueueListener
@@ -138,7 +139,15 @@ class AsyncLitePullConsumer(AsyncFace[LitePullConsumerCore]):
         """
         core = self._running_core()
         self._parts.progress.forget()
-        return await self._run(core.poll(timeout_ms))
+        return await self._polled(core.polling(timeout_ms))
+
+    async def _polled(self, polling: LitePoll) -> list[ReceivedMessage]:
+        try:
+            return await self._run(polling.task())
+        except BaseException:
+            # Cancelled in the moment in which messages came: the next poll returns them.
+            polling.put_back()
+            raise
 
     def __aiter__(self) -> AsyncIterator[ReceivedMessage]:
         """Return an iterator that polls, until it is shut down.
@@ -221,7 +230,7 @@ class _PollLoop:
         consumer, core = self._consumer, self._core
         try:
             if core.is_running:
-                return await consumer._run(core.poll())
+                return await consumer._polled(core.polling())
         except MQClientError:
             if consumer.state is ServiceState.RUNNING:
                 raise

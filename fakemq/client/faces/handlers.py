@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from inspect import isawaitable, iscoroutine
+from inspect import isawaitable, iscoroutine, isgenerator
 from typing import Any, TypeAlias
 
 from fakemq.client.consuming.context import is_coroutine_function
@@ -128,7 +128,7 @@ def outcome(returned: object) -> ConsumeResult | None:
     """Return the result of consuming, of what a function of the user returned.
 
     Only a `ConsumeResult` or `ConsumeStatus` has a meaning; anything else acknowledges. Raise
-    TypeError for an awaitable, which no carrier would await here.
+    TypeError for an awaitable or generator, which would not run.
     """
     if returned is None:
         return None
@@ -136,11 +136,11 @@ def outcome(returned: object) -> ConsumeResult | None:
         return returned
     if isinstance(returned, ConsumeStatus):
         return ConsumeResult(returned)
-    if isawaitable(returned):
+    if isawaitable(returned) or isgenerator(returned):
         if iscoroutine(returned):
             returned.close()
         raise TypeError(
-            f"the function returned {returned!r} instead of a result: only an async consumer awaits"
-            " it, and only of a function that is written with async def"
+            f"the function returned {returned!r} instead of a result, so that it has not run: only"
+            " an async consumer awaits it, and only of a function that is written with async def"
         )
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Unpack
 
@@ -19,6 +20,7 @@ from fakemq.protocol.bodies.queue import MessageQueue
 
 if TYPE_CHECKING:
     from fakemq.client.carriers.blocking import ThreadCarrier
+    from fakemq.client.consuming.lite_poll import LitePoll
     from fakemq.client.consuming.lite_queues import MessageQueueListener
     from fakemq.client.consuming.lite_settings import LitePullSettings
     from fakemq.client.consuming.queue_listeners import QueueListener
@@ -147,7 +149,16 @@ class LitePullConsumer(BlockingFace[LitePullConsumerCore]):
         """
         core = self._running_core()
         self._parts.progress.forget()
-        return self._run(core.poll(timeout_ms))
+        return self._polled(core.polling(timeout_ms))
+
+    def _polled(self, polling: LitePoll) -> list[ReceivedMessage]:
+        try:
+            return self._run(polling.task())
+        except BaseException:
+            # Interrupted in the moment in which messages came: the next poll returns them.
+            with suppress(MQClientError):
+                self._call(polling.put_back)
+            raise
 
     def __iter__(self) -> Iterator[ReceivedMessage]:
         """Return an iterator that polls, until it is shut down.
@@ -158,7 +169,7 @@ class LitePullConsumer(BlockingFace[LitePullConsumerCore]):
         core = self._running_core()
         while core.is_running:
             try:
-                messages = self._run(core.poll())
+                messages = self._polled(core.polling())
             except MQClientError:
                 if self.state is ServiceState.RUNNING:
                     raise

@@ -62,6 +62,23 @@ async def test_loop_commits_what_it_has_finished(mq: fakemq.Cluster) -> None:
     assert mq.group("reports").lag("refunds") == 1
 
 
+async def test_poll_that_is_cancelled_when_messages_come_loses_none(
+    mq: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = AsyncLitePullConsumer._run
+
+    async def cancelled(self: AsyncLitePullConsumer, task: Any) -> Any:
+        assert await run(self, task)
+        raise InterruptedError
+
+    mq.seed("refunds", [b"one"])
+    async with lite(mq) as c:
+        with monkeypatch.context() as patch, pytest.raises(InterruptedError):
+            patch.setattr(AsyncLitePullConsumer, "_run", cancelled)
+            await c.poll(timeout_ms=LONG_MS)
+        assert [one.body for one in await c.poll(timeout_ms=LONG_MS)] == [b"one"]
+
+
 async def test_shutdown_ends_polls_and_loops(mq: fakemq.Cluster) -> None:
     ended: list[object] = []
 

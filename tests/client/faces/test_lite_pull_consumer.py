@@ -52,6 +52,23 @@ def test_poll_returns_nothing_in_time(mq: fakemq.Cluster) -> None:
         assert c.poll(timeout_ms=0) == []
 
 
+def test_poll_that_is_interrupted_when_messages_come_loses_none(
+    mq: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = LitePullConsumer._run
+
+    def interrupted(self: LitePullConsumer, task: Any) -> Any:
+        assert run(self, task)
+        raise KeyboardInterrupt
+
+    mq.seed("orders", [b"one"])
+    with consumer(mq) as c:
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(LitePullConsumer, "_run", interrupted)
+            c.poll(timeout_ms=LONG_MS)
+        assert polled(c, 1) == [b"one"]
+
+
 def test_commit_of_everything_is_at_the_broker(mq: fakemq.Cluster) -> None:
     mq.seed("orders", [b"one", b"two", b"three"])
     with consumer(mq, auto_commit=False) as c:
