@@ -73,9 +73,10 @@ async def test_poll_that_is_cancelled_when_messages_come_loses_none(
 
     mq.seed("refunds", [b"one"])
     async with lite(mq) as c:
-        with monkeypatch.context() as patch, pytest.raises(InterruptedError):
-            patch.setattr(AsyncLitePullConsumer, "_run", cancelled)
+        monkeypatch.setattr(AsyncLitePullConsumer, "_run", cancelled)
+        with pytest.raises(InterruptedError):
             await c.poll(timeout_ms=LONG_MS)
+        monkeypatch.undo()
         assert [one.body for one in await c.poll(timeout_ms=LONG_MS)] == [b"one"]
 
 

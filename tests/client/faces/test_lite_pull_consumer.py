@@ -63,9 +63,10 @@ def test_poll_that_is_interrupted_when_messages_come_loses_none(
 
     mq.seed("orders", [b"one"])
     with consumer(mq) as c:
-        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-            patch.setattr(LitePullConsumer, "_run", interrupted)
+        monkeypatch.setattr(LitePullConsumer, "_run", interrupted)
+        with pytest.raises(KeyboardInterrupt):
             c.poll(timeout_ms=LONG_MS)
+        monkeypatch.undo()
         assert polled(c, 1) == [b"one"]
 
 
