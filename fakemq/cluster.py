@@ -78,7 +78,8 @@ class _StartableCluster(ClusterBase):
     def _stop(self) -> None:
         if self._life.thread is not None:
             self._life.thread.require_waiting()
-            self._life.close_clients()
+            self._life.thread.server.core.end_moves()  # else the clients wait for it
+            self._life.close_sockets()
         thread = self._life.end()
         if thread is not None:
             thread.stop()

@@ -68,10 +68,14 @@ class Life:
             )
         return self.thread
 
-    def close_clients(self) -> None:
-        """Close all clients that a test has of this cluster, inside or with sockets."""
+    def close_sockets(self) -> None:
+        """Close all clients with sockets that a test has of this cluster."""
         while self.clients:
             self.clients.pop().close()
+
+    def close_clients(self) -> None:
+        """Close all clients that a test has of this cluster, inside or with sockets."""
+        self.close_sockets()
         if self.thread is not None:
             self.thread.call(self.thread.server.core.close_guests)
 
