@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterator
 from inspect import iscoroutinefunction
@@ -12,6 +13,9 @@ import anyio
 import pytest
 
 import fakemq
+from fakemq import client
+from fakemq.client.consuming import allocation
+from fakemq.client.faces.messages import Choice, Parts
 
 PAGE = Path(__file__).parents[2] / "docs/client.md"
 PARTS = re.compile(r"^#+ (?P<heading>[^\n]+)$|```python\n(?P<source>.*?)```", re.M | re.S)
@@ -65,3 +69,19 @@ def test_each_recipe_checks_its_outcome() -> None:
     unchecked = [name for name, source in RECIPES.items() if "assert " not in source]
     assert not unchecked
     assert len(RECIPES) == 19
+
+
+def test_table_names_what_is_there() -> None:
+    rows = PAGE.read_text().partition("\n|---|---|\n| `DefaultMQProducer`")[2].splitlines()
+    ours = [row.split(" | ")[-1] for row in rows if row.startswith("| ")]
+    assert len(ours) == 26
+    there = {*client.__all__, *vars(allocation), "NAMESRV_ADDR", "AVG", "AVG_BY_CIRCLE"}
+    there |= {"CONSISTENT_HASH", "fakemq.client.consuming.allocation", "compress"}
+    for face in (getattr(client, name) for name in client.__all__):
+        there |= set(dir(face))
+        if hasattr(face, "__signature__"):
+            there |= set(inspect.signature(face).parameters)
+    there |= set(Choice.__annotations__) | set(Parts.__annotations__)
+    not_there = {"OffsetStore", "FilterServer", "RequestCallback", "PullCallback", "MQAdminExt"}
+    named = {name for row in ours for name in re.findall(r"`([^`]+)`", row)}
+    assert named - there == not_there
