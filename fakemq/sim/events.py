@@ -59,12 +59,20 @@ class Received(Event, frozen=True, kw_only=True, gc=False):
     """How often it was tried before."""
 
 
-class Consumed(Received, frozen=True, kw_only=True, gc=False):
+class Consumed(Event, frozen=True, kw_only=True, gc=False):
     """A consumer processed a message; if not ``well``, the message is sent back, or tried again.
 
     A message that takes no time has no event of its beginning.
     """
 
+    group: str
+    topic: str
+    key: str
+    msg_id: str
+    broker: str
+    queue_id: int
+    queue_offset: int
+    times: int
     well: bool
 
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fakemq.events.store import UnsyncedLost
-from fakemq.sim.events import Received, Sent
+from fakemq.sim.events import Consumed, Received, Sent
 from fakemq.sim.history import MASTER, History, Violation, broker_name
 from fakemq.sim.invariants.durability import SEND_OK
 
@@ -31,9 +31,9 @@ def out_of_order(history: History) -> Iterator[Violation]:
         if isinstance(event, UnsyncedLost):
             if event.log_bytes and event.node.endswith(MASTER):
                 cut.add(broker_name(event.node))
-        elif isinstance(event, Received | Sent) and event.broker in cut:
+        elif isinstance(event, Consumed | Received | Sent) and event.broker in cut:
             continue
-        elif isinstance(event, Received):
+        elif isinstance(event, Consumed | Received):
             place = (event.group, event.broker, event.topic, event.queue_id)
             message = (event.group, event.topic, event.msg_id)
             before = last.get(place, -1)
