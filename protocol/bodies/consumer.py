@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 
 from msgspec import field
 
@@ -57,7 +57,7 @@ class ConsumerRunningInfo(Body):
     jstack: str | None = None
 
 
-class CMResult(Enum):
+class CMResult(StrEnum):
     """Source: common/protocol/body/CMResult.java (4.9.7)"""
 
     CR_SUCCESS = "CR_SUCCESS"
@@ -73,6 +73,7 @@ class ConsumeMessageDirectlyResult(Body):
 
     order: bool = False
     auto_commit: bool = True
-    consume_result: CMResult | None = None
+    consume_result: str | None = None
+    """The name of a `CMResult`; any text from a hostile peer."""
     remark: str | None = None
     spent_time_mills: Long = 0

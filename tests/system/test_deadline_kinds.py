@@ -14,6 +14,7 @@ import pytest
 
 import fakemq
 from fakemq.client import Client, Message
+from fakemq.client.consuming.received import ReceivedMessage
 from fakemq.clock.timers import DOMAINS
 from fakemq.config.option_types import ClusterOptions
 from fakemq.errors import StoreError
@@ -197,10 +198,38 @@ def delay_a_send(scene: Scene) -> None:
     scene.send_without_waiting()
 
 
-def be_a_client(scene: Scene) -> None:
-    # The client core's own heartbeats come by real time; one on memory links has this timer.
+def consume(scene: Scene) -> None:
+    scene.mq.consumer(group=GROUP, subscribe={"orders": "*"})
+
+
+def consume_in_order(scene: Scene) -> None:
+    scene.mq.consumer(group=GROUP, subscribe={"orders": "*"}, ordered=True)
+
+
+def suspend_a_consumer(scene: Scene) -> None:
+    consumer = scene.mq.consumer(group=GROUP, subscribe={"orders": "*"})
+    consumer.suspend()
+    scene.mq.clock.advance("15s")  # the pull under way ends
+
+
+def fail_in_order(scene: Scene) -> None:
+    def refuse(message: ReceivedMessage) -> None:
+        raise ValueError(message)
+
+    scene.mq.consumer(group=GROUP, subscribe={"orders": "*"}, on_message=refuse, ordered=True)
+    scene.send()
+    scene.mq.settle()
+
+
+def trace_a_send(scene: Scene) -> None:
+    scene.mq.producer(group="traced", trace=True).send("orders", b"one")
+
+
+def call_a_task_later(scene: Scene) -> None:
+    """What a client does later without a kind of its own, and what only a pull consumer does."""
     clock = scene.mq.inspect(lambda core: core.clock)
-    clock.call_later(30_000, lambda: None, kind="heartbeat", owner="client")
+    for kind in ("client_task", "client_poll", "client_queues", "client_request"):
+        clock.call_later(5_000, lambda: None, kind=kind, owner="client")
 
 
 class Kind(NamedTuple):
@@ -245,7 +274,18 @@ KINDS: dict[str, Kind] = {
     "slow_flush": Kind(slow_the_disk, {**DISK, "flush": "SYNC_FLUSH"}),
     "late_by_fault": Kind(delay_a_send),
     "sync_flush_timeout": Kind(stall_the_disk, {**DISK, "flush": "SYNC_FLUSH"}),
-    "heartbeat": Kind(be_a_client),
+    "heartbeat": Kind(consume),
+    "client_routes": Kind(consume),
+    "client_persist": Kind(consume),
+    "client_rebalance": Kind(consume),
+    "client_pull": Kind(suspend_a_consumer),
+    "client_consume": Kind(fail_in_order),
+    "client_lock": Kind(consume_in_order),
+    "client_trace": Kind(trace_a_send),
+    "client_task": Kind(call_a_task_later),
+    "client_poll": Kind(call_a_task_later),
+    "client_queues": Kind(call_a_task_later),
+    "client_request": Kind(call_a_task_later),
 }
 
 

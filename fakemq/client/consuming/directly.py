@@ -34,7 +34,7 @@ def consume_directly(
     try:
         returned = yield Perform(context.listener, ([message],))
     except Exception as error:
-        result.consume_result = CMResult.CR_THROW_EXCEPTION
+        result.consume_result = CMResult.CR_THROW_EXCEPTION.value
         result.remark = described(error)
     else:
         status = ConsumeStatus.SUCCESS
@@ -43,7 +43,7 @@ def consume_directly(
             result.auto_commit = returned.auto_commit
         if message.retry_level is not None:
             status = ConsumeStatus.RECONSUME_LATER
-        result.consume_result = _RESULTS[status]
+        result.consume_result = _RESULTS[status].value
     result.spent_time_mills = elapsed_ms() - began_ms
     return result
 

@@ -75,7 +75,7 @@ def test_message_is_consumed_directly(lab: Lab) -> None:
     )
     answer = lab.ask(RequestCode.CONSUME_MESSAGE_DIRECTLY, header)
     result = ConsumeMessageDirectlyResult.decode(answer.body)
-    assert result.consume_result is CMResult.CR_SUCCESS
+    assert result.consume_result == CMResult.CR_SUCCESS
     again = lab.consumer.received[-1]
     assert len(lab.consumer.received) == 6
     assert (again.body, again.message_id) == (first.body, first.message_id)

@@ -72,7 +72,7 @@ def test_result_of_the_listener_is_returned(react: React | None, result: CMResul
 
 def test_error_of_the_listener_is_described() -> None:
     found = consume(fail)
-    assert found.consume_result is CMResult.CR_THROW_EXCEPTION
+    assert found.consume_result == CMResult.CR_THROW_EXCEPTION
     assert found.remark is not None
     assert found.remark.startswith("ValueError: no, ")
     assert found.remark.endswith(" in fail")
