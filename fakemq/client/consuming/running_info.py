@@ -58,7 +58,9 @@ def _queue_info(
     to_wall_ms = carrier.wall_ms() - carrier.elapsed_ms()
     info = ProcessQueueInfo(
         commit_offset=NO_OFFSET if committed is None else committed,
-        locked=process_queue.locked,
+        # A queue that needs no lock is one that has it: each begins with it in Java.
+        # Source: client/impl/consumer/RebalanceImpl.java#updateProcessQueueTableInRebalance (4.9.7)
+        locked=process_queue.locked or not context.is_locking,
         try_unlock_times=process_queue.try_unlock_times,
         last_lock_timestamp=to_wall_ms + process_queue.last_lock_ms,
         droped=process_queue.dropped,
@@ -95,7 +97,6 @@ def _properties(context: ConsumerContext, pulling: Pulling) -> dict[str, str]:
         "pullInterval": settings.pull_interval_ms,
         "consumeMessageBatchMaxSize": settings.consume_message_batch_max_size,
         "pullBatchSize": settings.pull_batch_size,
-        "pullTimeDelayMillsWhenException": settings.pull_delay_when_error_ms,
         "postSubscriptionWhenPull": settings.post_subscription_when_pull,
         "unitMode": settings.unit_mode,
         "maxReconsumeTimes": settings.max_reconsume_times,
