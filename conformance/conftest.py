@@ -16,18 +16,7 @@ from conformance.targets.class_archive import use_archives
 from conformance.targets.java_cluster import JavaCluster
 from conformance.targets.java_jars import missing_java
 from conformance.targets.processes import FakemqProcess
-from conformance.targets.quick_pair import QuickPair
-
-TWO_MASTERS = ("--namesrv-port", "0", "--broker-port", "0", "--masters", "2")
-QUICK = {
-    "messageDelayLevel": " ".join(["1s", "2s", *["1s"] * 16]),
-    "transactionCheckInterval": "3000",
-    "transactionTimeOut": "1000",
-    "transactionCheckMax": "3",
-    "enablePropertyFilter": "true",
-    "traceTopicEnable": "true",
-}
-"""Broker properties with which nothing takes long and nothing is switched off."""
+from conformance.targets.quick_pair import QUICK, TWO_MASTERS, QuickPair
 
 
 @pytest.fixture(scope="session")

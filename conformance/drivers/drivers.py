@@ -1,15 +1,18 @@
-"""Long-lived clients in processes of their own, steered in lines; what Java and Go ones share.
+"""Long-lived clients in processes of their own, steered in lines: Java, Go and Python ones alike.
 
 ``Driver`` runs any command that speaks them: commands to its stdin, events from its stdout.
-``Producing`` and ``Consuming`` understand the events of the programs' ``produce`` and ``consume``.
+``Producing`` and ``Consuming`` understand the events of the programs' ``produce`` and ``consume``,
+``Observing`` those of their scenarios.
 """
 
 from __future__ import annotations
 
+import secrets
 import subprocess
 import tempfile
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple, Self
@@ -17,6 +20,9 @@ from typing import IO, NamedTuple, Self
 EVENT_TIMEOUT_S = 75.0
 """Over two heartbeats: a broker refuses a Java consumer whose new subscription it does not know
 (code 25) until the next one, 30 s later."""
+
+
+SCENARIO_TIMEOUT_S = 200.0
 
 
 class DriverError(Exception):
@@ -260,6 +266,52 @@ class Consuming(Driver):
             self.received.append(Received(int(at), id, broker, *numbers, bool(damaged)))
         elif kind == "assigned":
             self._assigned.append(rest.split())
+
+
+class Observing(Driver):
+    """A program that runs scenarios, some of those begun at a time."""
+
+    def __init__(
+        self,
+        command: Callable[[Path], Sequence[str]],
+        environment: Callable[[Path], Mapping[str, str]] | None = None,
+    ) -> None:
+        self.suffixes: dict[str, str] = {}
+        """By scenario: what keeps the names of its topics and groups apart from other runs'."""
+        self._ended: set[str] = set()
+        self._observed: dict[str, list[str]] = defaultdict(list)
+        self._failed: dict[str, list[str]] = defaultdict(list)
+        super().__init__(command, environment)
+
+    def begin(self, scenario: str) -> None:
+        """Run a scenario with fresh topic and group names, as soon as its turn comes."""
+        if scenario not in self.suffixes:
+            # One length always: the suffix is part of stored sizes.
+            suffix = self.suffixes[scenario] = f"_{secrets.token_hex(4)}"
+            self.say(f"run {scenario} {suffix}")
+
+    def observe(self, scenario: str) -> list[str]:
+        """Return what the clients of a scenario saw, in order; begin it if it has not begun.
+
+        Raises DriverError with all it knows when the scenario fails or takes over 200 s.
+        """
+        self.begin(scenario)
+        self.wait_for(lambda: scenario in self._ended, scenario, SCENARIO_TIMEOUT_S)
+        observed = self._observed[scenario]
+        if scenario in self._failed:
+            text = [*observed, *self._failed[scenario], self.complaints(), *self.client_log()[-40:]]
+            raise DriverError("\n".join([f"{scenario} failed", *text]))
+        return observed
+
+    def on_line(self, line: str) -> None:
+        kind, _, rest = line.partition(" ")
+        scenario, _, text = rest.partition(" ")
+        if kind == "observed":
+            self._observed[scenario].append(text)
+        elif kind == "failed":
+            self._failed[scenario].append(text)
+        elif kind == "ended":
+            self._ended.add(scenario)
 
 
 class Finished(NamedTuple):

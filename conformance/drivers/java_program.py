@@ -7,14 +7,12 @@ their own JVM.
 
 from __future__ import annotations
 
-import secrets
-from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
 from itertools import count
 from pathlib import Path
 
-from conformance.drivers.drivers import Consuming, Driver, DriverError, Producing
+from conformance.drivers.drivers import Consuming, Driver, Observing, Producing
 from conformance.targets.java_jars import REFERENCE, archive_flags, class_path
 
 SCENARIOS = (
@@ -64,7 +62,6 @@ LITE_SCENARIOS = ("litesubscribe", "liteassign")
 """The 5.x client sends code 361 in them, which 4.9.7 brokers do not know."""
 AT_ONCE = 6
 """Scenarios of one JVM that run at a time: most of what they do is wait."""
-SCENARIO_TIMEOUT_S = 200.0
 SMALL_JVM = ("-Xms32m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
@@ -151,7 +148,7 @@ class JavaDriver(Driver):
         return printed + client_log(self.home)
 
 
-class JavaProgram(JavaDriver):
+class JavaProgram(JavaDriver, Observing):
     """A JVM that runs scenarios, up to ``AT_ONCE`` of those begun at a time.
 
     ``binary`` makes its clients send RocketMQ's own header serialisation. ``domain`` is the address
@@ -168,46 +165,12 @@ class JavaProgram(JavaDriver):
         domain: str | None = None,
     ) -> None:
         self._again = partial(observe, namesrv_addr, version=version, binary=binary)
-        self._begun: set[str] = set()
-        self._ended: set[str] = set()
-        self._observed: dict[str, list[str]] = defaultdict(list)
-        self._failed: dict[str, list[str]] = defaultdict(list)
         arguments = (namesrv_addr, "scenarios", str(AT_ONCE))
         super().__init__(version, *arguments, binary=binary, jvm=jvm, domain=domain)
-
-    def begin(self, scenario: str) -> None:
-        """Run a scenario with fresh topic and group names, as soon as its turn comes."""
-        if scenario not in self._begun:
-            self._begun.add(scenario)
-            # One length always: the suffix is part of stored sizes.
-            self.say(f"run {scenario} _{secrets.token_hex(4)}")
-
-    def observe(self, scenario: str) -> list[str]:
-        """Return what the clients of a scenario saw, in order; begin it if it has not begun.
-
-        Raises DriverError with all it knows when the scenario fails or takes over 200 s.
-        """
-        self.begin(scenario)
-        self.wait_for(lambda: scenario in self._ended, scenario, SCENARIO_TIMEOUT_S)
-        observed = self._observed[scenario]
-        if scenario in self._failed:
-            text = [*observed, *self._failed[scenario], self.complaints(), *self.client_log()[-40:]]
-            raise DriverError("\n".join([f"{scenario} failed", *text]))
-        return observed
 
     def observe_again(self, scenario: str) -> list[str]:
         """Return what the clients of a scenario see in a JVM of their own."""
         return self._again(scenario)
-
-    def on_line(self, line: str) -> None:
-        kind, _, rest = line.partition(" ")
-        scenario, _, text = rest.partition(" ")
-        if kind == "observed":
-            self._observed[scenario].append(text)
-        elif kind == "failed":
-            self._failed[scenario].append(text)
-        elif kind == "ended":
-            self._ended.add(scenario)
 
 
 class JavaProducer(JavaDriver, Producing):

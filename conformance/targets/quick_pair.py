@@ -7,6 +7,17 @@ from typing import NamedTuple
 from conformance.targets.java_cluster import JavaCluster
 from conformance.targets.processes import FakemqProcess
 
+TWO_MASTERS = ("--namesrv-port", "0", "--broker-port", "0", "--masters", "2")
+QUICK = {
+    "messageDelayLevel": " ".join(["1s", "2s", *["1s"] * 16]),
+    "transactionCheckInterval": "3000",
+    "transactionTimeOut": "1000",
+    "transactionCheckMax": "3",
+    "enablePropertyFilter": "true",
+    "traceTopicEnable": "true",
+}
+"""Broker properties with which nothing takes long and nothing is switched off."""
+
 
 class QuickPair(NamedTuple):
     """Two masters each, and the same properties, with which nothing takes long."""

@@ -74,13 +74,13 @@ final class Groups {
         Pushes.Ear ear = new Pushes.Ear(consumer, topic, "*").start();
         Lab.await("queues", () -> Pushes.assigned(consumer, topic).size() == 2);
         Thread.sleep(1000);
-        lab.say("heard while suspended", ear.keys());
+        lab.say("received while suspended", ear.keys());
         DefaultMQPullConsumer pull = lab.pullConsumer("Suspended");
         lab.sayFailure("pull while suspended", () -> pull.pull(new MessageQueue(topic, "broker-a", 0), "*", 0, 32).getPullStatus());
         pull.shutdown();
         lab.createGroup("Suspended", true);
         Lab.await("both", () -> ear.keys().size() == 2); // the client tries again each 3 s
-        lab.say("heard after resumption", ear.keys() + " in " + ear.heard.size());
+        lab.say("received after resumption", ear.keys() + " in " + ear.heard.size());
 
         // The consumer can also stop by itself.
         consumer.suspend();
@@ -110,7 +110,7 @@ final class Groups {
         lab.say("publish queues", Lab.queues(producer.fetchPublishMessageQueues(topic)));
         sendTo(producer, topic, "three", 3);
         Lab.await("three", () -> ear.keys().size() == 8);
-        lab.say("heard", ear.keys() + " in " + ear.heard.size());
+        lab.say("received", ear.keys() + " in " + ear.heard.size());
         MessageQueue gone = new MessageQueue(topic, "broker-a", 2);
         lab.createTopic("Growing", 2);
         Lab.refresh(consumer);
@@ -210,7 +210,7 @@ final class Groups {
             .sorted().collect(Collectors.toList()));
         Pushes.Ear again = new Pushes.Ear(lab.pushConsumer("Reset", "again"), topic, "*").start();
         Lab.await("all 4 again", () -> again.keys().size() == 4);
-        lab.say("after restart heard", again.keys() + " in " + again.heard.size());
+        lab.say("after restart received", again.keys() + " in " + again.heard.size());
     }
 
     private static void sendRound(DefaultMQProducer producer, String topic, String round) throws Exception {
@@ -226,7 +226,7 @@ final class Groups {
             Lab.refresh(ear.consumer);
             return ear.keys().size() == count && lab.committed("Reset", topic) == 4;
         });
-        lab.say("heard", ear.keys() + " in " + ear.heard.size());
+        lab.say("received", ear.keys() + " in " + ear.heard.size());
         ear.heard.clear();
     }
 
@@ -270,7 +270,7 @@ final class Groups {
             return result.getConsumeResult() + " order=" + result.isOrder() + " autoCommit=" + result.isAutoCommit();
         });
         Lab.await("directly", () -> ear.heard.size() == 2);
-        lab.say("heard", ear.keys() + " in " + ear.heard.size());
+        lab.say("received", ear.keys() + " in " + ear.heard.size());
         Lab.await("commit", () -> lab.committed("Inspected", topic) == 1);
         var table = new TreeMap<String, String>();
         lab.sayFailure("consume stats", () -> { // 5.x asks for what 4.9.7 does not know

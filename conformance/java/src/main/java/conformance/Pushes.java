@@ -163,14 +163,14 @@ final class Pushes {
         lab.say("second of two", two.share(topic));
         sendRound(producer, topic, "b");
         Lab.await("round b", () -> union(one, two).size() == 32);
-        lab.say("each heard its half of round b", (round(one.keys(), "b").size() == 8) + " " + (round(two.keys(), "b").size() == 8));
+        lab.say("each received its half of round b", (round(one.keys(), "b").size() == 8) + " " + (round(two.keys(), "b").size() == 8));
 
         one.consumer.shutdown();
         Lab.await("two has all", () -> assigned(two.consumer, topic).size() == 8);
         lab.say("left alone", two.share(topic));
         sendRound(producer, topic, "c");
         Lab.await("round c", () -> round(two.keys(), "c").size() == 16);
-        lab.say("all rounds heard", union(one, two).size());
+        lab.say("all rounds received", union(one, two).size());
     }
 
     private static void sendRound(DefaultMQProducer producer, String topic, String round) throws Exception {
@@ -209,21 +209,21 @@ final class Pushes {
                 heardByDoomed.add(line.split(" ")[2]);
             }
         }
-        lab.say("the doomed heard", heardByDoomed);
+        lab.say("the doomed received", heardByDoomed);
         Lab.await("other half", () -> survivor.keys().size() >= 8);
         doomed.destroyForcibly();
         doomed.waitFor();
         long death = System.nanoTime();
         Lab.await("all queues", () -> assigned(survivor.consumer, topic).size() == 8);
         // The broker tells the survivors when the socket closes; nobody waits for the 20 s rebalance timer.
-        lab.say("told of the death, not timed", System.nanoTime() - death < 10_000_000_000L);
+        lab.say("notified of the death, not timed", System.nanoTime() - death < 10_000_000_000L);
         lab.say("after the death", survivor.share(topic));
         sendRound(producer, topic, "b");
         Lab.await("round b", () -> round(survivor.keys(), "b").size() == 16);
         // What the doomed heard and had not committed is heard again: nothing is lost, some may come twice.
         Set<String> both = survivor.keys();
         both.addAll(heardByDoomed);
-        lab.say("heard by either", both.size());
+        lab.say("received by either", both.size());
     }
 
     /** A consumer dies holding its locks: they stay its own for a minute, and the rest waits in order. */
@@ -243,7 +243,7 @@ final class Pushes {
                 heardByDoomed.add(line.split(" ")[2]);
             }
         }
-        lab.say("the doomed heard", heardByDoomed);
+        lab.say("the doomed received", heardByDoomed);
         Map<String, List<String>> heard = new TreeMap<>();
         DefaultMQPushConsumer heir = lab.pushConsumer("OrderlyDying", "heir");
         heir.subscribe(topic, "*");
@@ -307,7 +307,7 @@ final class Pushes {
         }
         for (Ear ear : ears) {
             Lab.await("8 messages", () -> ear.keys().size() == 8);
-            lab.say("heard", ear.keys() + " in " + ear.heard.size());
+            lab.say("received", ear.keys() + " in " + ear.heard.size());
         }
         ears.get(0).consumer.shutdown();
         Path offsets = Paths.get(System.getProperty("rocketmq.client.localOffsetStoreDir"));
@@ -324,6 +324,6 @@ final class Pushes {
         Lab.broadcasting(again.consumer);
         again.start();
         Lab.await("4 missed", () -> again.keys().size() >= 4);
-        lab.say("after restart heard", again.keys() + " in " + again.heard.size());
+        lab.say("after restart received", again.keys() + " in " + again.heard.size());
     }
 }

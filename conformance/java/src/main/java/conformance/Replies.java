@@ -83,7 +83,7 @@ final class Replies {
             }
         });
         String deserted = lab.createTopic("Deserted", 1);
-        lab.sayFailure("nobody consumes", () -> requester.request(message(deserted, "t", "deserted"), 600));
+        lab.sayFailure("no group consumes", () -> requester.request(message(deserted, "t", "deserted"), 600));
         lab.sayFailure("reply to no request", () -> MessageUtil.createReplyMessage(message(topic, "t", "k"), new byte[1]));
 
         Lab.await("8 replies or none", () -> requests.size() >= 8 && replies.size() >= 6);
@@ -94,7 +94,7 @@ final class Replies {
         replies.stream().sorted().forEach(told -> lab.say("replied", told));
 
         Message stray = MessageUtil.createReplyMessage(requests.peek(), "stray".getBytes(StandardCharsets.UTF_8));
-        MessageAccessor.putProperty(stray, "REPLY_TO_CLIENT", "127.0.0.1@nobody");
+        MessageAccessor.putProperty(stray, "REPLY_TO_CLIENT", "127.0.0.1@absent");
         lab.sayFailure("reply to a client that is not there", () -> replier.send(stray, PATIENT).getSendStatus());
         Message unknown = MessageUtil.createReplyMessage(requests.peek(), "unknown".getBytes(StandardCharsets.UTF_8));
         MessageAccessor.putProperty(unknown, "CORRELATION_ID", "unknown");

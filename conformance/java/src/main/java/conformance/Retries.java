@@ -50,7 +50,7 @@ final class Retries {
         }
 
         void say(Lab lab) {
-            descriptions.stream().sorted().forEach(told -> lab.say("heard", told));
+            descriptions.stream().sorted().forEach(told -> lab.say("received", told));
         }
 
         /** Whether a key came again not before, and soon after, a second each time. */

@@ -93,7 +93,7 @@ final class Transactions {
         for (MessageExt message : Lab.byKey(decider.asked)) {
             lab.say("asked about", lab.describe(message));
         }
-        lab.say("heard in all", ear.keys() + " in " + ear.heard.size());
+        lab.say("received in all", ear.keys() + " in " + ear.heard.size());
         producer.shutdown();
     }
 
@@ -134,7 +134,7 @@ final class Transactions {
         Lab.await("hello and one committed", () -> ear.keys().size() >= 2);
         lab.say("the first was asked", unsure.checks);
         lab.say("the second was asked", heir.checks);
-        lab.say("heard", ear.keys());
+        lab.say("received", ear.keys());
         for (MessageExt message : Lab.byKey(heir.asked)) {
             // Each look at it before its time has counted as a check, and has stored it anew.
             message.getProperties().keySet().removeAll(Set.of("TRANSACTION_CHECK_TIMES", "TRAN_PREPARED_QUEUE_OFFSET"));

@@ -1,0 +1,1 @@
+"""The program of conformance/java with the Python client in the place of Java's."""
