@@ -19,7 +19,7 @@ GROUPS = (
     *("start", "clock", "inside", "stall", "process", "leaks", "speed", "spark"),
 )
 """Each is a module of this folder; see ``bench.measure``."""
-ON_REQUEST = ("spark_job",)
+ON_REQUEST = ("client", "spark_job")
 """Groups that take many minutes; they run only if they are named."""
 BUILD = Path(__file__).parents[1] / "build" / "bench"
 
