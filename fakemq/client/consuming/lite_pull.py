@@ -137,6 +137,7 @@ class LitePullConsumerCore:
         if not self.is_running:
             return
         self.state = ServiceState.SHUTDOWN_ALREADY
+        self._rebalancer.has_ended = True
         self._queue_listeners.stop()
         queues = self._queues.stop()
         yield from self._offsets.offsets.persist_all(queues)

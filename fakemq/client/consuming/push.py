@@ -125,6 +125,7 @@ class PushConsumerCore:
         parts = self._running()
         context = parts.context
         parts.owned.is_open = False
+        parts.rebalancer.has_ended = True
         parts.owned.stop_pulling()
         yield from parts.service.stop(wait_ms)
         yield from context.offsets.persist_all(set(context.queues))

@@ -86,6 +86,10 @@ class Rebalancer:
         # By topic: set when the rebalance under way ends. The periodic one and one of a start
         # may meet, and must not both take a queue.
         self._under_way: dict[str, Signal] = {}
+        self._without_ids: set[str] = set()
+        """The topics whose members could not be had the last time."""
+        self.has_ended = False
+        """Set when the consumer shuts down: a rebalance under way then takes no queue."""
 
     def rebalance(self, topics: Iterable[str], *, ordered: bool) -> Task[None]:
         """Divide the queues of several topics anew; log an error of one and continue.
@@ -93,10 +97,12 @@ class Rebalancer:
         Source: RebalanceImpl.java#doRebalance (4.9.7)
         """
         for topic in list(topics):
+            if self.has_ended:
+                return
             try:
                 yield from self.rebalance_topic(topic, ordered=ordered)
             except _ERRORS as error:
-                if not topic.startswith(RETRY_PREFIX):
+                if not (topic.startswith(RETRY_PREFIX) or self.has_ended):
                     _log.warning("the queues of %s were not divided: %s", topic, error)
 
     def rebalance_topic(self, topic: str, *, ordered: bool) -> Task[None]:
@@ -148,10 +154,17 @@ class Rebalancer:
         try:
             client_ids = yield from self._instance.consumer_ids(topic, self.group)
         except _ERRORS as error:
-            _log.warning(
-                "doRebalance, %s %s, get consumer id list failed: %s", self.group, topic, error
+            # A broker notifies of this member before another one has its first heartbeat, and does
+            # not know the group after the last.
+            is_usual = self.has_ended or topic not in self._without_ids
+            self._without_ids.add(topic)
+            _log.log(
+                logging.INFO if is_usual else logging.WARNING,
+                "doRebalance, %s %s, get consumer id list failed: %s",
+                *(self.group, topic, error),
             )
             return None
+        self._without_ids.discard(topic)
         client_ids = sorted(client_ids, key=java_order)
         allocate = self.allocate
         arguments = (self.group, self._instance.client_id, queues, client_ids)
@@ -195,6 +208,8 @@ class Rebalancer:
         # A strategy by config may name queues of other topics.
         owned = {one for name in {one.topic or "" for one in mine} for one in owner.owned(name)}
         for queue in mine:
+            if self.has_ended:
+                break
             if queue in owned:
                 continue
             if ordered and not (yield from self._lock(queue)):
@@ -207,7 +222,7 @@ class Rebalancer:
             if (yield from owner.take(queue)):
                 changed = True
                 _log.info("doRebalance, %s, add a new mq, %s", self.group, queue)
-            else:
+            elif not self.has_ended:
                 _log.warning("doRebalance, %s, add new mq failed, %s", self.group, queue)
         return changed
 

@@ -185,11 +185,28 @@ class Producer(BlockingFace[ProducerCore]):
         The consumer sends a message made by `create_reply`. Raise RequestTimeoutError if no reply
         comes in time.
         """
+        return self._run(self._request(message, body, options))
+
+    def request_async(
+        self,
+        message: Message | str,
+        /,
+        body: bytes | str | None = None,
+        **options: Unpack[SendOptions],
+    ) -> Future[MessageExt]:
+        """Send a request without waiting; return the future of its reply, as `send_async`."""
+        underway = self._underway
+        task = underway.counted(self._request(message, body, options))
+        return underway.carrier.submit(task, partial(PooledFuture, underway))
+
+    def _request(
+        self, message: Message | str, body: bytes | str | None, options: SendOptions
+    ) -> Task[MessageExt]:
         core = self._running_core()
-        message = as_message(message, body, options)
         timeout_ms = options.get("timeout_ms")
         limit_ms = REQUEST_TIMEOUT_MS if timeout_ms is None else timeout_ms
-        return self._run(core.request(message, limit_ms, **choice_of(options)))
+        message = as_message(message, body, options)
+        return core.request(message, limit_ms, **choice_of(options))
 
     def queues(self, topic: str) -> Sequence[MessageQueue]:
         """Return the queues of a topic to send to; raise MQClientError if there are none.

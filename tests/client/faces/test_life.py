@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import inspect
 import pydoc
+import signal
 import subprocess
 import sys
 import threading
@@ -128,3 +129,69 @@ def test_forked_child_is_refused_and_leaves_the_parent_alone(mq: fakemq.Cluster)
         assert in_fork(use) == "SendStatus.SEND_OK"
         p.send("orders", b"parent")
     assert sorted(one.body for one in mq.messages("orders")) == [b"own", b"parent", b"parent"]
+
+
+WORKER = """
+import signal, sys
+from fakemq.client import PushConsumer
+
+def charge(message):
+    print("charged", message.body, flush=True)
+
+with PushConsumer(sys.argv[1], group="billing", subscribe="orders", on_message=charge,
+                  consume_from="first") as consumer:
+    signal.signal(signal.SIGTERM, lambda *_: consumer.shutdown())
+    try:
+        consumer.wait()
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+print("bye", flush=True)
+"""
+ASYNC_WORKER = """
+import asyncio, sys
+from fakemq.client import AsyncPushConsumer
+
+async def charge(message):
+    print("charged", message.body, flush=True)
+
+async def main():
+    async with AsyncPushConsumer(sys.argv[1], group="billing", subscribe="orders",
+                                 on_message=charge, consume_from="first") as consumer:
+        await consumer.wait()
+
+try:
+    asyncio.run(main())
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+print("bye", flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@pytest.mark.parametrize(
+    ("worker", "stopped_by", "last"),
+    [
+        (WORKER, signal.SIGTERM, b"bye\n"),
+        (WORKER, signal.SIGINT, b"interrupted\nbye\n"),
+        (ASYNC_WORKER, signal.SIGINT, b"interrupted\nbye\n"),
+    ],
+    ids=["SIGTERM", "Ctrl-C", "Ctrl-C of asyncio"],
+)
+def test_worker_that_is_stopped_commits_and_leaves_its_group(
+    mq: fakemq.Cluster, worker: str, stopped_by: signal.Signals, last: bytes
+) -> None:
+    mq.seed("orders", [b"tea"])
+    with subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", worker, mq.namesrv_addr],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b"charged b'tea'\n"
+        process.send_signal(stopped_by)
+        assert process.stdout.read() == last
+        assert process.stderr.read().splitlines() == []
+        assert process.wait(30) == 0
+    assert mq.group("billing").lag("orders") == 0
+    assert not mq.group("billing").members()

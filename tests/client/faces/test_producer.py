@@ -14,10 +14,13 @@ from fakemq.client import (
     Message,
     MQClientError,
     Producer,
+    PushConsumer,
+    ReceivedMessage,
     RemotingError,
     RequestTimeoutError,
     SendResult,
     SendStatus,
+    create_reply_message,
 )
 
 
@@ -286,3 +289,23 @@ def test_shared_client_needs_equal_options(mq: fakemq.Cluster) -> None:
             MQClientError, match=r"heartbeat_interval_ms=30000, not 1000.*another instance_name"
         ):
             other.start()
+
+
+def test_reply_comes_in_a_future(mq: fakemq.Cluster) -> None:
+    def answer(message: ReceivedMessage) -> None:
+        p.send(create_reply_message(message, b"3.50"))
+
+    with (
+        Producer(mq.namesrv_addr, group="g") as p,
+        PushConsumer(
+            mq.namesrv_addr,
+            group="pricing",
+            subscribe="orders",
+            on_message=answer,
+            consume_from="first",
+        ),
+    ):
+        reply = p.request_async("orders", b"?", timeout_ms=30_000)
+        with pytest.raises(RequestTimeoutError):
+            p.request_async(Message("prices", b"?"), timeout_ms=50).result(timeout=30)
+        assert reply.result(timeout=30).body == b"3.50"
