@@ -79,6 +79,7 @@ class ClusterCore:
         self.on_moved: Callable[[str], None] = lambda how: None
         """Called with the ``how`` of `ClockMoved` after the clock was moved or changed."""
         self.network = MemoryNetwork(self.journal, links=links)
+        self.network.is_given_up = self._is_given_up
         self.clock.settle = self.network.settle
         self.clock.why_ended = self.why_ended
         self._ending = False
@@ -314,7 +315,7 @@ class ClusterCore:
         if why := self.why_ended():
             raise FakemqError(why)
         self.network.settle()
-        self.clock.advance_ms(0)
+        self.clock.advance_ms(0)  # it raises the error, too, if the caller has given up meanwhile
         self.network.settle()
 
     def advance(self, ms: int, *, outside_peers: bool = False) -> list[Deadline]:
@@ -349,6 +350,11 @@ class ClusterCore:
         May be called from any thread.
         """
         self._ending = True
+
+    def _is_given_up(self) -> bool:
+        """Return whether the call that moves time now is to end."""
+        wait = self._wait
+        return wait is not None and (wait.given_up or self._ending)
 
     def why_ended(self) -> str:
         """Return why time may not be moved any more; "" if it may."""

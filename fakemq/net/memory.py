@@ -233,6 +233,11 @@ class MemoryNetwork:
         self._settling = False
         self.on_post: Callable[[], None] = lambda: None
         """Called with the first delivery of an empty queue: the driver then schedules `settle`."""
+        self.is_given_up: Callable[[], bool] = lambda: False
+        """Called before each delivery of `settle`; True leaves the rest for the driver's turns.
+
+        Functions of users may send each other messages for ever.
+        """
 
     def listen(
         self,
@@ -278,7 +283,14 @@ class MemoryNetwork:
     def settle(self) -> None:
         """Make all deliveries, also those that a delivery posts."""
         if self._posted and not self._settling:
-            self.deliver_until(lambda: False)
+            self.deliver_until(self.is_given_up)
+
+    def settle_for(self, time_ms: int) -> bool:
+        """Make deliveries for about this real time; return whether none is left."""
+        if self._posted and not self._settling:
+            until_ms = real_elapsed_ms() + time_ms
+            self.deliver_until(lambda: real_elapsed_ms() >= until_ms)
+        return not self._posted
 
     def deliver_until(self, is_done: Callable[[], bool]) -> None:
         """Make deliveries until ``is_done`` returns True or none is left.

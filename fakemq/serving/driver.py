@@ -10,6 +10,10 @@ from fakemq.clock.clock import Clock
 from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.net.memory import MemoryNetwork
 
+TURN_MS = 250
+"""After this much real time deliveries leave the loop to others, in case that they never end: the
+functions of clients inside the cluster may send each other messages for ever."""
+
 
 class EventLoop(asyncio.SelectorEventLoop):
     """asyncio's own loop, with a clock that freezegun does not patch."""
@@ -47,8 +51,9 @@ class Driver:
 
     def _take_turn(self) -> None:
         self._turn = None
+        if not self._network.settle_for(TURN_MS):
+            return  # the network has scheduled the next turn
         try:
-            self._network.settle()
             self._clock.fire_due()
             if self._clock.slices.waiting:
                 self._clock.slices.take_turn()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from typing import Literal
 
 import anyio
 import pytest
@@ -132,3 +133,45 @@ def test_failed_generator_function_sends_back(mq: fakemq.Cluster) -> None:
     assert len(consumer.failures) == 1
     mq.clock.advance("10s")
     assert len(consumer.received) == 2
+
+
+def ping_pong(mq: fakemq.Cluster | fakemq.AsyncCluster) -> list[bytes]:
+    """Let two consumers answer each other for ever; return the bodies that one of them gets."""
+    got: list[bytes] = []
+    producer = fakemq.Cluster.producer(mq)  # type: ignore[arg-type]  # its sends are not awaited
+
+    def answer(topic: str) -> Callable[[ReceivedMessage], None]:
+        def send(message: ReceivedMessage) -> None:
+            got.append(message.body)
+            producer.send(topic, message.body)
+
+        return send
+
+    mq.consumer(group="billing", subscribe="orders", on_message=answer("payments"))
+    mq.consumer(group="ledger", subscribe="payments", on_message=answer("orders"))
+    producer.send("orders", b"tea")
+    return got
+
+
+def test_functions_that_never_end_let_the_cluster_be_stopped() -> None:
+    with fakemq.Cluster(topics=TOPICS, clock="frozen") as mq:
+        got = ping_pong(mq)
+        while len(got) < 100:
+            assert mq.running
+    assert not mq.running
+
+
+@pytest.mark.parametrize("clock", ["frozen", "real"])
+def test_settle_that_never_ends_can_be_cancelled(clock: Literal["frozen", "real"]) -> None:
+    async def test() -> None:
+        async with fakemq.AsyncCluster(topics=TOPICS, clock=clock) as mq:
+            got = ping_pong(mq)
+            with anyio.move_on_after(0.05):
+                await mq.settle()
+            with anyio.move_on_after(0.05):
+                await mq.clock.advance("1h")
+            assert len(got) > 10
+            mq.reset()
+            assert mq.inspect(lambda core: len(core.guests)) == 0
+
+    anyio.run(test)
