@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
@@ -16,6 +17,7 @@ from fakemq.core import deadlines
 from fakemq.errors import ConfigError, FakemqError
 from fakemq.handles.running import in_thread
 from fakemq.inside.program import InsideProgram
+from fakemq.randomness import Randomness
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,9 +71,9 @@ class InsideHandle(Generic[CoreT]):
         def enter() -> tuple[InsideProgram, CoreT]:
             core = running().server.core
             name = core.guests.name_for(group)
-            seed = config.seed
-            if seed is None:
-                seed = core.randomness.stream("guests").getrandbits(31)
+            # Equal seeds of two clients must not lead to equal message ids.
+            randomness = core.randomness if config.seed is None else Randomness(config.seed)
+            seed = randomness.stream(f"guest {name}").getrandbits(31)
             program = InsideProgram(core, name, replace(config, client_id=name, seed=seed))
             member = make(program.services)
             program.start()
@@ -117,7 +119,8 @@ class InsideHandle(Generic[CoreT]):
 
     def _end(self, end: Callable[[], None]) -> None:
         if self._program.alive:
-            self._running().call(end)
+            with suppress(FakemqError):  # of a cluster that ends now, or is a forked child's copy
+                self._running().call(end)
 
     # -- its tasks ----------------------------------------------------------------------------
 

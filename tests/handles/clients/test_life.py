@@ -10,6 +10,7 @@ import pytest
 import fakemq
 from fakemq.client.consuming.received import ReceivedMessage
 from fakemq.errors import FakemqError
+from tests.support.forking import in_child
 from tests.support.inside_clients import TOPICS, bodies
 
 
@@ -102,3 +103,24 @@ def test_threads_may_share_a_producer(mq: fakemq.Cluster) -> None:
         threading.Thread(target=send, args=(futures[-1],)).start()
     assert sum(future.result(10) for future in futures) == 4
     assert len(mq.messages("orders")) == 200
+
+
+def test_clients_with_equal_seeds_make_different_ids(mq: fakemq.Cluster) -> None:
+    producers = [mq.producer(group=group, seed=7) for group in ("a", "b")]
+    ids = {one.send("orders", b"x").message_id for one in producers}
+    assert len(ids) == 2
+
+
+def test_forked_child_cannot_use_a_client_and_may_close_it(mq: fakemq.Cluster) -> None:
+    producer = mq.producer()
+
+    def child() -> str:
+        producer.close()
+        try:
+            producer.send("orders", b"x")
+        except FakemqError as error:
+            return str(error)
+        return "sent"
+
+    assert "forked child" in in_child(child)
+    assert producer.send("orders", b"x").queue_offset == 0
