@@ -97,6 +97,8 @@ class Header:
 
     _fields: ClassVar[tuple[_Field, ...] | None] = None
     _attrs: ClassVar[frozenset[str]] = frozenset()
+    _limits: ClassVar[tuple[tuple[str, int], ...]] = ()
+    """Each field with a number, and what it must be below."""
 
     def __init_subclass__(cls) -> None:
         cls._fields = None  # not those of its base
@@ -130,6 +132,9 @@ class Header:
                 fields.append((wire, attr, convert, known, getattr(cls, attr, None)))
         cls._fields = made = tuple(fields)
         cls._attrs = frozenset(attr for _, attr, *_ in made)
+        cls._limits = tuple(
+            (attr, _LIMITS[convert]) for _, attr, convert, *_ in made if convert in _LIMITS
+        )
         return made
 
     @classmethod
@@ -186,11 +191,12 @@ class Header:
 
         The least is the negative of that, as in Java.
         """
-        fields = self._make_fields() if self._fields is None else self._fields
-        for _, attr, convert, _, _ in fields:
-            limit = _LIMITS.get(convert)
-            value = self.__dict__.get(attr)
-            if limit is not None and value is not None:
+        if self._fields is None:
+            self._make_fields()
+        value_of = self.__dict__.get
+        for attr, limit in self._limits:
+            value = value_of(attr)
+            if value is not None:
                 yield attr, value, limit
 
     if not TYPE_CHECKING:  # a checker that saw it would let every misspelt field pass

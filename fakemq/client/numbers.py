@@ -21,7 +21,8 @@ def require_int(name: str, value: int) -> None:
 def require_fit(header: Header) -> None:
     """Raise ConfigError for a number that does not fit its field of a header."""
     for name, value, limit in header.numbers():
-        whole(name, value, -limit, limit - 1)
+        if type(value) is not int or not -limit <= value < limit:
+            whole(name, value, -limit, limit - 1)
 
 
 def require_fit_body(body: Body) -> None:

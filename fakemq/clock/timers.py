@@ -159,16 +159,17 @@ class Timeline:
     _SWEEP_AT = 256
 
     def __init__(self) -> None:
-        self._heap: list[Timer] = []
+        # Deadline, number and timer: tuples compare without a call of Python.
+        self._heap: list[tuple[int, int, Timer]] = []
         self._sweep_at = self._SWEEP_AT
 
     def push(self, timer: Timer) -> bool:
         """Add a timer; return whether it is the first one due now."""
         if len(self._heap) >= self._sweep_at:
-            self._heap = [timer for timer in self._heap if timer.pending]
+            self._heap = [entry for entry in self._heap if entry[2].pending]
             heapq.heapify(self._heap)
             self._sweep_at = max(self._SWEEP_AT, 2 * len(self._heap))
-        heapq.heappush(self._heap, timer)
+        heapq.heappush(self._heap, (timer.due_ms, timer.seq, timer))
         return self._first() is timer
 
     def next_due_ms(self) -> int | None:
@@ -181,18 +182,21 @@ class Timeline:
         first = self._first()
         if first is None or first.due_ms > until_ms:
             return None
-        return heapq.heappop(self._heap)
+        return heapq.heappop(self._heap)[2]
 
     def _first(self) -> Timer | None:
         # Cancelled timers before it are removed on the way.
         heap = self._heap
-        while heap and not heap[0].pending:
+        while heap:
+            first = heap[0][2]
+            if first._callback is not None:  # as `pending`, which costs a call
+                return first
             heapq.heappop(heap)
-        return heap[0] if heap else None
+        return None
 
     def pending(self) -> list[Timer]:
         """Return the pending timers in firing order."""
-        return sorted(timer for timer in self._heap if timer.pending)
+        return sorted(entry[2] for entry in self._heap if entry[2].pending)
 
     def clear(self) -> None:
         self._heap.clear()

@@ -134,7 +134,11 @@ class _OpenRequest:
 
     def send(self, outbound: Outbound) -> None:
         addr, command, timeout_ms = self._call
-        outbound.invoke(addr, command, timeout_ms, self._replied, self._opened)
+        session = self._session = outbound.session(addr)
+        if session is None:
+            outbound.invoke(addr, command, timeout_ms, self._replied, self._opened)
+        else:  # as nearly always
+            session.invoke(command, timeout_ms, self._replied)
 
     def _opened(self, session: Session) -> None:
         self._session = session
