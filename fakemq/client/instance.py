@@ -298,10 +298,11 @@ class ClientInstance:
         Source: MQClientInstance.java#sendHeartbeatToAllBroker (4.9.7)
         """
         answered: dict[str, int] = {}
-        if not self.producer_groups and not self.consumers:
-            return answered
-        body = self.heartbeat_data().encode()
         for addr in self._broker_addrs(masters_only=not self.consumers):
+            if not self.producer_groups and not self.consumers:
+                break
+            # For each broker anew: a group that was left meanwhile must not be entered again.
+            body = self.heartbeat_data().encode()
             try:
                 response = yield from self.invoke_ok(
                     addr, self.command(RequestCode.HEART_BEAT, body=body)

@@ -96,6 +96,27 @@ def test_heartbeat_goes_to_every_broker_that_is_up() -> None:
     assert [one.group_name for one in notified.consumer_data_set] == ["g"]
 
 
+def test_heartbeat_enters_no_group_that_was_left_meanwhile() -> None:
+    instance = client("a", "b")
+    instance.consumers["left"] = ConsumerData(group_name="left")
+    instance.producer_groups["p"] = None
+    play = ScriptedOperation(instance.heartbeat())
+    ScriptedOperation(instance.unregister(consumer_group="left"), answer(), answer())
+    play.answer(answer())
+    second = HeartbeatData.decode(play.calls[1].command.body)
+    assert (play.addrs, second.consumer_data_set) == ([A, B], [])
+    assert [one.group_name for one in second.producer_data_set] == ["p"]
+
+
+def test_heartbeat_ends_when_the_last_group_was_left_meanwhile() -> None:
+    instance = client("a", "b")
+    instance.consumers["left"] = ConsumerData(group_name="left")
+    play = ScriptedOperation(instance.heartbeat())
+    ScriptedOperation(instance.unregister(consumer_group="left"), answer(), answer())
+    play.answer(answer())
+    assert (play.addrs, play.over) == ([A], True)
+
+
 def test_client_without_groups_sends_no_heartbeat_and_a_producer_only_to_masters() -> None:
     instance = client("a")
     instance.routes.brokers["a"][1] = "a:slave"
