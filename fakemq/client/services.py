@@ -214,6 +214,8 @@ class ClientServices:
                 yield from member.rebalance()
             except (RemotingError, MQBrokerError, MQClientError) as error:
                 _log.warning("the queues of %s were not divided: %s", member.group, error)
+            except Exception:
+                _log.exception("the queues of %s were not divided", member.group)
 
     def _rebalancing(self) -> Task[None]:
         while True:
@@ -240,4 +242,6 @@ class ClientServices:
                 yield from once()
             except (RemotingError, MQBrokerError, MQClientError) as error:
                 _log.warning("%s: %s", kind, error)
+            except Exception:  # a loop that ended would end the client without a sign
+                _log.exception("%s failed", kind)
             yield Sleep(interval_ms, kind)
