@@ -12,6 +12,7 @@ from fakemq.client.consuming.received import (
     ConsumeStatus,
     ReceivedMessage,
 )
+from fakemq.client.consuming.requests import WAITING_MAX
 from fakemq.protocol.bodies.consumer import CMResult, ConsumeMessageDirectlyResult
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
@@ -109,3 +110,20 @@ def test_group_without_a_consumer_is_refused() -> None:
     answer = ask(lab, record(), "others")
     assert answer.code == ResponseCode.SYSTEM_ERROR
     assert answer.remark == "The Consumer Group <others> not exist in this consumer"
+
+
+def test_messages_that_wait_for_the_listener_are_limited() -> None:
+    lab = PushLab(PlayedBroker()).start()
+    lab.carrier.performs_at_once = False
+    header = ConsumeMessageDirectlyResultRequestHeader(
+        consumer_group=GROUP, client_id=CLIENT, broker_name="a"
+    )
+    fields, code = header.encode(), RequestCode.CONSUME_MESSAGE_DIRECTLY
+    for _ in range(WAITING_MAX + 1):
+        lab.carrier.push(A, RemotingCommand(code, ext_fields=fields, body=record()))
+    assert len(lab.carrier.performing) == WAITING_MAX
+    assert [one.answer.code for one in lab.carrier.received] == [ResponseCode.SYSTEM_BUSY]
+    while lab.carrier.performing:
+        lab.carrier.perform_next()
+    answers = [one.answer.code for one in lab.carrier.received[1:]]
+    assert answers == [ResponseCode.SUCCESS] * WAITING_MAX

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fakemq.client.consuming.requests import WAITING_MAX
 from fakemq.protocol.bodies.body import Body
 from fakemq.protocol.bodies.offset import MessageQueueForC, ResetOffsetBody, ResetOffsetBodyForC
 from fakemq.protocol.codes import RequestCode
@@ -109,3 +110,18 @@ def test_body_that_cannot_be_read_is_ignored(lab: PushLab, body: bytes) -> None:
 def test_group_without_a_consumer_is_ignored(lab: PushLab) -> None:
     reset(lab, as_map(lab, 1), group="others")
     assert not lab.core.is_suspended
+
+
+def test_resets_that_wait_are_limited(lab: PushLab, caplog: pytest.LogCaptureFixture) -> None:
+    reset(lab, as_map(lab, 3))
+    tasks = len(lab.services.tasks)
+    for _ in range(WAITING_MAX - 1):
+        reset(lab, as_map(lab, 3))
+    assert "is refused" not in caplog.text
+    reset(lab, as_map(lab, 3))
+    assert "RESET_CONSUMER_CLIENT_OFFSET of a:10911 is refused: too many wait" in caplog.text
+    assert len(lab.services.tasks) == tasks + WAITING_MAX - 1
+    caplog.clear()
+    lab.advance(10_000)  # the first one is over
+    reset(lab, as_map(lab, 3))
+    assert "is refused" not in caplog.text
