@@ -171,8 +171,7 @@ def pulled_messages(data: bytes) -> list[MessageExt]:
     """Return the messages in the body of a pull or view, with their bodies decompressed."""
     messages = decode_records(data)
     for message in messages:
-        if message.sys_flag & MessageSysFlag.COMPRESSED:
-            message.body = decompressed_body(message)
+        message.body = decompressed_body(message)
     return messages
 
 

@@ -67,11 +67,18 @@ class Pool:
         self._closed = False
 
     def start(self, job: Job) -> None:
-        """Run a job on a thread as soon as one is free."""
+        """Run a job on a thread as soon as one is free.
+
+        Raise RuntimeError if there is no thread, and the system starts none.
+        """
         with self._lock:
             self._jobs.append(job)
             if not self._waking:
-                self._wake_one()
+                try:
+                    self._wake_one()
+                except RuntimeError:
+                    self._jobs.pop()
+                    raise
 
     def _wake_one(self) -> None:
         if self._idle:
@@ -79,10 +86,16 @@ class Pool:
             woken, _ = self._idle.pop()
             woken.release()
         elif self._thread_count < self._size and not self._closed:
+            name = f"{self._name}-{self._thread_count + 1}"
+            try:
+                threading.Thread(target=self._work, name=name, daemon=True).start()
+            except RuntimeError:  # the system has no further thread: the others do its work
+                if not self._thread_count:
+                    raise
+                return
+            # After its start: `_work` waits for the lock.
             self._waking = True
             self._thread_count += 1
-            name = f"{self._name}-{self._thread_count}"
-            threading.Thread(target=self._work, name=name, daemon=True).start()
 
     def _work(self) -> None:
         woken = threading.Lock()

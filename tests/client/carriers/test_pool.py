@@ -7,6 +7,8 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any
 
+import pytest
+
 from fakemq.client.carriers.pool import Job, Pool
 
 LIMIT_S = 10
@@ -61,6 +63,46 @@ def test_threads_are_limited_and_used_again() -> None:
     release.set()
     assert set(results.take(12)) == {"limited-1", "limited-2", "limited-3"}
     pool.close()
+
+
+def test_threads_that_are_there_do_the_work_when_the_system_starts_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    results = Results()
+    pool = Pool("few", results.post)
+    entered, release = threading.Event(), threading.Event()
+
+    def wait() -> str:
+        entered.set()
+        release.wait(LIMIT_S)
+        return "first"
+
+    pool.start(Job(wait, (), results.done))
+    assert entered.wait(LIMIT_S)
+    with monkeypatch.context() as without_threads:
+        without_threads.setattr(threading.Thread, "start", _refuse)
+        pool.start(Job(lambda: "second", (), results.done))
+        release.set()
+        assert results.take(2) == ["first", "second"]
+    pool.close()
+
+
+def test_job_is_refused_without_any_thread_and_the_next_one_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    results = Results()
+    pool = Pool("none", results.post)
+    with monkeypatch.context() as without_threads:
+        without_threads.setattr(threading.Thread, "start", _refuse)
+        with pytest.raises(RuntimeError, match="can't start new thread"):
+            pool.start(Job(lambda: "refused", (), results.done))
+    pool.start(Job(lambda: "next", (), results.done))
+    assert results.take(1) == ["next"]
+    pool.close()
+
+
+def _refuse(thread: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")
 
 
 def test_cancelled_job_is_not_called() -> None:
