@@ -19,6 +19,7 @@ from fakemq.client.tasks import Sleep, Task
 from fakemq.errors import FakemqError
 from fakemq.protocol import properties as names
 from fakemq.protocol.bodies.heartbeat import SubscriptionData
+from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.subscription import is_tag_type
 from fakemq.protocol.topics import RETRY_PREFIX, retry_topic
@@ -37,6 +38,9 @@ TIMEOUT_MS = 30_000
 
 CACHE_FLOW_CONTROL_MS = 50
 BROKER_FLOW_CONTROL_MS = 20
+HEARTBEAT_MS = 50
+"""The pause after a first pull whose subscription the broker does not have yet: the heartbeat with
+it is on its way, when queues have just been divided. Differs: Java pauses 3 s."""
 SUSPENDED_MS = 1_000
 REFUSED_MS = 1_000
 """The pause after a pull that a broker has neither held nor answered with anything: a slave that is
@@ -65,6 +69,8 @@ class Pulling:
         self._carrier = context.services.carrier
         self._retry_topic = retry_topic(context.group)
         self._flow_controls = 0
+        self._unknown: set[MessageQueue] = set()
+        """The queues whose brokers did not have the subscription at the last pull."""
         settings = context.settings
         self.started_ms = self._carrier.wall_ms()
         self.is_suspended = False
@@ -124,11 +130,15 @@ class Pulling:
             self._check_broker(process_queue, subscription)
             result = yield from self._ask(process_queue, subscription)
         except FakemqError as error:
+            if queue not in self._unknown and _is_unknown(error):
+                self._unknown.add(queue)
+                return HEARTBEAT_MS
             if not (queue.topic or "").startswith(RETRY_PREFIX):
                 _log.warning("execute the pull request exception, %s: %s", queue, error)
             if isinstance(error, MQBrokerError) and error.code == ResponseCode.FLOW_CONTROL:
                 return BROKER_FLOW_CONTROL_MS
             return error_delay_ms
+        self._unknown.discard(queue)
         if process_queue.dropped:
             return 0
         return self._pulled(process_queue, subscription, result, began_ms)
@@ -278,3 +288,10 @@ class Pulling:
         self._context.offsets.update(queue, max(0, process_queue.next_offset), increase_only=False)
         yield from self.give_up(process_queue)
         _log.warning("fix the pull request offset, %s", queue)
+
+
+def _is_unknown(error: FakemqError) -> bool:
+    return isinstance(error, MQBrokerError) and error.code in (
+        ResponseCode.SUBSCRIPTION_NOT_EXIST,
+        ResponseCode.SUBSCRIPTION_NOT_LATEST,
+    )

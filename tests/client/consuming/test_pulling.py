@@ -188,7 +188,6 @@ def count_pulls(lab: PushLab) -> int:
     "outcome",
     [
         answer(ResponseCode.SYSTEM_ERROR, remark="no"),
-        answer(ResponseCode.SUBSCRIPTION_NOT_LATEST, remark="old"),
         answer(99),
         answer(0, body=b"no record"),  # a field is missing, too
         RemotingSendRequestError("a:10911"),
@@ -206,6 +205,21 @@ def test_failed_pull_is_tried_again_after_three_seconds(outcome: Outcome) -> Non
     lab.put(b"0")
     lab.advance(3_000)
     assert lab.consumed == [b"0"]
+
+
+@pytest.mark.parametrize(
+    "code", [ResponseCode.SUBSCRIPTION_NOT_LATEST, ResponseCode.SUBSCRIPTION_NOT_EXIST]
+)
+def test_pull_is_tried_again_soon_once_if_the_heartbeat_is_late(code: ResponseCode) -> None:
+    lab = failing(answer(code, remark="old"))
+    lab.advance(49)
+    assert count_pulls(lab) == 1
+    lab.advance(1)
+    assert count_pulls(lab) == 2
+    lab.advance(2_999)
+    assert count_pulls(lab) == 2
+    lab.advance(1)
+    assert count_pulls(lab) == 3
 
 
 def test_pull_is_tried_again_soon_if_the_broker_controls_the_flow() -> None:
