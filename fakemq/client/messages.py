@@ -171,7 +171,8 @@ def pulled_messages(data: bytes) -> list[MessageExt]:
     """Return the messages in the body of a pull or view, with their bodies decompressed."""
     messages = decode_records(data)
     for message in messages:
-        message.body = decompressed_body(message)
+        if message.sys_flag & MessageSysFlag.COMPRESSED:
+            message.body = decompressed_body(message)
     return messages
 
 

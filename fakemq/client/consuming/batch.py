@@ -35,6 +35,7 @@ class Batch:
         "ended_ms",
         "error",
         "has_ended",
+        "is_well",
         "messages",
         "process_queue",
         "result",
@@ -47,6 +48,8 @@ class Batch:
         self.error: BaseException | None = None
         self.began_ms = self.ended_ms = 0
         self.has_ended = False
+        self.is_well = False
+        """Whether the listener has consumed every message successfully."""
 
     def begin(self, now_ms: int) -> None:
         """Note that the listener is called now."""
@@ -55,12 +58,14 @@ class Batch:
             message.consume_started_ms = now_ms
             message.retry_level = None
 
-    def call(self, listener: Listener, elapsed_ms: Callable[[], int]) -> None:
-        """Call the listener, and keep its result or error.
+    def call(
+        self, listener: Listener, elapsed_ms: Callable[[], int], now_ms: int | None = None
+    ) -> None:
+        """Call the listener, and keep its result or error; ``now_ms`` is the time, if it is known.
 
         An error that is to end the program (KeyboardInterrupt, SystemExit) is kept, and raised.
         """
-        self.begin(elapsed_ms())
+        self.begin(elapsed_ms() if now_ms is None else now_ms)
         try:
             self.returned(listener(self.messages), elapsed_ms())
         except BaseException as error:
@@ -73,6 +78,7 @@ class Batch:
         self.ended_ms = now_ms
         if isinstance(result, ConsumeResult):
             self.result = result
+        self.is_well = self._is_well()
         self.has_ended = True  # at last: another thread may look
 
     def raised(self, error: BaseException, now_ms: int) -> None:
@@ -91,20 +97,12 @@ class Batch:
                 exc_info=error,
             )
 
-    @property
-    def is_well(self) -> bool:
-        """Whether every message was consumed successfully."""
-        if self.error is not None or (
-            self.result is not SUCCESS
-            and (
-                self.result.status in (ConsumeStatus.RECONSUME_LATER, ConsumeStatus.ROLLBACK)
-                or self.result.ack_index < len(self.messages) - 1
-            )
+    def _is_well(self) -> bool:
+        if self.result is not SUCCESS and (
+            self.result.status in (ConsumeStatus.RECONSUME_LATER, ConsumeStatus.ROLLBACK)
+            or self.result.ack_index < len(self.messages) - 1
         ):
             return False
-        return self._has_no_mark()
-
-    def _has_no_mark(self) -> bool:
         # Not `all`: its generator costs more than the rest of this method.
         for message in self.messages:  # noqa: SIM110
             if message.retry_level is not None:
@@ -146,8 +144,10 @@ def call_in_row(work: Slice, listener: Listener, elapsed_ms: Callable[[], int]) 
 
     The worker for coroutine functions is `fakemq.client.carriers.awaiting.await_in_row`.
     """
+    now_ms: int | None = None
     while (batch := work.next()) is not None:
         try:
-            batch.call(listener, elapsed_ms)
+            batch.call(listener, elapsed_ms, now_ms)
         finally:
             work.ended(batch)
+        now_ms = batch.ended_ms

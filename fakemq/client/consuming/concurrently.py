@@ -74,8 +74,11 @@ class ConcurrentService:
         if self._stopped:
             return
         size = self._context.settings.consume_message_batch_max_size
-        for at in range(0, len(messages), size):
-            self._waiting.append(Batch(process_queue, list(messages[at : at + size])))
+        if size == 1:
+            self._waiting.extend([Batch(process_queue, [message]) for message in messages])
+        else:
+            for at in range(0, len(messages), size):
+                self._waiting.append(Batch(process_queue, list(messages[at : at + size])))
         takes_long = self._context.is_performed_one_by_one or self._call_ms >= SLOW_MS
         self._dispatch(self._runners + len(self._waiting) if takes_long else 1)
 
@@ -104,7 +107,7 @@ class ConcurrentService:
         wanted = min(wanted, threads)
         has_more = len(self._waiting) > max(0, wanted - self._runners)
         if has_more and self._watch is None and wanted < threads and not self._stopped:
-            self._waiting_at_watch = self._waiting[0]
+            self._waiting_at_watch = self._first_waiting()
             self._watch = self._carrier.call_later(WATCH_MS, self._watched, kind="client_consume")
         while self._runners < wanted and not self._stopped:
             if not (self._waiting or self._failed):
@@ -116,10 +119,15 @@ class ConcurrentService:
     def _watched(self) -> None:
         """Start all runners if those that run have taken no batch since the last look."""
         self._watch = None
-        first = self._waiting[0] if self._waiting else None
-        has_stopped = first is self._waiting_at_watch
+        has_stopped = self._first_waiting() is self._waiting_at_watch
         self._waiting_at_watch = None
         self._dispatch(self._runners + len(self._waiting) if has_stopped else self._runners)
+
+    def _first_waiting(self) -> Batch | None:
+        try:
+            return self._waiting[0]
+        except IndexError:  # perhaps a worker has just taken it
+            return None
 
     def _end_watch(self) -> None:
         if self._watch is not None:

@@ -257,11 +257,15 @@ class Pulling:
         Source: PullAPIWrapper.java#processPullResult (4.9.7)
         """
         tags, broker_name = frozenset(subscription.tags_set), process_queue.queue.broker_name or ""
+        is_renamed = bool(self._context.settings.namespace)
         received = []
         for stored in result.messages:
             if tags and stored.tags not in tags:
                 continue
-            message = self.received(stored, broker_name)
+            if is_renamed or stored.topic == self._retry_topic:
+                message = self.received(stored, broker_name)
+            else:
+                message = ReceivedMessage(stored, broker_name)
             message.min_offset, message.max_offset = result.min_offset, result.max_offset
             received.append(message)
         return received

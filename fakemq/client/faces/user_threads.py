@@ -12,25 +12,26 @@ class UserThreads:
     """
 
     def __init__(self) -> None:
-        self._threads: set[int] = set()
+        self.threads: set[int] = set()
+        """Their idents."""
 
     def __enter__(self) -> None:
-        self._threads.add(threading.get_ident())
+        self.threads.add(threading.get_ident())
 
     def __exit__(self, *_: object) -> None:
-        self._threads.discard(threading.get_ident())
+        self.threads.discard(threading.get_ident())
 
     def enter(self) -> int:
         """Note that the calling thread begins with a message; return it for `leave`."""
         thread = threading.get_ident()
-        self._threads.add(thread)
+        self.threads.add(thread)
         return thread
 
     def leave(self, thread: int) -> None:
         """Note that a thread is done with its message; any thread may say it."""
-        self._threads.discard(thread)
+        self.threads.discard(thread)
 
     @property
     def has_this(self) -> bool:
         """Whether the calling thread is one of them."""
-        return threading.get_ident() in self._threads
+        return threading.get_ident() in self.threads
