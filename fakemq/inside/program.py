@@ -55,6 +55,7 @@ class InsideProgram:
         """Leave the groups as far as that needs no time, then end; do nothing if it has ended."""
         if self.alive:
             self.begin(self.leaving(), "close")
+        if self.alive:  # no function that was called meanwhile has ended it
             self._end("stop")
 
     def kill(self, *, silently: bool = False) -> None:

@@ -17,6 +17,7 @@ from fakemq.client.messages import SendResult, SendStatus
 from fakemq.client.operation import Call
 from fakemq.client.tasks import Perform, Signal, Sleep, Task, Wait
 from fakemq.errors import FakemqError
+from fakemq.events import NodeStopped
 from fakemq.inside.performing import WaitsForLoopError
 from fakemq.inside.program import InsideProgram
 from fakemq.protocol.codes import RequestCode, ResponseCode
@@ -328,6 +329,13 @@ def test_stop_of_the_cluster_closes_its_guests(lab: InsideLab) -> None:
     lab.core.close_guests()
     assert "group" not in broker.producers.groups()
     assert not program.alive
+
+
+def test_program_that_a_function_closes_ends_once(lab: InsideLab) -> None:
+    program = lab.program()
+    program.services.tasks.start(performing(program.close))
+    program.close()
+    assert len(lab.core.journal.find(NodeStopped, node=program.name)) == 1
 
 
 def test_names_begin_anew_after_a_reset(lab: InsideLab) -> None:
