@@ -108,12 +108,12 @@ class LitePullConsumerCore:
         self.state.require_startable("PullConsumer")
         self.state = ServiceState.START_FAILED
         self.settings.require_valid(self.group)
+        self._offsets.offsets.load()  # before the group is taken: a damaged file raises
         try:
             self.services.register_consumer(self)
         except Exception:
             self.state = ServiceState.CREATE_JUST
             raise
-        self._offsets.offsets.load()
         handle_consumer_requests(self.services)
         self.services.start()
         self.state = ServiceState.RUNNING

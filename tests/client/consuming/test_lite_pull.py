@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,6 +41,22 @@ def test_consumer_starts_once() -> None:
     text = "The PullConsumer service state not OK, maybe started once, RUNNING"
     with pytest.raises(MQClientError, match=text):
         lab.run(lab.consumer.start())
+
+
+def test_damaged_file_of_offsets_refuses_the_start_and_leaves_the_group_free(
+    tmp_path: Path,
+) -> None:
+    lab = LiteLab(
+        started=False, message_model="BROADCASTING", offsets_directory=str(tmp_path / "offsets")
+    )
+    file = tmp_path / "offsets" / CLIENT / GROUP / "offsets.json"
+    file.parent.mkdir(parents=True)
+    for one in (file, file.with_name("offsets.json.bak")):
+        one.write_text("damaged")
+    with pytest.raises(MQClientError, match="readLocalOffset Exception"):
+        lab.run(lab.consumer.start())
+    assert lab.consumer.state is ServiceState.START_FAILED
+    assert not lab.services.is_used
 
 
 def test_second_consumer_of_a_group_is_refused_and_may_start_later() -> None:
