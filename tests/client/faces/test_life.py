@@ -135,6 +135,8 @@ WORKER = """
 import signal, sys
 from fakemq.client import PushConsumer
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
+
 def charge(message):
     print("charged", message.body, flush=True)
 
@@ -148,8 +150,10 @@ with PushConsumer(sys.argv[1], group="billing", subscribe="orders", on_message=c
 print("bye", flush=True)
 """
 ASYNC_WORKER = """
-import asyncio, sys
+import asyncio, signal, sys
 from fakemq.client import AsyncPushConsumer
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 
 async def charge(message):
     print("charged", message.body, flush=True)
