@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextvars import copy_context
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
@@ -151,7 +151,7 @@ class AsyncCarrier(MachineTime):
         self._context = copy_context()
         await self._group.__aenter__()
         self._entered = True
-        self._group.start_soon(self._turn_by_turn)
+        self._spawn(self._group, self._turn_by_turn)
         return self
 
     async def __aexit__(
@@ -164,6 +164,12 @@ class AsyncCarrier(MachineTime):
         self._group.cancel_scope.cancel()
         # Without the error of the block: the group would raise it again as an ExceptionGroup.
         await self._group.__aexit__(None, None, None)
+
+    def _spawn(
+        self, group: TaskGroup, function: Callable[..., Coroutine[Any, Any, None]], *args: object
+    ) -> None:
+        """Start a task of this carrier."""
+        group.start_soon(function, *args)
 
     def _close(self) -> None:
         self._closed = True
@@ -248,7 +254,7 @@ class AsyncCarrier(MachineTime):
     ) -> Cancellable:
         """Call a function in a task of its own; pass its result or error to ``done``."""
         performing = _Performing(function, args, done, self._limiter)
-        self._context.run(self._group.start_soon, performing.run)
+        self._context.run(self._spawn, self._group, performing.run)
         return performing
 
     # -- turns --------------------------------------------------------------------
@@ -281,7 +287,7 @@ class AsyncCarrier(MachineTime):
 
     def connect(self, channel: Channel) -> None:
         """Begin to connect a channel, in a task that then reads it."""
-        self._context.run(self._group.start_soon, self._carry, channel)
+        self._context.run(self._spawn, self._group, self._carry, channel)
 
     def write(self, channel: Channel) -> None:
         """Write what a channel has to send."""
@@ -303,7 +309,7 @@ class AsyncCarrier(MachineTime):
             if wire.wants is Wants.NOTHING:
                 carried.unused.append(sock)
             elif wire.wants is Wants.READ_AND_WRITE:
-                carried.group.start_soon(self._write_rest, wire, sock)
+                self._spawn(carried.group, self._write_rest, wire, sock)
 
         group = anyio.create_task_group()
         wire = Wire(channel, changed)

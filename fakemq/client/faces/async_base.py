@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 import anyio
 
 from fakemq.client.carriers.pool import DEFAULT_SIZE
+from fakemq.client.errors import MQClientError
 from fakemq.client.faces.base import SPARE_THREADS, CoreT, Face
 from fakemq.client.faces.host import HostedCarrier, current_loop
 from fakemq.client.faces.shared import Registry, SharedClient
@@ -81,6 +82,12 @@ class AsyncLife:
     def is_inherited(self) -> bool:
         """Whether this is a forked child's copy: the client is that of the parent."""
         return os.getpid() != self._pid
+
+    @property
+    def is_in_its_thread(self) -> bool:
+        """Whether the calling thread is that of its loop; always in a forked child, which gets a
+        better error."""
+        return threading.get_ident() == self._thread or self.is_inherited
 
     def begin_end(self) -> None:
         """Begin to end the face, in a task of its own, unless that has begun."""
@@ -182,7 +189,9 @@ class AsyncFace(Face[CoreT]):
 
     def _new_client(self, instance: ClientInstance) -> tuple[ClientServices, HostedCarrier]:
         carrier = HostedCarrier(pool_size=self._pool_size)
-        return ClientServices(instance, carrier), carrier
+        services = ClientServices(instance, carrier)
+        carrier.before_close = services.shutdown
+        return services, carrier
 
     async def shutdown(self) -> None:
         """Leave the group and close the connections; do nothing if it does not run.
@@ -223,8 +232,9 @@ class AsyncFace(Face[CoreT]):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Shut down. If the block was cancelled, functions that are awaited are cancelled, too."""
-        if kind is None or not issubclass(kind, anyio.get_cancelled_exc_class()):
+        """Shut down. If the block was cancelled, or ended by Ctrl-C, functions that are awaited are
+        cancelled, too."""
+        if kind is None or issubclass(kind, Exception):
             await self.shutdown()
             return
         self._block_cancelled()
@@ -238,4 +248,9 @@ class AsyncFace(Face[CoreT]):
         """Run a task of the running core to its end."""
         life = self._life
         assert life is not None, "only a running core makes tasks"
+        if not life.is_in_its_thread:
+            task.close()
+            raise MQClientError(
+                f"{self!r} belongs to the event loop of another thread: make one for each loop"
+            )
         return await life.carrier.run(task)

@@ -12,9 +12,11 @@ import logging
 import sys
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
+from anyio.abc import TaskGroup
 
 from fakemq.client.carriers.asynchronous import AsyncCarrier
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     import trio.lowlevel
 
 _log = logging.getLogger("fakemq.client")
+
+AsyncFunction: TypeAlias = Callable[..., Coroutine[Any, Any, None]]
 
 
 class HostedCarrier(AsyncCarrier):
@@ -34,6 +38,13 @@ class HostedCarrier(AsyncCarrier):
         self._stop = anyio.Event()
         self._ended = anyio.Event()
         self._task: object = None
+        self.before_close: Callable[[], None] = _nothing
+        """Ends what it carries, of which each part would otherwise log that it has failed."""
+
+    def _spawn(self, group: TaskGroup, function: AsyncFunction, *args: object) -> None:
+        """Start a task that Ctrl-C does not end: trio raises KeyboardInterrupt in any task, and
+        then in the program's main one, which shuts down."""
+        group.start_soon(self.loop.shielded(function), *args)
 
     async def begin(self) -> None:
         """Let it live, until `end`; return when it can run tasks."""
@@ -45,7 +56,10 @@ class HostedCarrier(AsyncCarrier):
         try:
             async with self:
                 self._ready.set()
-                await self._stop.wait()
+                try:
+                    await self._stop.wait()
+                finally:
+                    self.before_close()
         except Exception:  # on trio it would end the whole program
             _log.exception("the client's carrier failed")
         finally:
@@ -63,6 +77,9 @@ class HostedCarrier(AsyncCarrier):
             await self._ended.wait()
 
 
+def _nothing() -> None: ...
+
+
 class AsyncioLoop:
     """The running loop of asyncio."""
 
@@ -73,6 +90,10 @@ class AsyncioLoop:
         """Run an async function in a task; the caller keeps it, or it may be collected."""
         return self.key.create_task(function())
 
+    def shielded(self, function: AsyncFunction) -> AsyncFunction:
+        """Return the function: Ctrl-C cancels the main task alone."""
+        return function
+
     def call_threadsafe(self, function: Callable[[], object]) -> None:
         """Call a function in the loop, from any thread; raise RuntimeError if the loop is over."""
         self.key.call_soon_threadsafe(function)
@@ -82,13 +103,25 @@ class TrioLoop:
     """The running loop of trio."""
 
     def __init__(self, token: trio.lowlevel.TrioToken) -> None:
+        from trio.lowlevel import enable_ki_protection
+
         self.key = token
+
+        @enable_ki_protection
+        async def protected(function: AsyncFunction, *args: object) -> None:
+            await function(*args)
+
+        self._protected = protected
 
     def spawn(self, function: Callable[[], Coroutine[None, None, None]]) -> object:
         """Run an async function in a system task."""
         from trio.lowlevel import spawn_system_task
 
         return spawn_system_task(function)
+
+    def shielded(self, function: AsyncFunction) -> AsyncFunction:
+        """Return an async function in which trio raises no KeyboardInterrupt."""
+        return partial(self._protected, function)
 
     def call_threadsafe(self, function: Callable[[], object]) -> None:
         """Call a function in the loop, from any thread; raise RuntimeError if the loop is over."""

@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from fakemq.client.faces.settings import Settled
     from fakemq.client.services import ClientServices
 
-C = TypeVar("C")
+
+class Closable(Protocol):
+    """What the clients here need of a carrier."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it carries nothing any more."""
+
+
+C = TypeVar("C", bound=Closable)
 
 
 class SharedClient(Generic[C]):
@@ -72,7 +81,7 @@ class Registry(Generic[C]):
         with self._lock:
             key = (settled.namesrv_addr, config.client_id, where)
             known = self._clients.get(key) if name else None
-            if known is not None:
+            if known is not None and not known.carrier.is_closed:
                 _require_equal(known.services.instance.config, config)
                 known.users += 1
                 return known

@@ -11,12 +11,14 @@ import sys
 import threading
 import warnings
 
+import anyio
+import anyio.to_thread
 import msgspec
 import pytest
 
 import fakemq
 import fakemq.client
-from fakemq.client import MQClientError, Producer
+from fakemq.client import AsyncProducer, MQClientError, Producer
 from fakemq.client.consuming.lite_settings import LitePullSettings
 from fakemq.client.consuming.pull_settings import PullSettings
 from fakemq.client.consuming.settings import PushSettings
@@ -169,6 +171,9 @@ except KeyboardInterrupt:
     print("interrupted", flush=True)
 print("bye", flush=True)
 """
+TRIO_WORKER = ASYNC_WORKER.replace("asyncio.run(main())", "trio.run(main)").replace(
+    "import asyncio", "import trio"
+)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
@@ -178,8 +183,9 @@ print("bye", flush=True)
         (WORKER, signal.SIGTERM, b"bye\n"),
         (WORKER, signal.SIGINT, b"interrupted\nbye\n"),
         (ASYNC_WORKER, signal.SIGINT, b"interrupted\nbye\n"),
+        (TRIO_WORKER, signal.SIGINT, b"interrupted\nbye\n"),
     ],
-    ids=["SIGTERM", "Ctrl-C", "Ctrl-C of asyncio"],
+    ids=["SIGTERM", "Ctrl-C", "Ctrl-C of asyncio", "Ctrl-C of trio"],
 )
 def test_worker_that_is_stopped_commits_and_leaves_its_group(
     mq: fakemq.Cluster, worker: str, stopped_by: signal.Signals, last: bytes
@@ -194,8 +200,43 @@ def test_worker_that_is_stopped_commits_and_leaves_its_group(
         assert process.stderr is not None
         assert process.stdout.readline() == b"charged b'tea'\n"
         process.send_signal(stopped_by)
-        assert process.stdout.read() == last
-        assert process.stderr.read().splitlines() == []
+        assert (process.stdout.read(), process.stderr.read()) == (last, b"")
         assert process.wait(30) == 0
     assert mq.group("billing").lag("orders") == 0
     assert not mq.group("billing").members()
+
+
+@pytest.mark.parametrize("run", ["asyncio.run(main())", "trio.run(main)"])
+def test_loop_that_ends_before_its_clients_says_so(mq: fakemq.Cluster, run: str) -> None:
+    code = f"""
+import asyncio, gc, sys, trio, warnings
+from fakemq.client import AsyncProducer, AsyncPushConsumer
+
+async def main():
+    consumer = AsyncPushConsumer(sys.argv[1], group="billing", subscribe="orders", on_message=print)
+    await consumer.start()
+    producer = await AsyncProducer(sys.argv[1], group="g").start()
+    kept.append((consumer, producer))
+
+kept = []
+{run}
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    kept.clear()
+    gc.collect()
+print(*sorted(str(one.message).split()[0] for one in caught if one.category is ResourceWarning))
+"""
+    assert in_process(code, mq.namesrv_addr) == "<AsyncProducer <AsyncPushConsumer\n"
+
+
+def test_asynchronous_face_of_another_thread_is_refused(mq: fakemq.Cluster) -> None:
+    async def main() -> None:
+        async with AsyncProducer(mq.namesrv_addr, group="g") as p:
+
+            async def send() -> None:
+                await p.send("orders", b"x")
+
+            with pytest.raises(MQClientError, match="the event loop of another thread"):
+                await anyio.to_thread.run_sync(lambda: anyio.run(send))
+
+    anyio.run(main)
