@@ -47,16 +47,17 @@ class Message:
     ) -> None:
         if not isinstance(body, str | bytes | bytearray | memoryview):
             raise TypeError(f"the body is {body!r}: expected bytes or text")
+        _check_topic(topic)
         self.topic = topic
         self.body = body.encode() if isinstance(body, str) else bytes(body)
         self.flag = flag
-        self.properties = dict(properties or {})
+        self.properties = _own_properties(properties)
         if tags:
             self.properties[names.TAGS] = tags
         if keys:
-            self.properties[names.KEYS] = (
-                keys if isinstance(keys, str) else names.KEY_SEPARATOR.join(keys)
-            )
+            self.properties[names.KEYS] = _joined_keys(keys)
+        if self.properties:
+            _check_properties(self.properties.items())
         if delay_level:
             self.delay_level = delay_level
         self.properties.setdefault(names.WAIT_STORE_MSG_OK, "true")
@@ -87,6 +88,45 @@ class Message:
 
     def __repr__(self) -> str:
         return f"<message to {self.topic}, {len(self.body)} bytes, {self.properties}>"
+
+
+def _check_topic(topic: object) -> None:
+    if not isinstance(topic, str):
+        raise TypeError(f"topic={topic!r}: expected text")
+
+
+def _own_properties(properties: object) -> dict[str, str]:
+    if properties is not None and not isinstance(properties, Mapping):
+        raise TypeError(f"properties={properties!r}: expected names and values, both text")
+    return dict(properties or {})
+
+
+def _joined_keys(keys: object) -> str:
+    if isinstance(keys, str):
+        return keys
+    several: list[str] = []
+    for key in keys if isinstance(keys, Iterable) else [keys]:
+        if not isinstance(key, str):
+            raise TypeError(f"keys={keys!r}: expected text, or several texts")
+        several.append(key)
+    return names.KEY_SEPARATOR.join(several)
+
+
+_ARGUMENTS: dict[object, str] = {names.TAGS: "tags", names.KEYS: "keys"}
+
+
+def _check_properties(properties: Iterable[tuple[object, object]]) -> None:
+    """Raise TypeError for what is no text, or would be read as further properties."""
+    for name, value in properties:
+        if not isinstance(name, str) or not isinstance(value, str):
+            if isinstance(name, str) and name in _ARGUMENTS:
+                raise TypeError(f"{_ARGUMENTS[name]}={value!r}: expected text")
+            raise TypeError(f"properties has {name!r}: {value!r}: expected text for both")
+        if any(one in text for one in "\x01\x02" for text in (name, value)):
+            raise TypeError(
+                f"{_ARGUMENTS.get(name, 'properties')} has {name!r}: {value!r}: expected text"
+                " without \\x01 and \\x02, which separate properties"
+            )
 
 
 class SendStatus(str, Enum):  # noqa: UP042  # a StrEnum prints without its type

@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, ClassVar, Unpack, cast, overload
 
 from fakemq.client.faces.async_base import AsyncFace
 from fakemq.client.faces.messages import (
-    REQUEST_TIMEOUT_MS,
     BatchOptions,
     OnewayOptions,
     SendOptions,
     Where,
+    as_batch,
+    as_half,
     as_message,
+    batch_options,
     choice_of,
+    request_limit_ms,
+    topic_text,
     where_of,
 )
 from fakemq.client.faces.options import AsyncExecute, AsyncProducerOptions
@@ -106,7 +110,7 @@ class AsyncProducer(AsyncFace[ProducerCore]):
     ) -> None:
         """Send without waiting for an answer: a message that is lost is not reported."""
         core = self._running_core()
-        message = as_message(message, body, options)
+        message = as_message(message, body, options, "send_oneway")
         await self._run(core.send_oneway(message, **choice_of(options)))
 
     async def send_batch(
@@ -116,7 +120,11 @@ class AsyncProducer(AsyncFace[ProducerCore]):
 
         Raise MQClientError if they do not fit together, or are too large together.
         """
-        return await self._run(self._running_core().send_batch(list(messages), **options))
+        return await self._run(
+            self._running_core().send_batch(
+                as_batch(messages), **batch_options(options, "send_batch")
+            )
+        )
 
     async def send_batches(
         self, messages: Iterable[Message], /, **options: Unpack[BatchOptions]
@@ -125,7 +133,11 @@ class AsyncProducer(AsyncFace[ProducerCore]):
 
         If a batch fails, those before it are stored.
         """
-        return await self._run(self._running_core().send_batches(list(messages), **options))
+        return await self._run(
+            self._running_core().send_batches(
+                as_batch(messages), **batch_options(options, "send_batches")
+            )
+        )
 
     async def send_in_transaction(
         self, message: Message, execute: AsyncExecute, **options: Unpack[BatchOptions]
@@ -144,8 +156,9 @@ class AsyncProducer(AsyncFace[ProducerCore]):
         ``check``, an option of the producer, again and again.
         """
         core = self._running_core()
+        checked = batch_options(options, "send_in_transaction")
         return await self._run(
-            core.send_in_transaction(message, cast("Execute", execute), **options)
+            core.send_in_transaction(as_half(message, execute), cast("Execute", execute), **checked)
         )
 
     async def request(
@@ -159,13 +172,12 @@ class AsyncProducer(AsyncFace[ProducerCore]):
 
             reply = await producer.request("prices", b"tea", timeout_ms=1_000)
 
-        The consumer sends a message made by `create_reply`. Raise RequestTimeoutError if no reply
-        comes in time.
+        The consumer sends a message made by `create_reply_message`. Raise RequestTimeoutError if
+        no reply comes in time.
         """
         core = self._running_core()
-        message = as_message(message, body, options)
-        timeout_ms = options.get("timeout_ms")
-        limit_ms = REQUEST_TIMEOUT_MS if timeout_ms is None else timeout_ms
+        message = as_message(message, body, options, "request")
+        limit_ms = request_limit_ms(options)
         return await self._run(core.request(message, limit_ms, **choice_of(options)))
 
     async def queues(self, topic: str) -> Sequence[MessageQueue]:
@@ -173,4 +185,4 @@ class AsyncProducer(AsyncFace[ProducerCore]):
 
         Source: client/producer/DefaultMQProducer.java#fetchPublishMessageQueues (4.9.7)
         """
-        return await self._run(self._running_core().queues(topic))
+        return await self._run(self._running_core().queues(topic_text(topic)))

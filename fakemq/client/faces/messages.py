@@ -7,6 +7,8 @@ from typing import TypedDict
 
 from fakemq.client.messages import Message
 from fakemq.client.producing.settings import Selection
+from fakemq.config.checked import text, whole
+from fakemq.errors import did_you_mean
 from fakemq.protocol.bodies.queue import MessageQueue
 
 REQUEST_TIMEOUT_MS = 3_000
@@ -57,8 +59,35 @@ class BatchOptions(TypedDict, total=False):
     timeout_ms: int | None
 
 
-def as_message(message: Message | str, body: bytes | str | None, options: Parts) -> Message:
-    """Return the message to send: the one given, or a new one of a topic and a body."""
+_OPTIONS = {
+    "send_oneway": frozenset(OnewayOptions.__annotations__),
+    **dict.fromkeys(
+        ("send_batch", "send_batches", "send_in_transaction"),
+        frozenset(BatchOptions.__annotations__),
+    ),
+}
+_SEND_OPTIONS = frozenset(SendOptions.__annotations__)
+
+
+def _require_known(method: str, options: Mapping[str, object]) -> None:
+    """Raise TypeError for an option that a method has not, as Python does for an argument."""
+    known = _OPTIONS.get(method, _SEND_OPTIONS)
+    if options.keys() <= known:
+        return
+    name = next(name for name in options if name not in known)
+    hint = did_you_mean(name, sorted(known))
+    raise TypeError(f"{method}() got an unexpected option {name!r}{hint}")
+
+
+def as_message(
+    message: Message | str, body: bytes | str | None, options: Parts, method: str = "send"
+) -> Message:
+    """Return the message to send: the one given, or a new one of a topic and a body.
+
+    Raise TypeError for options that ``method`` has not.
+    """
+    if options:
+        _require_known(method, options)
     parts = _parts(options) if options else options
     if isinstance(message, str):
         if body is None:
@@ -71,6 +100,47 @@ def as_message(message: Message | str, body: bytes | str | None, options: Parts)
     if given:
         raise TypeError(f"{', '.join(given)} beside a Message: expected them in the Message")
     return message
+
+
+def as_batch(messages: Iterable[Message]) -> list[Message]:
+    """Return the messages of a batch; raise TypeError for anything else."""
+    if isinstance(messages, Message | str | bytes) or not isinstance(messages, Iterable):
+        raise TypeError(f"messages={messages!r}: expected a list of Messages")
+    batch = list(messages)
+    for message in batch:
+        if not isinstance(message, Message):
+            raise TypeError(f"messages has {message!r}: expected Messages alone")
+    return batch
+
+
+def as_half(message: Message, execute: object) -> Message:
+    """Return a half message; raise TypeError unless it and its local transaction can be."""
+    if not isinstance(message, Message):
+        raise TypeError(f"message={message!r}: expected a Message")
+    if not callable(execute):
+        raise TypeError(f"execute={execute!r}: expected a function of the message")
+    return message
+
+
+def batch_options(options: BatchOptions, method: str) -> BatchOptions:
+    """Return checked options of a batch or half message."""
+    if options:
+        _require_known(method, options)
+        _check_queue(options.get("queue"))
+        _check_timeout(options.get("timeout_ms"))
+    return options
+
+
+def request_limit_ms(options: Where) -> int:
+    """Return how long a request may wait for its reply."""
+    timeout_ms = options.get("timeout_ms")
+    _check_timeout(timeout_ms)
+    return REQUEST_TIMEOUT_MS if timeout_ms is None else timeout_ms
+
+
+def topic_text(topic: str) -> str:
+    """Return a topic; raise ConfigError unless it is text."""
+    return text("topic", topic)
 
 
 def _parts(options: Parts) -> Parts:
@@ -92,10 +162,18 @@ def choice_of(options: Choice) -> Choice:
     """Return how the queue is chosen; raise TypeError for two ways at once."""
     choice = Choice()
     if (queue := options.get("queue")) is not None:
+        _check_queue(queue)
         choice["queue"] = queue
     if (key := options.get("sharding_key")) is not None:
+        if isinstance(key, bool) or not isinstance(key, str | int):
+            raise TypeError(f"sharding_key={key!r}: expected text or a whole number")
         choice["sharding_key"] = key
     if (selector := options.get("selector")) is not None:
+        if selector != "random" and not callable(selector):
+            raise TypeError(
+                f"selector={selector!r}: expected a function of the queues and the message, or"
+                ' "random"'
+            )
         choice["selector"] = selector
     if len(choice) > 1:
         raise TypeError(f"{' and '.join(choice)} each choose the queue: expected one of them")
@@ -106,4 +184,16 @@ def where_of(options: Where) -> Where:
     """Return how the queue is chosen, and the time-out."""
     if not options:
         return options
-    return Where(timeout_ms=options.get("timeout_ms"), **choice_of(options))
+    timeout_ms = options.get("timeout_ms")
+    _check_timeout(timeout_ms)
+    return Where(timeout_ms=timeout_ms, **choice_of(options))
+
+
+def _check_queue(queue: object) -> None:
+    if queue is not None and not isinstance(queue, MessageQueue):
+        raise TypeError(f"queue={queue!r}: expected one of the topic's queues, as of queues(topic)")
+
+
+def _check_timeout(timeout_ms: object) -> None:
+    if timeout_ms is not None:
+        whole("timeout_ms", timeout_ms, 0)

@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, ClassVar, Unpack, overload
 from fakemq.client.faces.blocking_base import BlockingFace
 from fakemq.client.faces.futures import PooledFuture, Underway
 from fakemq.client.faces.messages import (
-    REQUEST_TIMEOUT_MS,
     BatchOptions,
     OnewayOptions,
     SendOptions,
     Where,
+    as_batch,
+    as_half,
     as_message,
+    batch_options,
     choice_of,
+    request_limit_ms,
+    topic_text,
     where_of,
 )
 from fakemq.client.faces.options import ProducerOptions
@@ -117,7 +121,7 @@ class Producer(BlockingFace[ProducerCore]):
         as long as a send may take.
         """
         core = self._running_core()
-        message = as_message(message, body, options)
+        message = as_message(message, body, options, "send_async")
         underway = self._underway
         task = underway.counted(core.send(message, **where_of(options)))
         return underway.carrier.submit(task, partial(PooledFuture, underway))
@@ -131,7 +135,7 @@ class Producer(BlockingFace[ProducerCore]):
     ) -> None:
         """Send without waiting for an answer: a message that is lost is not reported."""
         core = self._running_core()
-        message = as_message(message, body, options)
+        message = as_message(message, body, options, "send_oneway")
         self._run(core.send_oneway(message, **choice_of(options)))
 
     def send_batch(
@@ -141,7 +145,11 @@ class Producer(BlockingFace[ProducerCore]):
 
         Raise MQClientError if they do not fit together, or are too large together.
         """
-        return self._run(self._running_core().send_batch(list(messages), **options))
+        return self._run(
+            self._running_core().send_batch(
+                as_batch(messages), **batch_options(options, "send_batch")
+            )
+        )
 
     def send_batches(
         self, messages: Iterable[Message], /, **options: Unpack[BatchOptions]
@@ -150,7 +158,11 @@ class Producer(BlockingFace[ProducerCore]):
 
         If a batch fails, those before it are stored.
         """
-        return self._run(self._running_core().send_batches(list(messages), **options))
+        return self._run(
+            self._running_core().send_batches(
+                as_batch(messages), **batch_options(options, "send_batches")
+            )
+        )
 
     def send_in_transaction(
         self, message: Message, execute: Execute, **options: Unpack[BatchOptions]
@@ -169,7 +181,8 @@ class Producer(BlockingFace[ProducerCore]):
         option of the producer, again and again.
         """
         core = self._running_core()
-        return self._run(core.send_in_transaction(message, execute, **options))
+        checked = batch_options(options, "send_in_transaction")
+        return self._run(core.send_in_transaction(as_half(message, execute), execute, **checked))
 
     def request(
         self,
@@ -182,8 +195,8 @@ class Producer(BlockingFace[ProducerCore]):
 
             reply = producer.request("prices", b"tea", timeout_ms=1_000)
 
-        The consumer sends a message made by `create_reply`. Raise RequestTimeoutError if no reply
-        comes in time.
+        The consumer sends a message made by `create_reply_message`. Raise RequestTimeoutError if
+        no reply comes in time.
         """
         return self._run(self._request(message, body, options))
 
@@ -203,9 +216,8 @@ class Producer(BlockingFace[ProducerCore]):
         self, message: Message | str, body: bytes | str | None, options: SendOptions
     ) -> Task[MessageExt]:
         core = self._running_core()
-        timeout_ms = options.get("timeout_ms")
-        limit_ms = REQUEST_TIMEOUT_MS if timeout_ms is None else timeout_ms
-        message = as_message(message, body, options)
+        limit_ms = request_limit_ms(options)
+        message = as_message(message, body, options, "request")
         return core.request(message, limit_ms, **choice_of(options))
 
     def queues(self, topic: str) -> Sequence[MessageQueue]:
@@ -213,7 +225,7 @@ class Producer(BlockingFace[ProducerCore]):
 
         Source: client/producer/DefaultMQProducer.java#fetchPublishMessageQueues (4.9.7)
         """
-        return self._run(self._running_core().queues(topic))
+        return self._run(self._running_core().queues(topic_text(topic)))
 
 
 def _end(core: ProducerCore, underway: Underway) -> Task[None]:

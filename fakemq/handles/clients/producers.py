@@ -10,8 +10,12 @@ from fakemq.client.faces.messages import (
     BatchOptions,
     OnewayOptions,
     SendOptions,
+    as_batch,
+    as_half,
     as_message,
+    batch_options,
     choice_of,
+    request_limit_ms,
     where_of,
 )
 from fakemq.client.faces.settings import settled
@@ -28,9 +32,6 @@ if TYPE_CHECKING:
     from fakemq.handles.running import Running
     from fakemq.protocol.message import MessageExt
 
-REQUEST_TIMEOUT_MS = 3_000
-"""How long a request waits for its reply by default."""
-
 
 class _InsideProducer(InsideHandle[ProducerCore]):
     """What both producers share: the tasks of their methods."""
@@ -45,12 +46,26 @@ class _InsideProducer(InsideHandle[ProducerCore]):
         return self._client.send(as_message(message, body, options), **where_of(options))
 
     def _batch(self, messages: Iterable[Message], options: BatchOptions) -> Task[list[SendResult]]:
-        return self._client.send_batches(list(messages), **options)
+        return self._client.send_batches(as_batch(messages), **batch_options(options, "send_batch"))
 
     def _oneway(
         self, message: Message | str, body: bytes | str | None, options: OnewayOptions
     ) -> Task[None]:
-        return self._client.send_oneway(as_message(message, body, options), **choice_of(options))
+        return self._client.send_oneway(
+            as_message(message, body, options, "send_oneway"), **choice_of(options)
+        )
+
+    def _half(
+        self, message: Message, execute: Execute, options: BatchOptions
+    ) -> Task[TransactionSendResult]:
+        checked = batch_options(options, "send_in_transaction")
+        return self._client.send_in_transaction(as_half(message, execute), execute, **checked)
+
+    def _request(
+        self, message: Message | str, body: bytes | str | None, options: SendOptions
+    ) -> Task[MessageExt]:
+        request = as_message(message, body, options, "request")
+        return self._client.request(request, request_limit_ms(options), **choice_of(options))
 
     def send_async(
         self,
@@ -115,13 +130,19 @@ class InsideProducer(_InsideProducer):
         None is UNKNOW: then the broker asks the option ``check`` of this producer.
         """
         return self._do(
-            lambda: self._client.send_in_transaction(message, execute, **options),
+            lambda: self._half(message, execute, options),
             "send_in_transaction",
         )
 
-    def request(self, message: Message, timeout_ms: int = REQUEST_TIMEOUT_MS) -> MessageExt:
+    def request(
+        self,
+        message: Message | str,
+        /,
+        body: bytes | str | None = None,
+        **options: Unpack[SendOptions],
+    ) -> MessageExt:
         """Send a request and return the reply of its consumer; RequestTimeoutError without one."""
-        return self._do(lambda: self._client.request(message, timeout_ms), "request")
+        return self._do(lambda: self._request(message, body, options), "request")
 
     def __enter__(self) -> Self:
         return self
@@ -164,13 +185,19 @@ class AsyncInsideProducer(_InsideProducer):
     ) -> TransactionSendResult:
         """Send in a transaction, as `InsideProducer.send_in_transaction`."""
         return await self._do_async(
-            lambda: self._client.send_in_transaction(message, execute, **options),
+            lambda: self._half(message, execute, options),
             "send_in_transaction",
         )
 
-    async def request(self, message: Message, timeout_ms: int = REQUEST_TIMEOUT_MS) -> MessageExt:
+    async def request(
+        self,
+        message: Message | str,
+        /,
+        body: bytes | str | None = None,
+        **options: Unpack[SendOptions],
+    ) -> MessageExt:
         """Send a request and return its reply, as `InsideProducer.request`."""
-        return await self._do_async(lambda: self._client.request(message, timeout_ms), "request")
+        return await self._do_async(lambda: self._request(message, body, options), "request")
 
     async def __aenter__(self) -> Self:
         return self
