@@ -144,7 +144,7 @@ def test_stopping_leaves_no_descriptor(tmp_path: Path) -> None:
         assert len(mq.messages("orders")) == 100
         assert descriptors() > before + 8
         mq.broker("broker-a").stop()
-        assert descriptors() == before
+        assert descriptors() <= before  # those of others may have been collected meanwhile
 
 
 # -- waiting for the disk ---------------------------------------------------------------------
