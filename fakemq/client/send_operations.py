@@ -160,8 +160,22 @@ class SendOperations:
         command = self._commands.single(message, topic, queue, instance.time.wall_ms())
         yield from tell(addr, command, self.settings.send_timeout_ms)
 
+    def fetched_queues(self, topic: str) -> Operation[Sequence[MessageQueue]]:
+        """Ask a name server for the queues of a topic; raise MQClientError if there are none.
+
+        Source: client/impl/MQAdminImpl.java#fetchPublishMessageQueues (4.9.7)
+        """
+        topic = broker_topic(self.settings, topic)
+        route = yield from self._instance.update_route(topic)
+        if route is None or not route.publish_queues:
+            raise MQClientError(f"Can not find Message Queue for this topic, {topic}{FAQ}")
+        return route.publish_queues
+
     def queues(self, topic: str) -> Operation[Sequence[MessageQueue]]:
-        """Return the queues of a topic to send to; raise MQClientError if there are none."""
+        """Return the queues to send to, as they are known, or those of the create-topic key.
+
+        Raise MQClientError if there are none.
+        """
         topic = broker_topic(self.settings, topic)
         return self._kept_queues(topic) or (yield from self._fetched_queues(topic))
 

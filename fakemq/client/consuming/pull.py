@@ -16,6 +16,7 @@ from fakemq.client.admin import Admin
 from fakemq.client.consuming.lite_offsets import offset_store
 from fakemq.client.consuming.pull_info import pull_running_info
 from fakemq.client.consuming.pull_settings import PullSettings
+from fakemq.client.consuming.queue_listeners import fetch_queues
 from fakemq.client.consuming.rebalance import Rebalancer
 from fakemq.client.consuming.received import ReceivedMessage
 from fakemq.client.consuming.requests import handle_consumer_requests
@@ -77,6 +78,8 @@ class PullConsumerCore:
         self._registered: dict[str, Divided | None] = {}
         self._pulled: dict[str, None] = {}
         self._owned: dict[MessageQueue, None] = {}
+        # Queues of others, or of no member, whose offsets the program has updated.
+        self._updated: dict[MessageQueue, None] = {}
         self._started_ms = services.carrier.wall_ms()
         self._admin = Admin(services.instance)
         self._operations = PullOperations(services.instance, self.group)
@@ -144,7 +147,7 @@ class PullConsumerCore:
         if not self.is_running:
             return
         self.state = ServiceState.SHUTDOWN_ALREADY
-        yield from self._offsets.persist_all(set(self._owned))
+        yield from self._offsets.persist_all({*self._owned, *self._updated})
         yield from self.services.unregister_consumer(self.group)
 
     def _require_running(self) -> None:
@@ -172,10 +175,10 @@ class PullConsumerCore:
         return sorted(self._shown(queue) for queue in queues)
 
     def fetch_subscribe_message_queues(self, topic: str) -> Task[list[MessageQueue]]:
-        """Return all queues of a topic. Raise MQClientError if there are none."""
+        """Ask a name server for a topic's queues. Raise MQClientError if there are none."""
         self._require_running()
         topic = wrap(self.settings.namespace, topic)
-        queues = yield from self.services.instance.subscribe_queues(topic)
+        queues = yield from fetch_queues(self.services, topic)
         return [self._shown(queue) for queue in queues]
 
     def _shown(self, queue: MessageQueue) -> MessageQueue:
@@ -274,10 +277,16 @@ class PullConsumerCore:
     # -- offsets --------------------------------------------------------------
 
     def update_consume_offset(self, queue: MessageQueue, offset: int) -> None:
-        """Commit an offset: it is stored within 5 s."""
+        """Commit an offset: it is stored within 5 s.
+
+        Differs: Java forgets the offset of a queue that this member does not have now, such as one
+        of a topic that is not registered.
+        """
         self._require_running()
         queue = wrap_queue(self.settings.namespace, queue)
         self._offsets.update(queue, offset, increase_only=False)
+        if queue not in self._owned:
+            self._updated[queue] = None
 
     def fetch_consume_offset(
         self, queue: MessageQueue, *, from_store: bool = False
@@ -333,7 +342,7 @@ class PullConsumerCore:
     def persist_offsets(self) -> Task[None]:
         """Store the offsets of its queues."""
         if self.is_running:
-            yield from self._offsets.persist_all(set(self._owned))
+            yield from self._offsets.persist_all({*self._owned, *self._updated})
 
     def running_info(self) -> Task[ConsumerRunningInfo]:
         """Return what an admin tool shows of this consumer."""
@@ -364,7 +373,9 @@ class PullConsumerCore:
         return True
 
     def take(self, queue: MessageQueue) -> Task[bool]:
-        yield from ()
+        if queue in self._updated:
+            del self._updated[queue]
+            yield from self._offsets.persist(queue)
         self._offsets.remove(queue)
         self._owned[queue] = None
         return True

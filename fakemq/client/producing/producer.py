@@ -259,13 +259,14 @@ class ProducerCore:
         return (yield from self._requests.request(message, send, timeout_ms))
 
     def queues(self, topic: str) -> Task[Sequence[MessageQueue]]:
-        """Return the queues of a topic to send to; raise MQClientError if there are none.
+        """Ask a name server for a topic's queues; raise MQClientError if there are none.
 
         Source: client/producer/DefaultMQProducer.java#fetchPublishMessageQueues (4.9.7)
         """
         self.state.require_running("producer")
-        self._topics[namespace.wrap(self.settings.namespace, topic)] = None
-        queues = yield from self._sends.queues(topic)
+        return self._shown((yield from self._sends.fetched_queues(topic)))
+
+    def _shown(self, queues: Sequence[MessageQueue]) -> Sequence[MessageQueue]:
         space = self.settings.namespace
         return tuple(namespace.unwrap_queue(one, space) for one in queues) if space else queues
 
@@ -290,7 +291,8 @@ class ProducerCore:
         Source: client/impl/producer/DefaultMQProducerImpl.java#sendSelectImpl (4.9.7)
         """
         self._sends.check(message)
-        queues = yield from self.queues(message.topic)
+        self._topics[namespace.wrap(self.settings.namespace, message.topic)] = None
+        queues = self._shown((yield from self._sends.queues(message.topic)))
         if sharding_key is not None:
             return selecting.by_hash(queues, sharding_key)
         if selector == "random":

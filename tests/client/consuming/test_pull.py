@@ -133,6 +133,32 @@ def test_offsets_are_updated_by_hand_and_stored_every_five_seconds() -> None:
     assert lab.run(lab.consumer.fetch_consume_offset(lab.queue(), from_store=True)) == 9
 
 
+def test_offset_of_a_queue_of_another_member_is_stored() -> None:
+    lab = Lab()
+    lab.broker.members = [CLIENT, "z"]
+    lab.run(lab.consumer.rebalance())
+    lab.consumer.update_consume_offset(lab.queue(1), 3)
+    lab.carrier.advance(10_000)
+    assert lab.broker.committed(1) == 3
+    lab.consumer.update_consume_offset(lab.queue(1), 4)
+    lab.broker.members = [CLIENT]
+    lab.run(lab.consumer.rebalance())  # the queue is its own now, with what the broker has
+    assert lab.broker.committed(1) == 4
+    lab.consumer.update_consume_offset(lab.queue(1), 5)
+    lab.run(lab.consumer.shutdown())
+    assert lab.broker.committed(1) == 5
+
+
+def test_queues_are_those_that_a_name_server_has_now() -> None:
+    lab = Lab()
+    assert len(lab.run(lab.consumer.fetch_subscribe_message_queues("orders"))) == 2
+    lab.broker.answers[RequestCode.GET_ROUTEINFO_BY_TOPIC] = lambda call: answer(
+        ResponseCode.TOPIC_NOT_EXIST
+    )
+    with pytest.raises(MQClientError, match="Can not find Message Queue"):
+        lab.run(lab.consumer.fetch_subscribe_message_queues("orders"))
+
+
 def test_offset_of_a_queue_that_is_lost_is_stored() -> None:
     lab = Lab()
     lab.consumer.update_consume_offset(lab.queue(1), 3)

@@ -208,6 +208,20 @@ def test_send_to_a_queue_is_not_tried_again() -> None:
     assert [addr for addr, *_ in lab.sends()] == [B]
 
 
+def test_queues_are_those_that_a_name_server_has_now() -> None:
+    lab = ProducerLab("a", "b")
+    producer = lab.started()
+    lab.carrier.run(producer.send(order()))
+    assert len(lab.carrier.run(producer.queues("orders"))) == 4
+    lab.answers[RequestCode.GET_ROUTEINFO_BY_TOPIC] = lambda call: answer(body=route("a"))
+    assert len(lab.carrier.run(producer.queues("orders"))) == 2
+    lab.answers[RequestCode.GET_ROUTEINFO_BY_TOPIC] = lambda call: answer(
+        ResponseCode.TOPIC_NOT_EXIST
+    )
+    with pytest.raises(MQClientError, match="Can not find Message Queue for this topic, orders"):
+        lab.carrier.run(producer.queues("orders"))
+
+
 def test_queues_of_an_order_config_keep_its_order() -> None:
     lab = ProducerLab("a", "b")
     data = route("a", "b")
