@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from conformance.python.lab import Lab
 from conformance.python.reaching import refresh
-from conformance.python.seen import keys, pulled
 from conformance.python.steps import await_, message, queue_at
-from fakemq.client import Client, Producer, PullResult, Selector
+from fakemq.client import Producer, PullConsumer, Selector
+from fakemq.client.consuming.pull import Pulled
 from fakemq.protocol.bodies.queue import MessageQueue
 
 EXPRESSIONS = (
@@ -36,26 +36,25 @@ def sql(lab: Lab) -> None:
     queue = queue_at(topic, "broker-a")
     send_round(lab.producer("Sql"), topic, queue)
     await_("10 messages", lambda: lab.client.max_offset(queue) == 10)
-    with lab.reader("Sql") as reader:
-        for expression in EXPRESSIONS:
-            lab.say_failure(expression, by_sql(reader, queue, expression))
-        for expression in BAD:
-            lab.say_failure(f"bad {expression}", by_sql(reader, queue, expression))
-        lab.say_failure("by tag", lambda: summary(reader.pull(queue, 0, expression="odd")))
-        lab.say_failure("three at most", by_sql(reader, queue, "a > 3", 3))
+    consumer = lab.pull_consumer("Sql")
+    for expression in EXPRESSIONS:
+        lab.say_failure(expression, by_sql(consumer, queue, expression))
+    for expression in BAD:
+        lab.say_failure(f"bad {expression}", by_sql(consumer, queue, expression))
+    lab.say_failure("by tag", lambda: summary(consumer.pull(queue, 0, Selector.by_tag("odd"))))
+    lab.say_failure("three at most", by_sql(consumer, queue, "a > 3", 3))
 
 
 def by_sql(
-    reader: Client, queue: MessageQueue, expression: str, at_most: int = 32
+    consumer: PullConsumer, queue: MessageQueue, expression: str, at_most: int = 32
 ) -> Callable[[], str]:
     """Return an action that pulls by an expression and describes its result."""
-    return lambda: summary(
-        reader.pull(queue, 0, expression=expression, expression_type="SQL92", max_messages=at_most)
-    )
+    selector = Selector.by_sql(expression)
+    return lambda: summary(consumer.pull(queue, 0, selector, max_messages=at_most))
 
 
-def summary(result: PullResult) -> str:
-    found = ", ".join(sorted(keys(pulled(result))))
+def summary(result: Pulled) -> str:
+    found = ", ".join(sorted(one.keys for one in result.messages))
     return f"{result.status.name} next={result.next_begin_offset} keys=[{found}]"
 
 
@@ -155,7 +154,6 @@ def send_tagged(producer: Producer, topic: str, other: str, name: str) -> None:
 def no_sql(lab: Lab) -> None:
     topic = lab.create_topic("NoSql", 1)
     queue = queue_at(topic, "broker-a")
-    with lab.reader("NoSql") as reader:
-        lab.say_failure("pull", by_sql(reader, queue, "a > 3"))
+    lab.say_failure("pull", by_sql(lab.pull_consumer("NoSql"), queue, "a > 3"))
     selector = Selector.by_sql("a > 3")
     lab.say_failure("start", lambda: lab.ear("NoSqlPush", "push", topic, selector).summary())

@@ -72,10 +72,11 @@ def suspended(lab: Lab) -> None:
     ear.await_queues(topic, 2)
     time.sleep(1)
     lab.say("received while suspended", ear.keys())
-    with lab.reader("Suspended") as reader:
-        lab.say_failure(
-            "pull while suspended", lambda: reader.pull(queue_at(topic, "broker-a"), 0).status
-        )
+    by_hand = lab.pull_consumer("Suspended")
+    lab.say_failure(
+        "pull while suspended", lambda: by_hand.pull(queue_at(topic, "broker-a"), 0).status
+    )
+    by_hand.close()
     lab.create_group("Suspended", consume_enable=True)
     ear.await_keys(2)  # the client tries again each 3 s
     lab.say("received after resumption", ear.summary())
@@ -118,9 +119,9 @@ def growing(lab: Lab) -> None:
         "send to a queue that is gone",
         lambda: producer.send(message(topic, "t", "k"), queue=gone).status,
     )
-    lab.say_failure("pull from a queue that is gone", lambda: lab.client.pull(gone, 0).status)
+    lab.say_failure("pull from a queue that is gone", lambda: lab.puller.pull(gone, 0).status)
     lab.create_topic("Growing", 3)
-    lab.say_failure("pull from it when it is back", lambda: len(lab.client.pull(gone, 0).messages))
+    lab.say_failure("pull from it when it is back", lambda: len(lab.puller.pull(gone, 0).messages))
 
 
 def send_to_each(producer: Producer, topic: str, name: str, queues: int) -> None:
@@ -135,12 +136,13 @@ def deleted(lab: Lab) -> None:
     topic = lab.create_topic("Deleted", 1)
     queue = queue_at(topic, "broker-a")
     lab.say("sent", producer.send(message(topic, "t", "k"), queue=queue).status)
-    await_("stored", lambda: lab.client.max_offset(queue) == 1)
+    await_("stored", lambda: lab.puller.max_offset(queue) == 1)
     lab.operator.delete_topic(topic)
     # The client creates a topic that it sends to; brokers allow that by default.
-    lab.say_failure("pull after deletion", lambda: lab.client.pull(queue, 0).status)
-    lab.client.instance.routes.routes.pop(topic, None)
-    lab.say_failure("queues after deletion", lambda: lab.client.subscribe_queues(topic))
+    lab.say_failure("pull after deletion", lambda: lab.puller.pull(queue, 0).status)
+    lab.say_failure(
+        "queues after deletion", lambda: lab.puller.fetch_subscribe_message_queues(topic)
+    )
     lab.create_topic("Deleted", 1)
     lab.say_failure(
         "offsets of the new topic",

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, TypeAlias, Unpack
 
 from conformance.python.listening import Ear
 from conformance.python.operating import Operator
@@ -26,6 +26,7 @@ from fakemq.client import (
     Message,
     MQBrokerError,
     Producer,
+    PullConsumer,
     PullStatus,
     PushConsumer,
     Selector,
@@ -41,6 +42,9 @@ PATIENCE_MS = 15_000
 """A stall of the machine, which would else be taken for what the cluster did."""
 NOT_THERE = -1
 """What Java says for an offset that a group has not committed."""
+
+
+Face: TypeAlias = Producer | PushConsumer | PullConsumer | LitePullConsumer
 
 
 class Lab:
@@ -201,7 +205,7 @@ class Lab:
             "heartbeat_interval_ms": 1000,
         }
 
-    def _close_at_end(self, client: Producer | PushConsumer | LitePullConsumer) -> None:
+    def _close_at_end(self, client: Face) -> None:
         def close() -> None:
             with suppress(FakemqError):  # its broker may not know it any more
                 client.close()
@@ -285,6 +289,19 @@ class Lab:
             group, instance, {topic: expression}, ear.listen, **options
         )
         return ear
+
+    def pull_consumer(self, group: str, **options: Any) -> PullConsumer:
+        """Return a started consumer that pulls by hand."""
+        settings = self._common(f"pull-{group}") | options
+        consumer = PullConsumer(self.namesrv_addr, group=self.group(group), **settings)
+        self._close_at_end(consumer)
+        consumer.start()
+        return consumer
+
+    @cached_property
+    def puller(self) -> PullConsumer:
+        """Pulls where the Java program's own reader does; its group is part of no observation."""
+        return self.pull_consumer("Puller")
 
     def lite_consumer(self, group: str, instance: str, **options: Any) -> LitePullConsumer:
         """Return a started consumer that polls four messages at a time from each queue."""

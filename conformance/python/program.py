@@ -58,7 +58,7 @@ SCENARIOS: Mapping[str, Callable[[Lab], None]] = {
     "retry": retries.retry,
     "retrylevels": retries.retry_levels,
     "retryrest": retries.retry_rest,
-    "sendback": retries.send_back,
+    "sendback": pulls.send_back,
     "orderlyretry": retries.orderly_retry,
     "pull": pulls.pull,
     "offsets": pulls.offsets,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fakemq.client import Producer, PushConsumer
+from fakemq.client import Producer, PullConsumer, PushConsumer
 from fakemq.client.services import ClientServices
 from fakemq.client.tasks import Task
 from fakemq.protocol.bodies.queue import MessageQueue
@@ -22,6 +22,11 @@ def assigned(consumer: PushConsumer, topic: str) -> Sequence[MessageQueue]:
 def refresh(face: Producer | PushConsumer) -> None:
     """Do now what a client does every 30 s, ask for routes, and every 20 s, divide queues."""
     face._run(_refreshed(face._running_core().services))
+
+
+def persist(consumer: PullConsumer) -> None:
+    """Commit now what a consumer commits every 5 s."""
+    consumer._run(consumer._running_core().services.persist_offsets())
 
 
 def _refreshed(services: ClientServices) -> Task[None]:

@@ -11,12 +11,10 @@ from itertools import pairwise
 from conformance.python.lab import Lab
 from conformance.python.reaching import assigned, refresh
 from conformance.python.seen import by_key, keys, received
-from conformance.python.steps import PATIENCE_S, await_, message, place, places, queue_at
-from fakemq.client import ConsumeResult, Message, Producer, PushConsumer, ReceivedMessage
+from conformance.python.steps import await_, message, place, places, queue_at
+from fakemq.client import ConsumeResult, Producer, PushConsumer, ReceivedMessage
 
 BROKERS = ("broker-a", "broker-b")
-LEVELS = {"default": 0, "first": 1, "dead": -1}
-"""By key: the delay level with which a message is sent back."""
 
 
 class Deliveries:
@@ -151,46 +149,6 @@ def retry_rest(lab: Lab) -> None:
     for i in range(6):
         lab.say(f"m{i} came", f"{len(deliveries.times_ms(f'm{i}'))} times")
     lab.say("for a retry", keys(lab.stored("%RETRY%" + lab.group("RetryRest"), 4)))
-
-
-def send_back(lab: Lab) -> None:
-    """Where Java's pull consumer sends back by hand, a listener of the push consumer decides."""
-    topic = lab.create_topic("SendBack", 1)
-    producer = lab.producer("SendBack")
-    queue = queue_at(topic, "broker-a")
-    looked_at = threading.Event()
-    origins: list[str] = []
-
-    def listen(one: ReceivedMessage) -> None:
-        if one.reconsume_times == 0:
-            if one.keys == "default":
-                origins.append(one.offset_message_id)
-            if one.keys == "lost":
-                one.stored.physical_offset += 1  # where the broker finds no message
-            one.retry_later(LEVELS.get(one.keys, 0))
-        elif one.reconsume_times == 1 and one.keys == "default":
-            looked_at.wait(PATIENCE_S)
-            one.retry_later(1)
-
-    ready(lab, lab.push_consumer("SendBack", "sending-back", {topic: "*"}, listen), "SendBack")
-    for key in LEVELS:
-        producer.send(message(topic, "t", key), queue=queue)
-    group = lab.group("SendBack")
-    for one in by_key(lab.stored(f"%RETRY%{group}", 2)):
-        lab.say("stored for a retry", lab.describe(one))
-    for one in lab.stored(f"%DLQ%{group}", 1):
-        lab.say("buried", lab.describe(one))
-    # A retry of a retry keeps the first one's id.
-    looked_at.set()
-    again = lab.stored(f"%RETRY%{group}", 3)
-    twice = next(one for one in again if one.stored.reconsume_times >= 2)
-    lab.say("sent back twice", lab.describe(twice))
-    lab.say("its origin is the first", [twice.properties["ORIGIN_MESSAGE_ID"]] == origins)
-    # Where the broker does not find it, the client sends it to the retry topic itself.
-    producer.send(Message(topic, "body of first", tags="t", keys="lost"), queue=queue)
-    lost = next(one for one in lab.stored(f"%RETRY%{group}", 4) if one.keys == "lost")
-    # It is on a queue that the client chose.
-    lab.say("sent by the client", lab.describe(lost, "MAX_OFFSET"))
 
 
 def orderly_retry(lab: Lab) -> None:

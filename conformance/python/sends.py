@@ -82,18 +82,19 @@ def errors(lab: Lab) -> None:
     lab.create_topic("Errors", 1, 4)
     fails("queue that became read-only", message(topic, "t", "k"), known)
     lab.create_topic("Errors", 1, 2)
-    lab.say_failure("pull of a write-only queue", lambda: lab.client.pull(known, 0))
+    lab.say_failure("pull of a write-only queue", lambda: lab.puller.pull(known, 0))
     fails("no broker of that name", message(topic, "t", "k"), queue_at(topic, "broker-z"))
     lab.create_topic("Errors", 1)
     fails("queue id beyond the topic", message(topic, "t", "k"), elsewhere)
     unknown = lab.topic("Unknown")
     lab.say_failure(
-        "subscribe queues of an unknown topic", lambda: lab.client.subscribe_queues(unknown)
+        "subscribe queues of an unknown topic",
+        lambda: lab.puller.fetch_subscribe_message_queues(unknown),
     )
     lab.say_failure(
-        "pull of an unknown topic", lambda: lab.client.pull(queue_at(unknown, "broker-a"), 0)
+        "pull of an unknown topic", lambda: lab.puller.pull(queue_at(unknown, "broker-a"), 0)
     )
-    lab.say_failure("pull beyond the queues", lambda: lab.client.pull(elsewhere, 0))
+    lab.say_failure("pull beyond the queues", lambda: lab.puller.pull(elsewhere, 0))
 
 
 def asynchronous(lab: Lab) -> None:
