@@ -16,6 +16,7 @@ from bench.table import HEADER, line, report
 
 GROUPS = (
     *("traffic", "store", "replication", "ready", "memory", "growth", "requests"),
+    "instructions",
     *("start", "clock", "inside", "stall", "process", "leaks", "speed", "spark"),
 )
 """Each is a module of this folder; see ``bench.measure``."""

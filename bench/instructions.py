@@ -1,0 +1,132 @@
+"""Instructions of a request without sockets, counted by valgrind: equal whatever else runs beside.
+
+A program of its own feeds frames to a broker's session. What a request takes is the difference
+between twice as many requests and as many, so that the start of the program does not count.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from bench.measure import ENVIRONMENT, Figure, Plan
+from bench.requests import BODY, QUEUES, Lab, frames, pull_fields, send_fields
+from conformance.wire import requests
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.command import SerializeType
+
+REQUESTS = 400
+"""In the shorter of the two programs that are compared."""
+PULLED = 32
+BATCHED = 16
+JSON, ROCKETMQ = SerializeType.JSON, SerializeType.ROCKETMQ
+
+_ROOT = Path(__file__).parents[1]
+_VALGRIND = ("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
+_COUNTED = re.compile(r"I +refs: +([\d,]+)")
+
+Feed = Callable[[int], list[bytes]]
+"""Returns the bytes of this many requests."""
+
+
+def sends(kind: SerializeType, at_once: int, count: int) -> list[bytes]:
+    """Return sends of messages of 128 bytes, ``at_once`` of them in one piece."""
+    fields = [send_fields(number) for number in range(count)]
+    return frames(RequestCode.SEND_MESSAGE_V2, fields, kind, BODY, at_once)
+
+
+def batches(kind: SerializeType, count: int) -> list[bytes]:
+    """Return sends of `BATCHED` messages of 128 bytes each."""
+    properties = "UNIQ_KEY\x01FD00000000000000000000000000000230000000000000000\x02WAIT\x01true\x02"
+    fields = [
+        send_fields(number) | {"m": "true", "i": "WAIT\x01true\x02"} for number in range(count)
+    ]
+    body = requests.batch(*[BODY] * BATCHED, text=properties)
+    return frames(RequestCode.SEND_BATCH_MESSAGE, fields, kind, body)
+
+
+def pulls(kind: SerializeType, count: int) -> list[bytes]:
+    """Return pulls of `PULLED` messages, each of which commits an offset."""
+    fields = [pull_fields(number % QUEUES, PULLED) for number in range(count)]
+    return frames(RequestCode.PULL_MESSAGE, fields, kind)
+
+
+REQUESTED: dict[str, tuple[Feed, int | None]] = {
+    "send, JSON": (partial(sends, JSON, 1), 130_000),
+    "send, ROCKETMQ": (partial(sends, ROCKETMQ, 1), 130_000),
+    f"send, JSON, {BATCHED} at once": (partial(sends, JSON, BATCHED), None),
+    f"batch of {BATCHED}, JSON": (partial(batches, JSON), None),
+    f"pull of {PULLED}, JSON": (partial(pulls, JSON), None),
+}
+"""What is counted: how its bytes are made, and the most instructions a request may take."""
+
+
+def feed(name: str, count: int, most: int) -> Lab:
+    """Feed ``count`` requests to a new broker, and return it.
+
+    The bytes of ``most`` requests are made, so that this takes the same for each ``count``.
+    """
+    make, _ = REQUESTED[name]
+    lab = Lab()
+    if name.startswith("pull"):
+        lab.receive(sends(JSON, 1, QUEUES * (QUEUES + PULLED)))
+    made = make(most)
+    gc.collect()
+    gc.freeze()  # as the server does when it is ready
+    try:
+        lab.receive(made[: len(made) * count // most])
+    finally:
+        gc.unfreeze()
+    return lab
+
+
+def instructions(name: str, run: Callable[[str, int, int], int]) -> float:
+    """Return how many instructions one of these requests takes; ``run`` counts those of a feed."""
+    return (run(name, 2 * REQUESTS, 2 * REQUESTS) - run(name, REQUESTS, 2 * REQUESTS)) / REQUESTS
+
+
+def counted(name: str, count: int, most: int) -> int:
+    """Return the instructions of a whole program that feeds these requests."""
+    return read_count(_run(_VALGRIND, name, count, most))
+
+
+def _run(under: Sequence[str], name: str, count: int, most: int) -> str:
+    """Run such a program, and return its standard error."""
+    program = [*under, sys.executable, "-m", "bench.instructions", name, str(count), str(most)]
+    # Another order of hashes would take other instructions.
+    environment = ENVIRONMENT | {"PYTHONHASHSEED": "0"}
+    return subprocess.run(
+        program, cwd=_ROOT, env=environment, check=True, capture_output=True, text=True
+    ).stderr
+
+
+def read_count(text: str) -> int:
+    """Return the number of instructions in what valgrind prints; ValueError if there is none."""
+    found = _COUNTED.search(text)
+    if found is None:
+        raise ValueError(f"valgrind printed no count:\n{text[-2000:]}")
+    return int(found[1].replace(",", ""))
+
+
+def figures(plan: Plan) -> Iterator[Figure]:
+    """Yield the instructions of each request; nothing where there is no valgrind."""
+    if shutil.which(_VALGRIND[0]) is None:
+        print("no valgrind: instructions are not counted")
+        return
+    for name, (_, at_most) in REQUESTED.items():
+        if plan.wants(name):
+            _run((), name, 1, 1)  # writes what is missing of the cached bytecode
+            value = instructions(name, counted)
+            yield Figure(group="instructions", name=name, value=value, unit="Ir", at_most=at_most)
+
+
+if __name__ == "__main__":
+    feed(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    os._exit(0)  # what a program does at its end depends on how much it stored
