@@ -34,7 +34,7 @@ from fakemq.protocol.bodies.topic import (
 )
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
-from fakemq.store.writing import InnerMessage
+from fakemq.store.inner_message import InnerMessage
 
 AT_MOST_MS = 100
 TIMEOUT_MS = 120_000

@@ -67,8 +67,9 @@ class Connection:
         """Return the bytes to send; LocalProtocolError for what the protocol cannot carry."""
         return encode_frame(command)
 
-    encode_start = staticmethod(encode_frame_start)
-    """As `encode`, but without the body, which the caller sends directly behind."""
+    def encode_start(self, command: RemotingCommand, body_bytes: int) -> bytes:
+        """As `encode`, but without the body, which the caller sends directly behind."""
+        return encode_frame_start(command, body_bytes)
 
     def next_opaque(self) -> int:
         """Return a number for the next request; after 2**31 - 1 comes -2**31, as in a Java int."""

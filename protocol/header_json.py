@@ -8,38 +8,12 @@ Source: remoting/protocol/RemotingSerializable.java, RemotingCommand.java (4.9.7
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
-
 import msgspec
 
 from fakemq.protocol.codes import LanguageCode
 from fakemq.protocol.command import RemotingCommand, SerializeType
 from fakemq.protocol.errors import RemoteProtocolError
-
-_Int32: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
-
-
-class _Incoming(msgspec.Struct, rename="camel", gc=False):
-    code: _Int32 = 0
-    language: str | None = "JAVA"
-    version: _Int32 = 0
-    opaque: _Int32 = 0
-    flag: _Int32 = 0
-    remark: str | None = None
-    ext_fields: dict[str, str] | None = None
-
-
-class _Outgoing(msgspec.Struct, rename={"serialize_type": "serializeTypeCurrentRPC"}, gc=False):
-    # In fastjson's order: sorted by name.
-    code: int
-    extFields: dict[str, str]  # noqa: N815
-    flag: int
-    language: str
-    opaque: int
-    remark: str | msgspec.UnsetType
-    serialize_type: str
-    version: int
-
+from fakemq.protocol.header_json_shapes import IncomingHeader, OutgoingHeader
 
 _LANGUAGES: dict[str | None, LanguageCode] = {one.name: one for one in LanguageCode}
 _LANGUAGES_BY_NUMBER = {str(int(one)): one for one in LanguageCode}
@@ -47,7 +21,7 @@ _LANGUAGE_NAMES = {language: language.name for language in LanguageCode}
 
 _JSON = SerializeType.JSON
 
-_decode = msgspec.json.Decoder(_Incoming).decode
+_decode = msgspec.json.Decoder(IncomingHeader).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -71,7 +45,7 @@ def decode_json_header(data: bytes) -> RemotingCommand:
 
 def encode_json_header(command: RemotingCommand) -> bytes:
     """Return the JSON header of a command; with an empty ``extFields`` too, as clients read it."""
-    header = _Outgoing(
+    header = OutgoingHeader(
         command.code,
         command.ext_fields,
         command.flag,
@@ -104,11 +78,11 @@ def _language(name: str | None) -> LanguageCode:
     return LanguageCode.OTHER if language is None else language
 
 
-def _decode_as_fastjson(data: bytes) -> _Incoming:
+def _decode_as_fastjson(data: bytes) -> IncomingHeader:
     from fakemq.protocol import fastjson  # only an odd client ever needs these
     from fakemq.protocol.beans import to_bean
 
     try:
-        return to_bean(fastjson.loads(data), _Incoming)
+        return to_bean(fastjson.loads(data), IncomingHeader)
     except ValueError as error:
         raise RemoteProtocolError(f"the header is no JSON of a command: {error}") from error

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from fakemq.biographies.chronicle import Chronicle
     from fakemq.broker.broker import Broker
     from fakemq.core.cluster import ClusterCore
-    from fakemq.journal.journal import Entry, Journal
+    from fakemq.journal.entries import Entry
+    from fakemq.journal.journal import Journal
 
 _DONE = {"stop": "stopped", "kill": "killed", "pause": "paused", "resume": "resumed"}
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1))

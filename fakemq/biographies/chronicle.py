@@ -36,7 +36,8 @@ from fakemq.events.core import (
 )
 from fakemq.events.faults import AnswerWithheld, FaultHit
 from fakemq.events.replication import Replicated
-from fakemq.journal.journal import Entry, Journal
+from fakemq.journal.entries import Entry
+from fakemq.journal.journal import Journal
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.topics import RETRY_PREFIX, TRANS_HALF_TOPIC
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from fakemq.biographies.chronicle import Chronicle, Record
     from fakemq.broker.broker import Broker
     from fakemq.core.cluster import ClusterCore
-    from fakemq.journal.journal import Entry
+    from fakemq.journal.entries import Entry
     from fakemq.protocol.message import MessageExt
 
 _BROKERS_OWN = (SCHEDULE_TOPIC, TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC)

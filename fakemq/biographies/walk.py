@@ -20,7 +20,7 @@ from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_HALF_TOPIC
 if TYPE_CHECKING:
     from fakemq.core.cluster import ClusterCore
     from fakemq.core.views import Message
-    from fakemq.journal.journal import Entry
+    from fakemq.journal.entries import Entry
 
 _UNSEEN = (SCHEDULE_TOPIC, TRANS_HALF_TOPIC)
 """Topics that consumers cannot see: the broker alone reads their queues."""

@@ -58,9 +58,9 @@ if TYPE_CHECKING:
     from fakemq.protocol.bodies.offset import DelayOffsetSerializeWrapper
     from fakemq.protocol.hosts import Host
     from fakemq.store.findings import Topics
+    from fakemq.store.inner_message import InnerMessage
     from fakemq.store.results import PutMessageResult
     from fakemq.store.store import MessageStore
-    from fakemq.store.writing import InnerMessage
 
 
 _PULLS = frozenset({RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE})

@@ -25,7 +25,7 @@ from fakemq.protocol.properties import (
 )
 from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_HALF_TOPIC
 from fakemq.store.delay_levels import delay_level_to_queue_id, queue_id_to_delay_level
-from fakemq.store.writing import InnerMessage
+from fakemq.store.inner_message import InnerMessage
 
 if TYPE_CHECKING:
     from collections.abc import Callable

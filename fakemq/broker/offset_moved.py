@@ -16,7 +16,7 @@ from fakemq.protocol.properties import (
     encode_properties_as_java,
 )
 from fakemq.protocol.topics import OFFSET_MOVED_EVENT_TOPIC
-from fakemq.store.writing import InnerMessage
+from fakemq.store.inner_message import InnerMessage
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker

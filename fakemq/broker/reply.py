@@ -23,7 +23,7 @@ from fakemq.protocol.properties import (
     decode_properties,
     encode_properties_as_java,
 )
-from fakemq.store.writing import InnerMessage
+from fakemq.store.inner_message import InnerMessage
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker

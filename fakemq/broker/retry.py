@@ -22,7 +22,7 @@ from fakemq.protocol.properties import (
 from fakemq.protocol.sysflag import PermName, TopicSysFlag
 from fakemq.protocol.topics import FAQ, RETRY_PREFIX, dlq_topic, retry_topic
 from fakemq.protocol.versions import V3_4_9
-from fakemq.store.writing import InnerMessage
+from fakemq.store.inner_message import InnerMessage
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker

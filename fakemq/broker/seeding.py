@@ -12,7 +12,7 @@ from fakemq.protocol.properties import (
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
     encode_properties_as_java,
 )
-from fakemq.store.writing import InnerMessage
+from fakemq.store.inner_message import InnerMessage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -29,8 +29,9 @@ from fakemq.protocol.properties import (
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.protocol.table import ResponseHeader
 from fakemq.protocol.topics import RETRY_PREFIX, SCHEDULE_TOPIC
+from fakemq.store.inner_message import InnerMessage
 from fakemq.store.results import PutMessageResult, PutMessageStatus
-from fakemq.store.writing import InnerMessage, draft_batch
+from fakemq.store.writing import draft_batch
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker

@@ -35,7 +35,7 @@ from fakemq.protocol.topics import (
     TRANS_HALF_TOPIC,
     TRANS_OP_HALF_TOPIC,
 )
-from fakemq.store.writing import InnerMessage
+from fakemq.store.inner_message import InnerMessage
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -57,7 +57,7 @@ class Axis:
         self.at_ms: int | None = None
         """The deadline that is being fired, while `Clock` walks the axis; otherwise None."""
         self.running = running
-        self.rate: float = 1
+        self.rate = 1.0
         self.timeline = Timeline()
         """The timers of this axis; their deadlines are in its time."""
 

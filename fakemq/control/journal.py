@@ -10,7 +10,8 @@ from fakemq.control.results import Duration, Refusal
 from fakemq.control.topics import Limit, Offset
 from fakemq.events.core import Event
 from fakemq.events.kinds import fields_of, kind_named
-from fakemq.journal.journal import Entry, Journal
+from fakemq.journal.entries import Entry
+from fakemq.journal.journal import Journal
 from fakemq.journal.wakes import OTHERS, Key
 from fakemq.protocol.codes import code_name
 

@@ -14,7 +14,8 @@ from fakemq.config.checked import MAX_QUEUES
 from fakemq.core.views import Delayed, Delivery, Member, Message, Queue
 from fakemq.errors import FakemqError, did_you_mean
 from fakemq.events.core import Delivered, LogAppended
-from fakemq.journal.journal import Entry, line
+from fakemq.journal.entries import Entry
+from fakemq.journal.journal import line
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.hosts import format_host
 from fakemq.protocol.limits import MESSAGE_BODY_MAX_BYTES

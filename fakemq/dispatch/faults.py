@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fakemq.dispatch.node import Node
     from fakemq.faults.plan import ActiveFault, Point
     from fakemq.faults.points import RequestAction
-    from fakemq.journal.journal import Entry
+    from fakemq.journal.entries import Entry
     from fakemq.net.session import Session
     from fakemq.protocol.command import RemotingCommand
     from fakemq.protocol.header import Header

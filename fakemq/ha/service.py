@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from fakemq.ha.node import ReplicatedBroker
     from fakemq.net.link import Link
     from fakemq.store.commitlog import CommitLog
+    from fakemq.store.inner_message import InnerMessage
     from fakemq.store.results import PutMessageResult
-    from fakemq.store.writing import InnerMessage
 
 
 class HAService:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeVar, cast, overload
 
 from fakemq.handles.running import Handle
-from fakemq.journal.journal import Entry
+from fakemq.journal.entries import Entry
 
 if TYPE_CHECKING:
     from fakemq.events.core import Event

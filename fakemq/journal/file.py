@@ -17,7 +17,7 @@ import msgspec
 from fakemq.errors import FakemqError
 from fakemq.events.core import Delivered
 from fakemq.journal import json_text
-from fakemq.journal.journal import Entry
+from fakemq.journal.entries import Entry
 from fakemq.protocol.bodies.body import prepared
 from fakemq.regular_files import open_at_once, open_regular
 

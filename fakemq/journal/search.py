@@ -9,7 +9,8 @@ from fakemq.clock.durations import Instant, instant_ms
 from fakemq.errors import ConfigError, did_you_mean
 from fakemq.events.core import Event
 from fakemq.events.kinds import fields_of, kind_named, types_of
-from fakemq.journal.journal import Entry, Journal
+from fakemq.journal.entries import Entry
+from fakemq.journal.journal import Journal
 from fakemq.protocol.codes import RequestCode, ResponseCode
 
 EventT = TypeVar("EventT", bound=Event)

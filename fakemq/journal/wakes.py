@@ -17,7 +17,8 @@ from fakemq.events.core import (
     RequestHandled,
     RequestReceived,
 )
-from fakemq.journal.journal import Entry, Journal, TimerFired
+from fakemq.journal.entries import Entry, TimerFired
+from fakemq.journal.journal import Journal
 from fakemq.protocol.codes import RequestCode
 
 Key: TypeAlias = "tuple[str, str] | type[Event]"

@@ -21,7 +21,8 @@ from fakemq.events.store import UnsyncedLost
 from fakemq.sim.events import Consumed, Decided, Received, Sent
 
 if TYPE_CHECKING:
-    from fakemq.journal.journal import Entry, Journal
+    from fakemq.journal.entries import Entry
+    from fakemq.journal.journal import Journal
 
 KINDS: tuple[type[Event], ...] = (
     *(Sent, Decided, Received, Consumed, ClockMoved, ClockSkewed),

@@ -10,7 +10,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from fakemq.journal.journal import Entry, line
+from fakemq.journal.entries import Entry
+from fakemq.journal.journal import line
 from fakemq.sim.drawing import draw_plan
 from fakemq.sim.events import Sent
 from fakemq.sim.history import Violation

@@ -25,8 +25,8 @@ from fakemq.store.results import AppendMessageResult
 
 if TYPE_CHECKING:
     from fakemq.store.files import File, Files
+    from fakemq.store.inner_message import InnerMessage
     from fakemq.store.records import RecordDraft
-    from fakemq.store.writing import InnerMessage
 
 FOLDER = "commitlog"
 _ZEROS = bytes(1 << 16)

@@ -26,7 +26,7 @@ from fakemq.protocol.topics import SCHEDULE_TOPIC
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fakemq.store.writing import InnerMessage
+    from fakemq.store.inner_message import InnerMessage
 
 
 def delay_level_to_queue_id(level: int) -> int:

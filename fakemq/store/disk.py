@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from fakemq.store.directory_files import DirectoryFiles
     from fakemq.store.findings import Topics
     from fakemq.store.index import IndexService
+    from fakemq.store.inner_message import InnerMessage
     from fakemq.store.results import PutMessageResult
     from fakemq.store.store import MessageStore
-    from fakemq.store.writing import InnerMessage
 
 NOT_OPEN = "the broker is not running"
 

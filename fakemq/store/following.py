@@ -11,9 +11,9 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from fakemq.store.inner_message import InnerMessage
     from fakemq.store.records import RecordDraft
     from fakemq.store.results import AppendMessageResult
-    from fakemq.store.writing import InnerMessage
 
 
 class Following:

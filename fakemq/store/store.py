@@ -49,9 +49,10 @@ if TYPE_CHECKING:
     from fakemq.store.findings import Topics
     from fakemq.store.flush import Flush
     from fakemq.store.following import Following
+    from fakemq.store.inner_message import InnerMessage
     from fakemq.store.message_filter import MessageFilter
     from fakemq.store.results import AppendMessageResult
-    from fakemq.store.writing import Drafts, InnerMessage, PutListener
+    from fakemq.store.writing import Drafts, PutListener
 
 KEPT_TOPICS = frozenset({SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC})
 """Topics without a config whose queues stay when unused topics are cleaned."""

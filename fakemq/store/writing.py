@@ -1,6 +1,6 @@
-"""Messages on their way into the log: as callers hand them in, and as drafts of records.
+"""Messages on their way into the log: how they are checked, and become drafts of records.
 
-Source: store/MessageExtBrokerInner.java, store/CommitLog.java#MessageExtEncoder,
+Source: store/CommitLog.java#MessageExtEncoder,
 store/DefaultMessageStore.java#checkMessage (4.9.7)
 """
 
@@ -8,18 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-import msgspec
-
 from fakemq.protocol.batch import BatchMember, batch_members, member_properties
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.header import parse_int
-from fakemq.protocol.hosts import Host
 from fakemq.protocol.message import TOPIC_MAX_BYTES, record_size_bytes
 from fakemq.protocol.properties import (
     DELAY_TIME_LEVEL,
     PROPERTIES_MAX_BYTES,
     decode_properties,
-    encode_properties_as_java,
 )
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.store.records import RecordDraft
@@ -27,13 +23,12 @@ from fakemq.store.results import PutMessageStatus
 
 if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
-    from fakemq.protocol.message import MessageExt
+    from fakemq.store.inner_message import InnerMessage
     from fakemq.store.results import PutMessageResult
 
 ENCODING_RESERVE_BYTES = 64 * 1024
 """How much larger than maxMessageSize a whole record may be."""
 Drafts: TypeAlias = list[RecordDraft]
-LOCAL_HOST: Host = ("127.0.0.1", 0)
 
 _ILLEGAL = PutMessageStatus.MESSAGE_ILLEGAL
 _V6_FLAGS = MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_V6
@@ -44,57 +39,6 @@ BATCH_MAX_MESSAGES = 50_000
 1 MB. The records of a batch are appended together, and no other peer is answered meanwhile: 1.5 µs
 a message. What is before and after that is done in slices."""
 _MEMBERS_A_STEP = 100
-
-
-class InnerMessage(msgspec.Struct):
-    """A message, or a batch, that a caller asks the store to put.
-
-    ``properties_string`` is what gets stored. ``properties`` is the same as a mapping; tags and
-    keys are taken from there. Hosts are pairs of an IP address and a port. For `put_messages`,
-    ``body`` is the batch as the client sent it, and each message of the batch gets the properties
-    on top of its own. The store may change a message that it is given: a delay level, for example,
-    changes topic, queue and properties.
-    """
-
-    topic: str
-    queue_id: int
-    body: bytes
-    properties: dict[str, str] = {}
-    properties_string: str = ""
-    flag: int = 0
-    sys_flag: int = 0
-    born_timestamp_ms: int = 0
-    born_host: Host = LOCAL_HOST
-    store_host: Host = LOCAL_HOST
-    reconsume_times: int = 0
-    prepared_transaction_offset: int = 0
-    wait_store_msg_ok: bool = True
-
-    @classmethod
-    def of(
-        cls, stored: MessageExt, topic: str, queue_id: int, properties: dict[str, str]
-    ) -> InnerMessage:
-        """Return a copy of a stored message for another place; no caller waits for its flush.
-
-        The properties are encoded at once: a later change of ``properties`` is not stored.
-        """
-        return cls(
-            topic,
-            queue_id,
-            stored.body,
-            properties=properties,
-            properties_string=encode_properties_as_java(properties),
-            flag=stored.flag,
-            sys_flag=stored.sys_flag,
-            born_timestamp_ms=stored.born_timestamp_ms,
-            born_host=stored.born_host,
-            store_host=stored.store_host,
-            reconsume_times=stored.reconsume_times,
-            wait_store_msg_ok=False,
-        )
-
-    def __repr__(self) -> str:
-        return f"<message for {self.topic}:{self.queue_id}, {len(self.body)} bytes>"
 
 
 class PutListener(Protocol):

@@ -33,7 +33,7 @@ import msgspec
 
 from fakemq import Cluster
 from fakemq.events.core import HandlerFailed, StoreRepaired
-from fakemq.journal.journal import Entry
+from fakemq.journal.entries import Entry
 from fakemq.net.session import Session
 from fakemq.protocol.bodies.body import prepared
 from fakemq.protocol.codes import code_name

@@ -15,7 +15,8 @@ from fakemq.errors import FakemqError
 from fakemq.events import Delivered, MessageChecked
 from fakemq.faults.plan import Point, Scope
 from fakemq.handles.values import Message as View
-from fakemq.journal.journal import Entry, Journal
+from fakemq.journal.entries import Entry
+from fakemq.journal.journal import Journal
 from tests.support.consumer import consuming, normalised
 
 START = "2024-02-29T12:00:00Z"

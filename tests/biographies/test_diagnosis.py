@@ -8,7 +8,8 @@ import pytest
 
 import fakemq
 from fakemq.client import Message
-from fakemq.journal.journal import Entry, Journal
+from fakemq.journal.entries import Entry
+from fakemq.journal.journal import Journal
 from fakemq.protocol.bodies.queue import MessageQueue
 from tests.support.consumer import Consumer, consuming
 

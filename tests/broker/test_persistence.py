@@ -10,7 +10,7 @@ from fakemq.broker.broker import Broker
 from fakemq.config.model import BrokerConfig
 from fakemq.events import Warned
 from fakemq.protocol import fastjson
-from fakemq.store.writing import InnerMessage
+from fakemq.store.inner_message import InnerMessage
 from tests.support.broker_lab import BrokerLab
 from tests.support.slices import work_in_turns
 

@@ -19,7 +19,7 @@ from fakemq.handles.faults import Fault, Faults
 from fakemq.handles.journal import JournalView
 from fakemq.handles.topics import GroupHandle
 from fakemq.handles.values import Message
-from fakemq.journal.journal import Entry
+from fakemq.journal.entries import Entry
 
 proc = factories.rocketmq_proc(masters=2, topics={"orders": 4})
 own = factories.rocketmq("proc")

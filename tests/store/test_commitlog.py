@@ -7,9 +7,9 @@ import zlib
 
 import pytest
 
+from fakemq.store.inner_message import InnerMessage
 from fakemq.store.memory_files import MemoryFile
 from fakemq.store.results import PutMessageStatus
-from fakemq.store.writing import InnerMessage
 from tests.support.store_lab import StoreLab
 from tests.support.time import START_MS
 

@@ -12,8 +12,8 @@ from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.message import tags_code
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.store.delay_levels import DelayLevels
+from fakemq.store.inner_message import InnerMessage
 from fakemq.store.results import PutMessageStatus
-from fakemq.store.writing import InnerMessage
 from tests.support.store_lab import StoreLab
 from tests.support.time import START_MS
 

@@ -14,8 +14,8 @@ from fakemq.errors import StoreError
 from fakemq.events import Warned
 from fakemq.events.store import UnsyncedLost
 from fakemq.store.flush import QUEUE_STEP_FILES, QUEUE_STEP_MS
+from fakemq.store.inner_message import InnerMessage
 from fakemq.store.results import PutMessageStatus
-from fakemq.store.writing import InnerMessage
 from tests.support.disk_lab import DiskLab
 from tests.support.time import START_MS
 

@@ -17,7 +17,7 @@ from fakemq.clock.slices import finished
 from fakemq.protocol.hosts import unpack_host
 from fakemq.protocol.layout.codecs import parse_record
 from fakemq.protocol.properties import decode_properties
-from fakemq.store.writing import InnerMessage
+from fakemq.store.inner_message import InnerMessage
 from tests.support.store_lab import StoreLab
 
 LOG_BYTES = 1 << 24

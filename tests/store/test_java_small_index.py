@@ -15,7 +15,7 @@ from fakemq.protocol.hosts import unpack_host
 from fakemq.protocol.layout.codecs import parse_record
 from fakemq.protocol.message import decode_record
 from fakemq.protocol.properties import decode_properties
-from fakemq.store.writing import InnerMessage
+from fakemq.store.inner_message import InnerMessage
 from tests.support.store_lab import StoreLab
 
 LINES = [

@@ -15,11 +15,11 @@ from fakemq.errors import StoreError
 from fakemq.events import Warned
 from fakemq.protocol.batch import BatchMember, encode_batch
 from fakemq.store import image as images
+from fakemq.store.inner_message import InnerMessage
 from fakemq.store.queue_folders import NoQueueError, queue_folder, queue_id_of
 from fakemq.store.replica import Replica
 from fakemq.store.results import PutMessageStatus
 from fakemq.store.stored_node import StoredNode
-from fakemq.store.writing import InnerMessage
 from tests.support.disk_lab import DiskLab
 from tests.support.odd_records import rename
 from tests.support.replication import log_bytes, same_log

@@ -10,8 +10,8 @@ import pytest
 from fakemq.clock.slices import finished
 from fakemq.events import AppendRefused, Dispatched, LogAppended, Warned
 from fakemq.protocol.batch import BatchMember, encode_batch
+from fakemq.store.inner_message import InnerMessage
 from fakemq.store.results import GetMessageStatus, PutMessageStatus
-from fakemq.store.writing import InnerMessage
 from tests.support.store_lab import StoreLab
 from tests.support.time import START_MS
 

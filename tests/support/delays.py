@@ -6,7 +6,7 @@ from fakemq.config.model import BrokerConfig
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.message import MessageExt
 from fakemq.protocol.properties import decode_properties
-from fakemq.store.writing import InnerMessage
+from fakemq.store.inner_message import InnerMessage
 from tests.support.broker_lab import BrokerLab, send_header
 
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"

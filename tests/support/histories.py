@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from fakemq.events import Event
-from fakemq.journal.journal import Entry
+from fakemq.journal.entries import Entry
 from fakemq.sim.events import Consumed, Sent
 from fakemq.sim.history import History
 

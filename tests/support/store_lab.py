@@ -7,10 +7,10 @@ from fakemq.clock.node_clock import NodeClock
 from fakemq.config.model import BrokerConfig
 from fakemq.journal.journal import Journal
 from fakemq.protocol.properties import decode_properties
+from fakemq.store.inner_message import InnerMessage
 from fakemq.store.memory_files import GIB, MemoryFiles
 from fakemq.store.results import PutMessageResult
 from fakemq.store.store import MessageStore
-from fakemq.store.writing import InnerMessage
 from tests.support.time import START_MS
 
 

@@ -20,7 +20,7 @@ from fakemq.protocol.topics import (
     TRANS_HALF_TOPIC,
     TRANS_OP_HALF_TOPIC,
 )
-from fakemq.store.writing import InnerMessage
+from fakemq.store.inner_message import InnerMessage
 from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.clients import TOPIC, beat
 from tests.support.peer import Peer

@@ -26,7 +26,8 @@ from fakemq.events import (
 )
 from fakemq.events.replication import Replicated
 from fakemq.faults.plan import FaultPlan, Point, Scope
-from fakemq.journal.journal import Entry, Journal, TimerFired
+from fakemq.journal.entries import Entry, TimerFired
+from fakemq.journal.journal import Journal
 from fakemq.net.memory import MemoryNetwork
 
 
