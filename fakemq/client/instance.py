@@ -280,6 +280,12 @@ class ClientInstance:
         with self._read_ok(response):
             return TopicList.decode(response.body).topic_list
 
+    def forget_offline_brokers(self) -> None:
+        """Forget the brokers that no known route names any more."""
+        named = self.routes.drop_offline()
+        for addr in self.broker_versions.keys() - named:
+            del self.broker_versions[addr]
+
     # -- membership ---------------------------------------------------------------------------
 
     def heartbeat_data(self) -> HeartbeatData:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from itertools import islice
 from typing import NamedTuple
@@ -10,6 +11,8 @@ from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.bodies.route import BrokerData, QueueData, TopicRouteData
 from fakemq.protocol.header import parse_int
 from fakemq.protocol.sysflag import PermName
+
+_log = logging.getLogger("fakemq.client")
 
 MASTER_ID = 0
 
@@ -37,7 +40,7 @@ class BrokerAddr(NamedTuple):
 
 
 class RouteTable:
-    """Routes by topic, and addresses by broker name; a known broker is never removed.
+    """Routes by topic, and addresses by broker name.
 
     Source: client/impl/factory/MQClientInstance.java#topicRouteTable, #brokerAddrTable (4.9.7)
     """
@@ -54,6 +57,26 @@ class RouteTable:
         route = Route(data, publish_queues(topic, data), subscribe_queues(topic, data), now_ms)
         self.routes[topic] = route
         return route
+
+    def drop_offline(self) -> set[str]:
+        """Forget the addresses that no route names any more; return those that are left.
+
+        Source: MQClientInstance.java#cleanOfflineBroker (4.9.7)
+        """
+        named = {
+            addr
+            for route in self.routes.values()
+            for broker in route.data.broker_datas
+            for addr in broker.broker_addrs.values()
+        }
+        for name, addrs in list(self.brokers.items()):
+            for broker_id, addr in list(addrs.items()):
+                if addr not in named:
+                    del addrs[broker_id]
+                    _log.info("the broker addr[%s %s] is offline, remove it", name, addr)
+            if not addrs:
+                del self.brokers[name]
+        return named
 
     def master_addr(self, broker_name: str | None) -> str | None:
         """Return the master's address; None if it is unknown."""

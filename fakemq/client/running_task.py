@@ -58,21 +58,33 @@ class RunningTask(Generic[T]):
 
     def cancel(self) -> None:
         """End it where it waits; nothing of it runs but its ``finally`` blocks, which must not
-        yield. A task that cancels itself ends at its next step."""
+        yield: an error of theirs is logged. A task that cancels itself ends at its next step."""
         was, self.state = self.state, TaskState.OVER
-        if was is not TaskState.WAITING:
-            return
+        if was is TaskState.WAITING:
+            self._give_step_up()
+            self._close()
+
+    def _give_step_up(self) -> None:
         step, self._step = self._step, None
         if step is not None:
             step.cancel()
-        self._task.close()
+
+    def _close(self) -> None:
+        try:
+            self._task.close()
+        except Exception:  # the canceller has others to cancel
+            _log.exception("the end of the task %s failed", self.name)
 
     def _is_over(self) -> bool:
         # A call, because a type checker takes an attribute for unchanged.
         return self.state is TaskState.OVER
 
     def _resume(self, value: Any, error: BaseException | None) -> None:
-        """Resume the generator, and start step after step until one does not end at once."""
+        """Resume the generator, and start step after step until one does not end at once.
+
+        An error of the carrier while a step starts is thrown into the generator, as an error of
+        the step is: otherwise nothing would ever resume it.
+        """
         task = self._task
         self.state = TaskState.STEPPING
         self._step = None
@@ -86,13 +98,18 @@ class RunningTask(Generic[T]):
                 self._end(None, raised)
                 return
             if self._is_over():  # it has cancelled itself
-                task.close()
+                self._close()
                 return
             self._number += 1
             self._arrived = None
-            arrived = self._start(step)
+            try:
+                arrived = self._start(step)
+            except BaseException as raised:
+                self._give_step_up()
+                arrived = None, raised
             if self._is_over():  # the start of its step has cancelled it
-                task.close()
+                self._give_step_up()
+                self._close()
                 return
             if arrived is None:
                 self.state = TaskState.WAITING
@@ -141,7 +158,8 @@ class RunningTask(Generic[T]):
         if number != self._number or self.state is TaskState.OVER:
             return
         if self.state is TaskState.STEPPING:
-            self._arrived = value, error
+            if self._arrived is None:
+                self._arrived = value, error
         else:
             self._resume(value, error)
 

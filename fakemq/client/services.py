@@ -106,14 +106,24 @@ class ClientServices:
             )
         self.consumers[member.group] = member
 
+    def forget_producer(self, group: str) -> None:
+        """Take a registration back of which no broker knows."""
+        self.producers.pop(group, None)
+        self.instance.producer_groups.pop(group, None)
+
+    def forget_consumer(self, group: str) -> None:
+        """Take a registration back of which no broker knows."""
+        self.consumers.pop(group, None)
+        self.instance.consumers.pop(group, None)
+
     def unregister_producer(self, group: str) -> Task[None]:
         """Leave a group as a producer, also at the brokers."""
-        self.producers.pop(group, None)
+        self.forget_producer(group)
         yield from self.instance.unregister(producer_group=group)
 
     def unregister_consumer(self, group: str) -> Task[None]:
         """Leave a group as a consumer, also at the brokers."""
-        self.consumers.pop(group, None)
+        self.forget_consumer(group)
         yield from self.instance.unregister(consumer_group=group)
 
     @property
@@ -156,7 +166,7 @@ class ClientServices:
             "heartbeats",
             FIRST_HEARTBEAT_MS,
             self.instance.config.heartbeat_interval_ms,
-            self.heartbeat,
+            self._beat,
             "heartbeat",
         )
         self._loop(
@@ -194,6 +204,11 @@ class ClientServices:
         for group, member in self.consumers.items():
             self.instance.consumers[group] = member.consumer_data()
         yield from self.instance.heartbeat()
+
+    def _beat(self) -> Task[None]:
+        """Source: MQClientInstance.java#startScheduledTask (4.9.7)"""
+        self.instance.forget_offline_brokers()
+        yield from self.heartbeat()
 
     def persist_offsets(self) -> Task[None]:
         """Commit the offsets of all consumers."""

@@ -87,21 +87,29 @@ class _End:
 
 
 def _in_parts(generator: Generator[object, None, object]) -> Task[object]:
-    """Run a user's generator: each of its parts is a call, and time passes between two of them."""
+    """Run a user's generator: each of its parts is a call, and time passes between two of them.
+
+    What cannot be slept for is an error of the generator, raised at its ``yield``.
+    """
+    error: Exception | None = None
     try:
         while True:
-            pause = yield Perform(_next_of, (generator,))
+            pause = yield Perform(_next_of, (generator, error))
             if isinstance(pause, _End):
                 return pause.value
-            if not isinstance(pause, Sleep):
-                pause = Sleep(duration_ms(pause, name="the pause that was yielded"))
-            yield pause
+            error = None
+            try:
+                if not isinstance(pause, Sleep):
+                    pause = Sleep(duration_ms(pause, name="the pause that was yielded"))
+                yield pause
+            except Exception as raised:
+                error = raised
     finally:
         generator.close()
 
 
-def _next_of(generator: Generator[object, None, object]) -> object:
+def _next_of(generator: Generator[object, None, object], error: Exception | None) -> object:
     try:
-        return next(generator)
+        return next(generator) if error is None else generator.throw(error)
     except StopIteration as end:
         return _End(end.value)

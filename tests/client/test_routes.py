@@ -53,6 +53,27 @@ def test_suggested_broker_is_taken_or_the_next_slave_or_any() -> None:
     assert table.any_addr("b", 0) is None
 
 
+def test_address_that_no_route_names_any_more_is_forgotten() -> None:
+    table = RouteTable()
+    table.put("orders", route("a", "b"), 0)
+    table.put("payments", route("b"), 0)
+    assert table.drop_offline() == {"a:10911", "b:10911"}
+    assert list(table.brokers) == ["a", "b"]
+    table.put("orders", route("c"), 0)
+    assert table.master_addr("a") == "a:10911"
+    assert table.drop_offline() == {"b:10911", "c:10911"}
+    assert list(table.brokers) == ["b", "c"]
+
+
+def test_slave_that_is_gone_is_forgotten_with_the_routes_of_others_left_as_they_are() -> None:
+    table = RouteTable()
+    table.put("orders", route("a"), 0)
+    table.brokers["a"][1] = "slave:10911"
+    table.drop_offline()
+    assert table.brokers == {"a": {0: "a:10911"}}
+    assert table.routes["orders"].data.broker_datas[0].broker_addrs == {0: "a:10911"}
+
+
 def test_masters_are_sorted_by_broker() -> None:
     brokers = route("b", "a").broker_datas
     brokers.append(BrokerData(broker_name="c", broker_addrs={1: "c:2"}))

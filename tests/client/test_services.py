@@ -9,7 +9,10 @@ import pytest
 from fakemq.client.services import REBALANCE_MS
 from fakemq.client.tasks import Task
 from fakemq.protocol.bodies.heartbeat import ConsumerData
+from fakemq.protocol.codes import RequestCode
 from tests.support.played_broker import PlayedBroker
+from tests.support.push_lab import PushLab
+from tests.support.scripted_operation import answer, route
 
 
 class Member:
@@ -47,3 +50,37 @@ def test_loops_continue_after_an_error_that_none_expects(caplog: pytest.LogCaptu
     assert member.calls.count("persist") > 3
     assert "the queues of g were not divided" in caplog.text
     assert "client_persist failed" in caplog.text
+
+
+def test_broker_that_left_the_routes_gets_no_heartbeat_any_more() -> None:
+    broker, names = PlayedBroker(), ["a", "gone"]
+    broker.answers[RequestCode.GET_ROUTEINFO_BY_TOPIC] = lambda call: answer(
+        body=route(*names, queues=1)
+    )
+    broker.answers[RequestCode.HEART_BEAT] = lambda call: answer()
+    lab = PushLab(broker).start()
+    lab.advance(30_000)
+    instance = lab.services.instance
+    assert set(instance.broker_versions) == {"a:10911", "gone:10911"}
+    names.pop()
+    lab.advance(60_000)  # the next routes, and the next heartbeat behind them
+    assert list(instance.routes.brokers) == ["a"]
+    assert set(instance.broker_versions) == {"a:10911"}
+    before = len(lab.carrier.calls)
+    lab.advance(60_000)
+    assert {call.addr for call in lab.carrier.calls[before:]} == {"a:10911", "ns:9876"}
+
+
+def test_many_brokers_that_come_and_go_leave_nothing_behind() -> None:
+    broker = PlayedBroker()
+    numbers = iter(range(10_000))
+    broker.answers[RequestCode.GET_ROUTEINFO_BY_TOPIC] = lambda call: answer(
+        body=route(f"b{next(numbers)}", queues=1)
+    )
+    broker.answers[RequestCode.HEART_BEAT] = lambda call: answer()
+    broker.answers[RequestCode.PULL_MESSAGE] = lambda call: answer(1)
+    lab = PushLab(broker).start()
+    lab.advance(600_000)
+    assert next(numbers) > 200
+    assert len(lab.services.instance.routes.brokers) < 20
+    assert len(lab.services.instance.broker_versions) < 20

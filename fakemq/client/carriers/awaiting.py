@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from fakemq.client.consuming.batch import Slice
+from fakemq.client.consuming.batch import Slice, ends_from_outside
 from fakemq.client.consuming.received import ReceivedMessage
 
 AsyncListener = Callable[[Sequence[ReceivedMessage]], Awaitable[object]]
@@ -21,8 +21,11 @@ async def await_in_row(work: Slice, listener: AsyncListener, elapsed_ms: Callabl
         try:
             batch.returned(await listener(batch.messages), elapsed_ms())
         except BaseException as error:
-            batch.raised(error, elapsed_ms())
-            if not isinstance(error, Exception):
+            # Ctrl-C is for the program, and a cancellation for the carrier, which logs it unless it
+            # is its own.
+            is_for_others = isinstance(error, KeyboardInterrupt) or ends_from_outside(error)
+            batch.raised(error, elapsed_ms(), quietly=is_for_others)
+            if is_for_others:
                 raise
         finally:
             work.ended(batch)

@@ -63,15 +63,13 @@ class Batch:
     ) -> None:
         """Call the listener, and keep its result or error; ``now_ms`` is the time, if it is known.
 
-        An error that is to end the program (KeyboardInterrupt, SystemExit) is kept, and raised.
+        Like a Throwable of Java, also a SystemExit only sends its messages back.
         """
         self.begin(elapsed_ms() if now_ms is None else now_ms)
         try:
             self.returned(listener(self.messages), elapsed_ms())
         except BaseException as error:
             self.raised(error, elapsed_ms())
-            if not isinstance(error, Exception):
-                raise
 
     def returned(self, result: object, now_ms: int) -> None:
         """Note what the listener returned; anything but a ConsumeResult is a SUCCESS."""
@@ -81,14 +79,15 @@ class Batch:
         self.is_well = self._is_well()
         self.has_ended = True  # at last: another thread may look
 
-    def raised(self, error: BaseException, now_ms: int) -> None:
-        """Note that the listener raised. After NotConsumedError it has not ended."""
+    def raised(self, error: BaseException, now_ms: int, *, quietly: bool = False) -> None:
+        """Note that the listener raised; ``quietly`` without a line in the log. After
+        NotConsumedError it has not ended."""
         self.ended_ms = now_ms
         if isinstance(error, NotConsumedError):
             return
         self.error = error
         self.has_ended = True
-        if isinstance(error, Exception):
+        if not quietly:
             _log.warning(
                 "consumeMessage exception: %r Msgs: %s MQ: %s",
                 error,
@@ -127,6 +126,16 @@ class Batch:
             elif all_failed or index > result.ack_index:
                 found.append((message, level))
         return found
+
+
+def ends_from_outside(error: BaseException) -> bool:
+    """Return whether an error ends a function that has not failed: its task is cancelled, or its
+    generator is closed.
+
+    By its name: this knows no event loop. An Exception of the same name is an ordinary one.
+    """
+    names = ("GeneratorExit", "CancelledError", "Cancelled")
+    return not isinstance(error, Exception) and type(error).__name__ in names
 
 
 class Slice(Protocol):

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from fakemq.client.consuming.batch import SLICE_CALLS, SLICE_MS, Batch
 from fakemq.client.consuming.directly import consume_directly
 from fakemq.client.tasks import Signal, Sleep, Task, Wait
-from fakemq.errors import FakemqError
 
 if TYPE_CHECKING:
     from fakemq.client.carrier import Cancellable
@@ -24,6 +23,10 @@ if TYPE_CHECKING:
     from fakemq.protocol.bodies.consumer import ConsumeMessageDirectlyResult
 
 _log = logging.getLogger("fakemq.client")
+
+REST_MS = 1_000
+"""How long no runner begins after one that failed: what failed, such as the start of a thread,
+would fail again at once."""
 
 CONSUME_AGAIN_MS = 5_000
 """When messages that no broker took back are consumed again, here."""
@@ -56,6 +59,7 @@ class ConcurrentService:
         self._finished: deque[Batch] = deque()
         self._failed: deque[Batch] = deque()
         self._runners = 0
+        self._rests = False
         self._stopped = False
         self._all_ended = Signal()
         self._all_ended.set()
@@ -109,7 +113,7 @@ class ConcurrentService:
         if has_more and self._watch is None and wanted < threads and not self._stopped:
             self._waiting_at_watch = self._first_waiting()
             self._watch = self._carrier.call_later(WATCH_MS, self._watched, kind="client_consume")
-        while self._runners < wanted and not self._stopped:
+        while self._runners < wanted and not (self._stopped or self._rests):
             if not (self._waiting or self._failed):
                 return
             self._runners += 1
@@ -137,7 +141,18 @@ class ConcurrentService:
     def _runner_ended(self, _: None, error: BaseException | None) -> None:
         if error is not None:
             _log.error("consuming of %s failed", self._context.group, exc_info=error)
-            self._dispatch(1)
+            if self._failed:  # it has made a call: the error is of that, such as a cancellation
+                self._dispatch(1)
+            elif not self._rests:
+                self._rests = True
+                self._context.tasks.start(self._rest(), "rest")
+
+    def _rest(self) -> Task[None]:
+        try:
+            yield Sleep(REST_MS, "client_consume")
+        finally:
+            self._rests = False
+        self._dispatch(1)
 
     def _run(self) -> Task[None]:
         """Have batches consumed until none waits."""
@@ -249,8 +264,8 @@ class ConcurrentService:
             for process_queue in list(self._context.queues.values()):
                 try:
                     yield from self._clean(process_queue)
-                except FakemqError as error:
-                    _log.error("send expired msg exception: %s", error)
+                except Exception:
+                    _log.exception("send expired msg exception")
 
     def _clean(self, process_queue: ProcessQueue) -> Task[None]:
         """Send back the first messages whose time is over, so that the queue's offset moves.

@@ -131,10 +131,7 @@ class ConsumerContext:
         yield Perform(self._worker, (work, self.listener, elapsed_ms))
 
     def perform(self, batch: Batch) -> Task[None]:
-        """Have the listener called with a batch, by itself.
-
-        An error that is to end the program is kept in the batch, and raised.
-        """
+        """Have the listener called with a batch, by itself; its result or error is in the batch."""
         elapsed_ms = self.services.carrier.elapsed_ms
         traced: Consuming | None = None
         if self.tracer is not None:
@@ -146,8 +143,6 @@ class ConsumerContext:
             raise
         except BaseException as error:
             batch.raised(error, elapsed_ms())
-            if not isinstance(error, Exception):
-                raise
         else:
             batch.returned(result, elapsed_ms())
         if self.tracer is not None and traced is not None and batch.has_ended:

@@ -33,7 +33,9 @@ def consume_directly(
     result = ConsumeMessageDirectlyResult(order=context.settings.ordered)
     try:
         returned = yield Perform(context.listener, ([message],))
-    except Exception as error:
+    except GeneratorExit:  # the task is cancelled
+        raise
+    except BaseException as error:
         result.consume_result = CMResult.CR_THROW_EXCEPTION.value
         result.remark = described(error)
     else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from fakemq.client.consuming.allocation.strategy import java_text
@@ -114,10 +115,13 @@ class LitePullConsumerCore:
         except Exception:
             self.state = ServiceState.CREATE_JUST
             raise
-        handle_consumer_requests(self.services)
-        self.services.start()
+        with ExitStack() as undoing:
+            undoing.callback(self.services.forget_consumer, self.group)
+            handle_consumer_requests(self.services)
+            self.services.start()
+            self._reading.start()
+            undoing.pop_all()
         self.state = ServiceState.RUNNING
-        self._reading.start()
         self._queue_listeners.start()
         self._queues.start()
         yield from self._update_routes()

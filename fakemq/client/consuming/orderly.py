@@ -140,7 +140,7 @@ class OrderlyService:
     def _runner_ended(self, _: None, error: BaseException | None) -> None:
         if error is not None:
             _log.error("consuming of %s failed", self._context.group, exc_info=error)
-            self._start_runner()
+            self._carrier.soon(self._start_runner)  # not within the end of this one
 
     def _run(self) -> Task[None]:
         try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -135,8 +136,11 @@ class PullConsumerCore:
         except Exception:
             self.state = ServiceState.CREATE_JUST
             raise
-        handle_consumer_requests(self.services)
-        self.services.start()
+        with ExitStack() as undoing:
+            undoing.callback(self.services.forget_consumer, self.group)
+            handle_consumer_requests(self.services)
+            self.services.start()
+            undoing.pop_all()
         self.state = ServiceState.RUNNING
         yield from self.services.update_routes()
         yield from self.services.heartbeat()

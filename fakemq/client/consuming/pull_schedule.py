@@ -155,12 +155,12 @@ class PullScheduleCore(Generic[Consumer]):
             self._running += 1
             try:
                 yield Perform(callback, (shown, context))
-            except Exception:
-                context.pull_next_delay_ms = AFTER_ERROR_MS
-                _log.exception("doPullTask Exception")
-            except BaseException:  # cancelled, or the end of the program: no other call begins
+            except GeneratorExit:  # cancelled: no other call begins
                 self._running -= 1
                 raise
+            except BaseException:
+                context.pull_next_delay_ms = AFTER_ERROR_MS
+                _log.exception("doPullTask Exception")
             self._running -= 1
             self._thread_free.set()
             delay_ms = max(context.pull_next_delay_ms, SHORTEST_DELAY_MS)

@@ -43,8 +43,9 @@ HEARTBEAT_MS = 50
 it is on its way, when queues have just been divided. Differs: Java pauses 3 s."""
 SUSPENDED_MS = 1_000
 REFUSED_MS = 1_000
-"""The pause after a pull that a broker has neither held nor answered with anything: a slave that is
-not to be read from, whose master is down. Differs: Java asks again without a pause."""
+"""The pause after a pull that a broker has neither held nor answered with a higher offset: a slave
+that is not to be read from, whose master is down; or a broker that answers wrongly. Differs: Java
+asks again without a pause."""
 FIX_OFFSET_MS = 10_000
 """When a queue is dropped whose broker has moved it to another offset."""
 
@@ -226,7 +227,7 @@ class Pulling:
     ) -> int:
         """Take the result of a pull; return how long to wait until the next."""
         queue = process_queue.queue
-        has_moved = result.next_begin_offset != process_queue.next_offset
+        has_moved_on = result.next_begin_offset > process_queue.next_offset
         process_queue.next_offset = result.next_begin_offset
         took_ms = self._carrier.elapsed_ms() - began_ms
         if result.status is PullStatus.OFFSET_ILLEGAL:
@@ -234,20 +235,21 @@ class Pulling:
             process_queue.dropped = True
             self._context.tasks.start(self._fix_offset(process_queue), "fix an offset")
             return 0
+        refused_ms = 0 if has_moved_on or took_ms >= REFUSED_MS else REFUSED_MS
         if result.status is not PullStatus.FOUND:
             # Also messages that the broker has filtered out are over. Those before them are not,
             # as long as some are here.
             if not len(process_queue):
                 self._context.offsets.update(queue, process_queue.next_offset, increase_only=True)
-            return 0 if has_moved or took_ms >= REFUSED_MS else REFUSED_MS
+            return refused_ms
         messages = self._received(process_queue, subscription, result)
         if not messages:
-            return 0
+            return refused_ms
         self._context.statistics.pulled(queue.topic or "", len(messages), took_ms)
         added = process_queue.put(messages)
         if added:
             self._service.submit(process_queue, added)
-        return self._context.settings.pull_interval_ms
+        return max(refused_ms, self._context.settings.pull_interval_ms)
 
     def _received(
         self, process_queue: ProcessQueue, subscription: SubscriptionData, result: PullResult

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from fakemq.client.consuming.concurrently import ConcurrentService
@@ -97,11 +98,16 @@ class PushConsumerCore:
         except MQClientError:
             self.state = ServiceState.CREATE_JUST
             raise
-        if parts.context.tracer is not None:
-            parts.context.tracer.start()
-        handle_consumer_requests(self.services)
-        self.services.start()
-        parts.service.start()
+        with ExitStack() as undoing:
+            undoing.callback(self.services.forget_consumer, self.group)
+            if parts.context.tracer is not None:
+                parts.context.tracer.start()
+                undoing.callback(self.services.forget_producer, parts.context.tracer.group)
+            handle_consumer_requests(self.services)
+            self.services.start()
+            undoing.callback(parts.context.tasks.cancel_all)
+            parts.service.start()
+            undoing.pop_all()
         self.state = ServiceState.RUNNING
         parts.owned.is_open = True
         _log.info("the consumer [%s] start OK.", self.group)
@@ -139,7 +145,12 @@ class PushConsumerCore:
         _log.info("the consumer [%s] shutdown OK", self.group)
 
     def suspend(self) -> None:
-        """Pull no more; messages that are here are still consumed. Queues stay where they are."""
+        """Begin no pull; messages that are here are still consumed. Queues stay where they are.
+
+        So are messages that a broker returns for a pull that it holds now.
+
+        Source: DefaultMQPushConsumerImpl.java#pullMessage, #suspend (4.9.7)
+        """
         self._running().pulling.is_suspended = True
         _log.info("suspend this consumer, %s", self.group)
 

@@ -194,19 +194,20 @@ class ReadAhead:
             _log.error("An error occurred in pull message process of %s: %s", queue, error)
             busy = isinstance(error, MQBrokerError) and error.code == ResponseCode.FLOW_CONTROL
             return AFTER_BROKER_FLOW_CONTROL_MS if busy else settings.pull_delay_when_error_ms
-        found = self._add(assigned, result)
+        self._add(assigned, result)
         # A broker's offset below 0 cannot be pulled from: the next pull asks for one anew.
         following = result.next_begin_offset if result.next_begin_offset >= 0 else None
         assigned.pull_offset = following
         now_ms = self._services.carrier.elapsed_ms()
         assigned.process_queue.last_pull_ms = now_ms
-        if found or (following is not None and following != offset):
+        if following is not None and following > offset:
             return 0
-        # Not in Java: a broker that holds no pull would be asked without a pause.
+        # Not in Java: a broker that neither holds a pull nor answers it with a higher offset would
+        # be asked without a pause.
         return AFTER_NOTHING_MS if now_ms - began_ms < _AT_ONCE_MS else 0
 
-    def _add(self, assigned: AssignedQueue, result: PullResult) -> bool:
-        """Add what a pull has found; return whether it is anything new."""
+    def _add(self, assigned: AssignedQueue, result: PullResult) -> None:
+        """Add what a pull has found."""
         queue = assigned.queue
         if result.status is PullStatus.OFFSET_ILLEGAL:
             _log.warning(
@@ -217,7 +218,7 @@ class ReadAhead:
                 result.max_offset,
             )
         if result.status is not PullStatus.FOUND:
-            return False
+            return
         messages = assigned.process_queue.put(
             [
                 ReceivedMessage(
@@ -231,11 +232,10 @@ class ReadAhead:
             ]
         )
         if not messages:
-            return False
+            return
         self._trace(messages)
         self._found.append(PolledBatch(assigned, messages, assigned.cleared))
         self.arrived.set()
-        return True
 
     def _trace(self, messages: list[ReceivedMessage]) -> None:
         """Trace messages as consumed when they are pulled, as Java does.

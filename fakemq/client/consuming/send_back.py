@@ -71,8 +71,8 @@ class SendingBack:
         try:
             yield from self._ask_broker(message, level)
             return True
-        except FakemqError as error:
-            _log.error("sendMessageBack Exception, %s: %s", self._context.group, error)
+        except Exception as error:
+            self._log_failure(error)
         return (yield from self.to_retry_topic(message, message.reconsume_times + 1))
 
     def _ask_broker(self, message: ReceivedMessage, level: int) -> Task[None]:
@@ -119,9 +119,19 @@ class SendingBack:
         try:
             yield from self._sends.send(again)
             return True
-        except FakemqError as error:
-            _log.error("sendMessageBack exception, group: %s: %s", context.group, error)
+        except Exception as error:
+            self._log_failure(error)
             return False
+
+    def _log_failure(self, error: Exception) -> None:
+        """Also an error that none expects is a failure: the message is consumed again, here."""
+        unexpected = not isinstance(error, FakemqError)
+        _log.error(
+            "sendMessageBack exception, group: %s: %s",
+            self._context.group,
+            error,
+            exc_info=unexpected,
+        )
 
     def _full_topic(self, message: ReceivedMessage) -> str:
         return namespace.wrap(self._context.settings.namespace, message.topic)

@@ -128,7 +128,7 @@ class AsyncPushConsumer(AsyncFace[PushConsumerCore]):
     # -- running --------------------------------------------------------------------
 
     def suspend(self) -> None:
-        """Pull nothing until `resume`."""
+        """Begin no pull until `resume`; one that a broker holds may still bring messages."""
         self._running_core().suspend()
 
     def resume(self) -> None:

@@ -126,7 +126,7 @@ class PushConsumer(BlockingFace[PushConsumerCore]):
     # -- running --------------------------------------------------------------------
 
     def suspend(self) -> None:
-        """Pull nothing until `resume`."""
+        """Begin no pull until `resume`; one that a broker holds may still bring messages."""
         self._call(self._running_core().suspend)
 
     def resume(self) -> None:

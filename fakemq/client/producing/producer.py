@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 
 from fakemq.client.errors import RemotingTooMuchRequestError
 from fakemq.client.messages import Message, SendResult
@@ -92,20 +93,26 @@ class ProducerCore:
         except Exception:
             self.state = ServiceState.CREATE_JUST
             raise
-        if self.settings.trace:
-            self._start_trace()
-        if self.settings.check is not None:
-            check_handler(self.services).listeners[self.group] = CheckListener(
-                self.settings.check,
-                tenant=self.settings.namespace,
-                hold_max=self.settings.check_request_hold_max,
-                on_end=self._transactions.on_end,
-            )
-        self.services.start()
+        with ExitStack() as undoing:
+            undoing.callback(self.services.forget_producer, self.group)
+            if self.settings.trace:
+                undoing.callback(self.services.forget_producer, self._start_trace())
+            if self.settings.check is not None:
+                listeners = check_handler(self.services).listeners
+                listeners[self.group] = CheckListener(
+                    self.settings.check,
+                    tenant=self.settings.namespace,
+                    hold_max=self.settings.check_request_hold_max,
+                    on_end=self._transactions.on_end,
+                )
+                undoing.callback(listeners.pop, self.group)
+            self.services.start()
+            undoing.pop_all()
         self.state = ServiceState.RUNNING
         yield from self.services.heartbeat()
 
-    def _start_trace(self) -> None:
+    def _start_trace(self) -> str:
+        """Return the group of the traces."""
         trace = TraceDispatcher(
             self.services, self.group, TraceKind.PRODUCE, topic=self.settings.trace_topic
         )
@@ -119,6 +126,7 @@ class ProducerCore:
         self._trace = trace
         self._sends.on_sent = trace.sent
         self._transactions.on_end = ended
+        return trace.group
 
     def shutdown(self) -> Task[None]:
         """Leave the group at the brokers, and send the last traces; do nothing unless it runs.

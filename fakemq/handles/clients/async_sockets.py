@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Unpack, cast
 
 from fakemq.client.consuming.context import is_coroutine_function
 from fakemq.client.faces.async_push_consumer import AsyncPushConsumer
+from fakemq.client.faces.handlers import outcome
 from fakemq.handles.clients.recording import ConsumeFailure, OnMessage, Recording
 
 if TYPE_CHECKING:
@@ -31,12 +32,12 @@ class AsyncRecordingConsumer(AsyncPushConsumer):
 
         def consume(message: ReceivedMessage) -> object:
             with recording.during(message):
-                return None if on_message is None else on_message(message)
+                return None if on_message is None else outcome(on_message(message))
 
         async def consume_async(message: ReceivedMessage) -> object:
             with recording.during(message):
                 assert on_message is not None, "only an async function is awaited"
-                return await cast("Awaitable[object]", on_message(message))
+                return outcome(await cast("Awaitable[object]", on_message(message)))
 
         is_async = on_message is not None and is_coroutine_function(on_message)
         super().__init__(

@@ -94,7 +94,7 @@ class InsideConsumer(InsideHandle[PushConsumerCore]):
         self._call(lambda: self._client.unsubscribe(topic))
 
     def suspend(self) -> None:
-        """Pull nothing until `resume`."""
+        """Begin no pull until `resume`; one that a broker holds may still bring messages."""
         self._call(self._client.suspend)
 
     def resume(self) -> None:
@@ -117,20 +117,17 @@ class InsideConsumer(InsideHandle[PushConsumerCore]):
         recording = self._recording
 
         def listen(messages: Sequence[ReceivedMessage]) -> ConsumeResult | None:
-            value: object = None
-            for message in messages:
-                with recording.during(message):
-                    value = called(on_message, (message,))
-            return outcome(value)
+            (message,) = messages
+            with recording.during(message):
+                return outcome(called(on_message, (message,)))
 
         def listen_in_parts(
             messages: Sequence[ReceivedMessage],
         ) -> Generator[object, None, ConsumeResult | None]:
-            value: object = None
-            for message in messages:
-                with recording.during(message):
-                    value = yield from cast("Generator[object, None, object]", on_message(message))
-            return outcome(value)
+            (message,) = messages
+            with recording.during(message):
+                value = yield from cast("Generator[object, None, object]", on_message(message))
+                return outcome(value)
 
         if isgeneratorfunction(on_message):
             return cast("Listener", listen_in_parts)  # its carrier runs the generator to its end

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
+from fakemq.client.consuming.batch import ends_from_outside
+
 if TYPE_CHECKING:
     from fakemq.client.consuming.received import ReceivedMessage
 
 OnMessage = Callable[["ReceivedMessage"], object]
-
-_ENDS = frozenset(("GeneratorExit", "CancelledError", "Cancelled"))
-"""Errors by which a function is ended from outside: the message is neither consumed nor failed."""
 
 
 class ConsumeFailure(NamedTuple):
@@ -50,5 +49,5 @@ class _Consuming:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if error is not None and type(error).__name__ not in _ENDS:
+        if error is not None and not ends_from_outside(error):
             self._recording.failures.append(ConsumeFailure(self._message, error))

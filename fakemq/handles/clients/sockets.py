@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Unpack
 
+from fakemq.client.faces.handlers import outcome
 from fakemq.client.faces.producer import Producer
 from fakemq.client.faces.push_consumer import PushConsumer
 from fakemq.handles.clients.recording import ConsumeFailure, OnMessage, Recording
@@ -34,7 +35,7 @@ class RecordingConsumer(PushConsumer):
 
         def consume(message: ReceivedMessage) -> object:
             with recording.during(message):
-                return None if on_message is None else on_message(message)
+                return None if on_message is None else outcome(on_message(message))
 
         super().__init__(
             namesrv_addr, group=group, subscribe=subscribe, on_message=consume, **options

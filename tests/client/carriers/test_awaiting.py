@@ -52,6 +52,18 @@ def test_coroutine_function_is_awaited(ordered: bool) -> None:
     assert lab.broker.committed() == 3
 
 
+@pytest.mark.parametrize("error", [SystemExit, pytest.fail.Exception])
+def test_any_error_of_the_user_sends_back_with_one_line_in_the_log(
+    error: type[BaseException], caplog: pytest.LogCaptureFixture
+) -> None:
+    lab = Listening(error=error)
+    lab.failing.append(b"1")
+    lab.start(b"0", b"1", b"2")
+    assert lab.consumed == [b"0", b"1", b"2"]
+    assert [one.offset for one in lab.broker.sent_back] == [1_000]
+    assert [one.getMessage()[:24] for one in caplog.records] == ["consumeMessage exception"]
+
+
 def test_many_batches_are_awaited_in_one_call_of_the_carrier() -> None:
     lab = Listening()
     lab.carrier.performs_at_once = False

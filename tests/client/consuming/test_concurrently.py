@@ -213,21 +213,43 @@ def test_failure_does_not_stop_those_behind_it() -> None:
     assert levels(broker) == [(1_000, 0), (3_000, 0)]
 
 
-def test_error_that_ends_the_program_is_not_swallowed(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("trace", [False, True])
+def test_any_error_sends_back_with_one_line_in_the_log(
+    caplog: pytest.LogCaptureFixture, trace: bool
+) -> None:
     broker = PlayedBroker()
 
     def react(_: Messages) -> None:
-        raise KeyboardInterrupt
+        raise SystemExit(1)
 
-    lab = PushLab(broker, react)
+    lab = PushLab(broker, react, trace=trace)
     lab.start()
     lab.put(b"0")
-    assert f"consuming of {GROUP} failed" in caplog.text
+    (line,) = [one for one in caplog.records if "SystemExit" in one.getMessage()]
+    assert line.getMessage().startswith("consumeMessage exception: SystemExit(1) Msgs: [<message")
     assert levels(broker) == [(0, 0)]
     assert lab.core.is_idle
     lab.react = None
     lab.put(b"1")
     assert lab.consumed == [b"0", b"1"]
+
+
+def test_runner_that_cannot_begin_a_call_begins_again_a_second_later(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = PushLab(PlayedBroker()).start()
+
+    def fail_to_begin(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(lab.carrier, "perform", fail_to_begin)
+    lab.put(b"0", b"1")
+    lab.advance(1_000)
+    assert caplog.text.count(f"consuming of {GROUP} failed") == 2  # at once, and now
+    monkeypatch.undo()
+    lab.advance(1_000)
+    assert lab.consumed == [b"0", b"1"]
+    assert lab.core.is_idle
 
 
 def test_broadcast_consumer_drops_what_failed(

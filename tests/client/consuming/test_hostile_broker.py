@@ -44,12 +44,16 @@ FAILURES: dict[str, Outcome] = {
     ),
 }
 
+BELIEVED = (RequestCode.PULL_MESSAGE, "far")
+"""A false next offset looks like a true one; see the test below."""
+
+FAILED = st.tuples(
+    st.sampled_from(CODES), st.sampled_from(sorted(FAILURES)), st.integers(1, 4)
+).filter(lambda failed: failed[:2] != BELIEVED)
+
 
 @given(
-    plan=st.lists(
-        st.tuples(st.sampled_from(CODES), st.sampled_from(sorted(FAILURES)), st.integers(1, 4)),
-        max_size=8,
-    ),
+    plan=st.lists(FAILED, max_size=8),
     fails=st.sets(st.integers(0, 9)),
     ordered=st.booleans(),
 )
@@ -122,6 +126,57 @@ def test_wrong_numbers_of_a_pull_are_not_committed_beyond_a_queue() -> None:
     lab.put(b"1")
     assert lab.consumed == [b"1"]
     assert broker.offsets[GROUP, broker.queue()] <= 2
+
+
+def test_false_next_offset_skips_what_arrives_until_the_broker_corrects_it() -> None:
+    """Java's consumer believes it, too: it continues where the broker has moved it to.
+
+    Source: client/impl/consumer/DefaultMQPushConsumerImpl.java#pullMessage (4.9.7)
+    """
+    broker = PlayedBroker()
+    broker.put(b"0")
+    answers = iter([FAILURES["far"], HELD])
+    broker.answers[RequestCode.PULL_MESSAGE] = lambda call: (
+        next(answers, None) if call.command.ext_fields["topic"] == "orders" else None
+    )
+    lab = PushLab(broker, consume_from="first").start()
+    lab.put(b"1")
+    lab.advance(60_000)  # the silent pull, the correction, and the next rebalance
+    lab.put(b"2")
+    assert lab.consumed == [b"2"]
+    lab.advance(10_000)
+    assert broker.committed() == 3
+
+
+@pytest.mark.parametrize("status", [0, 19, 20])
+@pytest.mark.parametrize("next_offset", [0, -1])
+def test_pull_that_leads_nowhere_is_repeated_after_a_pause(status: int, next_offset: int) -> None:
+    broker = PlayedBroker()
+    broker.answers[RequestCode.PULL_MESSAGE] = lambda call: answer(
+        status, suggestWhichBrokerId=0, nextBeginOffset=next_offset, minOffset=0, maxOffset=0
+    )
+    lab = PushLab(broker).start()
+    lab.advance(10_000)
+    assert 10 <= lab.carrier.codes().count(RequestCode.PULL_MESSAGE) <= 40  # of two topics
+
+
+def test_message_that_is_answered_again_and_again_is_asked_for_after_a_pause() -> None:
+    broker = PlayedBroker()
+    broker.put(b"0")
+
+    def repeat(call: Call) -> Outcome | None:
+        if call.command.ext_fields["topic"] != "orders":
+            return None
+        call.command.ext_fields["queueOffset"] = "0"
+        found = broker._pull(call)
+        assert isinstance(found, RemotingCommand)
+        found.ext_fields["nextBeginOffset"] = "0"
+        return found
+
+    broker.answers[RequestCode.PULL_MESSAGE] = repeat
+    lab = PushLab(broker, consume_from="first").start()
+    lab.advance(10_000)
+    assert 10 <= len(lab.consumed) <= 12
 
 
 @pytest.mark.parametrize("code", [40, 220, 221, 307, 309])

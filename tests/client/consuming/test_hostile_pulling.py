@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 from tests.support.lite_lab import LiteLab
 from tests.support.played_broker import CLIENT, GROUP
 from tests.support.scripted_carrier import HELD, Outcome
-from tests.support.scripted_operation import A
+from tests.support.scripted_operation import A, answer
 
 ERRORS = (RemotingError, MQBrokerError, MQClientError)
 
@@ -155,6 +156,18 @@ def test_pull_schedule_survives_any_answers(
 
 def _same(consumer: PullConsumerCore) -> PullConsumerCore:
     return consumer
+
+
+@pytest.mark.parametrize("status", [0, 19, 20, 21])
+def test_offsets_that_lead_nowhere_are_pulled_from_after_a_pause(status: int) -> None:
+    lab = LiteLab(started=False)
+    offsets = cycle([2, 1, -3])
+    lab.broker.answers[RequestCode.PULL_MESSAGE] = lambda call: answer(
+        status, suggestWhichBrokerId=0, nextBeginOffset=next(offsets), minOffset=0, maxOffset=5
+    )
+    lab.run(lab.consumer.start())
+    lab.carrier.advance(10_000)
+    assert 100 <= lab.carrier.codes().count(RequestCode.PULL_MESSAGE) <= 1_000
 
 
 def test_route_that_grows_and_shrinks_under_way_loses_no_queue() -> None:

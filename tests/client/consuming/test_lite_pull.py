@@ -361,3 +361,19 @@ def test_pulled_messages_are_traced_if_asked_for() -> None:
     kinds = [record.split("\x01")[0] for record in body.decode().split("\x02") if record]
     assert kinds == ["SubBefore", "SubAfter"]
     assert "o-1" in body.decode()
+
+
+def test_start_that_fails_leaves_nothing_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = LiteLab(started=False, trace=True)
+
+    def fail() -> None:
+        raise OSError("no room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(lab.services, "start", fail)
+        with pytest.raises(OSError, match="no room"):
+            lab.run(lab.consumer.start())
+    assert not lab.services.is_used
+    again = LitePullConsumerCore(lab.services, lab.consumer.settings)
+    lab.run(again.start())
+    assert again.is_running

@@ -167,9 +167,29 @@ def test_messages_before_one_that_hangs_are_committed() -> None:
     assert lab.consumed == [b"0", b"1", b"2", b"3"]
 
 
-def test_error_that_ends_the_program_lets_the_queue_continue() -> None:
+def test_runners_that_cannot_begin_a_call_begin_again_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broker = PlayedBroker(queues=500)
+    lab = PushLab(broker, ordered=True, consume_from="first").start()
+
+    def fail_to_begin(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(lab.carrier, "perform", fail_to_begin)
+    for one in range(500):
+        broker.put(b"0", queue_id=one)
+    lab.carrier.settle()
+    assert lab.consumed == []
+    monkeypatch.undo()
+    lab.advance(1_000)
+    assert len(lab.consumed) == 500
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(1)])
+def test_any_error_lets_the_queue_continue(error: BaseException) -> None:
     broker = PlayedBroker()
-    errors = iter([KeyboardInterrupt()])
+    errors = iter([error])
 
     def react(messages: Messages) -> None:
         if messages[0].body == b"1":

@@ -266,3 +266,19 @@ def test_running_info_has_settings_and_subscriptions() -> None:
     assert [one.topic for one in info.subscription_set] == ["orders"]
     lab.consumer.update_consume_offset(lab.queue(), 2)
     assert lab.consumer.consumed_offsets("orders") == {lab.queue(): 2}
+
+
+def test_start_that_fails_leaves_nothing_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = Lab(started=False)
+
+    def fail() -> None:
+        raise OSError("no room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(lab.services, "start", fail)
+        with pytest.raises(OSError, match="no room"):
+            lab.run(lab.consumer.start())
+    assert not lab.services.is_used
+    again = PullConsumerCore(lab.services, lab.consumer.settings)
+    lab.run(again.start())
+    assert again.is_running

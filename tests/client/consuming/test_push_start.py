@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from fakemq.client.consuming.concurrently import ConcurrentService
+from fakemq.client.consuming.orderly import OrderlyService
 from fakemq.client.consuming.push import PushConsumerCore
 from fakemq.client.consuming.settings import PushSettings, Selector
 from fakemq.client.errors import MQClientError, RemotingConnectError
@@ -119,6 +121,29 @@ def test_second_consumer_of_a_group_in_a_client_is_refused_and_may_try_again() -
     lab.carrier.run(lab.core.shutdown())
     lab.carrier.run(again.start())
     assert [*states, again.state] == [ServiceState.CREATE_JUST, ServiceState.RUNNING]
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_start_that_fails_leaves_nothing_registered(
+    ordered: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = PushLab(PlayedBroker(), trace=True, ordered=ordered)
+
+    def fail(_: object) -> None:
+        raise OSError("no room")
+
+    service = OrderlyService if ordered else ConcurrentService
+    with monkeypatch.context() as patch:
+        patch.setattr(service, "start", fail)
+        with pytest.raises(OSError, match="no room"):
+            lab.carrier.run(lab.core.start())
+    assert lab.core.state is ServiceState.START_FAILED
+    assert not lab.services.is_used
+    again = PushConsumerCore(lab.services, lab.core.settings, lab.core.listener)
+    lab.carrier.run(again.start())
+    assert list(lab.services.consumers) == [GROUP]
+    lab.put(b"0")
+    assert lab.consumed == [b"0"]
 
 
 def test_consumer_starts_once() -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
+
 from fakemq.client.consuming.received import ReceivedMessage
 from fakemq.client.errors import RemotingConnectError
+from fakemq.client.operation import Call
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.properties import decode_properties
 from tests.support.played_broker import GROUP, PlayedBroker
 from tests.support.push_lab import PushLab
+from tests.support.scripted_carrier import Outcome
 from tests.support.scripted_operation import answer
 
 
@@ -93,3 +97,34 @@ def test_queue_that_is_dropped_meanwhile_is_not_consumed_again() -> None:
     lab.services.rebalance_soon()
     lab.advance(20_000)
     assert lab.consumed == [b"0"]
+
+
+def fails_unexpectedly(call: Call) -> Outcome:
+    raise ZeroDivisionError
+
+
+def test_message_is_sent_to_the_retry_topic_after_an_error_that_none_expects(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    broker = PlayedBroker()
+    broker.answers[RequestCode.CONSUMER_SEND_MSG_BACK] = fails_unexpectedly
+    lab = PushLab(broker, fail).start()
+    lab.put(b"0")
+    assert [body for _, body in broker.sent] == [b"0"]
+    assert "sendMessageBack exception, group: billing" in caplog.text
+    assert "ZeroDivisionError" in caplog.text
+    assert lab.core.is_idle
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_message_is_consumed_again_here_after_errors_that_none_expects(ordered: bool) -> None:
+    broker = PlayedBroker()
+    broker.answers[RequestCode.CONSUMER_SEND_MSG_BACK] = fails_unexpectedly
+    broker.answers[RequestCode.SEND_MESSAGE_V2] = fails_unexpectedly
+    lab = PushLab(broker, fail, ordered=ordered, max_reconsume_times=0).start()
+    lab.put(b"0", b"1")
+    lab.react = None
+    lab.advance(10_000)
+    assert lab.consumed == ([b"0", b"0", b"1"] if ordered else [b"0", b"1", b"0", b"1"])
+    lab.carrier.run(lab.core.shutdown())
+    assert broker.committed() == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fakemq.client.errors import MQClientError
+from fakemq.client.producing.checks import check_handler
 from fakemq.protocol.bodies.heartbeat import HeartbeatData
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.topics import FAQ
@@ -84,6 +85,24 @@ def test_taken_group_may_be_started_again_when_it_is_free() -> None:
     lab.carrier.run(first.shutdown())
     lab.carrier.run(second.start())
     assert second.state.name == "RUNNING"
+
+
+def test_start_that_fails_leaves_nothing_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = ProducerLab()
+
+    def fail() -> None:
+        raise OSError("no room")
+
+    first = lab.producer(trace=True, check=lambda message: None)
+    with monkeypatch.context() as patch:
+        patch.setattr(lab.services, "start", fail)
+        with pytest.raises(OSError, match="no room"):
+            lab.carrier.run(first.start())
+    assert first.state.name == "START_FAILED"
+    assert not lab.services.is_used
+    assert not lab.services.instance.producer_groups
+    assert not check_handler(lab.services).listeners
+    assert lab.started(trace=True, check=lambda message: None).state.name == "RUNNING"
 
 
 def test_running_producer_is_not_started_again() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Generator
 from typing import Literal
 
@@ -133,6 +134,67 @@ def test_failed_generator_function_sends_back(mq: fakemq.Cluster) -> None:
     assert len(consumer.failures) == 1
     mq.clock.advance("10s")
     assert len(consumer.received) == 2
+
+
+def test_pause_that_is_none_is_an_error_of_the_generator(mq: fakemq.Cluster) -> None:
+    def yields_wrongly(message: ReceivedMessage) -> Generator[object, None, None]:
+        yield "a while"
+
+    def corrects_itself(message: ReceivedMessage) -> Generator[object, None, None]:
+        try:
+            yield "a while"
+        except FakemqError:
+            yield "1s"
+
+    wrong = mq.consumer(group="billing", subscribe="orders", on_message=yields_wrongly)
+    right = mq.consumer(group="ledger", subscribe="orders", on_message=corrects_itself)
+    mq.producer().send("orders", b"tea")
+    (failure,) = wrong.failures
+    assert "the pause that was yielded" in str(failure.error)
+    frames = traceback.extract_tb(failure.error.__traceback__)
+    assert "yields_wrongly" in [frame.name for frame in frames]
+    mq.clock.advance("10s")
+    assert (right.failures, mq.group("ledger").lag("orders")) == ([], 0)
+
+
+@pytest.mark.parametrize("kind", ["inside", "blocking"])
+def test_generator_that_would_not_run_is_a_failure(kind: Literal["inside", "blocking"]) -> None:
+    def wait(message: ReceivedMessage) -> Generator[str, None, None]:
+        yield "1s"
+
+    with fakemq.Cluster(topics=TOPICS) as mq:
+        consumer = mq.consumer(
+            group="billing",
+            subscribe="orders",
+            on_message=lambda message: wait(message),
+            consume_from="first",
+            kind=kind,
+        )
+        mq.producer().send("orders", b"tea")
+        mq.wait_for(lambda: len(consumer.failures) == 1)
+        assert isinstance(consumer.failures[0].error, TypeError)
+
+
+def test_coroutine_that_would_not_run_is_a_failure() -> None:
+    async def pay(message: ReceivedMessage) -> None: ...
+
+    async def test() -> None:
+        async with fakemq.AsyncCluster(topics=TOPICS) as mq:
+            async with mq.consumer(
+                group="billing",
+                subscribe="orders",
+                on_message=lambda message: pay(message),
+                consume_from="first",
+                kind="async",
+            ) as consumer:
+                await mq.producer().send("orders", b"tea")
+                with anyio.fail_after(20):
+                    while not consumer.failures:
+                        await anyio.sleep(0)
+            (failure,) = consumer.failures
+            assert "only an async consumer awaits it" in str(failure.error)
+
+    anyio.run(test)
 
 
 def ping_pong(mq: fakemq.Cluster | fakemq.AsyncCluster) -> list[bytes]:
