@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from inspect import get_annotations
-from itertools import count, islice
+from itertools import count, islice, repeat
 from typing import TypeAlias, TypeVar
 
 import msgspec
@@ -133,6 +133,22 @@ class Journal:
             for listener in listeners:
                 listener(entry)
         return seq
+
+    def add_all(self, events: Sequence[Event]) -> None:
+        """Add events of one kind, all in one moment; as `add` does each."""
+        if not events:
+            return
+        kind = type(events[0])
+        texts, listeners = self._kinds.get(kind) or self._find_kind(kind)
+        if texts or listeners:
+            for event in events:
+                self.add(event)
+            return
+        cause = self._seq_of(self.cause)
+        self._seq += len(events)
+        self._events.extend(events)
+        self._times_ms.extend(repeat(self._clock.now_ms(), len(events)))
+        self._causes.extend(repeat(cause, len(events)))
 
     @contextmanager
     def because(self, cause: Cause) -> Iterator[None]:

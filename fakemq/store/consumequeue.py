@@ -90,6 +90,38 @@ class ConsumeQueue:
         last.append(_pack_unit(phy_offset, size_bytes, tags_code), now_ms)
         self.max_physic_offset = phy_offset + size_bytes
 
+    def append_units(
+        self, queue_offset: int, units: bytearray, stored_ms: int, log: CommitLog
+    ) -> None:
+        """Add the entries of records with successive queue offsets, as `append` does each.
+
+        The last of them was stored at ``stored_ms``; ``log`` has the times of the others.
+        """
+        queue, at, end = self._queue, 0, len(units)
+        while at < end:
+            last = queue.last
+            phy_offset, size_bytes, tags_code = _unpack_unit(units, at)
+            if (
+                last is not None
+                and last.position < queue.file_size_bytes
+                and queue.last_offset + last.position == queue_offset * UNIT_BYTES + at
+                and phy_offset + size_bytes > self.max_physic_offset
+            ):  # nearly always: the entries continue the queue
+                stop = min(end, at + queue.file_size_bytes - last.position)
+                phy_offset, size_bytes, _ = _unpack_unit(units, stop - UNIT_BYTES)
+                if stop < end:
+                    last_ms = log.store_timestamp_ms(phy_offset, size_bytes)
+                    last.append(bytes(units[at:stop]), last_ms)
+                else:
+                    last.append(bytes(units[at:]), stored_ms)
+                self.max_physic_offset = phy_offset + size_bytes
+                at = stop
+            else:
+                last_ms = log.store_timestamp_ms(phy_offset, size_bytes)
+                offset = queue_offset + at // UNIT_BYTES
+                self.append(phy_offset, size_bytes, tags_code, offset, last_ms)
+                at += UNIT_BYTES
+
     def load(self, now_ms: int) -> None:
         """Open the existing files."""
         self._queue.load(now_ms)
@@ -134,12 +166,10 @@ class ConsumeQueue:
         With ``phy_offset``, only entries of records before that offset count. Sets
         `max_physic_offset` to the end of the last record, if there is one.
         """
-        count = 0
+        from fakemq.store.entry_scan import entry_count  # only a start on files needs it
+
         behind = _INT64_MAX if phy_offset is None else phy_offset
-        for offset, size_bytes, _ in _units(file.view):
-            if size_bytes <= 0 or not 0 <= offset < behind:
-                break
-            count += 1
+        count = entry_count(file.view, behind)
         for number in range(count - 1, -1, -1):
             offset, size_bytes, _ = _unpack_unit(file.view, number * UNIT_BYTES)
             if size_bytes != BLANK_SIZE:

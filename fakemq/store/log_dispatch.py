@@ -13,24 +13,28 @@ Source: store/DefaultMessageStore.java#ReputMessageService (4.9.7)
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from fakemq.events.core import Dispatched
+from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
 from fakemq.store.queue_folders import NoQueueError
-from fakemq.store.records import LogRecord
 
 if TYPE_CHECKING:
     from fakemq.config.model import BrokerConfig
     from fakemq.journal.journal import Journal
+    from fakemq.store.commitlog import CommitLog
     from fakemq.store.consumequeue import ConsumeQueues
     from fakemq.store.index import IndexService
+    from fakemq.store.record_scan import QueueRun, RecordRange
+    from fakemq.store.records import LogRecord
 
-NoQueue = Callable[[LogRecord, str], None]
-"""Called with a record that no queue can have, and the reason, a clause."""
+NoQueue = Callable[[int, str], None]
+"""Called with the offset of a record that no queue can have, and the reason, a clause."""
 
 
-def _ignore(record: LogRecord, why: str) -> None:
+def _ignore(phy_offset: int, why: str) -> None:
     pass
 
 
@@ -78,6 +82,37 @@ class LogDispatch:
             )
         )
 
+    def dispatch_range(
+        self, records: RecordRange, log: CommitLog, on_no_queue: NoQueue = _ignore
+    ) -> int:
+        """Bring records of ``log`` to their queues, as `dispatch` does each; return how many.
+
+        If a queue cannot take its entries, `Dispatched` is written of none. A second call then adds
+        those that are missing.
+        """
+        units = []
+        for run in records.runs:
+            self.add_run(run, log, on_no_queue)
+            for offset, (phy_offset, _, _) in enumerate(UNIT.iter_unpack(run.units), run.first):
+                units.append((phy_offset, offset, run))
+        units.sort(key=itemgetter(0))
+        if not self._config.message_index_enable:
+            self._index.pass_over(units[0][0], records.at - records.begin + units[0][0])
+        node = self._node
+        self._journal.add_all(
+            [
+                Dispatched(
+                    node=node,
+                    topic=run.topic,
+                    queue_id=run.queue_id,
+                    queue_offset=queue_offset,
+                    phy_offset=phy_offset,
+                )
+                for phy_offset, queue_offset, run in units
+            ]
+        )
+        return len(units)
+
     def add_to_queue(self, record: LogRecord, on_no_queue: NoQueue = _ignore) -> bool:
         """Add a record to its queue, if it has one, and return whether it has.
 
@@ -96,13 +131,36 @@ class LogDispatch:
                 record.store_timestamp_ms,
             )
         except NoQueueError as error:
-            self._has_no_queue(record, str(error), on_no_queue)
+            place = record.topic, record.queue_id
+            self._has_no_queue(place, record.phy_offset, str(error), on_no_queue)
             return False
         return True
 
-    def _has_no_queue(self, record: LogRecord, why: str, on_no_queue: NoQueue) -> None:
+    def add_run(self, run: QueueRun, log: CommitLog, on_no_queue: NoQueue = _ignore) -> int:
+        """Add records of ``log`` to their queue; return how many of them have one.
+
+        ``on_no_queue``: as in `dispatch`.
+        """
+        if not run.queued:
+            return 0
+        units, first = run.units, run.first
+        while units:
+            try:
+                queue = self._queues.find_or_make(run.topic, run.queue_id)
+                queue.append_units(first, units, run.stored_ms, log)
+                break
+            except NoQueueError as error:
+                place = run.topic, run.queue_id
+                self._has_no_queue(place, UNIT.unpack_from(units)[0], str(error), on_no_queue)
+                # It may begin with the record of offset 0, if there is one.
+                units = units[-first * UNIT.size :] if first < 0 else bytearray()
+                first = 0
+        return len(units) // UNIT.size
+
+    def _has_no_queue(
+        self, place: tuple[str, int], phy_offset: int, why: str, on_no_queue: NoQueue
+    ) -> None:
         # One line for each queue: a log may have a million records for it.
-        place = record.topic, record.queue_id
         if place not in self._without_queue:
             self._without_queue.add(place)
-            on_no_queue(record, why)
+            on_no_queue(phy_offset, why)

@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
 from fakemq.protocol.layout.codecs import RECORD_HEAD, RECORD_LEAST_BYTES
 from fakemq.protocol.message import MESSAGE_MAGIC_CODE, record_store_timestamp_ms
 from fakemq.store.consumequeue import UNIT_BYTES
-from fakemq.store.record_scan import End, look
-from fakemq.store.records import LogRecord
+from fakemq.store.record_scan import read_range
 
 if TYPE_CHECKING:
     from fakemq.store.checkpoint import StoreCheckpoint
     from fakemq.store.consumequeue import ConsumeQueue
     from fakemq.store.files import File
     from fakemq.store.mapped_file_queue import Cut
+    from fakemq.store.record_scan import RecordRange
     from fakemq.store.start_check import StartCheck
     from fakemq.store.store import MessageStore
 
@@ -86,7 +87,6 @@ class Recovery:
         index = self._first_file(checkpoint, clean)
         if self._check is not None:
             self._check.see_files()
-            self._check.read_before(index)
         entries: dict[ConsumeQueue, tuple[int, int]] = {}
         if not clean:
             for queue in self._queues:
@@ -96,6 +96,8 @@ class Recovery:
             # never puts those in again.
             for queue in self._queues:
                 queue.truncate(log.files[index][0])
+        if self._check is not None:
+            self._check.read_before(index)
         end, why = self._scan(index, after_crash=not clean)
         cuts = log.truncate(end)
         if why:
@@ -134,29 +136,26 @@ class Recovery:
         check = self._check
         while True:
             first, file = files[index]
-            view, at = file.view, 0
-            end = len(view)
-            while True:
-                found = look(
+            view, at, stop = file.view, 0, None
+            while stop is None:
+                records = read_range(
                     view,
                     at,
-                    end,
+                    len(view),
                     levels,
                     first_offset=first,
                     check_crc=check_crc,
                     check_torn=after_crash,
                 )
-                if isinstance(found, End):
-                    break
-                if after_crash:
-                    self._add_to_queue(found)
-                    file.mtime_ms = found.store_timestamp_ms
+                if after_crash and records.runs:
+                    self._add_to_queues(records)
+                    file.mtime_ms = records.newest_ms
                 if check is not None:
-                    check.see(found)
-                at += found.size_bytes
+                    check.see(records)
+                at, stop = records.at, records.stop
             index += 1
-            if not found.blank or index == len(files):
-                return first + at, found.why
+            if not stop.blank or index == len(files):
+                return first + at, stop.why
 
     # -- queues -------------------------------------------------------------------------------
 
@@ -180,7 +179,7 @@ class Recovery:
                 return
             file, first = place
             view = file.view
-            found = look(
+            records = read_range(
                 view,
                 at - first,
                 min(file.position, len(view)),
@@ -188,32 +187,29 @@ class Recovery:
                 first_offset=first,
                 check_crc=False,
             )
-            if isinstance(found, LogRecord):
-                self._add_to_queue(found)
-                at += found.size_bytes
-                continue
-            if not found.blank:
-                why = f"passed over to the next file: {found.why}"
-                self._repaired(file.path, at - first, 0, why)
-            at = log.next_file_offset(at)
+            self._add_to_queues(records)
+            at, stop = first + records.at, records.stop
+            if stop is not None and at < log.max_offset:
+                if not stop.blank:
+                    why = f"passed over to the next file: {stop.why}"
+                    self._repaired(file.path, at - first, 0, why)
+                at = log.next_file_offset(at)
 
-    def _add_to_queue(self, record: LogRecord) -> None:
-        """Add a record to its queue; to a new one if its topic was deleted and made again."""
-        queue = self._queues.find(record.topic, record.queue_id)
-        if (
-            queue is not None
-            and not record.queue_offset
-            and record.phy_offset >= queue.max_physic_offset
-            and record.queued
-        ):
-            queue.destroy()  # its entries are of the topic that was deleted
-        self.dispatched += self._dispatch.add_to_queue(record, self._without_queue)
+    def _add_to_queues(self, records: RecordRange) -> None:
+        """Add records to their queues; to a new one if its topic was deleted and made again."""
+        for run in records.runs:
+            if not run.first and run.queued:
+                queue = self._queues.find(run.topic, run.queue_id)
+                first_phy_offset, _, _ = UNIT.unpack_from(run.units)
+                if queue is not None and first_phy_offset >= queue.max_physic_offset:
+                    queue.destroy()  # its entries are of the topic that was deleted
+            self.dispatched += self._dispatch.add_run(run, self._log, self._without_queue)
 
-    def _without_queue(self, record: LogRecord, why: str) -> None:
-        place = self._log.find_file(record.phy_offset)
+    def _without_queue(self, phy_offset: int, why: str) -> None:
+        place = self._log.find_file(phy_offset)
         if place is not None:
             file, first = place
-            self._repaired(file.path, record.phy_offset - first, 0, f"passed over: {why}")
+            self._repaired(file.path, phy_offset - first, 0, f"passed over: {why}")
 
     def _set_offsets(self) -> None:
         """Source: DefaultMessageStore.java#recoverTopicQueueTable (4.9.7)"""

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 from fakemq.errors import StoreError
 from fakemq.events.core import Warned
 from fakemq.protocol.layout.codecs import RECORD_HEAD
-from fakemq.protocol.message import BLANK_MAGIC_CODE
-from fakemq.store.record_scan import End, look
+from fakemq.store.record_scan import read_range
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fakemq.clock.node_clock import NodeClock
     from fakemq.journal.journal import Journal
-    from fakemq.store.records import LogRecord
+    from fakemq.store.record_scan import RecordRange
     from fakemq.store.store import MessageStore
 
 
@@ -73,32 +72,36 @@ class Replica:
         at, end_offset = max(self._dispatched_to, log.min_offset), log.max_offset
         while at < end_offset and (found := log.find_file(at)) is not None:
             file, first = found
-            start, written = at - first, file.position
-            if written - start < RECORD_HEAD.size:
-                break
-            size_bytes, magic = RECORD_HEAD.unpack_from(file.view, start)
-            if magic == BLANK_MAGIC_CODE and start + size_bytes == file.size_bytes:
-                at = log.next_file_offset(at)
-                continue
-            if magic == BLANK_MAGIC_CODE:
-                self._is_stuck(at, f"a file's end, where files have {file.size_bytes} bytes")
-                break
-            if written - start < size_bytes <= file.size_bytes - start:
+            records = read_range(
+                file.view,
+                at - first,
+                file.position,
+                self._store.delay_levels,
+                first_offset=first,
+                check_crc=False,
+                file_bytes=file.size_bytes,
+            )
+            if records.runs:
+                try:
+                    self._add(records)
+                except StoreError as error:
+                    # The records are in the log, and a later try, or the next start, brings them to
+                    # their queues. Until then each append fails with this reason.
+                    self._store.disk_space.failed(error, self.dispatch)
+                    break
+                at = log.records_end = first + records.at
+            stop = records.stop
+            if stop is None and not records.runs:
                 break  # the rest of the record has not arrived
-            levels = self._store.delay_levels
-            record = look(file.view, start, written, levels, first_offset=first, check_crc=False)
-            if isinstance(record, End):
-                self._is_stuck(at, record.why)
+            if stop is not None and not stop.blank:
+                self._is_stuck(at, stop.why)
                 break
-            try:
-                self._add(record)
-            except StoreError as error:
-                # The record is in the log, and a later try, or the next start, brings it to its
-                # queue. Until then each append fails with this reason.
-                self._store.disk_space.failed(error, self.dispatch)
-                break
-            at += record.size_bytes
-            log.records_end = at
+            if stop is not None:
+                size_bytes, _ = RECORD_HEAD.unpack_from(file.view, at - first)
+                if at - first + size_bytes != file.size_bytes:
+                    self._is_stuck(at, f"a file's end, where files have {file.size_bytes} bytes")
+                    break
+                at = log.next_file_offset(at)
         self._dispatched_to = at
 
     def close(self) -> None:
@@ -113,21 +116,23 @@ class Replica:
         if end < log.max_offset:
             log.truncate(end)
 
-    def _add(self, record: LogRecord) -> None:
-        """Dispatch a record, and count it.
+    def _add(self, records: RecordRange) -> None:
+        """Dispatch records, and count them.
 
         A slave is not notified that a topic was deleted. When the topic is made again, the slave's
         queues keep the old entries, get the first new one behind them, and then none until the
         master's queue is longer than theirs. Java's slave does the same.
         """
-        topic, queue_id = record.topic, record.queue_id
-        self._dispatch.dispatch(record, self._without_queue)
-        queue = self._queues.find(topic, queue_id)
-        if queue is not None:  # if this slave becomes a master, it continues there
-            self._log.topic_queue_table[topic, queue_id] = queue.max_offset
+        count = self._dispatch.dispatch_range(records, self._log, self._without_queue)
+        for run in records.runs:
+            queue = self._queues.find(run.topic, run.queue_id)
+            if queue is not None:  # if this slave becomes a master, it continues there
+                self._log.topic_queue_table[run.topic, run.queue_id] = queue.max_offset
         if self._store.disk is not None:
-            self._store.disk.flush.appended(record.store_timestamp_ms)
-        self._store.stats.put(1, record.size_bytes)
+            flush = self._store.disk.flush
+            flush.appended(records.oldest_ms)  # a clock that went back counts, wherever in between
+            flush.appended(records.newest_ms)
+        self._store.stats.put(count, records.at - records.begin)
 
     def _is_stuck(self, at: int, why: str) -> None:
         """Warn once of a bad record at an offset. Java's slave also tries to read it for ever."""
@@ -136,10 +141,9 @@ class Replica:
             text = f"nothing behind offset {at} of the log can be read: {why}"
             self._journal.add(Warned(node=self._node, text=text))
 
-    def _without_queue(self, record: LogRecord, why: str) -> None:
-        found = self._log.find_file(record.phy_offset)
+    def _without_queue(self, phy_offset: int, why: str) -> None:
+        found = self._log.find_file(phy_offset)
         if found is not None:
             file, first = found
-            at = record.phy_offset - first
-            text = f"{file.path} at {at}: passed over: {why}"
+            text = f"{file.path} at {phy_offset - first}: passed over: {why}"
             self._journal.peer_warnings.warn(self._node, "records without a queue", text)

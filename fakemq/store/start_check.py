@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
 from fakemq.protocol.message import MESSAGE_MAGIC_CODE, record_struct
-from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
 from fakemq.store.consumequeue import BLANK_SIZE, UNIT_BYTES
 from fakemq.store.findings import (
     NO_TOPIC,
@@ -27,14 +26,14 @@ from fakemq.store.findings import (
     wrong_place,
 )
 from fakemq.store.queue_folders import FOLDER as QUEUES
-from fakemq.store.record_scan import End, look
+from fakemq.store.record_scan import read_range
 from fakemq.store.store import KEPT_TOPICS
 
 if TYPE_CHECKING:
     from fakemq.store.consumequeue import ConsumeQueue
     from fakemq.store.files import File
     from fakemq.store.findings import Topics
-    from fakemq.store.records import LogRecord
+    from fakemq.store.record_scan import QueueRun, RecordRange
     from fakemq.store.store import MessageStore
 
 EARLIER_BYTES = 64 << 20
@@ -50,23 +49,10 @@ LINES_A_FILE = 3
 """The most findings of one file that are reported; the others are counted."""
 _PLACE = record_struct("magic_code", "physical_offset")
 _PIECE_BYTES = 256 * UNIT_BYTES
-_TRANSACTION_MASK = MessageSysFlag.TRANSACTION_MASK
-_pack_unit = UNIT.pack
 _Key = tuple[str, int]
 _Entry = tuple[int, int, int]
 _T = TypeVar("_T")
 PARTIAL = "more may be damaged, only a part was looked at; python -m fakemq dump --check reads all"
-
-
-class _Run:
-    """Records of one queue with successive offsets, as the queue must have them."""
-
-    __slots__ = ("entries", "first", "next")
-
-    def __init__(self, first: int) -> None:
-        self.first = self.next = first
-        self.entries = bytearray()
-        """The last of them, up to ``next``, that are not compared yet."""
 
 
 class StartCheck:
@@ -82,7 +68,8 @@ class StartCheck:
         self._topics = topics
         self._begin = 0
         """The physical offset from which on records are seen."""
-        self._runs: dict[_Key, _Run] = {}
+        self._seen: dict[_Key, range] = {}
+        """The queue offsets of the records that were seen."""
         self._doubtful: list[tuple[_Key, int, bytes]] = []
         """Entries that differed from the queue's, with the offset of the first."""
         self._unclaimed: list[tuple[_Key, int, int]] = []
@@ -120,57 +107,46 @@ class StartCheck:
             begin -= 1
         self._begin = files[begin][0]
         for first, file in files[begin:index]:
-            view, at = file.view, 0  # as far as the file was written
-            while not isinstance(
-                found := look(
+            view, at, stop = file.view, 0, None  # as far as the file was written
+            while stop is None:
+                records = read_range(
                     *(view, at, len(view), self._store.delay_levels),
                     first_offset=first,
                     check_crc=config.check_crc_on_recover,
-                ),
-                End,
-            ):
-                self.see(found)
-                at += found.size_bytes
-            if not found.blank:
-                self._found.append(Finding(file.path, at, f"no record: {found.why}"))
+                )
+                self.see(records)
+                at, stop = records.at, records.stop
+            if not stop.blank:
+                self._found.append(Finding(file.path, at, f"no record: {stop.why}"))
 
-    def see(self, record: LogRecord) -> None:
-        """Take the next record of the log."""
-        if record.sys_flag & _TRANSACTION_MASK in UNQUEUED:
-            return
-        key = record.topic, record.queue_id
-        run = self._runs.get(key)
-        if run is None:
-            run = self._runs[key] = _Run(record.queue_offset)
-        elif run.next != record.queue_offset:
-            self._interrupt(key, run, record.queue_offset)
-        elif len(run.entries) >= _PIECE_BYTES:
+    def see(self, records: RecordRange) -> None:
+        """Take the next records of the log."""
+        for run in records.runs:
+            if not run.queued:
+                continue
+            key = run.topic, run.queue_id
+            seen = self._seen.get(key)
+            if seen is None:
+                self._seen[key] = range(run.first, run.next)
+            elif run.first <= seen.stop:  # if less, the topic was deleted, and made again
+                first = seen.start if run.first == seen.stop else run.first
+                self._seen[key] = range(first, run.next)
+            else:
+                if self._keep(key, 1):
+                    self._unclaimed.append((key, seen.stop, run.first))
+                self._seen[key] = range(seen.start, run.next)
             self._compare(key, run)
-        run.entries += _pack_unit(record.phy_offset, record.size_bytes, record.tags_code)
-        run.next += 1
 
-    def _interrupt(self, key: _Key, run: _Run, queue_offset: int) -> None:
-        self._compare(key, run)
-        if queue_offset > run.next:
-            if self._keep(key, 1):
-                self._unclaimed.append((key, run.next, queue_offset))
-        else:
-            run.first = queue_offset  # the topic was deleted, and made again
-        run.next = queue_offset
-
-    def _compare(self, key: _Key, run: _Run) -> None:
+    def _compare(self, key: _Key, run: QueueRun) -> None:
         """Compare the entries with the queue's; look again later at those that differ."""
-        entries, run.entries = bytes(run.entries), bytearray()
-        first = run.next - len(entries) // UNIT_BYTES
-        queue, at = self._queues.find(*key), 0
-        while at < len(entries):
-            units = queue and queue.units_from(first + at // UNIT_BYTES)
-            part = units and bytes(units[: len(entries) - at])
-            if not part or part != entries[at : at + len(part)]:
-                if self._keep(key, len(entries) // UNIT_BYTES):
-                    self._doubtful.append((key, first, entries))
-                return
-            at += len(part)
+        queue, first, entries = self._queues.find(*key), run.first, run.units
+        if queue is not None and _has(queue, first, entries):
+            return
+        for at in range(0, len(entries), _PIECE_BYTES):
+            piece, offset = entries[at : at + _PIECE_BYTES], first + at // UNIT_BYTES
+            is_doubtful = queue is None or not _has(queue, offset, piece)
+            if is_doubtful and self._keep(key, len(piece) // UNIT_BYTES):
+                self._doubtful.append((key, offset, bytes(piece)))
 
     def _keep(self, key: _Key, count: int) -> bool:
         """Return whether so much more of a queue may be kept, to be looked at later."""
@@ -184,8 +160,6 @@ class StartCheck:
 
     def findings(self) -> Iterator[Finding]:
         """Return the defects; call this once, after the recovery."""
-        for key, run in self._runs.items():
-            self._compare(key, run)
         self._find_unclaimed()
         count = 0
         for findings in self._found, self._wrong():
@@ -199,11 +173,11 @@ class StartCheck:
         """Find entries at the begin and at the end of each queue for which no record was seen."""
         for queue in self._queues:
             key = queue.topic, queue.queue_id
-            run = self._runs.get(key)
+            seen = self._seen.get(key)
             last = queue.max_offset
-            if run is not None:
-                self._unclaimed.append((key, run.next, last))
-                last = run.first
+            if seen is not None:
+                self._unclaimed.append((key, seen.stop, last))
+                last = seen.start
             first = last
             while (
                 last - first < LOOKED_AT_OF_QUEUE
@@ -298,6 +272,18 @@ class StartCheck:
         if self._topics is not None and self._store.config.broker_role != "SLAVE":
             for topic in sorted(self._queues.topics() - self._topics.names - KEPT_TOPICS):
                 yield Finding(f"{QUEUES}/{topic}", 0, NO_TOPIC)
+
+
+def _has(queue: ConsumeQueue, first: int, entries: bytearray) -> bool:
+    """Return whether a queue has these entries from an offset on."""
+    at = 0
+    while at < len(entries):
+        units = queue.units_from(first + at // UNIT_BYTES)
+        part = units and bytes(units[: len(entries) - at])
+        if not part or part != entries[at : at + len(part)]:
+            return False
+        at += len(part)
+    return True
 
 
 def _count_records(file: File, at_most: int) -> int:

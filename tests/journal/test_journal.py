@@ -11,6 +11,7 @@ import pytest
 from fakemq.clock.clock import Clock
 from fakemq.errors import FakemqError
 from fakemq.events import (
+    Dispatched,
     Event,
     HandlerFailed,
     LinkClosed,
@@ -45,6 +46,29 @@ def test_entries_have_a_number_and_the_clusters_time(journal: Journal, clock: Cl
     clock.advance("1s")
     journal.add(started())
     assert [(entry.seq, entry.at_ms) for entry in journal] == [(1, START_MS), (2, START_MS + 1000)]
+
+
+@pytest.mark.parametrize("listens", [False, True])
+def test_events_added_together_are_entries_as_of_single_ones(
+    journal: Journal, listens: bool
+) -> None:
+    notified: list[int] = []
+    if listens:
+        journal.listen(lambda entry: notified.append(entry.seq), Dispatched)
+    place = {"node": "a", "topic": "orders", "queue_id": 0}
+    events = [
+        msgspec.convert({**place, "queue_offset": n, "phy_offset": 100 * n}, Dispatched)
+        for n in range(3)
+    ]
+    cause = journal.add(started())
+    with journal.because(cause):
+        journal.add_all(events)
+        journal.add_all([])
+    assert journal.find(Dispatched) == events
+    assert [(one.seq, one.cause, one.at_ms) for one in journal][1:] == [
+        (seq, cause, START_MS) for seq in (2, 3, 4)
+    ]
+    assert notified == ([2, 3, 4] if listens else [])
 
 
 def test_find_returns_events_of_a_kind(journal: Journal) -> None:

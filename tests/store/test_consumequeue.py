@@ -5,6 +5,8 @@ from __future__ import annotations
 import struct
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fakemq.store.consumequeue import ConsumeQueue
 from tests.support.store_lab import StoreLab
@@ -129,3 +131,64 @@ def test_store_times_are_read_from_records() -> None:
     assert lab.store.message_store_timestamp("orders", 0, 1) == START_MS + 250
     assert lab.store.message_store_timestamp("orders", 0, 2) == -1
     assert lab.store.message_store_timestamp("orders", 0, -1) == -1
+
+
+@given(
+    first=st.sampled_from([0, 1, 4, 7]),
+    before=st.integers(0, 7),
+    count=st.integers(1, 12),
+    known=st.integers(-1, 12),
+)
+def test_entries_are_added_together_as_one_by_one(
+    first: int, before: int, count: int, known: int
+) -> None:
+    labs = [StoreLab(log_bytes=1 << 20), StoreLab(log_bytes=1 << 20)]
+    for lab in labs:
+        for number in range(count):
+            lab.put(b"x" * number)
+            lab.advance(7)
+    log = labs[0].store.log
+    units = [(offset, len(record), 5) for offset, record in log.records(0, log.max_offset)]
+    times = [log.store_timestamp_ms(offset, size_bytes) for offset, size_bytes, _ in units]
+    one, many = (ConsumeQueue("t", 0, lab.files, 5 * 20) for lab in labs)
+    for queue in one, many:
+        for number in range(before):
+            queue.append(0, 1, 0, max(0, first - before) + number if first else 0, START_MS)
+        if known >= 0:
+            queue.max_physic_offset = sum(units[min(known, count - 1)][:2])
+    for number, unit in enumerate(units):
+        one.append(*unit, first + number, times[number])
+    packed = bytearray(b"".join(struct.pack(">qiq", *unit) for unit in units))
+    many.append_units(first, packed, times[-1], log)
+    assert (one.max_offset, one.max_physic_offset) == (many.max_offset, many.max_physic_offset)
+    files = [[file for file in lab.files.opened() if "/t/" in file.path] for lab in labs]
+    assert [(f.path, f.position, f.mtime_ms, bytes(f.view[: f.position])) for f in files[0]] == [
+        (f.path, f.position, f.mtime_ms, bytes(f.view[: f.position])) for f in files[1]
+    ]
+
+
+@given(
+    count=st.sampled_from([0, 1, 255, 256, 257, 700]),
+    bad=st.none() | st.tuples(st.integers(0, 699), st.sampled_from([-1, 0, 1 << 40])),
+    behind=st.sampled_from([None, 0, 5, 3_000, 1 << 41]),
+)
+def test_recovery_keeps_the_entries_before_the_first_bad_one(
+    count: int, bad: tuple[int, int] | None, behind: int | None
+) -> None:
+    lab = StoreLab()
+    queue = ConsumeQueue("t", 0, lab.files, 1000 * 20)
+    for number in range(count):
+        queue.append(number * 10, 10, 0, number, START_MS)
+    wanted = count if behind is None else min(count, -(-behind // 10))
+    file = queue.last_file
+    if file is not None and bad is not None and bad[0] < count:
+        number, value = bad
+        spoiled = (value, 10, 0) if value else (number * 10, 0, 0)
+        file.spoil(number * 20, struct.pack(">qiq", *spoiled))
+        if value <= 0 or (behind is not None and value >= behind):
+            wanted = min(wanted, number)
+    if behind is None:
+        queue.recover()
+    else:
+        queue.truncate(behind)
+    assert queue.max_offset == wanted

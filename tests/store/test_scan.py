@@ -1,11 +1,16 @@
-"""The quick scan of stored records finds what the slow decoder finds."""
+"""A range of stored records has what the slow decoder finds."""
 
 from __future__ import annotations
 
+from collections import Counter
+
+import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fakemq.protocol.errors import NumberFormatError
+from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
 from fakemq.protocol.message import (
     RecordStatus,
     check_record,
@@ -13,8 +18,9 @@ from fakemq.protocol.message import (
     tags_code,
 )
 from fakemq.protocol.properties import TAGS, encode_properties_as_java
+from fakemq.store import record_scan
 from fakemq.store.delay_levels import DelayLevels
-from fakemq.store.record_scan import End, look
+from fakemq.store.record_scan import End, RecordRange, read_range
 from fakemq.store.records import LogRecord
 
 LEVELS = DelayLevels("1s 5s 10s")
@@ -67,32 +73,134 @@ def expected(data: bytes, at: int, check_crc: bool) -> LogRecord | None:
     )
 
 
+def read(
+    data: bytes, at: int, end: int, *, check_crc: bool, check_torn: bool = False
+) -> tuple[list[LogRecord], End]:
+    """The records from a position on, and why none follows."""
+    found: list[LogRecord] = []
+    while True:
+        records = read_range(
+            memoryview(data),
+            at,
+            end,
+            LEVELS,
+            first_offset=FIRST_OFFSET,
+            check_crc=check_crc,
+            check_torn=check_torn,
+        )
+        found += records_of(records)
+        at = records.at
+        if records.stop is not None:
+            return found, records.stop
+
+
+def records_of(records: RecordRange) -> list[LogRecord]:
+    found = [
+        LogRecord(run.topic, run.queue_id, offset, phy_offset, size_bytes, 0, tags_code, 0)
+        for run in records.runs
+        for offset, (phy_offset, size_bytes, tags_code) in enumerate(
+            UNIT.iter_unpack(run.units), run.first
+        )
+    ]
+    return sorted(found, key=lambda record: record.phy_offset)
+
+
+def seen_in_range(record: LogRecord) -> LogRecord:
+    """A record without what a range does not say of each."""
+    return msgspec.structs.replace(record, sys_flag=0, store_timestamp_ms=0)
+
+
 @given(
-    record=records(),
+    stored=st.lists(records(), min_size=1, max_size=9),
     flipped=st.none() | st.tuples(st.integers(0, 10_000), st.integers(1, 255)),
     before=st.integers(0, 600),
     cut=st.just(0) | st.integers(0, 300),
     check_crc=st.booleans(),
+    range_bytes=st.sampled_from([1 << 19, 1500, 300, 8]),
 )
-def test_quick_scan_finds_what_the_slow_one_finds(
-    record: bytes, flipped: tuple[int, int] | None, before: int, cut: int, check_crc: bool
+def test_range_has_what_the_slow_decoder_finds(
+    stored: list[bytes],
+    flipped: tuple[int, int] | None,
+    before: int,
+    cut: int,
+    check_crc: bool,
+    range_bytes: int,
 ) -> None:
-    data = bytearray(bytes(before) + record + bytes(50))
+    data = bytearray(bytes(before) + b"".join(stored) + bytes(50))
     if flipped is not None:
-        data[before + flipped[0] % len(record)] ^= flipped[1]
-    end = len(data) - cut
-    seen = look(
-        memoryview(data), before, end, LEVELS, first_offset=FIRST_OFFSET, check_crc=check_crc
+        data[before + flipped[0] % (len(data) - before)] ^= flipped[1]
+    end = max(before, len(data) - cut)
+    wanted, at = [], before
+    while record := expected(bytes(data[:end]), at, check_crc):
+        wanted.append(seen_in_range(record))
+        at += record.size_bytes
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(record_scan, "_RANGE_BYTES", range_bytes)
+        found, stop = read(bytes(data), before, end, check_crc=check_crc)
+    assert found == wanted
+    assert stop.why or stop.blank
+
+
+@given(
+    places=st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 1)), max_size=20),
+    odd=st.sets(st.integers(0, 19)),
+)
+def test_runs_of_a_range_are_in_the_order_of_the_log(
+    places: list[tuple[str, int]], odd: set[int]
+) -> None:
+    offsets: Counter[tuple[str, int]] = Counter()
+    data, wanted = b"", dict[tuple[str, int], list[tuple[int, int]]]()
+    for number, (topic, queue_id) in enumerate(places):
+        queue_offset = offsets[topic, queue_id]
+        offsets[topic, queue_id] = 0 if number % 7 == 6 else queue_offset + 1
+        wanted.setdefault((topic, queue_id), []).append((queue_offset, len(data)))
+        data += encode_record(
+            topic,
+            b"body",
+            b"",
+            queue_id=queue_id,
+            queue_offset=queue_offset,
+            physical_offset=len(data),
+            born_host=("::1", 1) if number in odd else ("127.0.0.1", 1),
+            store_timestamp_ms=100 - number,
+            store_host=("127.0.0.1", 1),
+        )
+    records = read_range(memoryview(data), 0, len(data), LEVELS, first_offset=0, check_crc=True)
+    found = dict[tuple[str, int], list[tuple[int, int]]]()
+    for run in records.runs:
+        units = enumerate(UNIT.iter_unpack(run.units), run.first)
+        place = found.setdefault((run.topic, run.queue_id), [])
+        place += [(offset, phy_offset) for offset, (phy_offset, _, _) in units]
+    assert found == wanted
+    if places:
+        assert (records.oldest_ms, records.newest_ms) == (101 - len(places), 101 - len(places))
+
+
+@given(st.lists(records(), min_size=1, max_size=5), st.data())
+def test_range_of_an_arriving_log_ends_before_the_incomplete_record(
+    stored: list[bytes], data: st.DataObject
+) -> None:
+    log = b"".join(stored)
+    end = data.draw(st.integers(0, len(log)))
+    records = read_range(
+        memoryview(log + bytes(100)),
+        0,
+        end,
+        LEVELS,
+        first_offset=0,
+        check_crc=False,
+        file_bytes=len(log) + 100,
     )
-    assert (seen if isinstance(seen, LogRecord) else None) == expected(
-        bytes(data[:end]), before, check_crc
-    )
-    if isinstance(seen, End):
-        assert seen.why or seen.blank
+    whole = 0
+    for record in stored:
+        if whole + len(record) > end:
+            break
+        whole += len(record)
+    assert (records.stop is not None and "tag" in records.stop.why) or records.at == whole
 
 
 @given(record=records(), before=st.integers(0, 600))
 def test_complete_record_is_not_torn(record: bytes, before: int) -> None:
-    view = memoryview(bytes(before) + record)
-    seen = look(view, before, len(view), LEVELS, first_offset=0, check_crc=True, check_torn=True)
-    assert isinstance(seen, LogRecord) or "tag" in seen.why
+    data = bytes(before) + record
+    found, stop = read(data, before, len(data), check_crc=True, check_torn=True)
+    assert found or "tag" in stop.why
