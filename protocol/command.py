@@ -45,6 +45,9 @@ class RemotingCommand(msgspec.Struct, gc=False):
     language: LanguageCode = LanguageCode.JAVA
     version: int = VERSION_4_9_7
     serialize_type: SerializeType = SerializeType.JSON
+    usual: msgspec.Struct | None = None
+    """The ext fields of a request that was decoded in its usual form; ``ext_fields`` is empty then.
+    It is a `fakemq.protocol.usual_headers.UsualHeader`."""
 
     @property
     def is_response(self) -> bool:

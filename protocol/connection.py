@@ -11,12 +11,13 @@ class Connection:
     """Turns the peer's bytes into commands and commands into bytes.
 
     It buffers at most one incomplete frame. Requests that wait for responses are not its task: its
-    owner keeps them.
+    owner keeps them. ``usual`` is as for `decode_frames`.
     """
 
-    __slots__ = ("_buffer", "_next_opaque", "_wanted_bytes", "failure")
+    __slots__ = ("_buffer", "_next_opaque", "_usual", "_wanted_bytes", "failure")
 
-    def __init__(self) -> None:
+    def __init__(self, *, usual: bool = False) -> None:
+        self._usual = usual
         self._buffer = bytearray()
         self._wanted_bytes = LENGTH_BYTES
         self._next_opaque = 0
@@ -41,7 +42,7 @@ class Connection:
             buffer.clear()
         commands: list[RemotingCommand] = []
         try:
-            used, self._wanted_bytes = decode_frames(data, commands)
+            used, self._wanted_bytes = decode_frames(data, commands, usual=self._usual)
         except RemoteProtocolError as error:
             self.failure = error
             if not commands:

@@ -15,9 +15,14 @@ from fakemq.protocol.errors import (
     TruncatedError,
 )
 from fakemq.protocol.header_binary import decode_binary_header, encode_binary_header
-from fakemq.protocol.header_json import decode_json_header, encode_json_header
+from fakemq.protocol.header_json import (
+    decode_json_header,
+    decode_usual_json_header,
+    encode_json_header,
+)
 from fakemq.protocol.layout.codecs import FRAME_HEAD
 from fakemq.protocol.limits import FRAME_MAX_BYTES, HEADER_MAX_BYTES
+from fakemq.protocol.usual_headers import take_usual_header
 
 LENGTH_BYTES = 4
 
@@ -64,9 +69,12 @@ def _foreign(start: bytes) -> ForeignProtocolError | None:
     return None
 
 
-def decode_frames(data: bytes, commands: list[RemotingCommand]) -> tuple[int, int]:
+def decode_frames(
+    data: bytes, commands: list[RemotingCommand], *, usual: bool = False
+) -> tuple[int, int]:
     """Append the commands of all whole frames in ``data``, which begins with a frame.
 
+    With ``usual`` the ext fields of the commonest requests are in `RemotingCommand.usual`.
     Return how many bytes they took, and how many bytes must be there before the next call can
     continue. Raise RemoteProtocolError for a bad frame; the commands before it are appended.
     """
@@ -89,8 +97,11 @@ def decode_frames(data: bytes, commands: list[RemotingCommand]) -> tuple[int, in
             )
         if serialize_type == _ROCKETMQ:
             command = decode_binary_header(data, header_start, header_end)
+            if usual:
+                take_usual_header(command)
         elif serialize_type == _JSON:
-            command = decode_json_header(data[header_start:header_end])
+            header = data[header_start:header_end]
+            command = decode_usual_json_header(header) if usual else decode_json_header(header)
         else:
             raise RemoteProtocolError(f"serialize type {serialize_type}; 0 (JSON) and 1 are known")
         command.body = data[header_end:frame_end]

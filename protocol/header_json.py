@@ -14,6 +14,7 @@ from fakemq.protocol.codes import LanguageCode
 from fakemq.protocol.command import RemotingCommand, SerializeType
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.header_json_shapes import IncomingHeader, OutgoingHeader
+from fakemq.protocol.usual_headers import usual_decoder
 
 _LANGUAGES: dict[str | None, LanguageCode] = {one.name: one for one in LanguageCode}
 _LANGUAGES_BY_NUMBER = {str(int(one)): one for one in LanguageCode}
@@ -40,6 +41,24 @@ def decode_json_header(data: bytes) -> RemotingCommand:
         remark=header.remark,
         ext_fields=header.ext_fields or {},
         serialize_type=_JSON,
+    )
+
+
+def decode_usual_json_header(data: bytes) -> RemotingCommand:
+    """Return what `decode_json_header` does; the ext fields of usual requests are in ``usual``."""
+    decode = usual_decoder(data)
+    if decode is None:
+        return decode_json_header(data)
+    try:
+        header = decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return decode_json_header(data)
+    usual, version, opaque, flag = header.ext_fields, header.version, header.opaque, header.flag
+    language = _LANGUAGES.get(header.language)
+    if type(version + opaque + flag) is not int or language is None or not usual.whole:
+        return decode_json_header(data)
+    return RemotingCommand(
+        header.code, {}, b"", flag, opaque, header.remark, language, version, _JSON, usual
     )
 
 

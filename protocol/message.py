@@ -175,6 +175,28 @@ def record_struct(*names: str) -> struct.Struct:
     return struct.Struct(form)
 
 
+def record_field(name: str) -> struct.Struct:
+    """Return a struct of one field of a record."""
+    return struct.Struct(f">{RECORD_FIELDS[name][1]}")
+
+
+def record_start(sys_flag: int) -> struct.Struct:
+    """Return a struct of the fields before a record's body, whose hosts are as ``sys_flag`` says.
+
+    The size of the body is the last of them.
+    """
+    v6_flags = {
+        "born_host": MessageSysFlag.BORNHOST_V6,
+        "store_host": MessageSysFlag.STOREHOSTADDRESS_V6,
+    }
+    form = ">"
+    for name, (_, kind) in RECORD_FIELDS.items():
+        if name == "topic_bytes":
+            break
+        form += f"{V6_HOST_BYTES}s" if sys_flag & v6_flags.get(name, 0) else kind
+    return struct.Struct(form)
+
+
 _SYS_FLAG = record_struct("sys_flag")
 _STORE_TIMESTAMP = record_struct("store_timestamp")
 

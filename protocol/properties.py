@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from operator import itemgetter
+from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.protocol.java import java_hash_map_order
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 NAME_VALUE_SEPARATOR = "\x01"
 PROPERTY_SEPARATOR = "\x02"
@@ -83,25 +84,34 @@ def encode_properties_as_java(properties: Mapping[str, str], without: str | None
 
     Source: common/message/MessageDecoder.java#messageProperties2String (4.9.7)
     """
-    names = tuple(properties)
-    order = _orders.get(names)
-    if order is None:
-        order = _order_of(names)
-    return PROPERTY_SEPARATOR.join(
-        [f"{name}{NAME_VALUE_SEPARATOR}{properties[name]}" for name in order if name != without]
-    )
+    key = (without, *properties)
+    form = _forms.get(key)
+    if form is None:
+        form = _form_of(tuple(properties), without)
+    template, values_of = form
+    return template % values_of(properties)
 
 
-_orders: dict[tuple[str, ...], list[str]] = {}
-"""Of names that came together before: a broker orders the same few for every message."""
-_ORDERS_MAX = 1024
-_ORDER_MAX_CHARS = 500
+_Form: TypeAlias = "tuple[str, Callable[[Mapping[str, str]], object]]"
+"""The string with ``%s`` for each value, and what takes the values out of a mapping."""
+
+_forms: dict[tuple[str | None, ...], _Form] = {}
+"""By the name that is left out, and the names that came together: mostly the same few."""
+_FORMS_MAX = 1024
+_FORM_MAX_CHARS = 500
 
 
-def _order_of(names: tuple[str, ...]) -> list[str]:
-    order = java_hash_map_order(names)
-    if sum(map(len, names)) <= _ORDER_MAX_CHARS:  # a peer may send any names, of any length
-        if len(_orders) >= _ORDERS_MAX:
-            _orders.clear()
-        _orders[names] = order
-    return order
+def _form_of(names: tuple[str, ...], without: str | None) -> _Form:
+    found = [name for name in java_hash_map_order(names) if name != without]
+    texts = [f"{name.replace('%', '%%')}{NAME_VALUE_SEPARATOR}%s" for name in found]
+    # Of one name the getter returns a text, which "%" takes as the only value, too.
+    form = PROPERTY_SEPARATOR.join(texts), itemgetter(*found) if found else _no_values
+    if sum(map(len, names)) <= _FORM_MAX_CHARS:  # a peer may send any names, of any length
+        if len(_forms) >= _FORMS_MAX:
+            _forms.clear()
+        _forms[without, *names] = form
+    return form
+
+
+def _no_values(properties: Mapping[str, str]) -> tuple[()]:
+    return ()

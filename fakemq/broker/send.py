@@ -15,7 +15,6 @@ from fakemq.dispatch.java_errors import required
 from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.header import parse_bool
-from fakemq.protocol.headers.send import SendMessageResponseHeader
 from fakemq.protocol.hosts import own_host, record_host
 from fakemq.protocol.properties import (
     CLUSTER,
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from fakemq.broker.checks import SendRequest
     from fakemq.clock.slices import Steps
     from fakemq.dispatch.long_work import Answer
+    from fakemq.protocol.headers.send import SendMessageResponseHeader
     from fakemq.store.writing import Drafts
 
 _STORED = {
@@ -46,7 +46,8 @@ _STORED = {
     PutMessageStatus.SLAVE_NOT_AVAILABLE: ResponseCode.SLAVE_NOT_AVAILABLE,
 }
 """The codes of messages that are in the log, but perhaps not on disk or at a slave."""
-
+_PUT_OK, _SUCCESS = PutMessageStatus.PUT_OK, ResponseCode.SUCCESS
+# To look a member up in its enum takes as long as three calls.
 
 BATCH_AT_ONCE_BYTES = 32 * 1024
 """A batch of more bytes, which may have over 1,400 messages, is stored in slices."""
@@ -64,7 +65,6 @@ def send(
         from fakemq.dispatch.long_work import in_slices  # most runs have no such batch
 
         return in_slices(_send_in_slices)(broker, request)
-    marks = answer_marks(broker)
     try:
         config = check_send(broker, header, request.session)
         queue_id = header.queue_id
@@ -77,7 +77,7 @@ def send(
         else:
             message, result = _put_one(broker, request, destination)
         status, appended = result.status, result.append_result
-        code = ResponseCode.SUCCESS if status is PutMessageStatus.PUT_OK else _STORED.get(status)
+        code = _SUCCESS if status is _PUT_OK else _STORED.get(status)
         if appended is not None:
             # The store may have diverted the message: it is counted where it was stored.
             broker.stats.sent(
@@ -89,14 +89,15 @@ def send(
         if code is None or appended is None:
             raise refusal(broker, result)
     except Refused as refused:
-        return Reply(code=refused.code, remark=refused.remark, ext_fields=marks)
-    reply = Reply(
+        return Reply(code=refused.code, remark=refused.remark, ext_fields=answer_marks(broker))
+    fields = {
+        "msgId": appended.msg_id,
         # A dead letter, too, is answered with the queue id that the producer chose.
-        SendMessageResponseHeader(
-            msg_id=appended.msg_id, queue_id=queue_id, queue_offset=appended.logics_offset
-        ),
-        code=code,
-        ext_fields=marks,
+        "queueId": str(queue_id),
+        "queueOffset": str(appended.logics_offset),
+    }
+    reply: Reply[SendMessageResponseHeader] = Reply(
+        code=code, ext_fields=fields | answer_marks(broker)
     )
     if result.flush_to is None and result.replicate_to is None and result.when_queued is None:
         return reply
@@ -120,7 +121,7 @@ def reply_when_durable(
     parked = Parked[ResponseHeader]()
 
     def durable(status: PutMessageStatus) -> None:
-        if sets_code and status is not PutMessageStatus.PUT_OK:
+        if sets_code and status is not _PUT_OK:
             reply.code = _STORED[status]
         parked.resolve(reply)
 

@@ -10,8 +10,10 @@ Source: remoting/netty/NettyRemotingAbstract.java#processRequestCommand (4.9.7)
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+
+import msgspec
 
 from fakemq.dispatch.answers import Outcome, Parked, Refused, Reply, Request
 from fakemq.dispatch.node import Node
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from fakemq.net.session import Session
     from fakemq.protocol.header import Header
 
+    AnyHeader: TypeAlias = Header | msgspec.Struct
 
 NodeT = TypeVar("NodeT", bound=Node)
 
@@ -63,14 +66,16 @@ class Dispatcher(Generic[NodeT]):
     def handle(self, session: Session, command: RemotingCommand) -> None:
         """Dispatch without the faults at BEFORE_STORE."""
         outcome: Parked[Any] | Outcome
-        header: Header | None = None
+        header: AnyHeader | None = None
         try:
             entry = self._handlers.get(command.code) or self._find(command.code)
             if entry is None:
                 outcome = self._on_unknown(command.code)
             else:
                 header_class, handler = entry
-                header = header_class.decode(command.ext_fields)
+                header = command.usual
+                if header is None:
+                    header = header_class.decode(command.ext_fields)
                 outcome = handler(self._node, Request(command, header, session))
         except Exception as error:
             outcome = answer_to_error(self._node, command.code, error)
@@ -79,10 +84,12 @@ class Dispatcher(Generic[NodeT]):
         else:
             self._answer(session, command, header, outcome)
 
-    def header_of(self, command: RemotingCommand) -> Header | None:
+    def header_of(self, command: RemotingCommand) -> AnyHeader | None:
         """Return a request's header as its handler sees it; None if its code has no handler."""
         entry = self._handlers.get(command.code) or self._find(command.code)
-        return None if entry is None else entry[0].decode(command.ext_fields)
+        if entry is None:
+            return None
+        return command.usual or entry[0].decode(command.ext_fields)
 
     def _find(self, code: int) -> tuple[type[Header], Callable[..., Any]] | None:
         found = None if code in self._without else self._all.find(code)
@@ -96,15 +103,15 @@ class Dispatcher(Generic[NodeT]):
         self,
         session: Session,
         command: RemotingCommand,
-        header: Header | None,
+        header: AnyHeader | None,
         parked: Parked[Any],
     ) -> None:
         """Answer later; until then keep only the parts of the request that `_answer` needs.
 
         The handler may keep its header and body, so their bytes count as held for the peer.
         """
-        kept_bytes = len(command.body) + sum(map(len, command.ext_fields.values()))
-        command.body, command.ext_fields, command.remark = b"", {}, None
+        kept_bytes = kept_bytes_of(command)
+        command.body, command.ext_fields, command.usual, command.remark = b"", {}, None, None
         release = session.hold(kept_bytes)
         with_request_cause = self._node.journal.resume()
 
@@ -116,7 +123,7 @@ class Dispatcher(Generic[NodeT]):
         parked.when_resolved(answer)
 
     def _answer(
-        self, session: Session, command: RemotingCommand, header: Header | None, outcome: Outcome
+        self, session: Session, command: RemotingCommand, header: AnyHeader | None, outcome: Outcome
     ) -> None:
         # BEFORE_REPLY and BEFORE_REPLICATE share one effect module, so one intercept serves both.
         if self._before_reply or self._before_replicate:
@@ -138,6 +145,15 @@ class Dispatcher(Generic[NodeT]):
         )
         if outcome is not None and not command.flag & FLAG_ONEWAY:
             session.send(response(command, outcome), outcome.body, answers=command.code)
+
+
+def kept_bytes_of(command: RemotingCommand) -> int:
+    """Return the size of what a request that is answered later holds: its body and its fields."""
+    usual = command.usual
+    texts: Iterable[object] = command.ext_fields.values()
+    if usual is not None:
+        texts = msgspec.structs.astuple(usual)
+    return len(command.body) + sum([len(str(text)) for text in texts if text is not None])
 
 
 def response(request: RemotingCommand, reply: Reply[Any]) -> RemotingCommand:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fakemq.dispatch.answers import Refused, Reply
+from fakemq.dispatch.dispatcher import kept_bytes_of
 from fakemq.events.core import NodeStopped
 from fakemq.events.faults import AnswerWithheld
 from fakemq.faults.points import BEFORE_REPLICATE, BEFORE_REPLY, BEFORE_STORE
@@ -18,14 +19,13 @@ from fakemq.protocol.errors import HeaderError
 
 if TYPE_CHECKING:
     from fakemq.dispatch.answers import Outcome
-    from fakemq.dispatch.dispatcher import Dispatcher
+    from fakemq.dispatch.dispatcher import AnyHeader, Dispatcher
     from fakemq.dispatch.node import Node
     from fakemq.faults.plan import ActiveFault, Point
     from fakemq.faults.points import RequestAction
     from fakemq.journal.entries import Entry
     from fakemq.net.session import Session
     from fakemq.protocol.command import RemotingCommand
-    from fakemq.protocol.header import Header
 
 _NEEDS_ITS_CONNECTION = frozenset(
     {RequestCode.HEART_BEAT, RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE}
@@ -231,7 +231,7 @@ class DeferredRequest:
 def defer(intercepted: Intercepted, *, answered: bool = False) -> DeferredRequest:
     """Keep what was intercepted, to continue later; its cause stays the present one."""
     command, outcome = intercepted.command, intercepted.outcome
-    kept_bytes = len(command.body) + sum(map(len, command.ext_fields.values()))
+    kept_bytes = kept_bytes_of(command)
     if isinstance(outcome, Reply):
         # Slices of a store are valid only in this turn of the loop: copy them.
         if not isinstance(outcome.body, bytes):
@@ -271,7 +271,7 @@ def intercept_answer(
     dispatcher: Dispatcher[Any],
     session: Session,
     command: RemotingCommand,
-    header: Header | None,
+    header: AnyHeader | None,
     outcome: Outcome,
 ) -> None:
     """Send an answer, or apply a fault to it; once it is sent, apply a BEFORE_REPLICATE fault."""
@@ -303,7 +303,7 @@ def _chosen(
     node: Node,
     session: Session,
     command: RemotingCommand,
-    header: Header | None,
+    header: AnyHeader | None,
 ) -> ActiveFault[RequestAction] | None:
     plan = node.faults
     if not plan.at(point):

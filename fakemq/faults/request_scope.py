@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING
+
+import msgspec
 
 from fakemq.faults.plan import Scope
 from fakemq.protocol import table
@@ -15,9 +16,7 @@ from fakemq.protocol.bodies.heartbeat import CheckClientRequestBody, HeartbeatDa
 from fakemq.protocol.bodies.queue import LockBatchRequestBody
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.errors import ProtocolError
-
-if TYPE_CHECKING:
-    from fakemq.protocol.header import Header
+from fakemq.protocol.header import Header
 
 _SCOPE_FIELDS = {
     "topic": "topic",
@@ -44,12 +43,17 @@ _IN_BODIES: dict[int, tuple[str, ...]] = {
 
 
 def request_scope(
-    node: str, code: int, header: Header | None, body: bytes, clients: Iterable[str]
+    node: str,
+    code: int,
+    header: Header | msgspec.Struct | None,
+    body: bytes,
+    clients: Iterable[str],
 ) -> Scope:
     """Return what a request concerns; ``clients`` are the names of the client that sent it."""
     said: dict[str, set[str | int]] = {"client": set(clients)}
     if header is not None:
-        for attribute, value in vars(header).items():
+        fields = vars(header) if isinstance(header, Header) else msgspec.structs.asdict(header)
+        for attribute, value in fields.items():
             what = _SCOPE_FIELDS.get(attribute)
             if what is not None and value is not None:
                 said.setdefault(what, set()).add(value)

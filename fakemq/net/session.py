@@ -68,7 +68,7 @@ class Session:
         self.closed = False
         self._owner = owner
         self._dispatch = dispatch
-        self._connection = Connection()
+        self._connection = Connection(usual=dispatch is not None)
         # Opaque of a sent request → what gets its response, and the timer of its time-out.
         self._waiting: dict[int, tuple[OnReply, Timer]] = {}
         # The answers of the batch that is being handled; None between batches.

@@ -6,17 +6,20 @@ as keys of the table of next queue offsets. Source: store/CommitLog.java (4.9.7)
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from fakemq.errors import StoreError
 from fakemq.protocol.hosts import pack_host
 from fakemq.protocol.java import CRC32_MASK
-from fakemq.protocol.layout.codecs import BLANK, RECORD_HEAD, RECORD_LEAST_BYTES, build_record
+from fakemq.protocol.layout.codecs import BLANK, RECORD_HEAD, RECORD_LEAST_BYTES
 from fakemq.protocol.message import (
     BLANK_MAGIC_CODE,
     BLANK_MIN_BYTES,
+    MESSAGE_MAGIC_CODE,
+    record_field,
+    record_start,
     record_store_timestamp_ms,
 )
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
@@ -30,6 +33,21 @@ if TYPE_CHECKING:
 
 FOLDER = "commitlog"
 _ZEROS = bytes(1 << 16)
+_TRANSACTION_MASK = MessageSysFlag.TRANSACTION_MASK
+_V6_FLAGS = MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_V6
+_starts = {
+    flags: record_start(flags).pack
+    for flags in (
+        0,
+        MessageSysFlag.BORNHOST_V6,
+        MessageSysFlag.STOREHOSTADDRESS_V6,
+        _V6_FLAGS,
+    )
+}
+"""By the two flags: what packs the fields of a record before its body, the body's size included."""
+_pack_topic_bytes = record_field("topic_bytes").pack
+_pack_properties_bytes = record_field("properties_bytes").pack
+_pack_offset = record_field("physical_offset").pack
 
 
 class CommitLog:
@@ -98,45 +116,56 @@ class CommitLog:
         """
         queue_id, sys_flag = message.queue_id, message.sys_flag
         key = (message.topic, queue_id)
-        queued = sys_flag & MessageSysFlag.TRANSACTION_MASK not in UNQUEUED
+        queued = sys_flag & _TRANSACTION_MASK not in UNQUEUED
         queue_offset = self.topic_queue_table.get(key, 0) if queued else 0
         file = self._file_with_room(size_bytes, now_ms)
         phy_offset = self._queue.last_offset + file.position
         topic = message.topic.encode()
+        topic = _pack_topic_bytes(len(topic)) + topic
         born_host, store_host = pack_host(message.born_host), pack_host(message.store_host)
+        born_ms, times = message.born_timestamp_ms, message.reconsume_times
+        prepared_offset = message.prepared_transaction_offset
         wrote_offset, logics_offset = phy_offset, queue_offset
-        id_start = store_host.hex().upper()
-        records, msg_ids = [], []
-        for flag, body, properties, _, record_bytes in drafts:
-            record = build_record(
-                zlib.crc32(body) & CRC32_MASK,
-                queue_id,
-                flag,
-                queue_offset,
-                phy_offset,
-                sys_flag,
-                message.born_timestamp_ms,
-                born_host,
-                now_ms,
-                store_host,
-                message.reconsume_times,
-                message.prepared_transaction_offset,
+        pieces: list[bytes] = []
+        ids: list[bytes] = []
+        pack_start = _starts[sys_flag & _V6_FLAGS]
+        for draft in drafts:
+            body, properties = draft.body, draft.properties
+            pieces += (
+                pack_start(
+                    draft.size_bytes,
+                    MESSAGE_MAGIC_CODE,
+                    crc32(body) & CRC32_MASK,
+                    queue_id,
+                    draft.flag,
+                    queue_offset,
+                    phy_offset,
+                    sys_flag,
+                    born_ms,
+                    born_host,
+                    now_ms,
+                    store_host,
+                    times,
+                    prepared_offset,
+                    len(body),
+                ),
                 body,
                 topic,
+                _pack_properties_bytes(len(properties)),
                 properties,
             )
-            records.append(record)
-            msg_ids.append(f"{id_start}{phy_offset:016X}")
-            phy_offset += record_bytes
+            ids.append(store_host + _pack_offset(phy_offset))
+            phy_offset += draft.size_bytes
             queue_offset += 1
         # In one write, so that a full disk takes all records or none.
-        file.append(records[0] if len(records) == 1 else b"".join(records), now_ms)
+        file.append(b"".join(pieces), now_ms)
         assert phy_offset == wrote_offset + size_bytes
         assert phy_offset == self._queue.last_offset + file.position
         if queued:
             self.topic_queue_table[key] = queue_offset
+        msg_ids = ids[0].hex() if len(ids) == 1 else ",".join([one.hex() for one in ids])
         return AppendMessageResult(
-            wrote_offset, size_bytes, now_ms, logics_offset, len(records), ",".join(msg_ids)
+            wrote_offset, size_bytes, now_ms, logics_offset, len(ids), msg_ids.upper()
         )
 
     def append_data(self, start_offset: int, data: bytes, now_ms: int) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import msgspec
 
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
 
 
-class RecordDraft(NamedTuple):
+class RecordDraft(msgspec.Struct, gc=False):
     """The part of a record in which the messages of one batch differ."""
 
     flag: int

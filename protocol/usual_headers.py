@@ -1,0 +1,200 @@
+"""The headers of the commonest requests in their usual form, decoded in one step with the command.
+
+A `UsualHeader` has the attributes of the header that it stands for. It exists only where both
+decoders agree on each field; otherwise, and for all other requests, there is the `Header`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias, TypeVar
+
+import msgspec
+
+from fakemq.protocol.codes import RequestCode
+
+if TYPE_CHECKING:
+    from fakemq.protocol.command import RemotingCommand
+
+T = TypeVar("T")
+
+if TYPE_CHECKING:
+    Int: TypeAlias = int
+    Long: TypeAlias = int
+else:
+    # A text such as "1.0" is no number in Java, but msgspec would make the integer 1 of it. With a
+    # float beside the integer it becomes a float, and so does each sum with it: see `whole`.
+    Int = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)] | float
+    Long = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | float
+
+
+class UsualHeader(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    """Base of usual headers."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether each number is a whole one."""
+        raise NotImplementedError
+
+    def get(self, attribute: str, default: T) -> T:
+        """As `Header.get`: a usual header has every field."""
+        value: T = getattr(self, attribute, default)
+        return value
+
+
+class UsualSendHeader(
+    UsualHeader,
+    gc=False,
+    rename={
+        "producer_group": "a",
+        "topic": "b",
+        "default_topic": "c",
+        "default_topic_queue_nums": "d",
+        "queue_id": "e",
+        "sys_flag": "f",
+        "born_timestamp": "g",
+        "flag": "h",
+        "properties": "i",
+        "reconsume_times": "j",
+        "in_units": "k",
+        "in_batch": "m",
+        "bname": "n",
+    },
+):
+    """SEND_MESSAGE_V2 of one message."""
+
+    batch: ClassVar[bool] = False
+    unit_mode: ClassVar[bool] = False
+    max_reconsume_times: ClassVar[int | None] = None
+
+    producer_group: str
+    topic: str
+    default_topic: str
+    default_topic_queue_nums: Int
+    queue_id: Int
+    sys_flag: Int
+    born_timestamp: Long
+    flag: Int
+    properties: str = ""
+    reconsume_times: Int = 0
+    in_units: Literal["false"] = "false"
+    in_batch: Literal["false"] = "false"
+    bname: str | None = None
+
+    @property
+    def whole(self) -> bool:
+        return (
+            type(
+                self.default_topic_queue_nums
+                + self.queue_id
+                + self.sys_flag
+                + self.born_timestamp
+                + self.flag
+                + self.reconsume_times
+            )
+            is int
+        )
+
+
+class UsualBatchHeader(UsualSendHeader, gc=False):
+    """SEND_BATCH_MESSAGE."""
+
+    batch: ClassVar[bool] = True
+
+    in_batch: Literal["true"] = "true"  # type: ignore[assignment]  # another value, on purpose
+
+
+class UsualPullHeader(UsualHeader, gc=False, rename="camel"):
+    """PULL_MESSAGE."""
+
+    consumer_group: str
+    topic: str
+    queue_id: Int
+    queue_offset: Long
+    max_msg_nums: Int
+    sys_flag: Int
+    commit_offset: Long
+    suspend_timeout_millis: Long
+    sub_version: Long
+    subscription: str | None = None
+    expression_type: str | None = None
+    max_msg_bytes: str = ""
+    """Sent by clients of 5.x; not read."""
+    bname: str | None = None
+
+    @property
+    def whole(self) -> bool:
+        return (
+            type(
+                self.queue_id
+                + self.queue_offset
+                + self.max_msg_nums
+                + self.sys_flag
+                + self.commit_offset
+                + self.suspend_timeout_millis
+                + self.sub_version
+            )
+            is int
+        )
+
+
+USUAL: dict[int, type[UsualHeader]] = {
+    RequestCode.SEND_MESSAGE_V2: UsualSendHeader,
+    RequestCode.SEND_BATCH_MESSAGE: UsualBatchHeader,
+    RequestCode.PULL_MESSAGE: UsualPullHeader,
+}
+
+
+class UsualCommand(msgspec.Struct, rename="camel", gc=False, kw_only=True):
+    """The header of a command as JSON; texts with numbers are taken for the numbers."""
+
+    code: int
+    language: str = "JAVA"
+    version: Int = 0
+    opaque: Int = 0
+    flag: Int = 0
+    remark: str | None = None
+    ext_fields: UsualHeader
+
+
+_Decoder: TypeAlias = Callable[[bytes], UsualCommand]
+_START_BYTES = len(b'{"code":310,')
+_codes = {f'{{"code":{int(code)},"'.encode()[:_START_BYTES]: code for code in USUAL}
+"""By the first bytes of the header: clients write the code first."""
+_decoders: dict[bytes, _Decoder] = {}
+
+
+def usual_decoder(header: bytes) -> _Decoder | None:
+    """Return what decodes this JSON header if it is that of a usual request."""
+    start = header[:_START_BYTES]
+    return _decoders.get(start) or _make_decoder(start)
+
+
+def _make_decoder(start: bytes) -> _Decoder | None:
+    code = _codes.get(start)
+    if code is None:
+        return None
+    kind = msgspec.defstruct(
+        "_Usual",
+        [("code", Literal[int(code)]), ("ext_fields", USUAL[code])],
+        bases=(UsualCommand,),
+        rename="camel",
+        gc=False,
+        kw_only=True,
+    )
+    decoder: msgspec.json.Decoder[UsualCommand] = msgspec.json.Decoder(kind, strict=False)
+    _decoders[start] = decoder.decode
+    return decoder.decode
+
+
+def take_usual_header(command: RemotingCommand) -> None:
+    """Move the ext fields of a command to ``usual``, if it is a request of the usual form."""
+    kind = USUAL.get(command.code)
+    if kind is None:
+        return
+    try:
+        header = msgspec.convert(command.ext_fields, kind, strict=False)
+    except msgspec.ValidationError:
+        return
+    if header.whole:
+        command.usual, command.ext_fields = header, {}

@@ -1,0 +1,149 @@
+"""Usual requests are decoded in one step, and equal what the general decoders read."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fakemq.protocol import table
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.command import RemotingCommand, SerializeType
+from fakemq.protocol.connection import Connection
+from fakemq.protocol.errors import HeaderError, NullFieldError, RemoteProtocolError
+from fakemq.protocol.header import Header
+from fakemq.protocol.usual_headers import USUAL, UsualHeader, UsualSendHeader
+
+SEND = {
+    "a": "producers",
+    "b": "orders",
+    "c": "TBW102",
+    "d": "4",
+    "e": "3",
+    "f": "0",
+    "g": "1795274194097",
+    "h": "-1",
+    "i": "UNIQ_KEY\x01AC11\x02WAIT\x01true\x02",
+    "j": "0",
+    "k": "false",
+    "m": "false",
+    "n": "broker-a",
+}
+PULL = {
+    "consumerGroup": "billing",
+    "topic": "orders",
+    "queueId": "0",
+    "queueOffset": "17",
+    "maxMsgNums": "32",
+    "sysFlag": "6",
+    "commitOffset": "0",
+    "suspendTimeoutMillis": "15000",
+    "subscription": "*",
+    "subVersion": "0",
+    "expressionType": "TAG",
+}
+REQUESTS = {
+    RequestCode.SEND_MESSAGE_V2: SEND,
+    RequestCode.SEND_BATCH_MESSAGE: SEND | {"m": "true"},
+    RequestCode.PULL_MESSAGE: PULL,
+}
+ROWS = {row.code: row for row in table.rows()}
+TEXTS = st.sampled_from(
+    ["", "0", "-0", "7", "+7", "007", " 7", "1.0", "1e2", "nan", "null", "true", "True", "1_0", "٣"]
+) | st.integers(-(2**64), 2**64).map(str)
+
+
+def received(code: int, fields: dict[str, str], kind: SerializeType, *, usual: bool) -> object:
+    """Return the only command that a connection reads, which was written by our own encoder."""
+    command = RemotingCommand(code, fields, b"body", opaque=5, version=407, serialize_type=kind)
+    (read,) = Connection(usual=usual).receive_data(Connection().encode(command))
+    return read
+
+
+def values(command: RemotingCommand) -> dict[str, object] | None:
+    """Return what a handler reads of a command's header; None if it raises."""
+    kind: type[Header] = ROWS[RequestCode(command.code)].request_header
+    header: Header | UsualHeader
+    try:
+        if isinstance(command.usual, UsualHeader):
+            header = command.usual
+        else:
+            header = kind.decode(command.ext_fields)
+        found = {}
+        for _, attribute, _ in kind.field_specs():
+            found[attribute] = getattr(header, attribute)
+        found["properties"] = found.get("properties") or ""
+        found["reconsume_times"] = found.get("reconsume_times") or 0
+    except (HeaderError, NullFieldError):
+        return None
+    return found
+
+
+@pytest.mark.parametrize("kind", SerializeType)
+@pytest.mark.parametrize("code", REQUESTS)
+def test_usual_request_is_read_in_one_step(code: RequestCode, kind: SerializeType) -> None:
+    read = received(code, REQUESTS[code], kind, usual=True)
+    general = received(code, REQUESTS[code], kind, usual=False)
+    assert isinstance(read, RemotingCommand)
+    assert isinstance(general, RemotingCommand)
+    assert isinstance(read.usual, USUAL[code])
+    assert read.ext_fields == {}
+    assert values(read) == values(general)
+    general.usual, general.ext_fields = read.usual, {}
+    assert read == general
+
+
+@given(
+    st.sampled_from(list(REQUESTS)),
+    st.sampled_from(list(SerializeType)),
+    st.dictionaries(st.sampled_from([*SEND, *PULL, "l", "other"]), TEXTS, max_size=3),
+    st.sets(st.sampled_from([*SEND, *PULL]), max_size=1),
+)
+def test_headers_of_any_form_say_the_same(
+    code: RequestCode, kind: SerializeType, other: dict[str, str], missing: set[str]
+) -> None:
+    fields = {name: text for name, text in (REQUESTS[code] | other).items() if name not in missing}
+    read = received(code, fields, kind, usual=True)
+    general = received(code, fields, kind, usual=False)
+    assert isinstance(read, RemotingCommand)
+    assert isinstance(general, RemotingCommand)
+    assert values(read) == values(general)
+
+
+@given(
+    st.sampled_from(["version", "opaque", "flag", "language", "remark", "code"]),
+    st.sampled_from([None, 7, 7.0, 1.5, "7", "7.0", "JAVA", "java", "9", 2**31, True, [], {}]),
+)
+def test_fields_of_the_command_are_read_as_by_the_general_decoder(name: str, value: object) -> None:
+    header = {"code": 310, "extFields": SEND, "flag": 0, "language": "JAVA", "opaque": 5}
+    text = json.dumps({**header, name: value}).encode()
+    frame = (len(text) + 4).to_bytes(4, "big") + len(text).to_bytes(4, "big") + text
+    read: list[object] = []
+    for usual in (True, False):
+        try:
+            (command,) = Connection(usual=usual).receive_data(frame)
+        except RemoteProtocolError as error:
+            read.append(str(error))
+            continue
+        seen = values(command) if command.code == 310 else command.ext_fields
+        command.usual, command.ext_fields = None, {}
+        read += [command, seen]
+    assert read[: len(read) // 2] == read[len(read) // 2 :]
+
+
+def test_odd_fields_are_left_to_the_general_decoder() -> None:
+    for odd in ({"e": "3.0"}, {"zone": "x"}, {"k": "1"}, {"l": "16"}):
+        read = received(RequestCode.SEND_MESSAGE_V2, SEND | odd, SerializeType.JSON, usual=True)
+        assert isinstance(read, RemotingCommand)
+        assert read.usual is None
+        assert read.ext_fields == SEND | odd
+
+
+def test_usual_header_knows_defaults() -> None:
+    read = received(RequestCode.SEND_MESSAGE_V2, SEND, SerializeType.JSON, usual=True)
+    assert isinstance(read, RemotingCommand)
+    assert isinstance(read.usual, UsualSendHeader)
+    assert read.usual.get("topic", "") == "orders"
+    assert read.usual.get("nothing", "default") == "default"
