@@ -13,12 +13,17 @@ from fakemq.protocol import properties as names
 from fakemq.protocol.batch import BatchMember, encode_batch
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.codes import ResponseCode
-from fakemq.protocol.java import INT_MAX
+from fakemq.protocol.errors import RemoteProtocolError
+from fakemq.protocol.java import INT_MAX, LONG_MAX
+from fakemq.protocol.limits import MESSAGE_BODY_MAX_BYTES
 from fakemq.protocol.message import MessageExt, decode_records, decompressed_body
 from fakemq.protocol.properties import encode_properties_as_java
 from fakemq.protocol.sysflag import MessageSysFlag
 
 _COMPRESS_LEVEL = 5
+
+UNPACKED_MAX_BYTES = 4 * MESSAGE_BODY_MAX_BYTES
+"""The compressed bodies of one answer, unpacked. Java has no limit."""
 
 
 class Message:
@@ -208,11 +213,19 @@ def batch_body(messages: Iterable[Message]) -> bytes:
 
 
 def pulled_messages(data: bytes) -> list[MessageExt]:
-    """Return the messages in the body of a pull or view, with their bodies decompressed."""
+    """Return the messages in the body of a pull or view, with their bodies decompressed.
+
+    Raise RemoteProtocolError for a record that cannot be read, for an offset behind which no other
+    can be committed, and for bodies that unpack to over `UNPACKED_MAX_BYTES`.
+    """
     messages = decode_records(data)
+    left_bytes = UNPACKED_MAX_BYTES
     for message in messages:
+        if not 0 <= message.queue_offset < LONG_MAX:
+            raise RemoteProtocolError(f"{message!r} has an offset that no queue has")
         if message.sys_flag & MessageSysFlag.COMPRESSED:
-            message.body = decompressed_body(message)
+            message.body = decompressed_body(message, min(left_bytes, MESSAGE_BODY_MAX_BYTES))
+            left_bytes -= len(message.body)
     return messages
 
 

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from fakemq.client import messages
 from fakemq.client.messages import Message, SendStatus, compress, pulled_messages
 from fakemq.errors import ConfigError
+from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.message import encode_record
 
 HOST = ("127.0.0.1", 1)
@@ -57,3 +59,22 @@ def test_delay_level_that_no_broker_has_is_refused(level: Any) -> None:
 def test_send_status_equals_its_name_and_prints_with_its_type() -> None:
     assert SendStatus.SEND_OK == "SEND_OK"
     assert str(SendStatus.SEND_OK) == f"{SendStatus.SEND_OK}" == "SendStatus.SEND_OK"
+
+
+@pytest.mark.parametrize("offset", [-1, 2**63 - 1])
+def test_offset_that_no_queue_has_is_refused(offset: int) -> None:
+    record = encode_record(
+        "orders", b"a", "", queue_id=0, queue_offset=offset, born_host=HOST, store_host=HOST
+    )
+    with pytest.raises(RemoteProtocolError, match="an offset that no queue has"):
+        pulled_messages(record)
+
+
+def test_bodies_of_one_answer_unpack_to_a_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(messages, "UNPACKED_MAX_BYTES", 12_000)
+    record = encode_record(
+        "orders", compress(b"a" * 5000), "", queue_id=0, sys_flag=1, born_host=HOST, store_host=HOST
+    )
+    assert len(pulled_messages(record * 2)) == 2
+    with pytest.raises(RemoteProtocolError, match="unpacks to over 2000 bytes"):
+        pulled_messages(record * 3)

@@ -10,16 +10,15 @@ from fakemq.client.consuming.assigned_queue import AssignedQueue
 from fakemq.client.consuming.lite_settings import LitePullSettings
 from fakemq.client.consuming.offsets import OffsetStore
 from fakemq.client.consuming.read_ahead import ReadAhead
-from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.producing.namespace import unwrap, unwrap_queue
 from fakemq.client.tasks import Perform, Task
+from fakemq.errors import FakemqError
 from fakemq.protocol.bodies.queue import MessageQueue
 
 if TYPE_CHECKING:
     from fakemq.client.services import ClientServices
 
 _log = logging.getLogger("fakemq.client")
-_ERRORS = (RemotingError, MQBrokerError, MQClientError)
 
 MessageQueueListener: TypeAlias = Callable[
     [str, Sequence[MessageQueue], Sequence[MessageQueue]], object
@@ -138,7 +137,7 @@ class LiteQueues:
             self._offsets.remove(queue)
         try:
             offset = yield from self._next_offset(queue)
-        except _ERRORS as error:
+        except FakemqError as error:
             _log.info("doRebalance, compute offset failed, %s: %s", queue, error)
             return False
         if offset < 0 or not self.is_reading:

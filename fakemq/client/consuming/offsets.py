@@ -12,9 +12,10 @@ from collections.abc import Collection
 from pathlib import Path
 from stat import S_ISREG
 
-from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
+from fakemq.client.errors import MQClientError
 from fakemq.client.pull_operations import PullOperations
 from fakemq.client.tasks import Task
+from fakemq.errors import FakemqError
 from fakemq.protocol import fastjson
 from fakemq.protocol.bodies.offset import ResetOffsetBody
 from fakemq.protocol.bodies.queue import MessageQueue
@@ -108,7 +109,7 @@ class RemoteOffsets(OffsetStore):
             return
         try:
             yield from self._operations.update_offset(queue, offset)
-        except (MQBrokerError, MQClientError, RemotingError) as error:
+        except FakemqError as error:
             _log.error("updateConsumeOffsetToBroker exception, %s: %s", queue, error)
         else:
             self._committed[queue] = offset, self._operations.elapsed_ms()

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
+from fakemq.client.errors import MQClientError
 from fakemq.client.tasks import Perform, Sleep, Task
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.topics import FAQ
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from fakemq.client.services import ClientServices
 
 _log = logging.getLogger("fakemq.client")
-_ERRORS = (RemotingError, MQBrokerError, MQClientError)
 
 FIRST_CHECK_MS = 10_000
 

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from fakemq.client.consuming.assigned_queue import AssignedQueue
 from fakemq.client.consuming.lite_settings import LitePullSettings
 from fakemq.client.consuming.received import ReceivedMessage
-from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
+from fakemq.client.errors import MQBrokerError
 from fakemq.client.messages import PullResult, PullStatus
 from fakemq.client.producing.namespace import unwrap
 from fakemq.client.producing.trace import TraceDispatcher, TraceKind
 from fakemq.client.pull_operations import PullOperations
 from fakemq.client.tasks import Signal, Sleep, Task, Wait
+from fakemq.errors import FakemqError
 from fakemq.protocol.bodies.heartbeat import SubscriptionData
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.codes import ResponseCode
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from fakemq.client.services import ClientServices
 
 _log = logging.getLogger("fakemq.client")
-_ERRORS = (RemotingError, MQBrokerError, MQClientError)
 
 AFTER_OFFSET_ERROR_MS = 3_000
 AFTER_BROKER_FLOW_CONTROL_MS = 20
@@ -172,7 +172,7 @@ class ReadAhead:
         if offset is None:
             try:
                 offset = assigned.pull_offset = yield from self._offset_of(queue)
-            except _ERRORS as error:
+            except FakemqError as error:
                 _log.error("Failed to get next pull offset of %s: %s", queue, error)
                 return AFTER_OFFSET_ERROR_MS
         subscription = self._subscription_of(queue)
@@ -190,7 +190,7 @@ class ReadAhead:
                 timeout_ms=settings.consumer_timeout_when_suspend_ms,
                 lite=True,
             )
-        except _ERRORS as error:
+        except FakemqError as error:
             _log.error("An error occurred in pull message process of %s: %s", queue, error)
             busy = isinstance(error, MQBrokerError) and error.code == ResponseCode.FLOW_CONTROL
             return AFTER_BROKER_FLOW_CONTROL_MS if busy else settings.pull_delay_when_error_ms

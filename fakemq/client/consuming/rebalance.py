@@ -13,9 +13,9 @@ from fakemq.client.consuming.allocation.strategy import (
     queue_order,
     strategy_name,
 )
-from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.pull_operations import PullOperations
 from fakemq.client.tasks import Perform, Signal, Task, Wait
+from fakemq.errors import FakemqError
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.topics import RETRY_PREFIX
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from fakemq.client.services import ClientServices
 
 _log = logging.getLogger("fakemq.client")
-
-_ERRORS = (RemotingError, MQBrokerError, MQClientError)
 
 
 class QueueOwner(Protocol):
@@ -101,7 +99,7 @@ class Rebalancer:
                 return
             try:
                 yield from self.rebalance_topic(topic, ordered=ordered)
-            except _ERRORS as error:
+            except FakemqError as error:
                 if not (topic.startswith(RETRY_PREFIX) or self.has_ended):
                     _log.warning("the queues of %s were not divided: %s", topic, error)
 
@@ -140,7 +138,7 @@ class Rebalancer:
         """Return all queues of a topic that may be read; None if it has no route."""
         try:
             route = yield from self._instance.known_route(topic)
-        except _ERRORS as error:
+        except FakemqError as error:
             _log.warning("doRebalance, %s, no route of %s: %s", self.group, topic, error)
             return None
         if route is None:
@@ -153,7 +151,7 @@ class Rebalancer:
         """Return this client's share of a topic; None if it cannot be computed."""
         try:
             client_ids = yield from self._instance.consumer_ids(topic, self.group)
-        except _ERRORS as error:
+        except FakemqError as error:
             # A broker notifies of this member before another one has its first heartbeat, and does
             # not know the group after the last.
             is_usual = self.has_ended or topic not in self._without_ids
@@ -230,7 +228,7 @@ class Rebalancer:
         """Source: RebalanceImpl.java#lock (4.9.7)"""
         try:
             return queue in (yield from self._operations.lock([queue]))
-        except _ERRORS as error:
+        except FakemqError as error:
             _log.error("lockBatchMQ exception, %s: %s", queue, error)
             return False
 

@@ -10,6 +10,7 @@ from fakemq.client.errors import RemotingConnectError, RemotingSendRequestError
 from fakemq.client.operation import Call
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.message import encode_record
 from tests.support.played_broker import GROUP, PlayedBroker
 from tests.support.push_lab import PushLab
 from tests.support.scripted_carrier import HELD, Outcome
@@ -177,6 +178,34 @@ def test_message_that_is_answered_again_and_again_is_asked_for_after_a_pause() -
     lab = PushLab(broker, consume_from="first").start()
     lab.advance(10_000)
     assert 10 <= len(lab.consumed) <= 12
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize("offset", [2**63 - 1, -1, -(2**63)])
+def test_message_with_an_offset_that_no_queue_has_is_not_taken(offset: int, ordered: bool) -> None:
+    broker = PlayedBroker(queues=2)
+    record = encode_record(
+        "orders",
+        b"odd",
+        "",
+        queue_id=0,
+        born_host=("10.0.0.1", 1),
+        store_host=("10.0.0.2", 10911),
+        queue_offset=offset,
+    )
+    odd = answer(
+        body=record, suggestWhichBrokerId=0, nextBeginOffset=1, minOffset=0, maxOffset=2**63 - 1
+    )
+    of_queue_0 = {"topic": "orders", "queueId": "0"}
+    broker.answers[RequestCode.PULL_MESSAGE] = lambda call: (
+        odd if of_queue_0.items() <= call.command.ext_fields.items() else None
+    )
+    lab = PushLab(broker, ordered=ordered, consume_from="first").start()
+    lab.put(b"0", queue_id=1)
+    lab.advance(20_000)
+    assert lab.consumed == [b"0"]
+    assert broker.committed(1) == 1
+    lab.carrier.run(lab.core.shutdown())
 
 
 @pytest.mark.parametrize("code", [40, 220, 221, 307, 309])
