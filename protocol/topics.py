@@ -25,6 +25,11 @@ FAQ = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
 """What Java puts behind remarks that a reader could look up."""
 
 
+def without_faq(text: object) -> str:
+    """Return a text as part of another one: without the line that is to be its last."""
+    return str(text).replace(FAQ, "")
+
+
 def retry_topic(group: str) -> str:
     """Return where a group's messages go to be tried again."""
     return RETRY_PREFIX + group
@@ -36,6 +41,7 @@ def dlq_topic(group: str) -> str:
 
 
 TOPIC_MAX_LENGTH = 127
+TOPIC_CHARACTERS = "^[%|a-zA-Z0-9_-]+$"
 _TOPIC_CHARS = frozenset("%-_|0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
 
@@ -53,7 +59,7 @@ def _topic_name_error(topic: str) -> str | None:
     if not topic or topic.isspace():
         return "The specified topic is blank."
     if not _TOPIC_CHARS.issuperset(topic):
-        return "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
+        return f"The specified topic contains illegal characters, allowing only {TOPIC_CHARACTERS}"
     if len(topic) > TOPIC_MAX_LENGTH:
         return "The specified topic is longer than topic max length."
     return None

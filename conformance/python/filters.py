@@ -9,7 +9,7 @@ from conformance.python.lab import Lab
 from conformance.python.reaching import refresh
 from conformance.python.steps import await_, message, queue_at
 from fakemq.client import Producer, PullConsumer, Selector
-from fakemq.client.consuming.pull import Pulled
+from fakemq.client.consuming.received import Pulled
 from fakemq.protocol.bodies.queue import MessageQueue
 
 EXPRESSIONS = (

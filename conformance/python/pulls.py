@@ -11,7 +11,7 @@ from conformance.python.seen import by_key, received
 from conformance.python.spelling import spelled
 from conformance.python.steps import await_, message, places, queue_at
 from fakemq.client import Message, PullConsumer
-from fakemq.client.consuming.pull import Pulled
+from fakemq.client.consuming.received import Pulled
 from fakemq.protocol.bodies.queue import MessageQueue
 
 HOUR_MS = 3_600_000

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fakemq.client.asynchronous import AsyncClient as AsyncClient
     from fakemq.client.blocking import Client as Client
-    from fakemq.client.consuming.pull import Pulled as Pulled
     from fakemq.client.consuming.pull_schedule import PullTaskContext as PullTaskContext
     from fakemq.client.consuming.received import ConsumeResult as ConsumeResult
     from fakemq.client.consuming.received import ConsumeStatus as ConsumeStatus
+    from fakemq.client.consuming.received import Pulled as Pulled
     from fakemq.client.consuming.received import ReceivedMessage as ReceivedMessage
     from fakemq.client.consuming.settings import Selector as Selector
     from fakemq.client.errors import MQBrokerError as MQBrokerError
@@ -77,7 +77,7 @@ _HOMES = {
     "PullScheduling": "faces.pull_scheduling",
     "PullStatus": "messages",
     "PullTaskContext": "consuming.pull_schedule",
-    "Pulled": "consuming.pull",
+    "Pulled": "consuming.received",
     "PushConsumer": "faces.push_consumer",
     "ReceivedMessage": "consuming.received",
     "RemotingError": "errors",

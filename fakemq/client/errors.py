@@ -40,10 +40,13 @@ class RequestTimeoutError(MQClientError, TimeoutError):
 
 
 class MQBrokerError(FakemqError):
-    """A broker or name server answered with ``code`` and ``remark``."""
+    """A broker or name server answered with ``code`` and ``remark``.
 
-    def __init__(self, code: int, remark: str | None, addr: str) -> None:
-        super().__init__(f"{_code_text(code)} from {addr}: {remark}")
+    ``detail`` is what the client knows besides.
+    """
+
+    def __init__(self, code: int, remark: str | None, addr: str, detail: str = "") -> None:
+        super().__init__(f"{_code_text(code)} from {addr}: {remark}{detail}")
         self.code = code
         self.remark = remark
         self.addr = addr
@@ -58,10 +61,11 @@ class RemotingError(FakemqError):
 
 
 class RemotingConnectError(RemotingError, ConnectionError):
-    """No peer answers at the address."""
+    """No peer answers at the address, for ``reason``."""
 
-    def __init__(self, addr: str) -> None:
-        super().__init__(f"connect to {addr} failed", addr)
+    def __init__(self, addr: str, reason: str = "") -> None:
+        super().__init__(f"connect to {addr} failed{reason and ': '}{reason}", addr)
+        self.reason = reason
 
 
 class RemotingSendRequestError(RemotingError, ConnectionError):
@@ -90,6 +94,12 @@ class RemotingCommandError(RemotingError):
 
 class RemotingTooMuchRequestError(RemotingError, TimeoutError):
     """The time for all attempts together is used up."""
+
+
+def system_reason(error: Exception) -> str:
+    """Return the words of the system for an error of a socket."""
+    reason = error.strerror if isinstance(error, OSError) else None
+    return reason or str(error)
 
 
 def _code_text(code: int) -> str:

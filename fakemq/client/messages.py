@@ -91,6 +91,16 @@ class Message:
         """The id that the producer sets when it sends the message; empty until then."""
         return self.properties.get(names.UNIQ_CLIENT_MESSAGE_ID_KEYIDX, "")
 
+    def require_valid(self) -> None:
+        """Raise TypeError for what was changed, since this message was made, into what it cannot
+        have. A producer calls this before it sends."""
+        if type(self.body) is not bytes:
+            raise TypeError(f"the body is {self.body!r}: expected bytes")
+        _check_topic(self.topic)
+        if type(self.properties) is not dict:
+            raise TypeError(f"properties={self.properties!r}: expected a dict of texts")
+        _check_properties(self.properties.items())
+
     def __repr__(self) -> str:
         return f"<message to {self.topic}, {len(self.body)} bytes, {self.properties}>"
 
@@ -127,10 +137,15 @@ def _check_properties(properties: Iterable[tuple[object, object]]) -> None:
             if isinstance(name, str) and name in _ARGUMENTS:
                 raise TypeError(f"{_ARGUMENTS[name]}={value!r}: expected text")
             raise TypeError(f"properties has {name!r}: {value!r}: expected text for both")
-        if any(one in text for one in "\x01\x02" for text in (name, value)):
+        if "\x01" in value or "\x02" in value or "\x01" in name or "\x02" in name:
             raise TypeError(
                 f"{_ARGUMENTS.get(name, 'properties')} has {name!r}: {value!r}: expected text"
                 " without \\x01 and \\x02, which separate properties"
+            )
+        if not name or not value:
+            raise TypeError(
+                f"properties has {name!r}: {value!r}: expected neither to be empty, since a broker"
+                " drops such a property"
             )
 
 

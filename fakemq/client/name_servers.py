@@ -31,15 +31,20 @@ class NameServers:
 
     def ask(self, command: RemotingCommand, timeout_ms: int) -> Operation[RemotingCommand]:
         """Send a request to a name server that answers; raise RemotingError if none does."""
+        reason = ""
         for _ in self.addrs:
             if self.chosen is None:
                 self._index += 1
                 self.chosen = self.addrs[self._index % len(self.addrs)]
             try:
                 return (yield from ask(self.chosen, command, timeout_ms))
-            except RemotingConnectError:
+            except RemotingConnectError as error:
                 self.chosen = None
+                reason = error.reason
             except RemotingError:
                 self.chosen = None
                 raise
-        raise RemotingConnectError(f"[{', '.join(self.addrs)}]")
+        advice = "no name server answers, start one there or correct namesrv_addr"
+        raise RemotingConnectError(
+            f"[{', '.join(self.addrs)}]", f"{reason}: {advice}" if reason else advice
+        )

@@ -8,6 +8,17 @@ import msgspec
 
 from fakemq.protocol.codes import LanguageCode
 from fakemq.protocol.command import VERSION_4_9_7, SerializeType
+from fakemq.protocol.java import INT_MAX
+
+LIMITS = {
+    "api_timeout_ms": (1, INT_MAX),
+    "route_interval_ms": (1, INT_MAX),
+    "heartbeat_interval_ms": (1, INT_MAX),
+    "persist_interval_ms": (1, INT_MAX),
+    "version": (0, INT_MAX),
+}
+"""The lowest and highest values of numbers. Java's timers refuse such intervals, too, with an error
+of their own."""
 
 
 class ClientOptions(TypedDict, total=False):

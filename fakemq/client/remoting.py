@@ -22,6 +22,7 @@ from fakemq.client.errors import (
     RemotingError,
     RemotingSendRequestError,
     RemotingTimeoutError,
+    system_reason,
 )
 from fakemq.client.operation import Call, Operation
 from fakemq.clock.machine_time import real_elapsed_ms
@@ -73,7 +74,7 @@ class BlockingChannel:
         try:
             self.socket = socket.create_connection(split_addr(addr), timeout_ms / 1000)
         except OSError as error:
-            raise RemotingConnectError(addr) from error
+            raise RemotingConnectError(addr, system_reason(error)) from error
         close_in_children(self.socket)
         try:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -15,6 +15,7 @@ from fakemq.client.errors import (
     RemotingError,
     RemotingSendRequestError,
     RemotingTimeoutError,
+    system_reason,
 )
 from fakemq.client.operation import Call, Operation
 from fakemq.client.remoting import CONNECT_TIMEOUT_MS, READ_BYTES, OnRequest, encoded
@@ -185,7 +186,7 @@ class AsyncRemoting:
                 OSError,
                 UnicodeError,
             ) as error:  # TimeoutError is an OSError; UnicodeError: no host name for anyio
-                raise RemotingConnectError(addr) from error
+                raise RemotingConnectError(addr, system_reason(error)) from error
             channel = self._channels[addr] = AsyncChannel(addr, stream, self._on_request)
             self._tasks.start_soon(channel.read)
             return channel

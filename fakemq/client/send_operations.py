@@ -32,7 +32,7 @@ from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.errors import LocalProtocolError
 from fakemq.protocol.headers.send import SendMessageResponseHeader
-from fakemq.protocol.topics import FAQ, RETRY_PREFIX
+from fakemq.protocol.topics import FAQ, RETRY_PREFIX, without_faq
 
 _log = logging.getLogger("fakemq.client")
 
@@ -225,7 +225,8 @@ class SendOperations:
             if left_ms < 0:
                 if result is not None:
                     return result
-                raise RemotingTooMuchRequestError("sendDefaultImpl call timeout") from failure
+                why = f", the last failure: {without_faq(failure)}" if failure else ""
+                raise RemotingTooMuchRequestError(f"sendDefaultImpl call timeout{why}") from failure
             broker_name = queue.broker_name or ""
             tried.append(broker_name)
             try:
@@ -253,7 +254,8 @@ class SendOperations:
         cost_ms = clock.elapsed_ms() - begin_ms
         raise MQClientError(
             f"Send [{len(tried)}] times, still failed, cost [{cost_ms}]ms,"
-            f" Topic: {message.topic}, BrokersSent: [{', '.join(tried)}]{FAQ}",
+            f" Topic: {message.topic}, BrokersSent: [{', '.join(tried)}],"
+            f" the last failure: {without_faq(failure)}{FAQ}",
             _client_code(failure),
         ) from failure
 
@@ -295,6 +297,8 @@ class SendOperations:
         # Without `ask`, which would check again what `_limit_ms` has checked.
         response = yield Call(addr, command, timeout_ms)
         assert response is not None, "a transport answers every request or throws"
+        if response.code == ResponseCode.MESSAGE_ILLEGAL:
+            raise MQBrokerError(response.code, response.remark, addr, _sizes(message, command))
         result = _result(message, batch, queue, addr, response)
         if self.on_sent is not None:
             self.on_sent(Sent(message, result, addr, len(command.body), now_ms))
@@ -309,12 +313,14 @@ class SendOperations:
     # -- checks -------------------------------------------------------------------------------
 
     def check(self, message: Message) -> None:
-        """Raise MQClientError for a message that Java would not send, ConfigError for its flag.
+        """Raise MQClientError for a message that Java would not send, ConfigError for its flag,
+        TypeError for what is no message any more.
 
         Names of topics are checked by the broker, and by `ProducerCore`.
 
         Source: client/Validators.java#checkMessage (4.9.7)
         """
+        message.require_valid()
         if message.flag or type(message.flag) is not int:
             require_int("flag", message.flag)
         if not message.topic.strip():
@@ -393,6 +399,12 @@ def _result(
             region_id=fields.get(names.MSG_REGION) or "DefaultRegion",
             trace_on=fields.get(names.TRACE_SWITCH) != "false",
         )
+
+
+def _sizes(message: Message, command: RemotingCommand) -> str:
+    """Return what is said of a body that grew when it was compressed, perhaps over a limit."""
+    given, sent = len(message.body), len(command.body)
+    return f" The body has {given} bytes, {sent} when compressed." if sent > given else ""
 
 
 def _waits(message: Message) -> str:

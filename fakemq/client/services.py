@@ -16,7 +16,7 @@ from fakemq.client.tasks import Signal, Sleep, Task, Wait
 from fakemq.protocol.bodies.heartbeat import ConsumerData
 from fakemq.protocol.codes import ResponseCode, code_name
 from fakemq.protocol.command import RemotingCommand
-from fakemq.protocol.topics import FAQ
+from fakemq.protocol.topics import FAQ, RETRY_PREFIX
 
 if TYPE_CHECKING:
     from fakemq.client.carrier import Answer, Carrier
@@ -198,6 +198,18 @@ class ClientServices:
                 yield from self.instance.update_route(topic)
             except (RemotingError, MQBrokerError, MQClientError) as error:
                 _log.warning("no route of %s: %s", topic, error)
+
+    def first_routes(self, topics: Iterable[str]) -> Task[None]:
+        """Ask for the routes of topics; raise RemotingError if no name server answers.
+
+        Differs: Java logs it, and asks again 30 s later.
+        """
+        for topic in list(topics):
+            try:
+                yield from self.instance.update_route(topic)
+            except (MQBrokerError, MQClientError) as error:
+                if not topic.startswith(RETRY_PREFIX):
+                    _log.warning("no route of %s: %s", topic, error)
 
     def heartbeat(self) -> Task[None]:
         """Send heartbeats to all known brokers, with the present subscriptions."""

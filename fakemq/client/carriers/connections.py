@@ -114,7 +114,7 @@ class Channel:
         self._check_ms = _NEVER
         # Of the attempt to connect, then of idleness.
         self._timer = shell.call_later(
-            CONNECT_TIMEOUT_MS, self.connect_failed, kind="connect_timeout"
+            CONNECT_TIMEOUT_MS, self._connect_late, kind="connect_timeout"
         )
         self._active_ms = 0
 
@@ -207,10 +207,13 @@ class Channel:
         for one in oneways:
             one.reply(None)
 
-    def connect_failed(self) -> None:
-        """No peer accepted the connection, or not in time."""
+    def connect_failed(self, reason: str = "") -> None:
+        """No peer accepted the connection, for a reason of the system."""
         if self.state is ChannelState.CONNECTING:
-            self._fail(self._end(), RemotingConnectError)
+            self._fail(self._end(), lambda addr: RemotingConnectError(addr, reason))
+
+    def _connect_late(self) -> None:
+        self.connect_failed(f"no answer in {CONNECT_TIMEOUT_MS} ms")
 
     def lost(self) -> None:
         """The connection ended; do nothing if it is closed."""

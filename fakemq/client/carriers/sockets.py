@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import socket
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -72,6 +73,7 @@ class Wire:
         self._on_change = on_change
         self.socket: socket.socket | None = None
         self._addresses: deque[Address] = deque()
+        self._reason = "the name of its host is not known"
 
     def connect(self, addresses: Iterable[Address]) -> None:
         """Connect to the first of these addresses that accepts.
@@ -88,7 +90,8 @@ class Wire:
             family, sockaddr = self._addresses.popleft()
             try:
                 sock = socket.socket(family, socket.SOCK_STREAM)
-            except OSError:  # no descriptor is left, or no IPv6
+            except OSError as error:  # no descriptor is left, or no IPv6
+                self._reason = error.strerror or str(error)
                 continue
             close_in_children(sock)
             self.socket = sock
@@ -103,18 +106,23 @@ class Wire:
             if code in _CONNECTING:
                 self._want(sock, Wants.CONNECT)
                 return
-            self.close()
-        self.channel.connect_failed()
+            self._failed(code)
+        self.channel.connect_failed(self._reason)
+
+    def _failed(self, code: int) -> None:
+        self._reason = os.strerror(code)
+        self.close()
 
     def connect_ready(self) -> None:
         """The attempt has ended: take its result, or try the next address."""
         sock = self.socket
         if sock is None:
             return
-        if sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0:
+        code = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if code == 0:
             self._connected(sock)
         else:
-            self.close()
+            self._failed(code)
             self._connect_next()
 
     def _connected(self, sock: socket.socket) -> None:

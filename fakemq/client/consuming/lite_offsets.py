@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from fakemq.client.admin import Admin
-from fakemq.client.consuming.allocation.strategy import java_text
 from fakemq.client.consuming.lite_settings import LitePullSettings
 from fakemq.client.consuming.offsets import LocalOffsets, OffsetStore, RemoteOffsets
 from fakemq.client.consuming.start_offset import start_offset
@@ -71,11 +70,9 @@ class LiteOffsets:
                 self.offsets.update(queue, assigned.consume_offset, increase_only=False)
 
     def commit_given(self, queues: LiteQueues, offsets: Mapping[MessageQueue, int]) -> None:
-        """Remember offsets of the user's own."""
+        """Remember offsets of the user's own. Differs: Java logs those below 0, and skips them."""
         for queue, offset in offsets.items():
-            if offset < 0:
-                _log.error("consumerOffset is %d in messageQueue [%s].", offset, java_text(queue))
-            elif queue in queues.assigned:
+            if queue in queues.assigned:
                 self.offsets.update(queue, offset, increase_only=False)
 
     def persist(self, queues: LiteQueues, wanted: Iterable[MessageQueue]) -> Task[None]:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from fakemq.client.arguments import one_queue, queue_offset, several_queues, topic_name, wait_ms
 from fakemq.client.consuming.allocation.strategy import java_text
 from fakemq.client.consuming.lite_offsets import LiteOffsets
 from fakemq.client.consuming.lite_poll import LitePoll
@@ -24,12 +25,13 @@ from fakemq.client.consuming.rebalance import Rebalancer
 from fakemq.client.consuming.received import ReceivedMessage
 from fakemq.client.consuming.requests import handle_consumer_requests
 from fakemq.client.consuming.settings import Selector
-from fakemq.client.consuming.subscriptions import check_in_broker
+from fakemq.client.consuming.subscriptions import check_in_broker, require_subscription
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.producing.namespace import unwrap_queue, wrap, wrap_queue
 from fakemq.client.pull_operations import PullOperations
 from fakemq.client.service_state import ServiceState
 from fakemq.client.tasks import Task
+from fakemq.config.checked import whole
 from fakemq.errors import ConfigError
 from fakemq.protocol.bodies.consumer import ConsumerRunningInfo
 from fakemq.protocol.bodies.heartbeat import ConsumerData
@@ -99,7 +101,8 @@ class LitePullConsumerCore:
 
         Raise MQClientError for settings that cannot be, which leaves START_FAILED; for a group
         that this client has already, after which it may be started again; if it was started
-        before; and if a broker refuses an expression, with which it runs nevertheless.
+        before; and if a broker refuses an expression. Raise RemotingError if no name server
+        answers. After both of these it runs nevertheless: shut it down.
 
         Differs: Java sends the first heartbeat 1 s later, and divides queues when the broker has
         answered it.
@@ -124,7 +127,7 @@ class LitePullConsumerCore:
         self.state = ServiceState.RUNNING
         self._queue_listeners.start()
         self._queues.start()
-        yield from self._update_routes()
+        yield from self.services.first_routes(self.topics())
         yield from self._queue_listeners.fetch()
         yield from self.services.heartbeat()
         yield from check_in_broker(self.services, self.group, self._subscriptions.all())
@@ -173,8 +176,7 @@ class LitePullConsumerCore:
             self.services.rebalance_soon()
 
     def _add_subscription(self, topic: str, expression: str | Selector) -> None:
-        if not topic:
-            raise ConfigError("Topic can not be null or empty.")
+        require_subscription(topic, expression)
         topic = wrap(self.settings.namespace, topic)
         self._subscriptions.add(topic, expression, self.services.carrier.wall_ms())
 
@@ -184,7 +186,7 @@ class LitePullConsumerCore:
         Differs: in Java polls return its messages until the next rebalance, and what was
         committed shortly before is lost.
         """
-        topic = wrap(self.settings.namespace, topic)
+        topic = wrap(self.settings.namespace, topic_name("topic", topic))
         self._subscriptions.remove(topic)
         self._queues.leave_topic(topic)
 
@@ -193,10 +195,10 @@ class LitePullConsumerCore:
 
         Raise ConfigError without a queue, MQClientError after `subscribe`.
         """
-        if not queues:
+        if not (wrapped := self._wrapped(queues)):
             raise ConfigError("Message queues can not be null or empty.")
         self._subscriptions.set_type(SubscriptionType.ASSIGN)
-        self._queues.assign(self._wrapped(queues))
+        self._queues.assign(wrapped)
 
     def set_sub_expression_for_assign(self, topic: str, expression: str) -> None:
         """Set the tags that are wanted of a topic's assigned queues, before the start.
@@ -214,7 +216,8 @@ class LitePullConsumerCore:
     def fetch_message_queues(self, topic: str) -> Task[list[MessageQueue]]:
         """Ask a name server for a topic's queues. Raise MQClientError if there are none."""
         self._require_running()
-        queues = yield from fetch_queues(self.services, wrap(self.settings.namespace, topic))
+        topic = wrap(self.settings.namespace, topic_name("topic", topic))
+        queues = yield from fetch_queues(self.services, topic)
         return [self._shown(queue) for queue in queues]
 
     def register_topic_message_queue_change_listener(
@@ -226,15 +229,13 @@ class LitePullConsumerCore:
 
         Source: client/consumer/TopicMessageQueueChangeListener.java (4.9.7)
         """
-        if not topic or not callable(listener):
-            raise MQClientError("Topic or listener is null")
-        topic = wrap(self.settings.namespace, topic)
+        topic = wrap(self.settings.namespace, topic_name("topic", topic))
         self._queue_listeners.add(topic, listener)
         if self.is_running:
             yield from self._queue_listeners.fetch([topic])
 
     def _wrapped(self, queues: Iterable[MessageQueue]) -> list[MessageQueue]:
-        return [wrap_queue(self.settings.namespace, queue) for queue in queues]
+        return [wrap_queue(self.settings.namespace, queue) for queue in several_queues(queues)]
 
     def _shown(self, queue: MessageQueue) -> MessageQueue:
         return unwrap_queue(queue, self.settings.namespace)
@@ -253,8 +254,8 @@ class LitePullConsumerCore:
         """Return a `poll` that can be taken back, for shells whose calls can be cancelled."""
         if timeout_ms is None:
             timeout_ms = self.settings.poll_timeout_ms
-        if timeout_ms < 0:
-            raise ConfigError("Timeout must not be negative")
+        else:
+            wait_ms(timeout_ms)
         return LitePoll(self._reading, self.services.carrier, self._begin_poll, timeout_ms)
 
     def _begin_poll(self) -> None:
@@ -295,12 +296,9 @@ class LitePullConsumerCore:
         """
         self._require_running()
         if isinstance(offsets, Mapping):
-            given = {
-                wrap_queue(self.settings.namespace, queue): offset
-                for queue, offset in offsets.items()
-            }
+            queues = self._wrapped(list(offsets))
+            given = dict(zip(queues, map(queue_offset, offsets.values()), strict=True))
             self._offsets.commit_given(self._queues, given)
-            queues = list(given)
         else:
             assigned = self._queues.assigned
             queues = list(assigned) if offsets is None else self._wrapped(offsets)
@@ -314,7 +312,7 @@ class LitePullConsumerCore:
         Raise MQClientError if it cannot be had.
         """
         self._require_running()
-        queue = wrap_queue(self.settings.namespace, queue)
+        queue = wrap_queue(self.settings.namespace, one_queue(queue))
         return (yield from self._offsets.committed(queue))
 
     def seek(self, queue: MessageQueue, offset: int) -> Task[None]:
@@ -324,6 +322,7 @@ class LitePullConsumerCore:
         or if the offset is not between its first and one more than its last.
         """
         queue = self._seekable(queue)
+        whole("offset", offset, None)
         yield from self._offsets.seek(self._queues, self._reading, queue, offset)
 
     def seek_to_begin(self, queue: MessageQueue) -> Task[None]:
@@ -337,7 +336,7 @@ class LitePullConsumerCore:
         yield from self.seek(queue, offset)
 
     def _seekable(self, queue: MessageQueue) -> MessageQueue:
-        queue = wrap_queue(self.settings.namespace, queue)
+        queue = wrap_queue(self.settings.namespace, one_queue(queue))
         self._require_running()
         if queue not in self._queues.assigned:
             rebalancing = self._subscriptions.type is SubscriptionType.SUBSCRIBE
@@ -350,7 +349,7 @@ class LitePullConsumerCore:
     def offset_for_timestamp(self, queue: MessageQueue, timestamp_ms: int) -> Task[int]:
         """Return the offset of the first message stored at or after a broker's time."""
         self._require_running()
-        queue = wrap_queue(self.settings.namespace, queue)
+        queue = wrap_queue(self.settings.namespace, one_queue(queue))
         return (yield from self._offsets.search_offset(queue, timestamp_ms))
 
     # -- as a member of its client --------------------------------------------

@@ -18,24 +18,25 @@ from fakemq.client.consuming.settings import (
 from fakemq.client.consuming.start_offset import timestamp_ms
 from fakemq.client.errors import MQClientError
 from fakemq.config.checked import whole
+from fakemq.protocol.java import INT_MAX
 from fakemq.protocol.topics import FAQ, TRACE_TOPIC
 
 MIN_AUTO_COMMIT_INTERVAL_MS = 1_000
 
-_WHOLE_NUMBERS = (
-    ("auto_commit_interval_ms", 0),
-    ("poll_timeout_ms", 0),
-    ("pull_batch_size", 1),
-    ("pull_threshold_for_all", 0),
-    ("pull_threshold_for_queue", 0),
-    ("pull_threshold_size_mib_for_queue", 0),
-    ("consume_max_span", 0),
-    ("pull_delay_when_error_ms", 0),
-    ("broker_suspend_max_time_ms", 0),
-    ("consumer_timeout_when_suspend_ms", 1),
-    ("topic_metadata_check_interval_ms", 1),
-)
-"""Settings that Java does not check, and their lowest values."""
+LIMITS = {
+    "auto_commit_interval_ms": (0, INT_MAX),
+    "poll_timeout_ms": (0, INT_MAX),
+    "pull_batch_size": (1, INT_MAX),
+    "pull_threshold_for_all": (0, INT_MAX),
+    "pull_threshold_for_queue": (0, INT_MAX),
+    "pull_threshold_size_mib_for_queue": (0, INT_MAX),
+    "consume_max_span": (0, INT_MAX),
+    "pull_delay_when_error_ms": (0, INT_MAX),
+    "broker_suspend_max_time_ms": (0, INT_MAX),
+    "consumer_timeout_when_suspend_ms": (1, INT_MAX),
+    "topic_metadata_check_interval_ms": (1, INT_MAX),
+}
+"""The lowest and highest values of numbers; Java checks none of them."""
 
 
 class LitePullSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,8 +92,8 @@ class LitePullSettings(msgspec.Struct, frozen=True, kw_only=True):
         ``group`` is the group in its namespace. Raise ConfigError for a value that is no whole
         number, or too low.
         """
-        for name, low in _WHOLE_NUMBERS:
-            whole(name, getattr(self, name), low)
+        for name, limits in LIMITS.items():
+            whole(name, getattr(self, name), *limits)
         check_pulling(self, group)
         if self.consume_from not in CONSUME_FROM_WHERE:
             expected = " or ".join(CONSUME_FROM_WHERE)

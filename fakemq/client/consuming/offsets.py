@@ -220,7 +220,7 @@ class LocalOffsets(OffsetStore):
             return _read(_beside(self.path, ".bak")) or {}
         except (OSError, ValueError) as error:
             raise MQClientError(
-                f"readLocalOffset Exception, maybe fastjson version too low{FAQ}\n{error}"
+                f"readLocalOffset Exception, maybe fastjson version too low\n{error}{FAQ}"
             ) from error
 
 

@@ -11,25 +11,24 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, TypeAlias
 
-import msgspec
-
 from fakemq.client.admin import Admin
+from fakemq.client.arguments import one_queue, queue_offset, topic_name
 from fakemq.client.consuming.lite_offsets import offset_store
 from fakemq.client.consuming.pull_info import pull_running_info
 from fakemq.client.consuming.pull_settings import PullSettings
 from fakemq.client.consuming.queue_listeners import fetch_queues
 from fakemq.client.consuming.rebalance import Rebalancer
-from fakemq.client.consuming.received import ReceivedMessage
+from fakemq.client.consuming.received import Pulled, ReceivedMessage
 from fakemq.client.consuming.requests import handle_consumer_requests
-from fakemq.client.consuming.send_back import SendingBack
+from fakemq.client.consuming.send_back import SendingBack, require_sent_back
 from fakemq.client.consuming.settings import Selector
 from fakemq.client.consuming.subscriptions import built_subscription
 from fakemq.client.errors import MQClientError
-from fakemq.client.messages import PullStatus
 from fakemq.client.producing.namespace import unwrap, unwrap_queue, wrap, wrap_queue
 from fakemq.client.pull_operations import PullOperations
 from fakemq.client.service_state import ServiceState
 from fakemq.client.tasks import Perform, Task
+from fakemq.config.checked import whole
 from fakemq.protocol.bodies.consumer import ConsumerRunningInfo
 from fakemq.protocol.bodies.heartbeat import ConsumerData
 from fakemq.protocol.bodies.queue import MessageQueue
@@ -43,20 +42,6 @@ _log = logging.getLogger("fakemq.client")
 
 Divided: TypeAlias = Callable[[str, Sequence[MessageQueue], Sequence[MessageQueue]], object]
 """Takes a topic, all its queues and those of this consumer, after a division has changed these."""
-
-
-class Pulled(msgspec.Struct, frozen=True):
-    """The result of a pull, and the offset of the next one.
-
-    Source: client/consumer/PullResult.java (4.9.7)
-    """
-
-    queue: MessageQueue
-    status: PullStatus
-    next_begin_offset: int
-    min_offset: int
-    max_offset: int
-    messages: list[ReceivedMessage]
 
 
 class PullConsumerCore:
@@ -120,7 +105,7 @@ class PullConsumerCore:
 
         Raise MQClientError for settings that cannot be, which leaves START_FAILED; for a group
         that this client has already, after which it may be started again; and if it was started
-        before.
+        before. Raise RemotingError if no name server answers; then it runs: shut it down.
 
         Differs: Java sends the first heartbeat 1 s later, and divides queues when the broker has
         answered it.
@@ -142,7 +127,7 @@ class PullConsumerCore:
             self.services.start()
             undoing.pop_all()
         self.state = ServiceState.RUNNING
-        yield from self.services.update_routes()
+        yield from self.services.first_routes(self.topics())
         yield from self.services.heartbeat()
         yield from self.rebalance()
 
@@ -166,7 +151,7 @@ class PullConsumerCore:
         Differs: in Java a topic that is registered after the start is divided only once it was
         pulled from.
         """
-        topic = wrap(self.settings.namespace, topic)
+        topic = wrap(self.settings.namespace, topic_name("topic", topic))
         built_subscription(topic, SUB_ALL)
         self._registered[topic] = listener
         if self.is_running:
@@ -175,15 +160,19 @@ class PullConsumerCore:
     def fetch_message_queues_in_balance(self, topic: str) -> list[MessageQueue]:
         """Return the queues of a topic that this consumer has now, sorted."""
         self._require_running()
-        queues = self.owned(wrap(self.settings.namespace, topic))
+        queues = self.owned(wrap(self.settings.namespace, topic_name("topic", topic)))
         return sorted(self._shown(queue) for queue in queues)
 
     def fetch_subscribe_message_queues(self, topic: str) -> Task[list[MessageQueue]]:
         """Ask a name server for a topic's queues. Raise MQClientError if there are none."""
         self._require_running()
-        topic = wrap(self.settings.namespace, topic)
+        topic = wrap(self.settings.namespace, topic_name("topic", topic))
         queues = yield from fetch_queues(self.services, topic)
         return [self._shown(queue) for queue in queues]
+
+    def _named(self, queue: MessageQueue) -> MessageQueue:
+        """Return a queue as the brokers know it; raise ConfigError for anything else."""
+        return wrap_queue(self.settings.namespace, one_queue(queue))
 
     def _shown(self, queue: MessageQueue) -> MessageQueue:
         return unwrap_queue(queue, self.settings.namespace)
@@ -206,9 +195,8 @@ class PullConsumerCore:
 
         Source: DefaultMQPullConsumerImpl.java#pullSyncImpl (4.9.7)
         """
-        settings = self.settings
         if timeout_ms is None:
-            timeout_ms = settings.consumer_pull_timeout_ms
+            timeout_ms = self.settings.consumer_pull_timeout_ms
         return (yield from self._pull(queue, offset, expression, max_messages, 0, timeout_ms))
 
     def pull_block_if_not_found(
@@ -235,11 +223,11 @@ class PullConsumerCore:
         timeout_ms: int,
     ) -> Task[Pulled]:
         self._require_running()
-        if offset < 0:
+        if whole("offset", offset, None) < 0:
             raise MQClientError("offset < 0")
-        if max_messages <= 0:
+        if whole("max_messages", max_messages, None) <= 0:
             raise MQClientError("maxNums <= 0")
-        queue = wrap_queue(self.settings.namespace, given)
+        queue = self._named(given)
         topic = queue.topic or ""
         subscription = built_subscription(topic, expression)
         is_tags = is_tag_type(subscription.expression_type)
@@ -276,6 +264,7 @@ class PullConsumerCore:
     def send_message_back(self, message: ReceivedMessage, delay_level: int = 0) -> Task[bool]:
         """Send a message back, to be tried again; return whether a broker has it."""
         self._require_running()
+        require_sent_back(message, delay_level)
         return (yield from self._sending_back.send_back(message, delay_level))
 
     # -- offsets --------------------------------------------------------------
@@ -287,8 +276,8 @@ class PullConsumerCore:
         of a topic that is not registered.
         """
         self._require_running()
-        queue = wrap_queue(self.settings.namespace, queue)
-        self._offsets.update(queue, offset, increase_only=False)
+        queue = self._named(queue)
+        self._offsets.update(queue, queue_offset(offset), increase_only=False)
         if queue not in self._owned:
             self._updated[queue] = None
 
@@ -301,25 +290,24 @@ class PullConsumerCore:
         MQBrokerError, MQClientError, RemotingError.
         """
         self._require_running()
-        queue = wrap_queue(self.settings.namespace, queue)
+        queue = self._named(queue)
         offset = None if from_store else self._offsets.in_memory(queue)
         return (yield from self._offsets.read(queue)) if offset is None else offset
 
     def max_offset(self, queue: MessageQueue) -> Task[int]:
         """Return one more than the offset of the last message."""
         self._require_running()
-        return (yield from self._admin.max_offset(wrap_queue(self.settings.namespace, queue)))
+        return (yield from self._admin.max_offset(self._named(queue)))
 
     def min_offset(self, queue: MessageQueue) -> Task[int]:
         """Return the first offset that is still stored."""
         self._require_running()
-        return (yield from self._admin.min_offset(wrap_queue(self.settings.namespace, queue)))
+        return (yield from self._admin.min_offset(self._named(queue)))
 
     def search_offset(self, queue: MessageQueue, timestamp_ms: int) -> Task[int]:
         """Return the offset of the first message stored at or after a broker's time."""
         self._require_running()
-        queue = wrap_queue(self.settings.namespace, queue)
-        return (yield from self._admin.search_offset(queue, timestamp_ms))
+        return (yield from self._admin.search_offset(self._named(queue), timestamp_ms))
 
     # -- as a member of its client, and the owner of queues -------------------
 

@@ -10,13 +10,15 @@ from fakemq.client.consuming.allocation import AllocateStrategy, averagely
 from fakemq.client.consuming.pull_checks import check_pulling
 from fakemq.client.consuming.settings import MessageModel
 from fakemq.config.checked import whole
+from fakemq.protocol.java import INT_MAX
 
-_WHOLE_NUMBERS = (
-    ("broker_suspend_max_time_ms", 0),
-    ("consumer_timeout_when_suspend_ms", 1),
-    ("consumer_pull_timeout_ms", 1),
-    ("max_reconsume_times", -1),
-)
+LIMITS = {
+    "broker_suspend_max_time_ms": (0, INT_MAX),
+    "consumer_timeout_when_suspend_ms": (1, INT_MAX),
+    "consumer_pull_timeout_ms": (1, INT_MAX),
+    "max_reconsume_times": (-1, INT_MAX),
+}
+"""The lowest and highest values of numbers; Java checks none of them."""
 
 
 class PullSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,6 +52,6 @@ class PullSettings(msgspec.Struct, frozen=True, kw_only=True):
         ``group`` is the group in its namespace. Raise ConfigError for a value that is no whole
         number, or too low.
         """
-        for name, low in _WHOLE_NUMBERS:
-            whole(name, getattr(self, name), low)
+        for name, limits in LIMITS.items():
+            whole(name, getattr(self, name), *limits)
         check_pulling(self, group)

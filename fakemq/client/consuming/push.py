@@ -26,7 +26,7 @@ from fakemq.client.consuming.send_back import SendingBack
 from fakemq.client.consuming.settings import CONSUME_FROM_WHERE, PushSettings, Selector
 from fakemq.client.consuming.start_checks import check_start
 from fakemq.client.consuming.subscriptions import built_subscription, check_in_broker
-from fakemq.client.errors import MQBrokerError, MQClientError
+from fakemq.client.errors import MQClientError
 from fakemq.client.producing import namespace
 from fakemq.client.pull_operations import PullOperations
 from fakemq.client.service_state import ServiceState
@@ -35,7 +35,7 @@ from fakemq.protocol.bodies.consumer import ConsumeMessageDirectlyResult, Consum
 from fakemq.protocol.bodies.heartbeat import ConsumerData, SubscriptionData
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.message import MessageExt
-from fakemq.protocol.topics import RETRY_PREFIX, retry_topic
+from fakemq.protocol.topics import retry_topic
 
 if TYPE_CHECKING:
     from fakemq.client.services import ClientServices
@@ -111,8 +111,7 @@ class PushConsumerCore:
         self.state = ServiceState.RUNNING
         parts.owned.is_open = True
         _log.info("the consumer [%s] start OK.", self.group)
-        for topic in list(self.subscriptions):
-            yield from self._update_route(topic)
+        yield from self.services.first_routes(self.subscriptions)
         yield from check_in_broker(self.services, self.group, list(self.subscriptions.values()))
         yield from self.services.heartbeat()
         self.services.rebalance_soon()
@@ -196,7 +195,7 @@ class PushConsumerCore:
             self.services.rebalance_soon()
 
     def _subscribed(self, topic: str) -> Task[None]:
-        yield from self._update_route(topic)
+        yield from self.services.first_routes([topic])
         yield from self.services.heartbeat()
         self.services.rebalance_soon()
 
@@ -210,13 +209,6 @@ class PushConsumerCore:
             subscription = built_subscription(topic, "*")
             subscription.sub_version = self.services.carrier.wall_ms()
             self.subscriptions[topic] = subscription
-
-    def _update_route(self, topic: str) -> Task[None]:
-        try:
-            yield from self.services.instance.update_route(topic)
-        except (MQBrokerError, MQClientError) as error:
-            if not topic.startswith(RETRY_PREFIX):
-                _log.warning("no route of %s: %s", topic, error)
 
     # -- as a member of its client --------------------------------------------
 

@@ -139,7 +139,8 @@ class Rebalancer:
         try:
             route = yield from self._instance.known_route(topic)
         except FakemqError as error:
-            _log.warning("doRebalance, %s, no route of %s: %s", self.group, topic, error)
+            if not self.has_ended:
+                _log.warning("doRebalance, %s, no route of %s: %s", self.group, topic, error)
             return None
         if route is None:
             if not topic.startswith(RETRY_PREFIX):

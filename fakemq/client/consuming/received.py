@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from fakemq.client.numbers import require_int
+from fakemq.config.checked import whole
 from fakemq.protocol import properties as names
 from fakemq.protocol.java import INT_MAX
 
 if TYPE_CHECKING:
+    from fakemq.client.messages import PullStatus
+    from fakemq.protocol.bodies.queue import MessageQueue
     from fakemq.protocol.message import MessageExt
 
 
@@ -76,9 +78,10 @@ class ReceivedMessage:
         ``level`` is a delay level: 1 for 1 s, 2 for 5 s, 3 for 10 s, and so on. 0 lets the broker
         choose, with a longer delay each time; -1 makes it a dead letter at once. In an ordered
         queue the message is tried again before any other, and ``level`` has no effect.
-        Raise ConfigError for a level that is no int of Java.
+        Raise ConfigError for anything but a whole number from -1: Java takes any number below 0 for
+        a dead letter.
         """
-        require_int("level", level)
+        whole("level", level, -1, INT_MAX)
         self.retry_level = level
 
     @property
@@ -188,3 +191,17 @@ class NotConsumedError(Exception):
 
 SUCCESS = ConsumeResult()
 RECONSUME_LATER = ConsumeResult(ConsumeStatus.RECONSUME_LATER)
+
+
+class Pulled(msgspec.Struct, frozen=True):
+    """The result of a pull, and the offset of the next one.
+
+    Source: client/consumer/PullResult.java (4.9.7)
+    """
+
+    queue: MessageQueue
+    status: PullStatus
+    next_begin_offset: int
+    min_offset: int
+    max_offset: int
+    messages: list[ReceivedMessage]

@@ -9,20 +9,22 @@ import logging
 from typing import TYPE_CHECKING, Protocol
 
 from fakemq.client.addresses import vip_addr
+from fakemq.client.consuming.received import ReceivedMessage
 from fakemq.client.messages import Message
 from fakemq.client.operation import ask_ok
 from fakemq.client.producing import namespace
 from fakemq.client.send_operations import SendOperations
 from fakemq.client.tasks import Task
-from fakemq.errors import FakemqError
+from fakemq.config.checked import whole
+from fakemq.errors import ConfigError, FakemqError
 from fakemq.protocol import properties as names
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
+from fakemq.protocol.java import INT_MAX
 from fakemq.protocol.topics import retry_topic
 
 if TYPE_CHECKING:
-    from fakemq.client.consuming.received import ReceivedMessage
     from fakemq.client.services import ClientServices
 
 _log = logging.getLogger("fakemq.client")
@@ -135,3 +137,10 @@ class SendingBack:
 
     def _full_topic(self, message: ReceivedMessage) -> str:
         return namespace.wrap(self._context.settings.namespace, message.topic)
+
+
+def require_sent_back(message: object, delay_level: int) -> None:
+    """Raise ConfigError for what cannot be sent back."""
+    if not isinstance(message, ReceivedMessage):
+        raise ConfigError(f"message={message!r}: expected one that was pulled")
+    whole("delay_level", delay_level, -1, INT_MAX)

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from fakemq.client.consuming.allocation import AllocateStrategy, averagely
+from fakemq.protocol.java import INT_MAX
 from fakemq.protocol.subscription import SUB_ALL, ExpressionType
 from fakemq.protocol.topics import TRACE_TOPIC
 
@@ -21,6 +22,25 @@ CONSUME_FROM_WHERE = {
     "timestamp": "CONSUME_FROM_TIMESTAMP",
 }
 """Java's names. Source: common/consumer/ConsumeFromWhere.java (4.9.7)"""
+
+LIMITS = {
+    "consume_threads": (1, 1000),
+    "consume_concurrently_max_span": (1, 65_535),
+    "pull_threshold_for_queue": (1, 65_535),
+    "pull_threshold_for_topic": (-1, 6_553_500),
+    "pull_threshold_size_mib_for_queue": (1, 1024),
+    "pull_threshold_size_mib_for_topic": (-1, 102_400),
+    "pull_interval_ms": (0, 65_535),
+    "consume_message_batch_max_size": (1, 1024),
+    "pull_batch_size": (1, 1024),
+    "pull_delay_when_error_ms": (0, INT_MAX),
+    "max_reconsume_times": (-1, INT_MAX),
+    "delay_level_when_next_consume": (-1, INT_MAX),
+    "suspend_current_queue_time_ms": (0, INT_MAX),
+    "consume_timeout_ms": (1, INT_MAX),
+}
+"""The lowest and highest values of numbers. Java checks those up to ``pull_batch_size``, when it
+starts (`check_start`)."""
 
 
 class Selector(msgspec.Struct, frozen=True):

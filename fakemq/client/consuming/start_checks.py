@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.client.consuming.settings import CONSUME_FROM_WHERE, PushSettings
+from fakemq.client.consuming.settings import CONSUME_FROM_WHERE, LIMITS, PushSettings
 from fakemq.client.consuming.start_offset import timestamp_ms
 from fakemq.client.errors import MQClientError
 from fakemq.client.producing.group_names import DEFAULT_CONSUMER_GROUP, require_group
@@ -17,30 +17,20 @@ from fakemq.protocol.topics import FAQ
 if TYPE_CHECKING:
     from fakemq.client.consuming.received import Listener
 
-_RANGES = (
-    ("consume_threads", "consumeThreadMin", 1, 1000),
-    ("consume_concurrently_max_span", "consumeConcurrentlyMaxSpan", 1, 65535),
-    ("pull_threshold_for_queue", "pullThresholdForQueue", 1, 65535),
-    ("pull_threshold_for_topic", "pullThresholdForTopic", 1, 6553500),
-    ("pull_threshold_size_mib_for_queue", "pullThresholdSizeForQueue", 1, 1024),
-    ("pull_threshold_size_mib_for_topic", "pullThresholdSizeForTopic", 1, 102400),
-    ("pull_interval_ms", "pullInterval", 0, 65535),
-    ("consume_message_batch_max_size", "consumeMessageBatchMaxSize", 1, 1024),
-    ("pull_batch_size", "pullBatchSize", 1, 1024),
-)
-"""Setting, Java's name of it, and the lowest and highest value."""
+_CHECKED_BY_JAVA = {
+    "consume_threads": "consumeThreadMin",
+    "consume_concurrently_max_span": "consumeConcurrentlyMaxSpan",
+    "pull_threshold_for_queue": "pullThresholdForQueue",
+    "pull_threshold_for_topic": "pullThresholdForTopic",
+    "pull_threshold_size_mib_for_queue": "pullThresholdSizeForQueue",
+    "pull_threshold_size_mib_for_topic": "pullThresholdSizeForTopic",
+    "pull_interval_ms": "pullInterval",
+    "consume_message_batch_max_size": "consumeMessageBatchMaxSize",
+    "pull_batch_size": "pullBatchSize",
+}
+"""Java's names of the settings that it checks."""
 
 _NO_LIMIT = -1
-_MAY_BE_UNLIMITED = frozenset(("pull_threshold_for_topic", "pull_threshold_size_mib_for_topic"))
-
-_WHOLE_NUMBERS = (
-    ("pull_delay_when_error_ms", 0),
-    ("max_reconsume_times", -1),
-    ("delay_level_when_next_consume", None),
-    ("suspend_current_queue_time_ms", None),
-    ("consume_timeout_ms", 1),
-)
-"""Settings that Java does not check, and their lowest values."""
 
 
 def check_start(settings: PushSettings, group: str, listener: Listener | None) -> None:
@@ -71,14 +61,17 @@ def check_start(settings: PushSettings, group: str, listener: Listener | None) -
             "messageListener must be instanceof MessageListenerOrderly or"
             " MessageListenerConcurrently"
         )
-    for name, java_name, lowest, highest in _RANGES:
-        value = whole(name, getattr(settings, name), None)
-        if value == _NO_LIMIT and name in _MAY_BE_UNLIMITED:
+    for name, (lowest, highest) in LIMITS.items():
+        java_name = _CHECKED_BY_JAVA.get(name)
+        if java_name is None:
+            whole(name, getattr(settings, name), lowest, highest)
             continue
+        value = whole(name, getattr(settings, name), None)
+        if value == _NO_LIMIT == lowest:
+            continue
+        lowest = 1 if lowest == _NO_LIMIT else lowest
         if not lowest <= value <= highest:
             raise _error(f"{java_name} Out of range [{lowest}, {highest}]")
-    for name, low in _WHOLE_NUMBERS:
-        whole(name, getattr(settings, name), low)
 
 
 def _error(text: str) -> MQClientError:

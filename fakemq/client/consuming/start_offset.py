@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fakemq.client.services import ClientServices
 
 TIMESTAMP_FORMAT = "%Y%m%d%H%M%S"
+TIMESTAMP_LENGTH = 14
 DEFAULT_BACK_MS = 30 * 60_000
 """Source: DefaultMQPushConsumer.java#consumeTimestamp (4.9.7)"""
 
@@ -69,6 +70,15 @@ def start_offset(context: Starting, queue: MessageQueue, started_ms: int) -> Tas
     return (yield from admin.search_offset(queue, begin_ms))
 
 
+def is_timestamp(text: str) -> bool:
+    """Return whether a text is a consume timestamp, as `timestamp_ms` reads it."""
+    try:
+        timestamp_ms(text)
+    except MQClientError:
+        return False
+    return True
+
+
 def timestamp_ms(text: str | datetime) -> int:
     """Return a consume timestamp in milliseconds since the epoch; a text is local time.
 
@@ -77,6 +87,8 @@ def timestamp_ms(text: str | datetime) -> int:
     if isinstance(text, datetime):
         return int(text.timestamp() * 1000)
     try:
+        if len(text) != TIMESTAMP_LENGTH:  # strptime takes one digit for two, too
+            raise ValueError(text)
         return int(datetime.strptime(text, TIMESTAMP_FORMAT).timestamp() * 1000)
     except (TypeError, ValueError, OverflowError, OSError) as error:
         raise MQClientError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from fakemq.client.arguments import topic_name
 from fakemq.client.consuming.settings import Selector
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.tasks import Task
@@ -14,6 +15,17 @@ from fakemq.protocol.subscription import SubscriptionError, build_subscription, 
 
 if TYPE_CHECKING:
     from fakemq.client.services import ClientServices
+
+
+def require_subscription(topic: object, expression: object) -> None:
+    """Raise ConfigError for what is no topic, TypeError for what is no expression."""
+    topic_name("topic", topic)
+    wanted: object = expression.expression if isinstance(expression, Selector) else expression
+    if not isinstance(wanted, str):
+        raise TypeError(
+            f"the messages wanted of {topic} are {wanted!r}: expected tags, such as"
+            ' "paid || shipped" or "*", or SQL("amount > 100")'
+        )
 
 
 def built_subscription(topic: str, expression: str | Selector) -> SubscriptionData:

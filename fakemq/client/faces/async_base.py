@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 import anyio
 
+from fakemq.client.arguments import wait_ms
 from fakemq.client.carriers.pool import DEFAULT_SIZE
 from fakemq.client.errors import MQClientError
 from fakemq.client.faces.base import SPARE_THREADS, CoreT, Face
@@ -219,7 +220,7 @@ class AsyncFace(Face[CoreT]):
         life = self._life
         if life is None:
             raise self._not_running()
-        with anyio.move_on_after(None if timeout_ms is None else timeout_ms / 1000):
+        with anyio.move_on_after(None if timeout_ms is None else wait_ms(timeout_ms) / 1000):
             await life.ended.wait()
         return life.ended.is_set()
 

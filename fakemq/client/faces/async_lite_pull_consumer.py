@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Collection
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Self, Unpack
 
+from fakemq.client.arguments import topic_name
 from fakemq.client.consuming.lite_pull import LitePullConsumerCore
 from fakemq.client.consuming.received import ReceivedMessage
 from fakemq.client.errors import MQClientError
@@ -84,6 +85,7 @@ class AsyncLitePullConsumer(AsyncFace[LitePullConsumerCore]):
         ``listener`` is called with a topic, all its queues and those of this consumer whenever
         these have changed; the last one set counts. Raise MQClientError after `assign`.
         """
+        self._parts.check_listener(listener, ("topic", "all_queues", "own_queues"))
         if self._life is not None:
             await self._run(self._running_core().subscribe(topic, expression, listener))
             return
@@ -95,7 +97,7 @@ class AsyncLitePullConsumer(AsyncFace[LitePullConsumerCore]):
             core = self._running_core()
             core.unsubscribe(topic)
             return
-        self._parts.subscriptions.pop(topic, None)
+        self._parts.subscriptions.pop(topic_name("topic", topic), None)
 
     def assign(self, queues: Collection[MessageQueue]) -> None:
         """Read exactly these queues, without regard to other members of the group.
@@ -111,7 +113,7 @@ class AsyncLitePullConsumer(AsyncFace[LitePullConsumerCore]):
         """Choose by tags among the messages of a topic's assigned queues; before the start."""
         if self._core is not None:
             self._core.set_sub_expression_for_assign(topic, expression)
-        self._parts.before_start(lambda core: core.set_sub_expression_for_assign(topic, expression))
+        self._parts.set_for_assign(topic, expression)
 
     def assignment(self) -> list[MessageQueue]:
         """Return the queues that are read now, sorted."""
@@ -126,6 +128,7 @@ class AsyncLitePullConsumer(AsyncFace[LitePullConsumerCore]):
         self, topic: str, listener: QueueListener
     ) -> None:
         """Call ``listener`` with a topic and its queues when these have changed, within 30 s."""
+        self._parts.check_listener(listener, ("topic", "queues"))
         core = self._running_core()
         await self._run(core.register_topic_message_queue_change_listener(topic, listener))
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, Unpack, cast, overload
 
+from fakemq.client.arguments import topic_name
 from fakemq.client.faces.async_base import AsyncFace
+from fakemq.client.faces.functions import Kind
 from fakemq.client.faces.messages import (
     BatchOptions,
     OnewayOptions,
@@ -17,15 +19,15 @@ from fakemq.client.faces.messages import (
     batch_options,
     choice_of,
     request_limit_ms,
-    topic_text,
     where_of,
 )
 from fakemq.client.faces.options import AsyncExecute, AsyncProducerOptions
-from fakemq.client.faces.settings import settled, settled_client
+from fakemq.client.faces.producer_base import producer_settings
+from fakemq.client.faces.settings import settled_client
 from fakemq.client.faces.signature import FullSignature
 from fakemq.client.messages import Message, SendResult
 from fakemq.client.producing.producer import ProducerCore
-from fakemq.client.producing.settings import Execute, ProducerSettings
+from fakemq.client.producing.settings import Execute
 from fakemq.client.transaction_operations import TransactionSendResult
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.message import MessageExt
@@ -61,8 +63,7 @@ class AsyncProducer(AsyncFace[ProducerCore]):
         group: str,
         **options: Unpack[AsyncProducerOptions],
     ) -> None:
-        name = type(self).__name__
-        self.settings = settled(name, ProducerSettings, options, group=group)
+        self.settings = producer_settings(type(self).__name__, options, group, Kind.ANY)
         super().__init__(settled_client(namesrv_addr, options), group)
 
     def _make_core(self, services: ClientServices, carrier: HostedCarrier) -> ProducerCore:
@@ -157,9 +158,8 @@ class AsyncProducer(AsyncFace[ProducerCore]):
         """
         core = self._running_core()
         checked = batch_options(options, "send_in_transaction")
-        return await self._run(
-            core.send_in_transaction(as_half(message, execute), cast("Execute", execute), **checked)
-        )
+        half = as_half(message, execute, Kind.ANY, type(self).__name__)
+        return await self._run(core.send_in_transaction(half, cast("Execute", execute), **checked))
 
     async def request(
         self,
@@ -185,4 +185,4 @@ class AsyncProducer(AsyncFace[ProducerCore]):
 
         Source: client/producer/DefaultMQProducer.java#fetchPublishMessageQueues (4.9.7)
         """
-        return await self._run(self._running_core().queues(topic_text(topic)))
+        return await self._run(self._running_core().queues(topic_name("topic", topic)))

@@ -11,6 +11,7 @@ import anyio
 from fakemq.client.consuming.pull_schedule import PULL_THREADS, PullScheduleCore, PullTaskContext
 from fakemq.client.faces.async_base import AsyncFace, UserTasks
 from fakemq.client.faces.async_pulling import AsyncScheduledPulling
+from fakemq.client.faces.handlers import topic_of_decorator
 from fakemq.client.faces.options import PullOptions
 from fakemq.client.faces.pull_base import ScheduleParts
 from fakemq.client.faces.push_base import AWAIT_TERMINATION_MS
@@ -65,7 +66,7 @@ class AsyncPullScheduling(AsyncFace[PullScheduleCore[AsyncScheduledPulling]]):
         **options: Unpack[PullOptions],
     ) -> None:
         self._parts = parts = ScheduleParts(
-            *(type(self).__name__, namesrv_addr, group, pull_threads),
+            *(type(self).__name__, namesrv_addr, group, callbacks, pull_threads),
             await_termination_ms_when_shutdown,
             options,
             may_await=True,
@@ -85,6 +86,7 @@ class AsyncPullScheduling(AsyncFace[PullScheduleCore[AsyncScheduledPulling]]):
 
     def on(self, topic: str) -> Callable[[F], F]:
         """Decorate the function for a topic."""
+        topic = topic_of_decorator(topic, "@scheduling.on")
 
         def register(function: F) -> F:
             self.register_pull_task_callback(topic, function)

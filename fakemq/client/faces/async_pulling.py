@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, TypeVar, Unpack
 
-from fakemq.client.consuming.pull import PullConsumerCore, Pulled
+from fakemq.client.consuming.pull import PullConsumerCore
+from fakemq.client.consuming.received import Pulled
 from fakemq.client.faces.async_base import AsyncFace
 from fakemq.client.faces.host import HostedCarrier
 from fakemq.client.faces.options import PullOptions

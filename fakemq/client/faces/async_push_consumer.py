@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, TypeVar, Unpack, cast
 
+from fakemq.client.arguments import topic_name
 from fakemq.client.consuming.context import is_coroutine_function
 from fakemq.client.consuming.push import PushConsumerCore
 from fakemq.client.consuming.received import Listener, ReceivedMessage
@@ -14,7 +15,12 @@ from fakemq.client.errors import MQClientError
 from fakemq.client.faces.async_base import AsyncFace
 from fakemq.client.faces.async_loops import AsyncCalls, AsyncHandover, AsyncMessageLoop
 from fakemq.client.faces.blocking_calls import Calls
-from fakemq.client.faces.handlers import OnMessage, OnMessages, Subscribe
+from fakemq.client.faces.handlers import (
+    OnMessage,
+    OnMessages,
+    Subscribe,
+    topic_of_decorator,
+)
 from fakemq.client.faces.host import current_loop
 from fakemq.client.faces.options import PushOptions
 from fakemq.client.faces.push_base import AWAIT_TERMINATION_MS, PushParts, expression_of
@@ -96,7 +102,7 @@ class AsyncPushConsumer(AsyncFace[PushConsumerCore]):
         @consumer.on("refunds", sql="amount > 100")
         def review(message: ReceivedMessage) -> None: ...
         """
-        expression = expression_of(tags, sql)
+        topic, expression = topic_of_decorator(topic, "@consumer.on"), expression_of(tags, sql)
 
         def register(function: F) -> F:
             if self._life is not None and self._calls is None and is_coroutine_function(function):
@@ -112,7 +118,7 @@ class AsyncPushConsumer(AsyncFace[PushConsumerCore]):
 
     def subscribe(self, topic: str, expression: str | Selector = "*") -> None:
         """Consume one more topic, or other messages of it; also while it runs."""
-        self._parts.handlers.subscriptions[topic] = expression
+        self._parts.handlers.subscribe(topic, expression)
         self._subscribe(topic, expression)
 
     def _subscribe(self, topic: str, expression: str | Selector) -> None:
@@ -121,7 +127,7 @@ class AsyncPushConsumer(AsyncFace[PushConsumerCore]):
 
     def unsubscribe(self, topic: str) -> None:
         """Consume a topic no longer."""
-        self._parts.handlers.subscriptions.pop(topic, None)
+        self._parts.handlers.subscriptions.pop(topic_name("topic", topic), None)
         if self._life is not None:
             self._running_core().unsubscribe(topic)
 

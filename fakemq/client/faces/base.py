@@ -73,7 +73,7 @@ class Face(Generic[CoreT]):
             advice = f"it was shut down: make another {name}"
         elif state is ServiceState.START_FAILED:
             advice = f"its start has failed: make another {name}"
-        return MQClientError(f"The {self._WHAT} service state not OK, {state.value}{FAQ}\n{advice}")
+        return MQClientError(f"The {self._WHAT} service state not OK, {state.value}: {advice}{FAQ}")
 
     def __repr__(self) -> str:
         client = f" as {self._client_id}" if self._client_id else ""

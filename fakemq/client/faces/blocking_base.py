@@ -11,6 +11,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import TYPE_CHECKING, Self, TypeVar
 
+from fakemq.client.arguments import wait_ms
 from fakemq.client.carriers.blocking import ThreadCarrier
 from fakemq.client.carriers.pool import DEFAULT_SIZE
 from fakemq.client.errors import MQClientError
@@ -197,7 +198,7 @@ class BlockingFace(Face[CoreT]):
         life = self._life
         if life is None:
             raise self._not_running()
-        return life.ended.wait(None if timeout_ms is None else timeout_ms / 1000)
+        return life.ended.wait(None if timeout_ms is None else wait_ms(timeout_ms) / 1000)
 
     def __enter__(self) -> Self:
         return self.start()

@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import isawaitable, iscoroutine, isgenerator
 from typing import Any, TypeAlias
 
+from fakemq.client.arguments import are_several, topic_name
 from fakemq.client.consuming.context import is_coroutine_function
 from fakemq.client.consuming.received import ConsumeResult, ConsumeStatus, ReceivedMessage
 from fakemq.client.consuming.settings import Selector
+from fakemq.client.consuming.subscriptions import require_subscription
 from fakemq.client.errors import MQClientError
-from fakemq.config.checked import text
+from fakemq.client.faces.functions import Kind, require_function
 
 OnMessage: TypeAlias = Callable[[ReceivedMessage], object]
 """Consumes one message. Returning acknowledges it, raising sends it back."""
@@ -38,9 +40,10 @@ class Handlers:
         self._face = face
         self._may_await = may_await
         self.subscriptions = subscriptions(subscribe)
-        for name, function in (("on_message", on_message), ("on_messages", on_messages)):
-            if function is not None:
-                self._check(name, function)
+        if on_message is not None:
+            self._check("on_message", on_message)
+        if on_messages is not None:
+            self._check("on_messages", on_messages, "messages")
         if on_message is not None and on_messages is not None:
             raise TypeError("on_message and on_messages: expected one of them")
         self._on_message = on_message
@@ -59,12 +62,18 @@ class Handlers:
         expression: str | Selector,
     ) -> None:
         """Consume a topic by a function of its own."""
+        require_subscription(topic, expression)
         self._check(f"on({topic!r})", function)
         if self.on_messages is not None:
             raise TypeError(f"on({topic!r}) beside on_messages, which consumes all topics")
         if topic in self._by_topic:
             raise MQClientError(f"{topic} is consumed by {self._by_topic[topic]!r} already")
         self._by_topic[topic] = function
+        self.subscriptions[topic] = expression
+
+    def subscribe(self, topic: str, expression: str | Selector) -> None:
+        """Want messages of a topic."""
+        require_subscription(topic, expression)
         self.subscriptions[topic] = expression
 
     def require_all(self) -> None:
@@ -96,14 +105,9 @@ class Handlers:
             raise MQClientError(f"no function consumes {message.topic}")
         return function, message
 
-    def _check(self, name: str, function: object) -> None:
-        if not callable(function):
-            raise TypeError(f"{name}={function!r}: expected a function")
-        if is_coroutine_function(function) and not self._may_await:
-            raise TypeError(
-                f"{name} is an async function, which {self._face} cannot call:"
-                f" use Async{self._face}, or a plain function"
-            )
+    def _check(self, name: str, function: object, argument: str = "message") -> None:
+        kind = Kind.ANY if self._may_await else Kind.PLAIN
+        require_function(name, function, (argument,), kind, self._face)
 
 
 def subscriptions(subscribe: Subscribe | None) -> dict[str, str | Selector]:
@@ -111,17 +115,26 @@ def subscriptions(subscribe: Subscribe | None) -> dict[str, str | Selector]:
     if subscribe is None:
         return {}
     if isinstance(subscribe, str):
-        return {subscribe: "*"}
-    found: dict[str, str | Selector] = {}
+        subscribe = (subscribe,)
+    if not are_several(subscribe):
+        raise TypeError(f"subscribe={subscribe!r}: {_EXPECTED_SUBSCRIBE}")
     given = subscribe if isinstance(subscribe, Mapping) else dict.fromkeys(subscribe, "*")
     for topic, expression in given.items():
-        found[text("a topic of subscribe", topic)] = expression
-        if not isinstance(expression, str | Selector):
-            raise TypeError(
-                f"subscribe={subscribe!r}: expected {{topic: tags}}, such as"
-                ' {"orders": "paid || shipped"}, {"orders": "*"} or {"orders": SQL("amount > 100")}'
-            )
-    return found
+        require_subscription(topic, expression)
+    return dict(given)
+
+
+_EXPECTED_SUBSCRIBE = (
+    'expected {topic: tags}, such as {"orders": "paid || shipped"}, {"orders": "*"} or'
+    ' {"orders": SQL("amount > 100")}; or a topic, or several'
+)
+
+
+def topic_of_decorator(topic: object, example: str) -> str:
+    """Return the topic of ``@face.on(topic)``; raise TypeError if it has no parentheses."""
+    if callable(topic):
+        raise TypeError(f'on: expected a topic, as in {example}("orders")')
+    return topic_name("topic", topic)
 
 
 def outcome(returned: object) -> ConsumeResult | None:

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
+from fakemq.client.arguments import are_several
 from fakemq.client.consuming.lite_pull import LitePullConsumerCore
 from fakemq.client.consuming.lite_settings import LitePullSettings
 from fakemq.client.consuming.received import ReceivedMessage
+from fakemq.client.consuming.subscriptions import require_subscription
+from fakemq.client.faces.functions import Kind, require_function
 from fakemq.client.faces.handlers import Subscribe, subscriptions
 from fakemq.client.faces.settings import settled, settled_client
+from fakemq.errors import ConfigError
 from fakemq.protocol.bodies.queue import MessageQueue
 
 if TYPE_CHECKING:
@@ -32,7 +36,7 @@ class LiteParts:
         subscribe: Subscribe | None,
         options: Mapping[str, object],
     ) -> None:
-        self.settings = settled(face, LitePullSettings, options, group=group)
+        self.settings = settled(face, LitePullSettings, options, ("subscribe",), group=group)
         self.client = settled_client(namesrv_addr, options)
         self.subscriptions = subscriptions(subscribe)
         self._before_start: list[Callable[[LitePullConsumerCore], object]] = []
@@ -42,9 +46,20 @@ class LiteParts:
         self, topic: str, expression: str | Selector, listener: MessageQueueListener | None
     ) -> None:
         """Subscribe to a topic at the start."""
+        require_subscription(topic, expression)
         self.subscriptions[topic] = expression
         if listener is not None:
             self.before_start(lambda core: _at_once(core.subscribe(topic, expression, listener)))
+
+    def check_listener(self, listener: object, arguments: tuple[str, ...]) -> None:
+        """Raise TypeError for a listener that cannot be called so; None is none."""
+        if listener is not None:
+            require_function("listener", listener, arguments, Kind.PLAIN, "a lite pull consumer")
+
+    def set_for_assign(self, topic: str, expression: str) -> None:
+        """Choose by tags among the messages of a topic's assigned queues, from the start."""
+        require_subscription(topic, expression)
+        self.before_start(lambda core: core.set_sub_expression_for_assign(topic, expression))
 
     def before_start(self, prepare: Callable[[LitePullConsumerCore], object]) -> None:
         """Call a function with the core before it starts."""
@@ -106,4 +121,8 @@ def to_commit(what: Committing) -> Mapping[MessageQueue, int] | Collection[Messa
     """Return what a core commits for the argument of ``commit``."""
     if isinstance(what, ReceivedMessage):
         return {queue_of(what): what.queue_offset + 1}
+    if what is not None and not are_several(what):
+        raise ConfigError(
+            f"commit({what!r}): expected nothing, a message, {{queue: offset}}, or several queues"
+        )
     return what

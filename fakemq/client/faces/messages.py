@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
+from fakemq.client.faces.functions import Kind, require_function
 from fakemq.client.messages import Message
 from fakemq.client.producing.settings import Selection
-from fakemq.config.checked import text, whole
+from fakemq.config.checked import whole
 from fakemq.errors import did_you_mean
 from fakemq.protocol.bodies.queue import MessageQueue
 
@@ -113,12 +114,11 @@ def as_batch(messages: Iterable[Message]) -> list[Message]:
     return batch
 
 
-def as_half(message: Message, execute: object) -> Message:
+def as_half(message: Message, execute: object, kind: Kind, face: str) -> Message:
     """Return a half message; raise TypeError unless it and its local transaction can be."""
     if not isinstance(message, Message):
         raise TypeError(f"message={message!r}: expected a Message")
-    if not callable(execute):
-        raise TypeError(f"execute={execute!r}: expected a function of the message")
+    require_function("execute", execute, ("message",), kind, face)
     return message
 
 
@@ -136,11 +136,6 @@ def request_limit_ms(options: Where) -> int:
     timeout_ms = options.get("timeout_ms")
     _check_timeout(timeout_ms)
     return REQUEST_TIMEOUT_MS if timeout_ms is None else timeout_ms
-
-
-def topic_text(topic: str) -> str:
-    """Return a topic; raise ConfigError unless it is text."""
-    return text("topic", topic)
 
 
 def _parts(options: Parts) -> Parts:

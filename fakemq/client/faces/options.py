@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 if TYPE_CHECKING:  # a producer loads nothing of consumers
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Collection, Sequence
     from datetime import datetime
 
     from fakemq.client.consuming.allocation import AllocateStrategy
@@ -41,7 +41,7 @@ class FaceOptions(TypedDict, total=False):
     route_interval_ms: int
     persist_interval_ms: int
     vip_channel: bool
-    seed: int
+    seed: int | None
     language: LanguageCode
     version: int
     serialize_type: SerializeType
@@ -53,7 +53,7 @@ class SendingOptions(FaceOptions, total=False):
     namespace: str
     send_timeout_ms: int
     retry_times_when_send_failed: int
-    retry_response_codes: frozenset[int]
+    retry_response_codes: Collection[int]
     retry_another_broker_when_not_store_ok: bool
     max_message_bytes: int
     compress_over_bytes: int
@@ -62,8 +62,8 @@ class SendingOptions(FaceOptions, total=False):
     default_topic_queue_nums: int
     smart_send: bool
     send_latency_fault_enable: bool
-    latency_max_ms: tuple[int, ...]
-    not_available_duration_ms: tuple[int, ...]
+    latency_max_ms: Sequence[int]
+    not_available_duration_ms: Sequence[int]
     check_request_hold_max: int
     trace: bool
     trace_topic: str

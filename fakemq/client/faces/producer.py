@@ -7,7 +7,9 @@ from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Unpack, overload
 
+from fakemq.client.arguments import topic_name
 from fakemq.client.faces.blocking_base import BlockingFace
+from fakemq.client.faces.functions import Kind
 from fakemq.client.faces.futures import PooledFuture, Underway
 from fakemq.client.faces.messages import (
     BatchOptions,
@@ -20,15 +22,15 @@ from fakemq.client.faces.messages import (
     batch_options,
     choice_of,
     request_limit_ms,
-    topic_text,
     where_of,
 )
 from fakemq.client.faces.options import ProducerOptions
-from fakemq.client.faces.settings import settled, settled_client
+from fakemq.client.faces.producer_base import producer_settings
+from fakemq.client.faces.settings import settled_client
 from fakemq.client.faces.signature import FullSignature
 from fakemq.client.messages import Message, SendResult
 from fakemq.client.producing.producer import ProducerCore
-from fakemq.client.producing.settings import Execute, ProducerSettings
+from fakemq.client.producing.settings import Execute
 from fakemq.client.transaction_operations import TransactionSendResult
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.message import MessageExt
@@ -64,8 +66,7 @@ class Producer(BlockingFace[ProducerCore]):
     def __init__(
         self, namesrv_addr: str | None = None, *, group: str, **options: Unpack[ProducerOptions]
     ) -> None:
-        name = type(self).__name__
-        self.settings = settled(name, ProducerSettings, options, group=group)
+        self.settings = producer_settings(type(self).__name__, options, group, Kind.PLAIN)
         super().__init__(settled_client(namesrv_addr, options), group)
 
     def _make_core(self, services: ClientServices, carrier: ThreadCarrier) -> ProducerCore:
@@ -182,7 +183,8 @@ class Producer(BlockingFace[ProducerCore]):
         """
         core = self._running_core()
         checked = batch_options(options, "send_in_transaction")
-        return self._run(core.send_in_transaction(as_half(message, execute), execute, **checked))
+        half = as_half(message, execute, Kind.PLAIN, type(self).__name__)
+        return self._run(core.send_in_transaction(half, execute, **checked))
 
     def request(
         self,
@@ -225,7 +227,7 @@ class Producer(BlockingFace[ProducerCore]):
 
         Source: client/producer/DefaultMQProducer.java#fetchPublishMessageQueues (4.9.7)
         """
-        return self._run(self._running_core().queues(topic_text(topic)))
+        return self._run(self._running_core().queues(topic_name("topic", topic)))
 
 
 def _end(core: ProducerCore, underway: Underway) -> Task[None]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fakemq.client.consuming.context import is_coroutine_function
+from fakemq.client.arguments import are_several, topic_name
 from fakemq.client.consuming.pull_schedule import PullScheduleCore
 from fakemq.client.consuming.pull_settings import PullSettings
 from fakemq.client.errors import MQClientError
+from fakemq.client.faces.functions import Kind, require_function
 from fakemq.client.faces.settings import settled, settled_client
-from fakemq.config.checked import text, whole
+from fakemq.config.checked import whole
 from fakemq.protocol.java import INT_MAX
 
 if TYPE_CHECKING:
@@ -24,10 +25,12 @@ def pull_settings(
     face: str, options: Mapping[str, object], group: str, topics: Collection[str] = ()
 ) -> PullSettings:
     """Return the checked settings; ``topics`` may be one topic."""
-    names = (topics,) if isinstance(topics, str) else tuple(topics)
+    names = (topics,) if isinstance(topics, str) else topics
+    if not are_several(names):
+        raise TypeError(f"topics={topics!r}: expected a topic, or several")
     for name in names:
-        text("a topic of topics", name)
-    return settled(face, PullSettings, options, group=group, topics=names)
+        topic_name("a topic of topics", name)
+    return settled(face, PullSettings, options, group=group, topics=tuple(names))
 
 
 class ScheduleParts:
@@ -38,6 +41,7 @@ class ScheduleParts:
         face: str,
         namesrv_addr: str | None,
         group: str,
+        callbacks: object,
         pull_threads: int,
         wait_ms: int,
         options: Mapping[str, object],
@@ -50,23 +54,16 @@ class ScheduleParts:
         self.client = settled_client(namesrv_addr, options)
         self.pull_threads = whole("pull_threads", pull_threads, 1, INT_MAX)
         self.wait_ms = whole("await_termination_ms_when_shutdown", wait_ms, 0, INT_MAX)
+        if callbacks is not None and not isinstance(callbacks, Mapping):
+            raise TypeError(f"callbacks={callbacks!r}: expected {{topic: function}}")
         self.callbacks: dict[str, Callable[..., object]] = {}
 
     def check(self, topic: str, function: object) -> None:
-        """Raise TypeError for what cannot be called for the queues of a topic."""
-        text("topic", topic)
-        if not callable(function):
-            raise TypeError(f"the callback of {topic} is {function!r}: expected a function")
-        if is_coroutine_function(function) and not self._may_await:
-            raise TypeError(
-                f"the callback of {topic} is an async function, which {self._face} cannot call:"
-                f" use Async{self._face}, or a plain function"
-            )
-        if self._may_await and not is_coroutine_function(function):
-            raise TypeError(
-                f"the callback of {topic} is {function!r}: expected an async function, because"
-                f" it awaits what it pulls; {self._face.removeprefix('Async')} takes plain ones"
-            )
+        """Raise ConfigError for what is no topic, TypeError for what cannot be called for it."""
+        topic_name("topic", topic)
+        kind = Kind.ASYNC if self._may_await else Kind.PLAIN
+        name = f"the callback of {topic}"
+        require_function(name, function, ("queue", "context"), kind, self._face)
 
     def make_core(
         self, services: ClientServices, shown: Callable[[PullConsumerCore], V]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias, TypeVar, Unpack
 
 from fakemq.client.consuming.pull_schedule import PULL_THREADS, PullScheduleCore, PullTaskContext
 from fakemq.client.faces.blocking_base import BlockingFace
+from fakemq.client.faces.handlers import topic_of_decorator
 from fakemq.client.faces.options import PullOptions
 from fakemq.client.faces.pull_base import ScheduleParts
 from fakemq.client.faces.pulling import ScheduledPulling
@@ -66,7 +67,7 @@ class PullScheduling(BlockingFace[PullScheduleCore[ScheduledPulling]]):
         **options: Unpack[PullOptions],
     ) -> None:
         self._parts = parts = ScheduleParts(
-            *(type(self).__name__, namesrv_addr, group, pull_threads),
+            *(type(self).__name__, namesrv_addr, group, callbacks, pull_threads),
             await_termination_ms_when_shutdown,
             options,
             may_await=False,
@@ -86,6 +87,7 @@ class PullScheduling(BlockingFace[PullScheduleCore[ScheduledPulling]]):
 
     def on(self, topic: str) -> Callable[[F], F]:
         """Decorate the function for a topic."""
+        topic = topic_of_decorator(topic, "@scheduling.on")
 
         def register(function: F) -> F:
             self.register_pull_task_callback(topic, function)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, TypeVar, Unpack
 
 from fakemq.client.carriers.blocking import ThreadCarrier
-from fakemq.client.consuming.pull import PullConsumerCore, Pulled
+from fakemq.client.consuming.pull import PullConsumerCore
+from fakemq.client.consuming.received import Pulled
 from fakemq.client.faces.blocking_base import BlockingFace
 from fakemq.client.faces.options import PullOptions
 from fakemq.client.faces.pull_base import pull_settings

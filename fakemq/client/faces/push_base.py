@@ -39,7 +39,8 @@ class PushParts:
     ) -> None:
         chosen = dict(options)
         self.wait_ms = whole("await_termination_ms_when_shutdown", wait_ms, 0, INT_MAX)
-        self.settings = settled(face, PushSettings, chosen, group=group)
+        arguments = ("subscribe", "on_message", "on_messages", "await_termination_ms_when_shutdown")
+        self.settings = settled(face, PushSettings, chosen, arguments, group=group)
         self.client: Settled = settled_client(namesrv_addr, chosen)
         self.handlers = Handlers(face, subscribe, on_message, on_messages, may_await=may_await)
         self._sets_threads = "consume_threads" in chosen

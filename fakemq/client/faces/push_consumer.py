@@ -6,13 +6,19 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, TypeVar, Unpack
 
+from fakemq.client.arguments import topic_name
 from fakemq.client.consuming.push import PushConsumerCore
 from fakemq.client.consuming.received import Listener, ReceivedMessage
 from fakemq.client.consuming.settings import PushSettings, Selector
 from fakemq.client.errors import MQClientError
 from fakemq.client.faces.blocking_base import BlockingFace
 from fakemq.client.faces.blocking_calls import Calls
-from fakemq.client.faces.handlers import OnMessage, OnMessages, Subscribe
+from fakemq.client.faces.handlers import (
+    OnMessage,
+    OnMessages,
+    Subscribe,
+    topic_of_decorator,
+)
 from fakemq.client.faces.loops import Handover, MessageLoop
 from fakemq.client.faces.options import PushOptions
 from fakemq.client.faces.push_base import AWAIT_TERMINATION_MS, PushParts, expression_of
@@ -97,7 +103,7 @@ class PushConsumer(BlockingFace[PushConsumerCore]):
         @consumer.on("refunds", sql="amount > 100")
         def review(message: ReceivedMessage) -> None: ...
         """
-        expression = expression_of(tags, sql)
+        topic, expression = topic_of_decorator(topic, "@consumer.on"), expression_of(tags, sql)
 
         def register(function: F) -> F:
             self._parts.handlers.add(topic, function, expression)
@@ -108,7 +114,7 @@ class PushConsumer(BlockingFace[PushConsumerCore]):
 
     def subscribe(self, topic: str, expression: str | Selector = "*") -> None:
         """Consume one more topic, or other messages of it; also while it runs."""
-        self._parts.handlers.subscriptions[topic] = expression
+        self._parts.handlers.subscribe(topic, expression)
         self._subscribe(topic, expression)
 
     def _subscribe(self, topic: str, expression: str | Selector) -> None:
@@ -118,7 +124,7 @@ class PushConsumer(BlockingFace[PushConsumerCore]):
 
     def unsubscribe(self, topic: str) -> None:
         """Consume a topic no longer."""
-        self._parts.handlers.subscriptions.pop(topic, None)
+        self._parts.handlers.subscriptions.pop(topic_name("topic", topic), None)
         if self._life is not None:
             core = self._running_core()
             self._call(lambda: core.unsubscribe(topic))

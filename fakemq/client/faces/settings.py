@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Literal, NamedTuple, TypeVar, get_args, get_origin
 
 import msgspec
 
+from fakemq.client.addresses import split_addr
+from fakemq.client.errors import RemotingConnectError
+from fakemq.client.faces.option_checks import CHECKS
 from fakemq.client.options import ClientConfig
 from fakemq.config.checked import flag, one_of, text, whole
 from fakemq.errors import ConfigError, did_you_mean
@@ -50,43 +53,106 @@ def settled_client(namesrv_addr: str | None, options: Mapping[str, object]) -> S
 
     Raise ConfigError if no name server is given, here or in the environment.
     """
-    addr = os.environ.get(NAMESRV_ENVIRONMENT) if namesrv_addr is None else namesrv_addr
-    if not isinstance(addr, str) or not addr.replace(";", "").strip():
-        raise ConfigError(
-            f"namesrv_addr={namesrv_addr!r}: expected 'host:port', several joined by ';'; or None,"
-            f" and the same in the environment variable {NAMESRV_ENVIRONMENT}"
-        )
+    addrs = name_server_addrs(namesrv_addr)
     default = BROADCAST_INSTANCE if options.get("message_model") == "BROADCASTING" else ""
     instance_name = text("instance_name", options.get("instance_name", default))
-    chosen = {name: options[name] for name in CLIENT_OPTIONS if name in options}
-    return Settled(addr, instance_name, made(ClientConfig, chosen))
+    return Settled(addrs, instance_name, client_config(options))
+
+
+def client_config(options: Mapping[str, object]) -> ClientConfig:
+    """Return the options of a client, apart from its name servers."""
+    return made(ClientConfig, {name: options[name] for name in CLIENT_OPTIONS if name in options})
+
+
+def name_server_addrs(namesrv_addr: str | None) -> str:
+    """Return the addresses of name servers as ``host:port;host:port``.
+
+    As in Java, ``http://host:port`` is one of these too. Raise ConfigError for anything else.
+
+    Source: client/ClientConfig.java#getNamesrvAddr (4.9.7)
+    """
+    where, addr = "namesrv_addr", namesrv_addr
+    if addr is None:
+        where, addr = NAMESRV_ENVIRONMENT, os.environ.get(NAMESRV_ENVIRONMENT)
+    expected = "expected 'host:port', several joined by ';'"
+    if not isinstance(addr, str) or not addr.replace(";", "").strip():
+        raise ConfigError(
+            f"namesrv_addr={namesrv_addr!r}: {expected}; or None,"
+            f" and the same in the environment variable {NAMESRV_ENVIRONMENT}"
+        )
+    if addr.strip().startswith("http://"):
+        addr = addr.strip().rpartition("/")[2]
+    addrs = [one.strip() for one in addr.split(";") if one.strip()]
+    for one in addrs:
+        try:
+            split_addr(one)
+        except RemotingConnectError:
+            raise ConfigError(f"{where}={one!r}: {expected}") from None
+    return ";".join(addrs)
 
 
 def made(settings: type[S], options: Mapping[str, object]) -> S:
-    """Return settings of checked options; raise ConfigError for a value of another type."""
+    """Return settings of checked options; raise ConfigError or TypeError for a wrong one."""
     hints = _hints(settings)
-    for name, value in options.items():
-        _check(name, value, hints[name])
-    return settings(**options)
+    limits = vars(sys.modules[settings.__module__])["LIMITS"]
+    return settings(
+        **{
+            name: _checked(name, value, hints[name], limits.get(name))
+            for name, value in options.items()
+        }
+    )
 
 
-def settled(face: str, settings: type[S], options: Mapping[str, object], **more: object) -> S:
+def settled(
+    face: str,
+    settings: type[S],
+    options: Mapping[str, object],
+    arguments: Sequence[str] = (),
+    **more: object,
+) -> S:
     """Return the settings of a core; ``more`` are those that are arguments of the face.
 
-    Raise TypeError for an unknown option, as Python does for an unknown argument.
+    ``arguments`` are its other arguments. Raise TypeError for an unknown option, as Python does
+    for an unknown argument.
     """
     own = _hints(settings)
-    known = [name for name in own if name not in more]
     for name in options:
         if name not in own and name not in CLIENT_OPTIONS and name != "instance_name":
-            hint = did_you_mean(name, [*known, *CLIENT_OPTIONS, "instance_name"])
+            known = dict.fromkeys(
+                ("namesrv_addr", *more, *arguments, *own, *CLIENT_OPTIONS, "instance_name")
+            )
+            hint = _meant(name, known)
             raise TypeError(f"{face}() got an unexpected option {name!r}{hint}")
     chosen = {name: value for name, value in options.items() if name in own}
-    if isinstance(strategy := chosen.get("allocate"), str):
-        from fakemq.client.consuming.allocation import by_name  # no producer has one
-
-        chosen["allocate"] = by_name(strategy)
     return made(settings, {**chosen, **more})
+
+
+_MEANT = {
+    "namesrv_addr": "address addr bootstrap endpoint host nameserver namesrv server",
+    "group": "clientgroup consumergroup producergroup",
+    "subscribe": "expression sql subscription tag topic",
+    "on_message": "callback function handler listener",
+    "consume_threads": "threads workers consumethread",
+    "retry_times_when_send_failed": "retries retrytimes",
+    "send_timeout_ms": "timeout",
+    "check": "transactioncheck transactionlistener",
+}
+"""What users call options by other names; the longest word that is part of it counts."""
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    """Return the end of an error about an option that is none of ``known``."""
+    hint = did_you_mean(name, known, cutoff=0.8, lists=False)
+    if hint:
+        return hint
+    plain = name.casefold().replace("_", "")
+    found = [
+        (len(word), option)
+        for option, words in _MEANT.items()
+        for word in words.split()
+        if word in plain and option in known
+    ]
+    return f"; did you mean {max(found)[1]}?" if found else did_you_mean(name, known, cutoff=0.7)
 
 
 @cache
@@ -99,16 +165,19 @@ def _hints(settings: type[msgspec.Struct]) -> dict[str, object]:
     }
 
 
-def _check(name: str, value: object, hint: object) -> None:
-    """Raise ConfigError unless a value fits its type, as far as that is simple.
+def _checked(name: str, value: object, hint: object, limits: tuple[int, int] | None) -> object:
+    """Return the value to use; raise ConfigError or TypeError for a wrong one.
 
-    Other types, such as functions, are checked by their first use.
+    Functions for messages and checks, and subscriptions, are checked by their faces.
     """
+    if name in CHECKS:
+        return CHECKS[name](name, value)
     if hint is int:
-        whole(name, value, None)
+        whole(name, value, *(limits or (None, None)))
     elif hint is bool:
         flag(name, value)
     elif hint is str:
         text(name, value)
     elif get_origin(hint) is Literal:
         one_of(name, text(name, value), get_args(hint))
+    return value

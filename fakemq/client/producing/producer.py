@@ -285,6 +285,8 @@ class ProducerCore:
         if self.state is not ServiceState.RUNNING:
             self.state.require_running("producer")
         topic = message.topic
+        if type(topic) is not str:
+            message.require_valid()
         if self.settings.namespace:
             topic = namespace.wrap(self.settings.namespace, topic)
         if topic not in self._topics:

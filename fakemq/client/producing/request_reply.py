@@ -31,7 +31,7 @@ from fakemq.protocol.hosts import Host, pack_host, record_host
 from fakemq.protocol.java import crc32
 from fakemq.protocol.message import MessageExt, decompressed_body
 from fakemq.protocol.properties import decode_properties, encode_properties_as_java
-from fakemq.protocol.topics import REPLY_POSTFIX
+from fakemq.protocol.topics import REPLY_POSTFIX, without_faq
 
 _log = logging.getLogger("fakemq.client")
 
@@ -162,7 +162,9 @@ def _failed(message: Message, error: BaseException) -> BaseException:
     if not isinstance(error, MQBrokerError | MQClientError | RemotingError):
         return error
     code = -1 if isinstance(error, RemotingError) else error.code
-    failed = MQClientError(f"send request message to <{message.topic}> fail", code)
+    failed = MQClientError(
+        f"send request message to <{message.topic}> fail: {without_faq(error)}", code
+    )
     failed.__cause__ = error
     return failed
 

@@ -30,7 +30,9 @@ def by_function(
     try:
         chosen = yield Perform(selector, (queues, message))
     except Exception as error:
-        raise MQClientError("select message queue threw exception.") from error
+        raise MQClientError(
+            f"select message queue threw exception. {type(error).__name__}: {error}"
+        ) from error
     if chosen is None:
         raise MQClientError("select message queue return null.")
     if not isinstance(chosen, MessageQueue):

@@ -11,6 +11,7 @@ from fakemq.client.messages import LocalTransactionState, Message
 from fakemq.client.options import ClientConfig
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.java import INT_MAX
 from fakemq.protocol.message import MessageExt
 from fakemq.protocol.topics import AUTO_CREATE_TOPIC_KEY_TOPIC, TRACE_TOPIC
 
@@ -25,6 +26,18 @@ Execute: TypeAlias = Callable[[Message], LocalTransactionState | None]
 
 Check: TypeAlias = Callable[[MessageExt], LocalTransactionState | None]
 """Takes a half message, with its decompressed body, that a broker asks about; None is UNKNOW."""
+
+LIMITS = {
+    "send_timeout_ms": (1, INT_MAX),
+    "retry_times_when_send_failed": (0, INT_MAX),
+    "max_message_bytes": (1, INT_MAX),
+    "compress_over_bytes": (0, INT_MAX),
+    "compress_level": (0, 9),
+    "default_topic_queue_nums": (1, INT_MAX),
+    "check_request_hold_max": (1, INT_MAX),
+}
+"""The lowest and highest values of numbers. Java checks none of them when it starts: most of what
+is outside makes each send fail."""
 
 RETRY_RESPONSE_CODES = frozenset(
     (

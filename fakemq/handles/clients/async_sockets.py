@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Unpack, cast
 
 from fakemq.client.consuming.context import is_coroutine_function
 from fakemq.client.faces.async_push_consumer import AsyncPushConsumer
+from fakemq.client.faces.functions import Kind, require_function
 from fakemq.client.faces.handlers import outcome
 from fakemq.handles.clients.recording import ConsumeFailure, OnMessage, Recording
 
@@ -29,6 +30,8 @@ class AsyncRecordingConsumer(AsyncPushConsumer):
         **options: Unpack[PushOptions],
     ) -> None:
         recording = self._recording = Recording()
+        if on_message is not None:
+            require_function("on_message", on_message, ("message",), Kind.ANY, "AsyncPushConsumer")
 
         def consume(message: ReceivedMessage) -> object:
             with recording.during(message):

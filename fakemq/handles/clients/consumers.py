@@ -6,10 +6,11 @@ from collections.abc import Generator, Sequence
 from inspect import isgeneratorfunction
 from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
-from fakemq.client.consuming.allocation import by_name
 from fakemq.client.consuming.offsets import MemoryOffsets
 from fakemq.client.consuming.push import PushConsumerCore
 from fakemq.client.consuming.settings import PushSettings
+from fakemq.client.consuming.subscriptions import require_subscription
+from fakemq.client.faces.functions import Kind, require_function
 from fakemq.client.faces.handlers import outcome, subscriptions
 from fakemq.client.faces.settings import settled
 from fakemq.errors import ConfigError
@@ -47,9 +48,6 @@ class InsideConsumer(InsideHandle[PushConsumerCore]):
         on_message: OnMessage | None,
         **options: Unpack[PushOptions],
     ) -> None:
-        allocate = options.get("allocate")
-        if isinstance(allocate, str):
-            options["allocate"] = by_name(allocate)
         settings = settled(
             "consumer", PushSettings, options, group=group, subscribe=subscriptions(subscribe)
         )
@@ -87,6 +85,7 @@ class InsideConsumer(InsideHandle[PushConsumerCore]):
 
     def subscribe(self, topic: str, expression: str | Selector = "*") -> None:
         """Consume one more topic, or other messages of it."""
+        require_subscription(topic, expression)
         self._call(lambda: self._client.subscribe(topic, expression))
 
     def unsubscribe(self, topic: str) -> None:
@@ -112,8 +111,7 @@ class InsideConsumer(InsideHandle[PushConsumerCore]):
     def _listener(self, on_message: OnMessage | None) -> Listener:
         if on_message is None:
             on_message = _acknowledge
-        if not callable(on_message):
-            raise TypeError(f"on_message={on_message!r}: expected a function")
+        require_function("on_message", on_message, ("message",), Kind.INSIDE, "a consumer inside")
         recording = self._recording
 
         def listen(messages: Sequence[ReceivedMessage]) -> ConsumeResult | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from msgspec.structs import replace
 
-from fakemq.client.faces.settings import settled_client
+from fakemq.client.faces.settings import client_config
 from fakemq.core import deadlines
 from fakemq.errors import ConfigError, FakemqError
 from fakemq.handles.running import in_thread
@@ -64,7 +64,7 @@ class InsideHandle(Generic[CoreT]):
                 f"instance_name={options['instance_name']!r}: inside the cluster each producer and"
                 " consumer is a client of its own"
             )
-        config = settled_client("inside", options).client
+        config = client_config(options)
         self._running = running
         self.group = group
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Self, Unpack
 
+from fakemq.client.faces.functions import Kind
 from fakemq.client.faces.messages import (
     BatchOptions,
     OnewayOptions,
@@ -18,9 +19,8 @@ from fakemq.client.faces.messages import (
     request_limit_ms,
     where_of,
 )
-from fakemq.client.faces.settings import settled
+from fakemq.client.faces.producer_base import producer_settings
 from fakemq.client.producing.producer import ProducerCore
-from fakemq.client.producing.settings import ProducerSettings
 from fakemq.handles.clients.hosting import InsideHandle
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class _InsideProducer(InsideHandle[ProducerCore]):
     """What both producers share: the tasks of their methods."""
 
     def __init__(self, running: Running, group: str, **options: Unpack[ProducerOptions]) -> None:
-        settings = settled("producer", ProducerSettings, options, group=group)
+        settings = producer_settings("a producer inside", options, group, Kind.INSIDE)
         super().__init__(running, group, options, lambda services: ProducerCore(services, settings))
 
     def _sending(
@@ -59,7 +59,8 @@ class _InsideProducer(InsideHandle[ProducerCore]):
         self, message: Message, execute: Execute, options: BatchOptions
     ) -> Task[TransactionSendResult]:
         checked = batch_options(options, "send_in_transaction")
-        return self._client.send_in_transaction(as_half(message, execute), execute, **checked)
+        half = as_half(message, execute, Kind.INSIDE, "a producer inside")
+        return self._client.send_in_transaction(half, execute, **checked)
 
     def _request(
         self, message: Message | str, body: bytes | str | None, options: SendOptions

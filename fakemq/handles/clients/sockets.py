@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Unpack
 
+from fakemq.client.faces.functions import Kind, require_function
 from fakemq.client.faces.handlers import outcome
 from fakemq.client.faces.producer import Producer
 from fakemq.client.faces.push_consumer import PushConsumer
@@ -32,6 +33,8 @@ class RecordingConsumer(PushConsumer):
         **options: Unpack[PushOptions],
     ) -> None:
         recording = self._recording = Recording()
+        if on_message is not None:
+            require_function("on_message", on_message, ("message",), Kind.PLAIN, "PushConsumer")
 
         def consume(message: ReceivedMessage) -> object:
             with recording.during(message):

@@ -9,6 +9,7 @@ import pytest
 
 from fakemq.client.errors import MQClientError, RemotingTimeoutError
 from fakemq.client.operation import Call
+from fakemq.errors import ConfigError
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from tests.support.lite_lab import LiteLab
 from tests.support.played_broker import GROUP
@@ -65,8 +66,10 @@ def test_commit_by_hand_is_of_all_or_some_queues_or_given_offsets() -> None:
     assert len(lab.poll_all()) == 3
     lab.run(lab.consumer.commit([lab.queue(1)]))
     assert [lab.broker.committed(number) for number in range(3)] == [None, 1, None]
-    lab.run(lab.consumer.commit({lab.queue(2): 7, lab.queue(0): -1, lab.queue(9): 3}))
-    assert [lab.broker.committed(number) for number in range(3)] == [0, 1, 7]
+    with pytest.raises(ConfigError, match="offset=-1: expected a whole number from 0"):
+        lab.run(lab.consumer.commit({lab.queue(2): 7, lab.queue(0): -1}))
+    lab.run(lab.consumer.commit({lab.queue(2): 7, lab.queue(9): 3}))
+    assert [lab.broker.committed(number) for number in range(3)] == [None, 1, 7]
     lab.run(lab.consumer.commit())
     assert [lab.broker.committed(number) for number in range(3)] == [1, 1, 1]
 

@@ -93,7 +93,7 @@ def test_settings_are_checked_at_the_start(settings: dict[str, Any], text: str) 
 
 def test_numbers_of_settings_are_whole() -> None:
     lab = LiteLab(started=False, pull_batch_size=0)
-    with pytest.raises(ConfigError, match="pull_batch_size=0: expected a whole number, 1 or more"):
+    with pytest.raises(ConfigError, match="pull_batch_size=0: expected a whole number from 1 to"):
         lab.run(lab.consumer.start())
 
 
@@ -236,7 +236,7 @@ def test_messages_from_before_a_seek_are_not_put_back() -> None:
 
 def test_poll_refuses_a_negative_time() -> None:
     lab = LiteLab()
-    with pytest.raises(ConfigError, match="Timeout must not be negative"):
+    with pytest.raises(ConfigError, match="timeout_ms=-1: expected a whole number from 0"):
         lab.run(lab.consumer.poll(-1))
 
 
@@ -319,7 +319,7 @@ def test_listener_of_a_topic_may_be_registered_before_the_start() -> None:
     lab.run(lab.consumer.start())
     lab.carrier.advance(40_000)
     assert seen == []
-    with pytest.raises(MQClientError, match="Topic or listener is null"):
+    with pytest.raises(ConfigError, match="topic='': The specified topic is blank"):
         lab.run(lab.consumer.register_topic_message_queue_change_listener("", listener))
 
 

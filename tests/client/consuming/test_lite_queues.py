@@ -54,10 +54,10 @@ def test_listener_that_fails_is_logged(caplog: pytest.LogCaptureFixture) -> None
     assert lab.poll() == [b"1"]
 
 
-@pytest.mark.parametrize("topic", ["", None])
-def test_topic_must_not_be_empty(topic: str) -> None:
+@pytest.mark.parametrize(("topic", "text"), [("", "is blank"), (None, "topic=None: expected text")])
+def test_topic_must_not_be_empty(topic: str, text: str) -> None:
     lab = LiteLab()
-    with pytest.raises(ConfigError, match="Topic can not be null or empty"):
+    with pytest.raises(ConfigError, match=text):
         lab.run(lab.consumer.subscribe(topic))
 
 

@@ -279,7 +279,8 @@ def test_awaitable_result_is_an_error_of_the_function(
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
-        ({"subscribe": {"orders": 5}}, TypeError, r"expected \{topic: tags\}"),
+        ({"subscribe": {"orders": 5}}, TypeError, "wanted of orders are 5: expected tags"),
+        ({"subscribe": 5}, TypeError, r"subscribe=5: expected \{topic: tags\}"),
         ({"subscribe": [5]}, fakemq.ConfigError, "expected text"),
         ({"on_message": 5}, TypeError, "on_message=5: expected a function"),
         ({"on_message": print, "on_messages": print}, TypeError, "expected one of them"),
