@@ -41,6 +41,9 @@ _log = logging.getLogger("fakemq.client")
 
 NOT_FOUND_TOPIC_EXCEPTION = 10005  # client/common/ClientErrorCode.java (4.9.7)
 
+MEMBERS_MAX = 65_536
+"""The most members of a group. A list with more would hold up its readers; Java has no limit."""
+
 Handler = Callable[[str, RemotingCommand], RemotingCommand | None]
 """Takes a broker's address and its request; returns the answer for the same connection. This is the
 response, a one-way request of the client, or None."""
@@ -361,7 +364,10 @@ class ClientInstance:
         command = self.command(RequestCode.GET_CONSUMER_LIST_BY_GROUP, header)
         response = yield from self.invoke_ok(addr.addr, command)
         with Reading(addr.addr):
-            return GetConsumerListByGroupResponseBody.decode(response.body).consumer_id_list or []
+            found = GetConsumerListByGroupResponseBody.decode(response.body).consumer_id_list or []
+        if len(found) > MEMBERS_MAX:
+            raise MQClientError(f"{addr.addr} names {len(found)} members of {group}")
+        return found
 
     def _broker_addrs(self, *, masters_only: bool) -> list[str]:
         return [

@@ -132,6 +132,10 @@ class PullOperations:
         self._pull_from[queue] = result.suggest_which_broker_id
         return _filtered(result, queue, expression, expression_type)
 
+    def forget(self, queue: MessageQueue) -> None:
+        """Forget which broker a queue that is dropped was to be pulled from."""
+        self._pull_from.pop(queue, None)
+
     def pull_request(
         self,
         queue: MessageQueue,

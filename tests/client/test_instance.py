@@ -86,6 +86,12 @@ def test_master_of_an_unknown_broker_is_looked_up_once() -> None:
         ScriptedOperation(instance.master_addr(queue("c")), answer(body=route("b")))
 
 
+def test_list_of_too_many_members_is_refused() -> None:
+    body = GetConsumerListByGroupResponseBody(consumer_id_list=["a"] * 65_537)
+    with pytest.raises(MQClientError, match="names 65537 members of g"):
+        ScriptedOperation(client("a").consumer_ids("orders", "g"), answer(body=body))
+
+
 def test_heartbeat_goes_to_every_broker_that_is_up() -> None:
     instance = client("a", "b")
     instance.consumers["g"] = ConsumerData(group_name="g")

@@ -147,7 +147,7 @@ class LitePullConsumerCore:
         self._rebalancer.has_ended = True
         self._queue_listeners.stop()
         queues = self._queues.stop()
-        yield from self._offsets.offsets.persist_all(queues)
+        yield from self._offsets.offsets.persist_last(queues)
         yield from self.services.unregister_consumer(self.group)
         yield from self._reading.finish()
 

@@ -70,6 +70,13 @@ class OffsetStore(ABC):
     def persist_all(self, queues: Collection[MessageQueue]) -> Task[None]:
         """Store the offsets of the consumer's queues. Errors are logged."""
 
+    def persist_last(self, queues: Collection[MessageQueue]) -> Task[None]:
+        """As `persist_all`, at the end of a consumer: whatever goes wrong, it leaves its group."""
+        try:
+            yield from self.persist_all(queues)
+        except Exception:
+            _log.exception("the last offsets were not stored")
+
     @abstractmethod
     def remove(self, queue: MessageQueue) -> None:
         """Forget the offset of a queue that is dropped, or not yet taken."""
@@ -197,7 +204,8 @@ class LocalOffsets(OffsetStore):
         temporary, backup = _beside(self.path, ".tmp"), _beside(self.path, ".bak")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_text(text, encoding="utf-8")
+            # A name that a name server sent may have no UTF-8: the others are stored nevertheless.
+            temporary.write_bytes(text.encode("utf-8", "replace"))
             if self.path.exists():
                 os.replace(self.path, backup)
             os.replace(temporary, self.path)

@@ -136,7 +136,7 @@ class PullConsumerCore:
         if not self.is_running:
             return
         self.state = ServiceState.SHUTDOWN_ALREADY
-        yield from self._offsets.persist_all({*self._owned, *self._updated})
+        yield from self._offsets.persist_last({*self._owned, *self._updated})
         yield from self.services.unregister_consumer(self.group)
 
     def _require_running(self) -> None:

@@ -88,6 +88,8 @@ class Pulling:
         """Drop a queue."""
         process_queue.dropped = True
         self.stop(process_queue)
+        self._unknown.discard(process_queue.queue)
+        self._operations.forget(process_queue.queue)
 
     def stop(self, process_queue: ProcessQueue) -> None:
         """Pull no more from a queue; the answer to a pull that is under way is ignored."""

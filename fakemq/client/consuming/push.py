@@ -133,7 +133,7 @@ class PushConsumerCore:
         parts.rebalancer.has_ended = True
         parts.owned.stop_pulling()
         yield from parts.service.stop(wait_ms)
-        yield from context.offsets.persist_all(set(context.queues))
+        yield from context.offsets.persist_last(set(context.queues))
         if context.is_locking:
             yield from parts.locks.unlock_all()
         yield from self.services.unregister_consumer(self.group)

@@ -113,6 +113,7 @@ class ReadAhead:
         """End the task, and forget the messages of a queue for ever."""
         assigned.process_queue.dropped = True
         self.end(assigned)
+        self._operations.forget(assigned.queue)
         self.clear(assigned)
 
     def clear(self, assigned: AssignedQueue) -> None:

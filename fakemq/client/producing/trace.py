@@ -123,7 +123,8 @@ class TraceDispatcher:
             return
         published = Published(
             timestamp_ms=sent.begin_ms,
-            region_id=result.region_id,
+            # A broker's text: with the separators of records it would forge some.
+            region_id=result.region_id if result.region_id.isprintable() else DEFAULT_REGION,
             group=self._traced_group,
             topic=namespace.unwrap(message.topic),
             msg_id=result.msg_id,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -14,7 +16,7 @@ from fakemq.protocol.message import encode_record
 from tests.support.played_broker import GROUP, PlayedBroker
 from tests.support.push_lab import PushLab
 from tests.support.scripted_carrier import HELD, Outcome
-from tests.support.scripted_operation import A, answer
+from tests.support.scripted_operation import A, answer, route
 
 CODES = (
     RequestCode.GET_ROUTEINFO_BY_TOPIC,
@@ -218,3 +220,22 @@ def test_damaged_request_of_a_broker_has_no_effect_on_the_consumer(code: int, bo
     lab.advance(30_000)
     lab.put(b"0")
     assert lab.consumed == [b"0"]
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize("name", ["\ud800", "a\x01b\x02c", '"}:{', "a\0b", "../../x", "x" * 40_000])
+def test_odd_name_of_a_broker_keeps_no_consumer_from_leaving(
+    name: str, ordered: bool, tmp_path: Path
+) -> None:
+    broker = PlayedBroker()
+    odd = route("a", queues=1)
+    odd.queue_datas[0].broker_name = odd.broker_datas[0].broker_name = name
+    broker.answers[RequestCode.GET_ROUTEINFO_BY_TOPIC] = lambda call: answer(body=odd)
+    options = {"message_model": "BROADCASTING", "offsets_directory": str(tmp_path)}
+    lab = PushLab(broker, ordered=ordered, consume_from="first", **options)
+    lab.carrier.start(lab.core.start())
+    lab.put(b"0")
+    lab.advance(30_000)
+    lab.carrier.run(lab.core.shutdown())
+    assert not lab.services.is_used
+    assert len(lab.services.tasks) == 4

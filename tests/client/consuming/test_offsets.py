@@ -9,11 +9,13 @@ import pytest
 
 from fakemq.client.consuming.offsets import COMMIT_AGAIN_MS, LocalOffsets, RemoteOffsets
 from fakemq.client.errors import MQClientError, RemotingConnectError
+from fakemq.client.operation import Call
 from fakemq.client.pull_operations import PullOperations
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.codes import RequestCode
 from tests.support.played_broker import CLIENT, GROUP, PlayedBroker
 from tests.support.push_lab import PushLab
+from tests.support.scripted_carrier import Outcome
 
 QUEUES = [MessageQueue(topic="orders", broker_name="a", queue_id=one) for one in range(3)]
 
@@ -104,6 +106,15 @@ def test_unchanged_offset_is_committed_again_later(
     assert broker.offsets == {(GROUP, QUEUES[0]): 5}
 
 
+def test_offset_that_no_broker_can_store_does_not_end_the_commits(
+    broker: PlayedBroker, remote: RemoteOffsets
+) -> None:
+    for one, offset in zip(QUEUES, (2**63, 4, 5), strict=True):
+        remote.update(one, offset, increase_only=True)
+    broker.carrier.run(remote.persist_all(QUEUES))
+    assert broker.offsets == {(GROUP, QUEUES[1]): 4, (GROUP, QUEUES[2]): 5}
+
+
 def test_broker_that_is_down_does_not_end_the_commits(
     broker: PlayedBroker, remote: RemoteOffsets
 ) -> None:
@@ -115,6 +126,18 @@ def test_broker_that_is_down_does_not_end_the_commits(
     )
     broker.carrier.run(remote.persist_all({*remote.of_topic("")}))
     assert len(broker.offsets) == 3
+
+
+def test_last_offsets_that_cannot_be_stored_end_nothing_else(
+    broker: PlayedBroker, remote: RemoteOffsets, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(_: Call) -> Outcome:
+        raise ZeroDivisionError
+
+    broker.answers[RequestCode.UPDATE_CONSUMER_OFFSET] = fail
+    remote.update(QUEUES[0], 4, increase_only=True)
+    broker.carrier.run(remote.persist_last(QUEUES))
+    assert "the last offsets were not stored" in caplog.text
 
 
 # -- in files ----------------------------------------------------------------------------------
@@ -227,3 +250,16 @@ def test_broadcast_consumer_continues_after_a_restart(tmp_path: Path) -> None:
     second = PushLab(broker, consume_from="first", **settings).start()
     assert second.consumed == [b"2"]
     assert broker.offsets == {}
+
+
+def test_name_without_utf8_keeps_no_other_offset_from_its_file(
+    broker: PlayedBroker, tmp_path: Path
+) -> None:
+    odd = MessageQueue(topic="orders", broker_name="\ud800", queue_id=0)
+    offsets = local(tmp_path)
+    offsets.update(QUEUES[0], 5, increase_only=True)
+    offsets.update(odd, 6, increase_only=True)
+    broker.carrier.run(offsets.persist_all({QUEUES[0], odd}))
+    again = local(tmp_path)
+    again.load()
+    assert again.in_memory(QUEUES[0]) == 5

@@ -79,6 +79,17 @@ def test_slave_is_pulled_from_without_a_commit_when_it_is_suggested() -> None:
     assert not flags & PullSysFlag.COMMIT_OFFSET
 
 
+def test_queue_that_is_dropped_leaves_no_suggestion_behind() -> None:
+    broker = PlayedBroker()
+    broker.suggested_broker = 1
+    lab = PushLab(broker).start()
+    lab.put(b"0")
+    assert broker.queue() in lab.core._operations._pull_from
+    lab.core.unsubscribe("orders")
+    lab.carrier.settle()
+    assert broker.queue() not in lab.core._operations._pull_from
+
+
 def test_pull_waits_for_the_interval_of_the_settings() -> None:
     lab = PushLab(PlayedBroker(), pull_interval_ms=500).start()
     lab.put(b"0")

@@ -27,6 +27,18 @@ def lab_with_traces(*brokers: str, **options: object) -> ProducerLab:
     return ProducerLab(*brokers, topics=("orders", TOPIC, "ns%orders"), **options)
 
 
+def test_region_of_a_broker_forges_no_record() -> None:
+    lab = lab_with_traces()
+    lab.answers[RequestCode.SEND_MESSAGE_V2] = lambda call: answer(
+        msgId="0A", queueId=0, queueOffset=0, MSG_REGION="r\x02Pub\x01forged"
+    )
+    producer = lab.started(trace=True)
+    lab.carrier.run(producer.send(order()))
+    lab.carrier.run(producer.shutdown())
+    ((_, records, _),) = traces(lab)
+    assert [record[:3:2] for record in records] == [["Pub", "DefaultRegion"]]
+
+
 def traces(lab: ProducerLab) -> list[tuple[str, list[list[str]], dict[str, str]]]:
     """The inner groups, records and properties of the traces that were sent."""
     return [
