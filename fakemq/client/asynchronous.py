@@ -9,9 +9,11 @@ from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from fakemq.client.admin import Admin
+from fakemq.client.faces.settings import client_config_of, name_server_addrs
+from fakemq.client.faces.signature import shows_options
 from fakemq.client.instance import ClientInstance
 from fakemq.client.operation import Operation
-from fakemq.client.options import ClientConfig, ClientOptions
+from fakemq.client.options import ClientOptions
 from fakemq.client.pull_operations import PullOperations
 from fakemq.client.remoting import local_ip
 from fakemq.client.remoting_async import AsyncRemoting
@@ -56,15 +58,17 @@ def _admin(client: AsyncClient) -> Admin:
     return client.admin
 
 
+@shows_options("options:ClientConfig")
 class AsyncClient:
-    """A `fakemq.client.blocking.Client` whose methods are awaited; any number may run at once.
+    """A `fakemq.client.Client` whose methods are awaited; any number may run at once.
 
     Leave the ``async with`` block in the task that entered it.
     """
 
     def __init__(self, namesrv_addr: str, **options: Unpack[ClientOptions]) -> None:
+        namesrv_addr = name_server_addrs(namesrv_addr)
         ip = local_ip(namesrv_addr.partition(";")[0])
-        config = ClientConfig(**options)
+        config = client_config_of(type(self).__name__, options)
         self.instance = ClientInstance(
             namesrv_addr, config, ip=ip, pid=os.getpid(), utc_offset_ms=real_utc_offset_ms()
         )

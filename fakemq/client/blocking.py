@@ -8,10 +8,12 @@ from functools import wraps
 from typing import Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from fakemq.client.admin import Admin
+from fakemq.client.faces.settings import client_config_of, name_server_addrs
+from fakemq.client.faces.signature import shows_options
 from fakemq.client.instance import ClientInstance
 from fakemq.client.numbers import require_wait
 from fakemq.client.operation import Operation
-from fakemq.client.options import ClientConfig, ClientOptions
+from fakemq.client.options import ClientOptions
 from fakemq.client.parallel import Parallel
 from fakemq.client.pull_operations import PullOperations
 from fakemq.client.remoting import BlockingChannel, BlockingRemoting, local_ip
@@ -56,19 +58,20 @@ def _admin(client: Client) -> Admin:
     return client.admin
 
 
+@shows_options("options:ClientConfig")
 class Client:
     """A client of any RocketMQ cluster: ``with Client("127.0.0.1:9876") as c: c.send(…)``.
 
-    Options are the fields of `ClientConfig`. It sends for ``producer_group`` and consumes for
-    ``consumer_group``; use `run` for operations of other groups. Requests from brokers are passed
-    to ``instance.handlers`` while a call waits, or in `poll`. Errors are those of
-    `fakemq.client.errors`. `close` leaves all groups. A client serves the process that created it:
-    in a forked child every call raises MQClientError.
+    It sends for ``producer_group`` and consumes for ``consumer_group``; use `run` for operations of
+    other groups. Requests from brokers are passed to ``instance.handlers`` while a call waits, or
+    in `poll`. `close` leaves all groups. A client serves the process that created it: in a forked
+    child every call raises MQClientError.
     """
 
     def __init__(self, namesrv_addr: str, **options: Unpack[ClientOptions]) -> None:
+        namesrv_addr = name_server_addrs(namesrv_addr)
         ip = local_ip(namesrv_addr.partition(";")[0])
-        config = ClientConfig(**options)
+        config = client_config_of(type(self).__name__, options)
         self.instance = ClientInstance(
             namesrv_addr, config, ip=ip, pid=os.getpid(), utc_offset_ms=real_utc_offset_ms()
         )

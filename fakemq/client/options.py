@@ -11,6 +11,11 @@ from fakemq.protocol.command import VERSION_4_9_7, SerializeType
 from fakemq.protocol.java import INT_MAX
 
 LIMITS = {
+    "send_timeout_ms": (1, INT_MAX),
+    "retry_times_when_send_failed": (0, INT_MAX),
+    "max_message_bytes": (1, INT_MAX),
+    "compress_over_bytes": (0, INT_MAX),
+    "default_topic_queue_nums": (1, INT_MAX),
     "api_timeout_ms": (1, INT_MAX),
     "route_interval_ms": (1, INT_MAX),
     "heartbeat_interval_ms": (1, INT_MAX),

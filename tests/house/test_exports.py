@@ -19,13 +19,20 @@ PUBLIC = {
         ResponseCode WaitTimeout
     """,
     "fakemq.client": """
-        AsyncClient AsyncLitePullConsumer AsyncProducer AsyncPullConsumer
-        AsyncPullScheduling AsyncPushConsumer Client ConsumeResult ConsumeStatus
-        LitePullConsumer LocalTransactionState MQBrokerError MQClientError Message
-        MessageQueue Producer PullConsumer PullResult PullScheduling PullStatus
-        PullTaskContext Pulled PushConsumer ReceivedMessage RemotingError
-        RequestTimeoutError SQL Selector SendResult SendStatus ServiceState
+        AllocateStrategy AsyncCheck AsyncClient AsyncExecute AsyncLitePullConsumer
+        AsyncProducer AsyncPullConsumer AsyncPullScheduling AsyncPullTask AsyncPushConsumer
+        AsyncScheduledPulling BatchOptions Check Client Committing ConsumeFrom ConsumeResult
+        ConsumeStatus Execute LanguageCode LitePullConsumer LocalTransactionState
+        MQBrokerError MQClientError Message MessageExt MessageModel MessageQueue
+        MessageQueueListener OnMessage OnMessages OnewayOptions Producer PullConsumer
+        PullResult PullScheduling PullStatus PullTask PullTaskContext Pulled PushConsumer
+        QueueListener ReceivedMessage RemotingError RequestTimeoutError SQL ScheduledPulling
+        Selector SendOptions SendResult SendStatus SerializeType ServiceState Subscribe
         TransactionSendResult create_reply_message
+    """,
+    "fakemq.client.consuming.allocation": """
+        AllocateStrategy MachineRoomResolver Strategy averagely averagely_by_circle
+        by_config by_machine_room by_name consistent_hash machine_room_nearby strategy_name
     """,
     "fakemq.events": """
         AnswerWithheld AppendRefused BrokerGone BrokerRegistered ClockMoved ClockSkewed

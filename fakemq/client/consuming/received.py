@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
+from fakemq.client.messages import PullStatus
 from fakemq.config.checked import whole
 from fakemq.protocol import properties as names
+from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.java import INT_MAX
 
 if TYPE_CHECKING:
-    from fakemq.client.messages import PullStatus
-    from fakemq.protocol.bodies.queue import MessageQueue
     from fakemq.protocol.message import MessageExt
 
 

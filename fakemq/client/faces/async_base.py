@@ -134,8 +134,8 @@ class AsyncFace(Face[CoreT]):
     _BLOCK = "async with"
 
     def __init__(self, settled: Settled, group: str, *, threads: int = 0) -> None:
-        """``threads`` is how many plain functions of the user it may call at the same time."""
         super().__init__(settled, group)
+        # ``threads`` is how many plain functions of the user it may call at the same time.
         self._pool_size = max(DEFAULT_SIZE, threads + SPARE_THREADS)
         self._is_starting = False
         self._life: AsyncLife | None = None

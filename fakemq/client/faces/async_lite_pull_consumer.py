@@ -15,7 +15,7 @@ from fakemq.client.faces.async_base import AsyncFace
 from fakemq.client.faces.handlers import Subscribe
 from fakemq.client.faces.lite_base import Committing, LiteParts, Progress, to_commit
 from fakemq.client.faces.options import LitePullOptions
-from fakemq.client.faces.signature import FullSignature
+from fakemq.client.faces.signature import shows_options
 from fakemq.client.service_state import ServiceState
 from fakemq.protocol.bodies.queue import MessageQueue
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fakemq.client.tasks import Task
 
 
+@shows_options("consuming.lite_settings:LitePullSettings")
 class AsyncLitePullConsumer(AsyncFace[LitePullConsumerCore]):
     """Reads messages ahead, and returns them when the program polls.
 
@@ -44,10 +45,6 @@ class AsyncLitePullConsumer(AsyncFace[LitePullConsumerCore]):
     """
 
     _WHAT: ClassVar[str] = "consumer"
-    __signature__ = FullSignature(
-        "fakemq.client.consuming.lite_settings:LitePullSettings",
-        "fakemq.client.options:ClientConfig",
-    )
 
     def __init__(
         self,

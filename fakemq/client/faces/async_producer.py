@@ -24,7 +24,7 @@ from fakemq.client.faces.messages import (
 from fakemq.client.faces.options import AsyncExecute, AsyncProducerOptions
 from fakemq.client.faces.producer_base import producer_settings
 from fakemq.client.faces.settings import settled_client
-from fakemq.client.faces.signature import FullSignature
+from fakemq.client.faces.signature import shows_options
 from fakemq.client.messages import Message, SendResult
 from fakemq.client.producing.producer import ProducerCore
 from fakemq.client.producing.settings import Execute
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from fakemq.client.tasks import Task
 
 
+@shows_options("producing.settings:ProducerSettings")
 class AsyncProducer(AsyncFace[ProducerCore]):
     """Sends messages; any number of tasks of one loop may use one producer.
 
@@ -52,9 +53,6 @@ class AsyncProducer(AsyncFace[ProducerCore]):
     """
 
     _WHAT: ClassVar[str] = "producer"
-    __signature__ = FullSignature(
-        "fakemq.client.producing.settings:ProducerSettings", "fakemq.client.options:ClientConfig"
-    )
 
     def __init__(
         self,

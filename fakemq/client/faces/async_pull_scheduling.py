@@ -15,7 +15,7 @@ from fakemq.client.faces.handlers import topic_of_decorator
 from fakemq.client.faces.options import PullOptions
 from fakemq.client.faces.pull_base import ScheduleParts
 from fakemq.client.faces.push_base import AWAIT_TERMINATION_MS
-from fakemq.client.faces.signature import FullSignature
+from fakemq.client.faces.signature import shows_options
 from fakemq.protocol.bodies.queue import MessageQueue
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ AsyncPullTask: TypeAlias = Callable[
 F = TypeVar("F", bound=AsyncPullTask)
 
 
+@shows_options("consuming.pull_settings:PullSettings")
 class AsyncPullScheduling(AsyncFace[PullScheduleCore[AsyncScheduledPulling]]):
     """Calls a function for each queue that this member of the group has, again and again.
 
@@ -51,9 +52,6 @@ class AsyncPullScheduling(AsyncFace[PullScheduleCore[AsyncScheduledPulling]]):
     """
 
     _WHAT: ClassVar[str] = "consumer"
-    __signature__ = FullSignature(
-        "fakemq.client.consuming.pull_settings:PullSettings", "fakemq.client.options:ClientConfig"
-    )
 
     def __init__(
         self,

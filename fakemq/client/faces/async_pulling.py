@@ -12,7 +12,7 @@ from fakemq.client.faces.host import HostedCarrier
 from fakemq.client.faces.options import PullOptions
 from fakemq.client.faces.pull_base import pull_settings
 from fakemq.client.faces.settings import settled_client
-from fakemq.client.faces.signature import FullSignature
+from fakemq.client.faces.signature import shows_options
 from fakemq.protocol.bodies.queue import MessageQueue
 
 if TYPE_CHECKING:
@@ -46,9 +46,11 @@ class AsyncPulling:
     ) -> Pulled:
         """Pull from a queue; return at once, also without a message.
 
-        pulled = await consumer.pull(queue, await consumer.fetch_consume_offset(queue) or 0)
-        for message in pulled.messages: ...
-        consumer.update_consume_offset(queue, pulled.next_begin_offset)
+            pulled = await consumer.pull(queue, await consumer.fetch_consume_offset(queue) or 0)
+            for message in pulled.messages: ...
+            consumer.update_consume_offset(queue, pulled.next_begin_offset)
+
+        Raise MQClientError for an expression or offset that cannot be.
         """
         core = self._pulling()
         return await self._run(
@@ -123,6 +125,7 @@ class AsyncScheduledPulling(AsyncPulling):
         return await self._carrier.run(task)
 
 
+@shows_options("consuming.pull_settings:PullSettings")
 class AsyncPullConsumer(AsyncPulling, AsyncFace[PullConsumerCore]):
     """Pulls messages queue by queue, when the program says so, and commits offsets by hand.
 
@@ -137,9 +140,6 @@ class AsyncPullConsumer(AsyncPulling, AsyncFace[PullConsumerCore]):
     """
 
     _WHAT: ClassVar[str] = "consumer"
-    __signature__ = FullSignature(
-        "fakemq.client.consuming.pull_settings:PullSettings", "fakemq.client.options:ClientConfig"
-    )
 
     def __init__(
         self,

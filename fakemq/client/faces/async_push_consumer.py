@@ -24,7 +24,7 @@ from fakemq.client.faces.handlers import (
 from fakemq.client.faces.host import current_loop
 from fakemq.client.faces.options import PushOptions
 from fakemq.client.faces.push_base import AWAIT_TERMINATION_MS, PushParts, expression_of
-from fakemq.client.faces.signature import FullSignature
+from fakemq.client.faces.signature import shows_options
 from fakemq.client.faces.user_threads import UserThreads
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ CANCELLED_WAIT_MS = 3_000
 """How long the end of a cancelled block waits for plain functions that still run."""
 
 
+@shows_options("consuming.settings:PushSettings")
 class AsyncPushConsumer(AsyncFace[PushConsumerCore]):
     """Consumes messages as a member of a group, by functions or in loops.
 
@@ -60,9 +61,6 @@ class AsyncPushConsumer(AsyncFace[PushConsumerCore]):
     """
 
     _WHAT: ClassVar[str] = "consumer"
-    __signature__ = FullSignature(
-        "fakemq.client.consuming.settings:PushSettings", "fakemq.client.options:ClientConfig"
-    )
 
     def __init__(
         self,
@@ -96,11 +94,13 @@ class AsyncPushConsumer(AsyncFace[PushConsumerCore]):
     def on(self, topic: str, *, tags: str = "*", sql: str | None = None) -> Callable[[F], F]:
         """Decorate the function that consumes a topic, and subscribe to it.
 
-        @consumer.on("orders", tags="paid || shipped")
-        def charge(message: ReceivedMessage) -> None: ...
+            @consumer.on("orders", tags="paid || shipped")
+            async def charge(message: ReceivedMessage) -> None: ...
 
-        @consumer.on("refunds", sql="amount > 100")
-        def review(message: ReceivedMessage) -> None: ...
+            @consumer.on("refunds", sql="amount > 100")
+            def review(message: ReceivedMessage) -> None: ...
+
+        Raise MQClientError for a topic that has a function already.
         """
         topic, expression = topic_of_decorator(topic, "@consumer.on"), expression_of(tags, sql)
 

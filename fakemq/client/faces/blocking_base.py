@@ -121,8 +121,8 @@ class BlockingFace(Face[CoreT]):
     """A face whose methods wait; any thread may call them."""
 
     def __init__(self, settled: Settled, group: str, *, threads: int = 0) -> None:
-        """``threads`` is how many functions of the user it may call at the same time."""
         super().__init__(settled, group)
+        # ``threads`` is how many functions of the user it may call at the same time.
         self._pool_size = max(DEFAULT_SIZE, threads + SPARE_THREADS)
         self._starting = threading.Lock()
         self._life: Life | None = None

@@ -15,7 +15,7 @@ from fakemq.client.faces.blocking_base import BlockingFace
 from fakemq.client.faces.handlers import Subscribe
 from fakemq.client.faces.lite_base import Committing, LiteParts, to_commit
 from fakemq.client.faces.options import LitePullOptions
-from fakemq.client.faces.signature import FullSignature
+from fakemq.client.faces.signature import shows_options
 from fakemq.client.service_state import ServiceState
 from fakemq.protocol.bodies.queue import MessageQueue
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fakemq.client.tasks import Task
 
 
+@shows_options("consuming.lite_settings:LitePullSettings")
 class LitePullConsumer(BlockingFace[LitePullConsumerCore]):
     """Reads messages ahead, and returns them when the program polls.
 
@@ -46,16 +47,12 @@ class LitePullConsumer(BlockingFace[LitePullConsumerCore]):
             print(message.body)
 
     ``namesrv_addr`` is ``host:port``, several joined by ``;``; None is the environment's
-    NAMESRV_ADDR. The options are explained in `LitePullSettings` and `ClientConfig`.
+    NAMESRV_ADDR.
 
     Source: client/consumer/DefaultLitePullConsumer.java (4.9.7)
     """
 
     _WHAT: ClassVar[str] = "consumer"
-    __signature__ = FullSignature(
-        "fakemq.client.consuming.lite_settings:LitePullSettings",
-        "fakemq.client.options:ClientConfig",
-    )
 
     def __init__(
         self,

@@ -27,7 +27,7 @@ from fakemq.client.faces.messages import (
 from fakemq.client.faces.options import ProducerOptions
 from fakemq.client.faces.producer_base import producer_settings
 from fakemq.client.faces.settings import settled_client
-from fakemq.client.faces.signature import FullSignature
+from fakemq.client.faces.signature import shows_options
 from fakemq.client.messages import Message, SendResult
 from fakemq.client.producing.producer import ProducerCore
 from fakemq.client.producing.settings import Execute
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from fakemq.client.tasks import Task
 
 
+@shows_options("producing.settings:ProducerSettings")
 class Producer(BlockingFace[ProducerCore]):
     """Sends messages; any number of threads may use one producer.
 
@@ -51,17 +52,15 @@ class Producer(BlockingFace[ProducerCore]):
 
     ``namesrv_addr`` is ``host:port``, several joined by ``;``; None is the environment's
     NAMESRV_ADDR. ``group`` names the producers that do the same: a broker asks any of them for the
-    state of a transaction. The options are explained in `ProducerSettings` and `ClientConfig`.
+    state of a transaction.
 
-    Methods raise MQClientError, MQBrokerError and RemotingError, see `fakemq.client.errors`.
+    Methods raise MQClientError, MQBrokerError and RemotingError; ConfigError or TypeError for a
+    wrong argument.
 
     Source: client/producer/DefaultMQProducer.java, TransactionMQProducer.java (4.9.7)
     """
 
     _WHAT: ClassVar[str] = "producer"
-    __signature__ = FullSignature(
-        "fakemq.client.producing.settings:ProducerSettings", "fakemq.client.options:ClientConfig"
-    )
 
     def __init__(
         self, namesrv_addr: str | None = None, *, group: str, **options: Unpack[ProducerOptions]

@@ -13,7 +13,7 @@ from fakemq.client.faces.options import PullOptions
 from fakemq.client.faces.pull_base import ScheduleParts
 from fakemq.client.faces.pulling import ScheduledPulling
 from fakemq.client.faces.push_base import AWAIT_TERMINATION_MS
-from fakemq.client.faces.signature import FullSignature
+from fakemq.client.faces.signature import shows_options
 from fakemq.client.faces.user_threads import UserThreads
 from fakemq.protocol.bodies.queue import MessageQueue
 
@@ -28,6 +28,7 @@ PullTask: TypeAlias = Callable[[MessageQueue, PullTaskContext[ScheduledPulling]]
 F = TypeVar("F", bound=PullTask)
 
 
+@shows_options("consuming.pull_settings:PullSettings")
 class PullScheduling(BlockingFace[PullScheduleCore[ScheduledPulling]]):
     """Calls a function for each queue that this member of the group has, again and again.
 
@@ -45,16 +46,12 @@ class PullScheduling(BlockingFace[PullScheduleCore[ScheduledPulling]]):
             scheduling.wait()
 
     A function is called for one queue after its delay, 200 ms by default, or 1 s after it has
-    raised. Up to ``pull_threads`` run at the same time. The options are explained in `PullSettings`
-    and `ClientConfig`.
+    raised. Up to ``pull_threads`` run at the same time.
 
     Source: client/consumer/MQPullConsumerScheduleService.java (4.9.7)
     """
 
     _WHAT: ClassVar[str] = "consumer"
-    __signature__ = FullSignature(
-        "fakemq.client.consuming.pull_settings:PullSettings", "fakemq.client.options:ClientConfig"
-    )
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ from fakemq.client.faces.blocking_base import BlockingFace
 from fakemq.client.faces.options import PullOptions
 from fakemq.client.faces.pull_base import pull_settings
 from fakemq.client.faces.settings import settled_client
-from fakemq.client.faces.signature import FullSignature
+from fakemq.client.faces.signature import shows_options
 from fakemq.protocol.bodies.queue import MessageQueue
 
 if TYPE_CHECKING:
@@ -49,9 +49,11 @@ class Pulling:
     ) -> Pulled:
         """Pull from a queue; return at once, also without a message.
 
-        pulled = consumer.pull(queue, consumer.fetch_consume_offset(queue) or 0)
-        for message in pulled.messages: ...
-        consumer.update_consume_offset(queue, pulled.next_begin_offset)
+            pulled = consumer.pull(queue, consumer.fetch_consume_offset(queue) or 0)
+            for message in pulled.messages: ...
+            consumer.update_consume_offset(queue, pulled.next_begin_offset)
+
+        Raise MQClientError for an expression or offset that cannot be.
         """
         core = self._pulling()
         return self._run(
@@ -127,6 +129,7 @@ class ScheduledPulling(Pulling):
         return self._carrier.call(function)
 
 
+@shows_options("consuming.pull_settings:PullSettings")
 class PullConsumer(Pulling, BlockingFace[PullConsumerCore]):
     """Pulls messages queue by queue, when the program says so, and commits offsets by hand.
 
@@ -137,15 +140,12 @@ class PullConsumer(Pulling, BlockingFace[PullConsumerCore]):
                 consumer.update_consume_offset(queue, pulled.next_begin_offset)
 
     The queues of ``topics`` are divided among the members of the group. Consider `LitePullConsumer`
-    first: it reads ahead. The options are explained in `PullSettings` and `ClientConfig`.
+    first: it reads ahead.
 
     Source: client/consumer/DefaultMQPullConsumer.java (4.9.7)
     """
 
     _WHAT: ClassVar[str] = "consumer"
-    __signature__ = FullSignature(
-        "fakemq.client.consuming.pull_settings:PullSettings", "fakemq.client.options:ClientConfig"
-    )
 
     def __init__(
         self,

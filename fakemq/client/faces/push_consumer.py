@@ -22,7 +22,7 @@ from fakemq.client.faces.handlers import (
 from fakemq.client.faces.loops import Handover, MessageLoop
 from fakemq.client.faces.options import PushOptions
 from fakemq.client.faces.push_base import AWAIT_TERMINATION_MS, PushParts, expression_of
-from fakemq.client.faces.signature import FullSignature
+from fakemq.client.faces.signature import shows_options
 
 if TYPE_CHECKING:
     from fakemq.client.carriers.blocking import ThreadCarrier
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=OnMessage)
 
 
+@shows_options("consuming.settings:PushSettings")
 class PushConsumer(BlockingFace[PushConsumerCore]):
     """Consumes messages as a member of a group, by functions or in loops.
 
@@ -56,15 +57,12 @@ class PushConsumer(BlockingFace[PushConsumerCore]):
 
     ``namesrv_addr`` is ``host:port``, several joined by ``;``; None is the environment's
     NAMESRV_ADDR. A shutdown waits ``await_termination_ms_when_shutdown`` for messages that are
-    being consumed. The other options are explained in `PushSettings` and `ClientConfig`.
+    being consumed.
 
     Source: client/consumer/DefaultMQPushConsumer.java (4.9.7)
     """
 
     _WHAT: ClassVar[str] = "consumer"
-    __signature__ = FullSignature(
-        "fakemq.client.consuming.settings:PushSettings", "fakemq.client.options:ClientConfig"
-    )
 
     def __init__(
         self,
@@ -97,11 +95,13 @@ class PushConsumer(BlockingFace[PushConsumerCore]):
     def on(self, topic: str, *, tags: str = "*", sql: str | None = None) -> Callable[[F], F]:
         """Decorate the function that consumes a topic, and subscribe to it.
 
-        @consumer.on("orders", tags="paid || shipped")
-        def charge(message: ReceivedMessage) -> None: ...
+            @consumer.on("orders", tags="paid || shipped")
+            def charge(message: ReceivedMessage) -> None: ...
 
-        @consumer.on("refunds", sql="amount > 100")
-        def review(message: ReceivedMessage) -> None: ...
+            @consumer.on("refunds", sql="amount > 100")
+            def review(message: ReceivedMessage) -> None: ...
+
+        Raise MQClientError for a topic that has a function already.
         """
         topic, expression = topic_of_decorator(topic, "@consumer.on"), expression_of(tags, sql)
 

@@ -116,15 +116,22 @@ def settled(
     for an unknown argument.
     """
     own = _hints(settings)
-    for name in options:
-        if name not in own and name not in CLIENT_OPTIONS and name != "instance_name":
-            known = dict.fromkeys(
-                ("namesrv_addr", *more, *arguments, *own, *CLIENT_OPTIONS, "instance_name")
-            )
-            hint = _meant(name, known)
-            raise TypeError(f"{face}() got an unexpected option {name!r}{hint}")
+    _require_known(face, options, (*more, *arguments, *own, *CLIENT_OPTIONS, "instance_name"))
     chosen = {name: value for name, value in options.items() if name in own}
     return made(settings, {**chosen, **more})
+
+
+def client_config_of(face: str, options: Mapping[str, object]) -> ClientConfig:
+    """Return the options of a client for single requests; raise TypeError for an unknown one."""
+    _require_known(face, options, _hints(ClientConfig))
+    return made(ClientConfig, options)
+
+
+def _require_known(face: str, options: Iterable[str], known: Iterable[str]) -> None:
+    names = dict.fromkeys(("namesrv_addr", *known))
+    for name in options:
+        if name not in names:
+            raise TypeError(f"{face}() got an unexpected option {name!r}{_meant(name, names)}")
 
 
 _MEANT = {

@@ -1,68 +1,163 @@
-"""Signatures for readers: help() and editors show every option of a face with its default."""
+"""What help() and editors show of a face: every option with its type, default and meaning."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     import inspect
-    from collections.abc import Iterator
-    from types import FunctionType
+    from collections.abc import Callable, Iterator
+    from types import ModuleType
 
     import msgspec
 
+C = TypeVar("C", bound=type)
 
-class FullSignature:
-    """The ``__signature__`` of a class that takes ``**options: Unpack[Options]``.
 
-    It is made when help() asks for it, of the signature of ``__init__`` and the fields of the
-    options' type. Their defaults are those of the settings' types.
+_OF_ALL = "options:ClientConfig"
+
+
+def shows_options(settings: str) -> Callable[[C], C]:
+    """Decorate a class that takes ``**options: Unpack[Options]``.
+
+    These are fields of ``settings``, which is ``module:Class`` below `fakemq.client`, and of
+    `ClientConfig`. Nothing is imported or made before help() asks for it.
     """
 
-    def __init__(self, *settings: str) -> None:
+    def decorate(face: C) -> C:
+        options = _Options(tuple(dict.fromkeys((settings, _OF_ALL))))
+        for name, shown in (
+            ("__signature__", _Signature(options)),
+            ("__doc__", _Doc(face.__doc__ or "", options)),
+        ):
+            setattr(face, name, shown)
+        return face
+
+    return decorate
+
+
+class _Option(NamedTuple):
+    name: str
+    hint: _Shown
+    default: object
+    meaning: str
+
+
+class _Options:
+    """The options of one class: types of its ``Options``, defaults and meanings of settings."""
+
+    def __init__(self, settings: tuple[str, ...]) -> None:
         self._settings = settings
-        """``module:Class`` of each, not imported before help() asks."""
+
+    def of(self, face: type) -> Iterator[_Option]:
+        """Return what a class takes besides the arguments that its ``__init__`` names."""
+        from importlib import import_module
+        from inspect import signature
+
+        defaults: dict[str, object] = {"instance_name": ""}
+        meanings: dict[str, str] = {}
+        for name in self._settings:
+            path, _, struct = name.partition(":")
+            module = import_module(f"fakemq.client.{path}")
+            defaults = _defaults(getattr(module, struct)) | defaults
+            meanings = _meanings(module, struct) | meanings
+        function = vars(face)["__init__"]
+        unpacked = function.__annotations__["options"]
+        options = function.__globals__[unpacked.removeprefix("Unpack[").removesuffix("]")]
+        present = signature(function).parameters
+        for name, hint in options.__annotations__.items():
+            if name not in present:
+                shown = _Shown(hint.__forward_arg__)
+                yield _Option(name, shown, defaults.get(name), meanings.get(name, ""))
+
+
+class _Signature:
+    """The ``__signature__`` of a class, made of that of its ``__init__`` and its options."""
+
+    def __init__(self, options: _Options) -> None:
+        self._options = options
 
     def __get__(self, instance: object, owner: type) -> inspect.Signature:
         if instance is not None:
             raise AttributeError("__signature__")
         import inspect
 
-        function = vars(owner)["__init__"]
-        written = inspect.signature(function).parameters.values()
+        parameters = inspect.signature(vars(owner)["__init__"]).parameters.values()
         named = [
             one.replace(annotation=_Shown(one.annotation))
-            for one in written
+            for one in parameters
             if one.name != "self" and one.kind is not one.VAR_KEYWORD
         ]
-        present = {one.name for one in named}
-        named += [one for one in self._options(function) if one.name not in present]
+        by_name = inspect.Parameter.KEYWORD_ONLY
+        named += [
+            inspect.Parameter(
+                one.name, by_name, default=_shown_default(one.default), annotation=one.hint
+            )
+            for one in self._options.of(owner)
+        ]
         return inspect.Signature(named)
 
-    def _options(self, function: FunctionType) -> Iterator[inspect.Parameter]:
-        import inspect
-        from importlib import import_module
 
-        defaults: dict[str, object] = {"instance_name": ""}
-        for name in self._settings:
-            module, _, settings = name.partition(":")
-            struct: type[msgspec.Struct] = getattr(import_module(module), settings)
-            fields, values = struct.__struct_fields__, struct.__struct_defaults__
-            for field, value in zip(reversed(fields), reversed(values), strict=False):
-                defaults.setdefault(field, value)
-        unpacked = function.__annotations__["options"]
-        options = function.__globals__[unpacked.removeprefix("Unpack[").removesuffix("]")]
-        for name, hint in options.__annotations__.items():
-            yield inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=defaults.get(name),
-                annotation=_Shown(hint.__forward_arg__),
-            )
+class _Doc:
+    """The ``__doc__`` of a class: as it is written, and what its options mean."""
+
+    def __init__(self, written: str, options: _Options) -> None:
+        self._written = written
+        self._options = options
+
+    def __get__(self, instance: object, owner: type) -> str:
+        import textwrap
+        from inspect import cleandoc
+
+        lines = [cleandoc(self._written), "", "Options:", ""]
+        for one in self._options.of(owner):
+            lines.append(f"``{one.name}``: {one.hint} = {_shown_default(one.default)!r}")
+            lines += textwrap.wrap(one.meaning, 90, initial_indent="    ", subsequent_indent="    ")
+        return "\n".join(lines)
+
+
+def _defaults(struct: type[msgspec.Struct]) -> dict[str, object]:
+    fields, values = struct.__struct_fields__, struct.__struct_defaults__
+    return dict(zip(reversed(fields), reversed(values), strict=False))
+
+
+def _meanings(module: ModuleType, struct: str) -> dict[str, str]:
+    """Return the texts below the fields of a class, from its source if that is there."""
+    import ast
+    from inspect import getsource
+
+    try:
+        tree = ast.parse(getsource(module))
+    except OSError:
+        return {}
+    found = {}
+    for owner in tree.body:
+        if not isinstance(owner, ast.ClassDef) or owner.name != struct:
+            continue
+        for field, text in zip(owner.body, owner.body[1:], strict=False):
+            if (
+                isinstance(field, ast.AnnAssign)
+                and isinstance(field.target, ast.Name)
+                and isinstance(text, ast.Expr)
+                and isinstance(text.value, ast.Constant)
+            ):
+                found[field.target.id] = " ".join(str(text.value.value).split())
+    return found
+
+
+def _shown_default(value: object) -> object:
+    """Return a default as a program writes it."""
+    if isinstance(value, Enum):
+        return _Shown(f"{type(value).__name__}.{value.name}")
+    if isinstance(value, frozenset):
+        return _Shown(f"{{{', '.join(str(int(one)) for one in sorted(value))}}}")
+    name = getattr(value, "name", None)  # of a strategy
+    return value if name is None else name
 
 
 class _Shown(str):
-    """The text of an annotation, shown without quotes."""
+    """The text of an annotation or value, shown without quotes."""
 
     __slots__ = ()
 

@@ -70,7 +70,7 @@ class ProducerSettings(msgspec.Struct, frozen=True, kw_only=True):
     retry_another_broker_when_not_store_ok: bool = False
     """Try another broker after a send status other than SEND_OK, too."""
     max_message_bytes: int = 4 * 1024 * 1024
-    """The longest body, and the most that one batch of `ProducerCore.send_batches` takes."""
+    """The longest body, and the most that one batch of `send_batches` takes."""
     compress_over_bytes: int = 4096
     compress_level: int = 5
     create_topic_key: str = AUTO_CREATE_TOPIC_KEY_TOPIC

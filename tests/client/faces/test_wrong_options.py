@@ -9,11 +9,13 @@ import pytest
 
 import fakemq
 from fakemq.client import (
+    AsyncClient,
     AsyncLitePullConsumer,
     AsyncProducer,
     AsyncPullConsumer,
     AsyncPullScheduling,
     AsyncPushConsumer,
+    Client,
     LitePullConsumer,
     Producer,
     PullConsumer,
@@ -212,3 +214,18 @@ def test_inside_clients_check_their_options_too(mq: fakemq.Cluster) -> None:
         mq.consumer(group="g", subscribe=wrong)
     with pytest.raises(fakemq.ConfigError, match="consume_threads=0: expected a whole number"):
         mq.consumer(group="g", subscribe="orders", consume_threads=0)
+
+
+@pytest.mark.parametrize("client", [Client, AsyncClient])
+def test_options_of_clients_for_single_requests_are_checked(client: Any) -> None:
+    for options, text in (
+        ({"send_timeout_ms": 0}, "send_timeout_ms=0: expected a whole number from 1"),
+        ({"seed": "a"}, "seed='a': expected a whole number"),
+        ({"producerGroup": "g"}, "unexpected option 'producerGroup'; did you mean producer_group?"),
+        ({"timeout": 5}, "unexpected option 'timeout'; did you mean send_timeout_ms?"),
+    ):
+        with pytest.raises((TypeError, fakemq.ConfigError)) as found:
+            client(ADDR, **options)
+        assert text in str(found.value)
+    with pytest.raises(fakemq.ConfigError, match="expected 'host:port'"):
+        client("localhost")
