@@ -23,7 +23,7 @@ help:
 	@echo "make campaign  500 simulated runs of 10 virtual minutes with faults, in minutes; ARGS='--seeds 500:900'"
 	@echo "make soak    an hour of mixed Java traffic with restarts in ten minutes; ARGS='--minutes 2'"
 	@echo "             ARGS='--hours 24': a day of cluster time with attackers, without Java, in ten minutes"
-	@echo "make bench   measure beside real RocketMQ, a quarter of an hour; ARGS='--quick traffic --only 16'"
+	@echo "make bench   measure beside real RocketMQ, half an hour; ARGS='--quick traffic --only 16', ARGS=suite"
 
 # A stamp says what was installed, so that a second run costs nothing.
 .venv/.runtime: pyproject.toml setup.py
@@ -82,8 +82,15 @@ attack: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
 	@touch $@
 
+# WHEEL=dist/….whl measures what that installs, such as compiled modules, instead of the checkout.
 bench: setup .venv/.bench
+ifdef WHEEL
+	rm -rf build/bench/wheel
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/bench/wheel $(WHEEL)
+	PYTHONPATH=$(CURDIR)/build/bench/wheel:$(CURDIR) $(BIN)/python -P -m bench $(ARGS)
+else
 	$(BIN)/python -m bench $(ARGS)
+endif
 
 soak: setup .venv/.bench
 	$(BIN)/python -m bench.soak $(ARGS)

@@ -22,14 +22,15 @@ _PACKAGE = "org.apache.rocketmq.example.benchmark"
 
 
 class Jvm(Driver):
-    """A class with a ``main`` and a 5.5.0 client, in a JVM with its own defaults."""
+    """A class with a ``main``, in a JVM with its own defaults.
 
-    def __init__(self, main: str, *arguments: str) -> None:
+    It finds a 5.5.0 client and RocketMQ's benchmark programs, or another version's client.
+    """
+
+    def __init__(self, main: str, *arguments: str, version: str = NEWEST) -> None:
+        path = class_path(version, benchmark=version == NEWEST)
         super().__init__(
-            lambda home: [
-                *java_command(home, NEWEST, jvm=()),
-                *("-cp", class_path(NEWEST, benchmark=True), main, *arguments),
-            ]
+            lambda home: [*java_command(home, version, jvm=()), "-cp", path, main, *arguments]
         )
 
     def client_log(self) -> list[str]:

@@ -41,12 +41,13 @@ def figures(plan: Plan) -> Iterator[Figure]:
     names = [name for name in (*SENDS.values(), CONSUMED) if plan.wants(name)]
     if not plan.java or not names:
         return
-    found: dict[str, list[Round]] = {name: [] for name in names}
     with Rivals() as rivals:
-        for _ in range(plan.rounds):
+
+        def once() -> dict[str, Round]:
             with rivals.java() as side:
-                for name, one in _round(side, names):
-                    found[name].append(one)
+                return dict(_round(side, names))
+
+        found = plan.repeat(once)
     for name in names:
         yield compared("client", name, found[name], "/s", at_least=TARGET)
 

@@ -14,9 +14,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 
 from bench.measure import ENVIRONMENT, Figure, Plan
+from bench.process import ROOT, TREE
 from bench.requests import BODY, QUEUES, Lab, frames, pull_fields, send_fields
 from conformance.wire import requests
 from fakemq.protocol.codes import RequestCode
@@ -28,7 +28,6 @@ PULLED = 32
 BATCHED = 16
 JSON, ROCKETMQ = SerializeType.JSON, SerializeType.ROCKETMQ
 
-_ROOT = Path(__file__).parents[1]
 _VALGRIND = ("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
 _COUNTED = re.compile(r"I +refs: +([\d,]+)")
 
@@ -99,11 +98,14 @@ def counted(name: str, count: int, most: int) -> int:
 
 def _run(under: Sequence[str], name: str, count: int, most: int) -> str:
     """Run such a program, and return its standard error."""
-    program = [*under, sys.executable, "-m", "bench.instructions", name, str(count), str(most)]
-    # Another order of hashes would take other instructions.
-    environment = ENVIRONMENT | {"PYTHONHASHSEED": "0"}
+    module = (sys.executable, "-P", "-m", "bench.instructions")
+    program = [*under, *module, name, str(count), str(most)]
+    environment = ENVIRONMENT | {
+        "PYTHONPATH": f"{TREE}{os.pathsep}{ROOT}",
+        "PYTHONHASHSEED": "0",  # another order of hashes would take other instructions
+    }
     return subprocess.run(
-        program, cwd=_ROOT, env=environment, check=True, capture_output=True, text=True
+        program, env=environment, check=True, capture_output=True, text=True
     ).stderr
 
 

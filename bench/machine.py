@@ -8,14 +8,18 @@ import subprocess
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from time import perf_counter
+from time import gmtime, perf_counter, strftime
 
-_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+from bench.family import TICKS_PER_S, descendants, used_s
+from bench.process import ROOT, TREE
 
 
 def describe_machine(*, java: bool) -> dict[str, str]:
     """Return names and values as texts."""
     found = {
+        "date": strftime("%Y-%m-%dT%H:%M:%SZ", gmtime()),
+        "commit": _commit(),
+        "form": form(),
         "processor": _processor(),
         "cores": str(os.cpu_count()),
         "system": f"{platform.system()} {platform.release()}",
@@ -31,6 +35,26 @@ def describe_machine(*, java: bool) -> dict[str, str]:
     with suppress(PackageNotFoundError):
         found["Spark"] = f"PySpark {version('pyspark')}, pyarrow {version('pyarrow')}"
     return found
+
+
+def form() -> str:
+    """Return which form of fakemq is measured."""
+    return "compiled" if any((TREE / "fakemq").rglob("*.so")) else "pure Python"
+
+
+def _commit() -> str:
+    """Return the checkout's commit, with a plus sign if files differ from it."""
+
+    def git(*words: str) -> str:
+        return subprocess.run(
+            ["git", *words], cwd=ROOT, capture_output=True, text=True, timeout=30, check=True
+        ).stdout.strip()
+
+    try:
+        changed = git("status", "--porcelain", "--untracked-files=no")
+        return git("rev-parse", "--short=10", "HEAD") + ("+" if changed else "")
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
 
 
 def _processor() -> str:
@@ -55,15 +79,16 @@ class Others:
         self._began_with_s = _busy_s() - _own_s()
 
     def cores(self) -> float:
-        """Return it as a number of cores, without our children that have ended."""
-        return (_busy_s() - _own_s() - self._began_with_s) / (perf_counter() - self._began_s)
+        """Return it as a number of cores; what this process has started does not count."""
+        used = _busy_s() - _own_s() - self._began_with_s
+        return max(used, 0.0) / (perf_counter() - self._began_s)
 
 
 def _busy_s() -> float:
     """Source: proc_stat(5): user, nice, system, idle, iowait, irq, softirq, ..."""
     ticks = [int(text) for text in Path("/proc/stat").read_text().split("\n")[0].split()[1:8]]
-    return (sum(ticks) - ticks[3] - ticks[4]) / _TICKS_PER_S
+    return (sum(ticks) - ticks[3] - ticks[4]) / TICKS_PER_S
 
 
 def _own_s() -> float:
-    return sum(os.times()[:4])
+    return sum(os.times()[:4]) + sum(map(used_s, descendants(os.getpid())))

@@ -13,16 +13,16 @@ and the plot at the end. There are three kinds of figures:
   curve of the plot (``curves``). A single figure beside them says whether the curve is flat: the
   last ``value`` divided by the first, with an ``at_most``;
 - the fake beside Java: ``compared(group, name, rounds, unit, at_least=1.0)`` from the pairs that
-  alternating rounds measured.
+  alternating rounds measured. ``plan.repeat(once)`` makes the rounds, as long as there is time.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
-from time import perf_counter, process_time
+from time import monotonic, perf_counter, process_time
 
 import msgspec
 
@@ -34,7 +34,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """How thoroughly to measure: ``runs`` of short measurements, ``rounds`` of long ones."""
 
     runs: int = 20
-    rounds: int = 3
+    rounds: int = 5
+    """At most; `turns` ends earlier if there is no time for another round."""
+    until_s: float = float("inf")
+    """When the group should end, as `time.monotonic` counts."""
+    tests: int = 100
+    """Of each project of group suite."""
     java: bool = True
     """Whether real RocketMQ is available and requested."""
     only: str = ""
@@ -44,6 +49,33 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     def wants(self, name: str) -> bool:
         """Return True if this figure was requested; long measurements should ask first."""
         return self.only in name
+
+    def turns(self, now_s: Callable[[], float] = monotonic) -> Iterator[int]:
+        """Yield the numbers of the rounds: one at least, and none that would end too late.
+
+        A round is expected to take as long as the longest before it.
+        """
+        longest_s = 0.0
+        for number in range(self.rounds):
+            begin_s = now_s()
+            if number and begin_s + longest_s > self.until_s:
+                return
+            yield number
+            longest_s = max(longest_s, now_s() - begin_s)
+
+    def repeat(self, once: Callable[[], Mapping[str, Round]]) -> dict[str, list[Round]]:
+        """Call ``once`` for each round; return the rounds of each name."""
+        found: dict[str, list[Round]] = {}
+        for _ in self.turns():
+            for name, one in once().items():
+                found.setdefault(name, []).append(one)
+        return found
+
+    def part(self, share: float) -> Plan:
+        """Return a plan for the first part of a group, which has this share of the time left."""
+        begin_s = monotonic()
+        until_s = begin_s + share * max(self.until_s - begin_s, 0.0)
+        return msgspec.structs.replace(self, until_s=until_s)
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +96,8 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     at_most: float | None = None
     at_least: float | None = None
     note: str = ""
+    others: float | None = None
+    """How many cores other processes used meanwhile, on average."""
 
     @property
     def label(self) -> str:
@@ -76,10 +110,19 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
         return median(self.ratios) if self.ratios else None
 
     @property
+    def judged(self) -> float:
+        """What the target is for: the ratio, or the value without Java."""
+        return self.value if self.ratio is None else self.ratio
+
+    @property
+    def more_is_better(self) -> bool:
+        """Return True for rates, and where the target is a minimum."""
+        return self.at_least is not None or self.unit.endswith("/s")
+
+    @property
     def met(self) -> bool:
-        judged = self.value if self.ratio is None else self.ratio
-        return (self.at_most is None or judged <= self.at_most) and (
-            self.at_least is None or judged >= self.at_least
+        return (self.at_most is None or self.judged <= self.at_most) and (
+            self.at_least is None or self.judged >= self.at_least
         )
 
     @property

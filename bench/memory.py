@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
+from bench.family import resident_bytes
 from bench.fill import fill_one_by_one, fill_with_batches
 from bench.measure import Figure, Plan
-from bench.process import Running, rss_bytes, served
+from bench.process import Running, served
 from bench.requests import HEARTBEAT
 from conformance.wire.raw import RawConnection, frame
 from fakemq.client.blocking import Client
@@ -49,9 +50,9 @@ def figures(plan: Plan) -> Iterator[Figure]:
 def _of_a_message(fake: Running, fill: Fill) -> tuple[float, int]:
     """Return resident bytes per message once there are many, and the bytes of a record."""
     fill_with_batches(fake.broker_addr, TOPIC, QUEUES, FIRST)
-    before = rss_bytes(fake.process.pid)
+    before = resident_bytes(fake.process.pid)
     fill(fake.broker_addr, TOPIC, QUEUES, MORE)
-    each = (rss_bytes(fake.process.pid) - before) / MORE
+    each = (resident_bytes(fake.process.pid) - before) / MORE
     with Client(fake.namesrv_addr) as client:
         queue = client.publish_queues(TOPIC)[0]
         last = client.max_offset(queue) - 1
@@ -70,6 +71,6 @@ def _of_a_client(fake: Running) -> float:
                 connection.call(frame(RequestCode.HEART_BEAT, {}, own))
 
         come(range(CLIENTS))
-        before = rss_bytes(fake.process.pid)
+        before = resident_bytes(fake.process.pid)
         come(range(CLIENTS, 2 * CLIENTS))
-        return (rss_bytes(fake.process.pid) - before) / CLIENTS
+        return (resident_bytes(fake.process.pid) - before) / CLIENTS

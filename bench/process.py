@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import socket
 import subprocess
@@ -13,9 +14,21 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from time import perf_counter
 
+from bench.family import TICKS_PER_S, resident_bytes, used_s
 from bench.measure import ENVIRONMENT, Figure, Plan
 
 ROOT = Path(__file__).parents[1]
+
+
+def _tree() -> Path:
+    spec = importlib.util.find_spec("fakemq")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parents[1]
+
+
+TREE = _tree()
+"""The folder of the fakemq that is measured: this checkout, or where a wheel was installed."""
 WITHOUT_UVLOOP = Path(__file__).parent / "without_uvloop"
 READY_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 60.0
@@ -23,7 +36,7 @@ STOP_TIMEOUT_S = 60.0
 IDLE_S = 10.0
 IDLE_CLIENTS = 10
 _MIB = 1 << 20
-_TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
+_TICK_MS = 1000 / TICKS_PER_S
 
 
 FREE_PORTS = ("--namesrv-port", "0", "--broker-port", "0")
@@ -32,10 +45,10 @@ FREE_PORTS = ("--namesrv-port", "0", "--broker-port", "0")
 class Running:
     """A ready ``python -m fakemq ARGUMENTS``; ``ready_ms`` is the time since it was executed.
 
-    ``tree`` is the checkout that it runs.
+    ``tree`` is the folder with the fakemq that it runs.
     """
 
-    def __init__(self, *arguments: str, tree: Path = ROOT) -> None:
+    def __init__(self, *arguments: str, tree: Path = TREE) -> None:
         begin = perf_counter()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "fakemq", *arguments],
@@ -101,18 +114,6 @@ def connected(addr: str) -> socket.socket:
     return socket.create_connection((host, int(port)), READY_TIMEOUT_S)
 
 
-def rss_bytes(pid: int) -> int:
-    """Return the resident memory of a process."""
-    text = Path(f"/proc/{pid}/status").read_text().partition("VmRSS:")[2]
-    return int(text.split()[0]) * 1024
-
-
-def cpu_ms(pid: int) -> float:
-    """Return the processor time that a process has used."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) * _TICK_MS
-
-
 def figures(plan: Plan) -> Iterator[Figure]:
     """Measure ready time, memory beside Java's, and idle CPU."""
     ready = []
@@ -124,7 +125,7 @@ def figures(plan: Plan) -> Iterator[Figure]:
         at_most=300, note=f"bytecode cached; slowest of {plan.runs}: {max(ready):.0f} ms",
     )  # fmt: skip
     with served() as one:
-        ours = rss_bytes(one.process.pid)
+        ours = resident_bytes(one.process.pid)
     yield Figure(
         group="process", name="memory of name server and master", value=ours / _MIB, unit="MiB",
         note="resident, before messages",
@@ -136,9 +137,9 @@ def figures(plan: Plan) -> Iterator[Figure]:
             for _ in range(clients):
                 stack.enter_context(connected(one.broker_addr))
             time.sleep(0.5)  # so that the rest of the start is not counted
-            before = cpu_ms(one.process.pid)
+            before = used_s(one.process.pid)
             time.sleep(IDLE_S)
-            used = cpu_ms(one.process.pid) - before
+            used = round(1000 * (used_s(one.process.pid) - before))
         yield Figure(
             group="process", name=f"CPU in {IDLE_S:g} idle seconds, {clients} clients", value=used,
             unit="ms", at_most=_TICK_MS, note=f"counted in ticks of {_TICK_MS:g} ms",
@@ -153,7 +154,7 @@ def _beside_java(ours: int) -> Iterator[Figure]:
         (SMALL_JVM, f"the smallest we can make them: {' '.join(SMALL_JVM)}"),
     ):
         with JavaCluster(masters=1, jvm=jvm) as cluster:
-            theirs = sum(rss_bytes(node.pid) for node in (cluster.namesrv, *cluster.brokers))
+            theirs = sum(resident_bytes(node.pid) for node in (cluster.namesrv, *cluster.brokers))
         yield Figure(
             group="process", name="the same of Java 4.9.7", value=theirs / _MIB, unit="MiB",
             note=what,

@@ -22,7 +22,7 @@ def figures(plan: Plan) -> Iterator[Figure]:
         from conformance.targets.java_jars import class_path
 
         class_path()  # so that compiling is not measured
-        rounds = [Round(java=_java_s(), fake=_fake_s()) for _ in range(plan.rounds)]
+        rounds = [Round(java=_java_s(), fake=_fake_s()) for _ in plan.turns()]
         note = "Java's two processes one after the other"
         yield compared("ready", _NAME, rounds, "s", at_most=1.0, note=note)
     else:

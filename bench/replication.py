@@ -34,21 +34,23 @@ _TCP, _MEMORY = "replicated to a new slave over TCP", "the same within one proce
 
 def figures(plan: Plan) -> Iterator[Figure]:
     """Measure sends by the same client, then catching up on the same log; nothing without Java."""
-    if plan.java and plan.wants(_SENDS):
-        with Rivals(slaves=1, brokerRole="SYNC_MASTER") as rivals:
-            found = rivals.alternate(plan.rounds, _sends, "--slaves", "1", "--role", "SYNC_MASTER")
-        yield compared("replication", _SENDS, found[_SENDS], "/s", at_least=1.0)
     measures = {_TCP: over_tcp, _MEMORY: within_a_process}
     wanted = {name: measure for name, measure in measures.items() if plan.wants(name)}
+    if plan.java and plan.wants(_SENDS):
+        first = plan.part(0.5) if wanted else plan
+        with Rivals(slaves=1, brokerRole="SYNC_MASTER") as rivals:
+            options = ("--slaves", "1", "--role", "SYNC_MASTER")
+            found = first.repeat(lambda: rivals.once(_sends, *options))
+        yield compared("replication", _SENDS, found[_SENDS], "/s", at_least=1.0)
     if plan.java and wanted:
-        rounds = [
-            (_java(), {name: measure() for name, measure in wanted.items()})
-            for _ in range(plan.rounds)
-        ]
-        for name in wanted:
-            pairs = [Round(java=java, fake=fakes[name]) for java, fakes in rounds]
+
+        def once() -> dict[str, Round]:
+            java = _java()
+            return {name: Round(java=java, fake=measure()) for name, measure in wanted.items()}
+
+        for name, rounds in plan.repeat(once).items():
             note = f"{MESSAGES:,} messages of 1 KiB; Java's slave is a new JVM"
-            yield compared("replication", name, pairs, "MiB/s", note=note)
+            yield compared("replication", name, rounds, "MiB/s", at_least=1.0, note=note)
 
 
 def _sends(side: Side) -> dict[str, float]:

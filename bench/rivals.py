@@ -92,17 +92,13 @@ class Rivals:
         with served(*MEMORY_LIMIT, *arguments) as fake:
             yield self._side("fake", fake.namesrv_addr, fake.broker_addr)
 
-    def alternate(self, rounds: int, measure: Measure, *arguments: str) -> dict[str, list[Round]]:
-        """Return the values of each round by name; ``arguments`` are the fake's."""
-        found: dict[str, list[Round]] = {}
-        for _ in range(rounds):
-            with self.java() as side:
-                java = measure(side)
-            with self.fake(*arguments) as side:
-                fake = measure(side)
-            for name, value in java.items():
-                found.setdefault(name, []).append(Round(java=value, fake=fake[name]))
-        return found
+    def once(self, measure: Measure, *arguments: str) -> dict[str, Round]:
+        """Return the values of one round by name; ``arguments`` are the fake's."""
+        with self.java() as side:
+            java = measure(side)
+        with self.fake(*arguments) as side:
+            fake = measure(side)
+        return {name: Round(java=value, fake=fake[name]) for name, value in java.items()}
 
     def _side(self, name: str, namesrv_addr: str, broker_addr: str) -> Side:
         self._turns += 1

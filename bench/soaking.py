@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from bench.census import census
+from bench.family import resident_bytes
 from bench.measure import Figure
-from bench.process import rss_bytes
 from fakemq import Cluster
 
 TOLERANCE = {
@@ -47,7 +47,7 @@ def sample(mq: Cluster, minute: float) -> Sample:
     return Sample(
         minute,
         {
-            "memory": rss_bytes(os.getpid()) / (1 << 20),
+            "memory": resident_bytes(os.getpid()) / (1 << 20),
             "descriptors": len(os.listdir("/proc/self/fd")),
             "tasks": tasks,
             "timers": len(mq.clock.timers()),

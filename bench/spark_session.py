@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from bench.process import rss_bytes
+from bench.family import resident_bytes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -100,4 +100,4 @@ def driver_memory(spark: SparkSession) -> Memory:
     runtime = jvm.java.lang.Runtime.getRuntime()
     runtime.gc()
     used: int = runtime.totalMemory() - runtime.freeMemory()
-    return Memory(used / _MIB, rss_bytes(os.getpid()) / _MIB)
+    return Memory(used / _MIB, resident_bytes(os.getpid()) / _MIB)

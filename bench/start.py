@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 
 from bench.measure import ENVIRONMENT, Figure, Plan, best_ms
-from bench.process import FREE_PORTS, ROOT, Running
+from bench.process import FREE_PORTS, TREE, Running
 
 _CHILD = """
 import json
@@ -44,7 +44,7 @@ def in_children(before: str, runs: int) -> list[float]:
     return best
 
 
-def in_child(before: str = "", tree: Path = ROOT) -> list[float]:
+def in_child(before: str = "", tree: Path = TREE) -> list[float]:
     """Return the durations of one fresh interpreter that imports the checkout in ``tree``."""
     done = subprocess.run(
         [sys.executable, "-c", _CHILD.format(before=before)],
@@ -79,7 +79,7 @@ def figures(plan: Plan) -> Iterator[Figure]:
 
 def _medians(plan: Plan) -> Iterator[Figure]:
     """Yield the median times to ready, of this checkout and of ``plan.tree``."""
-    trees = {"": ROOT} | ({} if plan.tree is None else {f", {plan.tree}": plan.tree.resolve()})
+    trees = {"": TREE} | ({} if plan.tree is None else {f", {plan.tree}": plan.tree.resolve()})
     for name, ready_ms in _READY.items():
         wanted = {also: tree for also, tree in trees.items() if plan.wants(f"{name}{also}")}
         for tree in wanted.values():

@@ -6,24 +6,35 @@ from collections.abc import Sequence
 
 import msgspec
 
+from bench.kept import Change
 from bench.measure import Figure, curves
 
 HEADER = (
     f"{'group':<11} {'measure':<46} {'unit':<7} {'Java':>9} {'fake':>9} {'ratio':>7} "
-    f"{'target':<8} {'verdict':<7} spread; notes"
+    f"{'spread':<12} {'others':>6} {'target':<8} {'verdict':<7} {'kept':>9} {'change':<11} notes"
 )
 
 
-def line(figure: Figure) -> str:
+def line(figure: Figure, change: Change | None = None) -> str:
     """Return a figure as one line of the table, under ``HEADER``."""
     java = "" if figure.java is None else number(figure.java)
     ratio = "" if figure.ratio is None else f"{figure.ratio:.2f}"
+    others = "" if figure.others is None else f"{figure.others:.2f}"
     verdict = "" if not figure.has_target else "ok" if figure.met else "MISSED"
-    notes = "; ".join(filter(None, (spread(figure), figure.note)))
+    before = "" if change is None else number(change.before)
     return (
         f"{figure.group:<11} {figure.label:<46} {figure.unit:<7} {java:>9} "
-        f"{number(figure.value):>9} {ratio:>7} {target(figure):<8} {verdict:<7} {notes}"
+        f"{number(figure.value):>9} {ratio:>7} {spread(figure):<12} {others:>6} "
+        f"{target(figure):<8} {verdict:<7} {before:>9} {changed(change):<11} {figure.note}"
     ).rstrip()
+
+
+def changed(change: Change | None) -> str:
+    """Return by how much a figure differs from the kept one, and a word if that is no chance."""
+    if change is None:
+        return ""
+    percent = f"{change.percent:+.0f} %" if change.before else ""
+    return f"{percent} {change.verdict}".strip()
 
 
 def number(value: float) -> str:

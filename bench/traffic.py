@@ -9,13 +9,13 @@ from statistics import quantiles
 
 from bench.benchmark import WARM_UP_REPORTS, Benchmark, Jvm, run
 from bench.fill import fill_with_batches
-from bench.measure import Figure, Plan, compared
+from bench.measure import Figure, Plan, Round, compared
 from bench.rivals import QUEUES, Measure, Rivals, Side
 
 THREADS = (1, 16, 64)
 BACKLOG = 2_500_000
 """Over a quarter of a minute of it is consumed before the measurement."""
-PER_SECOND, WARM_UP, COUNT = 500, 2500, 4000
+PER_SECOND, WARM_UP, COUNT = 500, 2000, 3000
 """For the messages whose latencies are measured: a rate far below what either side can do."""
 _BATCHES = "messages/s in batches of 16, 64 threads"
 _CONSUMED = "consumed/s, 20 threads"
@@ -27,26 +27,30 @@ _LATENCIES = {
 
 
 def figures(plan: Plan) -> Iterator[Figure]:
-    """Yield each measure's rounds, one measure after another; nothing without Java."""
+    """Yield the rounds of all measures, which take turns; nothing without Java."""
     wanted = {
-        measure: [name for name in names if plan.wants(name)]
+        measure: kept
         for measure, names in measures().items()
+        if (kept := [name for name in names if plan.wants(name)])
     }
-    if not plan.java or not any(wanted.values()):
+    if not plan.java or not wanted:
         return
     with Rivals() as rivals:
-        for measure, names in wanted.items():
-            found = rivals.alternate(plan.rounds, measure) if names else {}
-            for name in names:
-                slow = name in _LATENCIES.values()
-                yield compared(
-                    "traffic",
-                    name,
-                    found[name],
-                    "ms" if slow else "/s",
-                    at_least=None if slow else 1.0,
-                    at_most=1.0 if name.endswith("p99") else None,
-                )
+
+        def once() -> dict[str, Round]:
+            return dict(pair for measure in wanted for pair in rivals.once(measure).items())
+
+        found = plan.repeat(once)
+    for name in (name for names in wanted.values() for name in names):
+        slow = name in _LATENCIES.values()
+        yield compared(
+            "traffic",
+            name,
+            found[name],
+            "ms" if slow else "/s",
+            at_least=None if slow else 1.0,
+            at_most=1.0 if name.endswith("p99") else None,
+        )
 
 
 def measures() -> dict[Measure, Sequence[str]]:

@@ -8,11 +8,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic
 from types import ModuleType
 
 import pytest
 
 from bench import __main__ as command
+from bench import kept, machine
 from bench.measure import Figure, Plan
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +37,7 @@ class Pretended(ModuleType):
 def group(monkeypatch: pytest.MonkeyPatch) -> Pretended:
     one = Pretended()
     monkeypatch.setitem(sys.modules, one.__name__, one)
-    monkeypatch.setattr(command, "GROUPS", ("pretended",))
+    monkeypatch.setattr(command, "GROUPS", {"pretended": 1.0})
     return one
 
 
@@ -58,6 +60,7 @@ def test_command_exits_with_1_when_a_target_is_missed(
         "bad",
     ]
     assert "1 targets missed." in printed
+    assert "Nothing lost." in printed
     assert "nothing to plot" in printed
     whole = json.loads((tmp_path / "out" / "figures.json").read_bytes())
     assert [figure["met"] for figure in whole["figures"]] == [True, False]
@@ -83,7 +86,51 @@ def test_quick_option_runs_one_round(
     ]
 
 
-@pytest.mark.parametrize("arguments", [["no-such-group"], ["--rounds", "0"]])
+def test_loss_since_the_kept_result_fails_the_command(
+    group: Pretended,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    before = [Figure(group="pretended", name="good", value=0.5, unit="ms", at_most=2)]
+    path = kept.keep(machine.describe_machine(java=False), before, tmp_path)
+    arguments = ("--only", "good", "--against", str(path))
+    assert run(monkeypatch, tmp_path, *arguments) == 1
+    printed = capsys.readouterr().out
+    assert "LOSS pretended: good: 0.5 to 1\n" in printed
+    assert "All targets met.\n1 figures lost." in printed
+
+
+def test_kept_result_is_what_later_runs_are_compared_with(
+    group: Pretended,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(kept.keep, "__defaults__", (tmp_path,))
+    monkeypatch.setattr(kept.newest, "__defaults__", (tmp_path,))
+    assert run(monkeypatch, tmp_path, "--only", "good", "--keep") == 0
+    assert "kept: nothing of this form." in capsys.readouterr().out
+    assert run(monkeypatch, tmp_path, "--only", "good") == 0
+    assert "1.00 +0 %" in capsys.readouterr().out
+
+
+def test_groups_share_half_an_hour() -> None:
+    assert sum(command.GROUPS.values()) <= 28
+
+
+def test_groups_of_a_whole_run_end_one_after_another(
+    group: Pretended, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin_s = monotonic()
+    shares = {"pretended": 2.0}
+    list(command.measured(shares, Plan()))
+    assert group.plans[0].until_s == pytest.approx(begin_s + 120, abs=60)
+    list(command.measured({"pretended": float("inf")}, Plan()))
+    assert group.plans[1].until_s == float("inf")
+
+
+@pytest.mark.parametrize("arguments", [["no-such-group"], ["--rounds", "0"], ["--tests", "-1"]])
 def test_command_refuses_unknown_arguments(arguments: list[str]) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "bench", *arguments], cwd=ROOT, capture_output=True, text=True

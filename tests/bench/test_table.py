@@ -6,8 +6,10 @@ import json
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from bench.kept import Change
 from bench.measure import Figure, Plan, Round, compared, curves, missed
 from bench.plot import draw
 from bench.table import HEADER, line, number, report
@@ -48,16 +50,29 @@ def test_equal_figures_pass() -> None:
 def test_line_beside_java_shows_ratio_and_spread() -> None:
     words = line(SENDS).split()
     assert words == [
-        *("traffic", "sends/s", "/s", "100", "150", "1.20", "≥", "1", "ok", "0.90..1.50"),
+        *("traffic", "sends/s", "/s", "100", "150", "1.20", "0.90..1.50", "≥", "1", "ok"),
     ]
     assert "MISSED" in line(LATE)
 
 
+def test_line_shows_the_change_since_the_kept_result() -> None:
+    assert line(SENDS, Change(1.5, 1.2, "LOSS")).endswith("1.50 -20 % LOSS")
+    assert line(SENDS, Change(1.19, 1.2, "")).endswith("1.19 +1 %")
+    assert line(RESET, Change(0, 0.4, "LOSS")).split()[-3:] == ["0.00", "LOSS", "warm"]
+
+
+def test_line_shows_what_other_processes_used() -> None:
+    text = line(msgspec.structs.replace(SENDS, others=0.256))
+    assert text[HEADER.index("others") :].split()[0] == "0.26"
+
+
 def test_lines_are_aligned_under_their_header() -> None:
     for figure in (SENDS, LATE):
-        text = line(figure)
+        text = line(figure, Change(1.5, 1.2, "LOSS"))
         assert text.index("1.20") + 4 == HEADER.index("ratio") + 5
+        assert text.index("0.90..") == HEADER.index("spread")
         assert len(text[: HEADER.index("verdict")].rstrip()) == HEADER.index("target") + 3
+        assert text.index("-20 %") == HEADER.index("change")
 
 
 def test_line_without_java_leaves_its_columns_empty() -> None:
@@ -95,6 +110,25 @@ def test_plan_selects_figures_by_name() -> None:
     assert Plan().wants("anything")
     assert Plan(only="16 t").wants("sends/s, 16 threads")
     assert not Plan(only="64 t").wants("sends/s, 16 threads")
+
+
+def test_rounds_end_when_there_is_no_time_for_another() -> None:
+    passed_s = iter([0, 100, 100, 250, 250, 350, 350])
+    plan = Plan(rounds=5, until_s=490)
+    assert list(plan.turns(lambda: next(passed_s))) == [0, 1, 2]  # the next may take 150 s
+
+
+def test_one_round_is_made_however_late_it_is() -> None:
+    late = Plan(until_s=-1)
+    assert list(late.turns()) == [0]
+    assert list(late.part(0.5).turns()) == [0]
+    assert len(list(Plan(rounds=3).turns())) == 3
+
+
+def test_repeated_rounds_are_collected_by_name() -> None:
+    rounds = iter(ROUNDS)
+    found = Plan(rounds=3).repeat(lambda: {"sends/s": next(rounds)})
+    assert found == {"sends/s": ROUNDS}
 
 
 def test_plot_is_not_drawn_without_curves_or_matplotlib(

@@ -19,7 +19,8 @@ import java.util.concurrent.Executors;
  * <p>{@code Program NAMESRV produce|consume ...} is a driver steered over stdin (see {@link Drivers}), and so is
  * {@code Program NAMESRV soaksend|soakhear ...} (see {@link Soak}) {@code Program - stock} (see {@link Stocks}),
  * {@code Program - faulty} (see {@link Faulty}) and {@code Program - allocations} (see {@link Allocations});
- * {@code Program NAMESRV latencies|drain ...} are measurements (see {@link Latencies}, {@link Drain}).
+ * {@code Program NAMESRV latencies|drain ...} and {@code Program - suite} are measurements (see {@link Latencies},
+ * {@link Drain}, {@link Suite}).
  */
 public final class Program {
     interface Scenario {
@@ -89,6 +90,8 @@ public final class Program {
                 Latencies.measure(args[0], args);
             } else if (args[1].equals("drain")) {
                 Drain.measure(args[0], args);
+            } else if (args[1].equals("suite")) {
+                Suite.run();
             } else if (args[1].equals("soaksend")) {
                 Soak.send(args[0], args);
             } else if (args[1].equals("stock")) {
