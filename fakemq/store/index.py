@@ -8,22 +8,22 @@ one before it. Source: store/index/IndexFile.java, IndexService.java (4.9.7)
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import lru_cache
 from itertools import count as counted
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from operator import mul
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fakemq.clock.calendar import human_time
 from fakemq.errors import StoreError
 from fakemq.protocol.errors import RemoteProtocolError
-from fakemq.protocol.java import java_string_hash
+from fakemq.protocol.java import int32, java_string_hash
 from fakemq.protocol.layout.codecs import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
-from fakemq.protocol.message import decode_record
-from fakemq.protocol.properties import KEY_SEPARATOR, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
-from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.store.mapped_file_queue import Cut
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig
@@ -34,17 +34,24 @@ FOLDER = "index"
 HEADER_BYTES = INDEX_HEADER.size
 SLOT_BYTES = INDEX_SLOT.size
 ENTRY_BYTES = INDEX_ENTRY.size
-STEP_RECORDS = 20
+STEP_RECORDS = 100
 """How many records are indexed before others may go first."""
 STEP_ENTRIES = 1_000
 """How many entries are looked at before others may go first."""
 _INT32_MAX = 0x7FFFFFFF
+_PAGE_BYTES = 4096
 _GAP_RECORDS = 100
 """How many records between two files a start looks at; between good files there are few or none."""
-_ROLLBACK = MessageSysFlag.TRANSACTION_ROLLBACK_TYPE
+_MOST_ENTRIES = 16_384
+"""How many entries are added at a time: some then have their slots on one page."""
+_TAIL_CHARS = 8
+_POWERS = tuple(31**power for power in range(_TAIL_CHARS - 1, -1, -1))
+_TAIL_POWER = 31**_TAIL_CHARS
+Entry: TypeAlias = "tuple[int, int, int]"
+"""The hash of a key, the physical offset of the record that has it, and its store time."""
 _pack_entry = INDEX_ENTRY.pack
-_pack_slot = INDEX_SLOT.pack
-_unpack_slot = INDEX_SLOT.unpack
+_pack_slot = INDEX_SLOT.pack_into
+_unpack_slot = INDEX_SLOT.unpack_from
 
 
 class IndexFile:
@@ -109,33 +116,55 @@ class IndexFile:
     def full(self) -> bool:
         return self.index_count >= self.max_count
 
-    def put(self, key_hash: int, phy_offset: int, store_timestamp_ms: int) -> None:
-        """Add an entry. The caller has checked that the file is not full, and writes the header.
+    def put_all(self, entries: Sequence[Entry]) -> None:
+        """Add entries, all or none. The caller has checked their number, and writes the header.
 
         Source: store/index/IndexFile.java#putKey (4.9.7)
         """
-        file = self._file
-        count = self.index_count
-        slot_at = HEADER_BYTES + key_hash % self._slots * SLOT_BYTES
-        (previous,) = _unpack_slot(file.read(slot_at, SLOT_BYTES))
-        if not 0 < previous <= count:
-            previous = 0
-            self.hash_slot_count += 1
-        begin_ms = self.begin_timestamp_ms
-        seconds = (store_timestamp_ms - begin_ms) // 1000 if begin_ms > 0 else 0
-        seconds = min(max(0, seconds), _INT32_MAX)
-        file.append(_pack_entry(key_hash, phy_offset, seconds, previous), store_timestamp_ms)
+        file, begin_ms = self._file, self.begin_timestamp_ms
+        start, count, taken = file.position, self.index_count, 0
+        before: dict[int, bytes] = {}
+        pages: dict[int, bytearray] = {}
+        added = bytearray()
+        for key_hash, phy_offset, stored_ms in entries:
+            slot_at = HEADER_BYTES + key_hash % self._slots * SLOT_BYTES
+            number, at = divmod(slot_at, _PAGE_BYTES)
+            page = pages.get(number)
+            if page is None:
+                before[number] = self._page(number)
+                page = pages[number] = bytearray(before[number])
+            (previous,) = _unpack_slot(page, at)
+            if not 0 < previous <= count:
+                previous = 0
+                taken += 1
+            seconds = (stored_ms - begin_ms) // 1000 if begin_ms > 0 else 0
+            added += _pack_entry(key_hash, phy_offset, min(max(0, seconds), _INT32_MAX), previous)
+            _pack_slot(page, at, count)
+            if count <= 1:
+                begin_ms = stored_ms
+            count += 1
+        file.append(bytes(added), stored_ms)
         try:
-            file.write_at(slot_at, _pack_slot(count), store_timestamp_ms)
+            self._write_pages(pages, stored_ms)
         except StoreError:
-            file.truncate(self._entries_at + count * ENTRY_BYTES)
+            with suppress(StoreError):
+                self._write_pages(before, stored_ms)
+            file.truncate(start)
             raise
-        if count <= 1:
-            self.begin_phy_offset = phy_offset
-            self.begin_timestamp_ms = store_timestamp_ms
-        self.index_count = count + 1
-        self.end_phy_offset = phy_offset
-        self.end_timestamp_ms = store_timestamp_ms
+        if self.index_count <= 1:
+            self.begin_phy_offset, self.begin_timestamp_ms = entries[0][1:]
+        self.hash_slot_count += taken
+        self.index_count = count
+        self.end_phy_offset, self.end_timestamp_ms = phy_offset, stored_ms
+
+    def _page(self, number: int) -> bytes:
+        """Return the bytes of a page up to the end of the slots."""
+        start = number * _PAGE_BYTES
+        return bytes(self._file.read(start, min(_PAGE_BYTES, self._entries_at - start)))
+
+    def _write_pages(self, pages: Mapping[int, bytes | bytearray], now_ms: int) -> None:
+        for number, page in pages.items():
+            self._file.write_at(number * _PAGE_BYTES, bytes(page), now_ms)
 
     def write_header(self) -> None:
         """Write the header for the present entries."""
@@ -340,10 +369,7 @@ class IndexService:
         """Index the records before an offset, or ``at_most``; return whether the disk took them."""
         records = self._log.records(self._built_to, end_offset)
         try:
-            for phy_offset, record in islice(records, at_most):
-                self._built_to = phy_offset
-                self._build(phy_offset, record)
-                self._built_to, self._keys_in = phy_offset + len(record), 0
+            self._add(islice(records, at_most))
             if self.files:
                 self.files[-1].write_header()
         except StoreError as error:
@@ -359,28 +385,41 @@ class IndexService:
         """Continue with the record that failed; the flushes bring the index up to date."""
         self.catch_up(1)
 
-    def _build(self, phy_offset: int, record: memoryview) -> None:
-        """Index a record by its unique key and by each word of its KEYS.
+    def _add(self, records: Iterator[tuple[int, memoryview]]) -> None:
+        """Index records by their keys, as many at a time as fit into a file.
 
         Source: store/index/IndexService.java#buildIndex (4.9.7)
         """
-        try:
-            message = decode_record(record)
-        except RemoteProtocolError as error:
-            self._pass_over_bad(phy_offset, str(error))
-            return
-        store_timestamp_ms, topic = message.store_timestamp_ms, message.topic
-        file = self._writable(store_timestamp_ms)
-        transaction = message.sys_flag & MessageSysFlag.TRANSACTION_MASK
-        if phy_offset < file.end_phy_offset or transaction == _ROLLBACK:
-            return
-        uniq_key = message.properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX)
-        keys = [key for key in (message.keys or "").split(KEY_SEPARATOR) if key]
-        if uniq_key is not None:
-            keys.insert(0, uniq_key)
-        for key in keys[self._keys_in :]:
-            self._put(topic, key, phy_offset, store_timestamp_ms)
-            self._keys_in += 1
+        from fakemq.store.index_build import read_keys  # few tests ask the index
+
+        entries: list[Entry] = []
+        file, room, behind = None, 0, self._built_to
+        for phy_offset, record in records:
+            done = self._keys_in if phy_offset == self._built_to else 0
+            behind = phy_offset + len(record)
+            try:
+                topic, keys, stored_ms = read_keys(record)
+            except RemoteProtocolError as error:
+                self._pass_over_bad(phy_offset, str(error))
+                continue
+            for number in range(done, max(done + 1, len(keys))):
+                if file is None or not room:
+                    self._put(file, entries, phy_offset, number)
+                    file = self._writable(stored_ms)
+                    room = min(file.max_count - file.index_count, _MOST_ENTRIES)
+                if number < len(keys) and phy_offset >= file.end_phy_offset:
+                    entries.append((key_hash(topic, keys[number]), phy_offset, stored_ms))
+                    room -= 1
+        self._put(file, entries, behind, 0)
+
+    def _put(
+        self, file: IndexFile | None, entries: list[Entry], built_to: int, keys_in: int
+    ) -> None:
+        """Add entries to a file; then the records before ``built_to`` are indexed."""
+        if file is not None and entries:
+            file.put_all(entries)
+            entries.clear()
+        self._built_to, self._keys_in = built_to, keys_in
 
     def _pass_over_bad(self, phy_offset: int, why: str) -> None:
         found = self._log.find_file(phy_offset)
@@ -389,10 +428,6 @@ class IndexService:
             self._bad_path = found[0].path
             why = f"passed over by the index: {why}"
             self.on_bad(self._bad_path, phy_offset - found[1], 0, why)
-
-    def _put(self, topic: str, key: str, phy_offset: int, store_timestamp_ms: int) -> None:
-        file = self._writable(store_timestamp_ms)
-        file.put(key_hash(topic, key), phy_offset, store_timestamp_ms)
 
     def _writable(self, now_ms: int) -> IndexFile:
         end_phy_offset = end_timestamp_ms = 0
@@ -445,13 +480,12 @@ class IndexService:
 
 
 def _has_keys(record: memoryview) -> bool:
+    from fakemq.store.index_build import read_keys
+
     try:
-        message = decode_record(record)
+        return bool(read_keys(record).keys)
     except RemoteProtocolError:
         return False
-    if message.sys_flag & MessageSysFlag.TRANSACTION_MASK == _ROLLBACK:
-        return False
-    return bool(message.keys) or UNIQ_CLIENT_MESSAGE_ID_KEYIDX in message.properties
 
 
 def _nothing(*_: object) -> None:
@@ -463,5 +497,16 @@ def key_hash(topic: str, key: str) -> int:
 
     Source: store/index/IndexFile.java#indexKeyHashMethod (4.9.7)
     """
-    hashed = abs(java_string_hash(f"{topic}#{key}"))
+    tail = key[-_TAIL_CHARS:]
+    if len(tail) == _TAIL_CHARS and tail.isascii():
+        # The unique keys of a producer differ in their last characters only.
+        head = _hash_of_head(topic, key[:-_TAIL_CHARS])
+        hashed = abs(int32(head * _TAIL_POWER + sum(map(mul, tail.encode(), _POWERS))))
+    else:
+        hashed = abs(java_string_hash(f"{topic}#{key}"))
     return hashed if hashed <= _INT32_MAX else 0
+
+
+@lru_cache(maxsize=1024)
+def _hash_of_head(topic: str, head: str) -> int:
+    return java_string_hash(f"{topic}#{head}")

@@ -6,6 +6,8 @@ import struct
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fakemq.clock.calendar import human_time
 from fakemq.clock.slices import finished
@@ -189,3 +191,30 @@ def test_hash_without_positive_value_counts_as_zero() -> None:
     lab = StoreLab()
     lab.put(topic="t", properties="KEYS\x01BEHMU\\^")
     assert offsets(lab, "BEHMU\\^", topic="t") == [0]
+
+
+@given(st.text(max_size=20), st.text(st.sampled_from("aZ09é\U0001f600"), max_size=40))
+def test_hash_of_a_key_is_javas(topic: str, key: str) -> None:
+    hashed = abs(java_string_hash(f"{topic}#{key}"))
+    assert key_hash(topic, key) == (hashed if hashed < 1 << 31 else 0)
+
+
+@given(keys=st.lists(st.integers(1, 5), min_size=1, max_size=30), at_most=st.integers(1, 9))
+def test_index_is_the_same_whatever_the_number_of_records_at_a_time(
+    keys: list[int], at_most: int
+) -> None:
+    images = []
+    for step in (1, at_most, None):
+        lab = StoreLab(log_bytes=1 << 20, max_hash_slot_num=1100, max_index_num=8)
+        for number, count in enumerate(keys):
+            words = " ".join(f"k{number * 7 % 5}-{word}" for word in range(count))
+            properties = f"KEYS\x01{words}\x02" if number % 3 else ""
+            lab.put(properties=properties, sys_flag=0xC if number % 5 == 4 else 0)
+            lab.advance(1500)
+        while not lab.store.index.catch_up(step):
+            pass
+        files = [file for file in lab.files.opened() if file.path.startswith("index/")]
+        images.append(
+            [(f.path, f.position, f.mtime_ms, bytes(f.view[: f.position])) for f in files]
+        )
+    assert images[0] == images[1] == images[2]
