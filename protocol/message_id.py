@@ -17,6 +17,8 @@ from fakemq.protocol.java import int32
 
 _OFFSET = struct.Struct(">q")
 _UNIQUE_FIXED = struct.Struct(">Hi")
+_UNIQUE_TIME = struct.Struct(">I")
+_UNIQUE_COUNTER = struct.Struct(">H")
 _UNIQUE_MOVING = struct.Struct(">IH")
 _ID_BYTES = (16, 28)
 
@@ -83,17 +85,26 @@ class UniqueIdGenerator:
         self._counter = counter
         self._utc_offset_ms = utc_offset_ms
         self._month_ms = self._next_month_ms = -1
+        # Of the last id: many are made in one millisecond.
+        self._now_ms = -1
+        self._start = ""
 
     def create(self, now_ms: int) -> str:
         """Return the next id, made at this time."""
+        if now_ms != self._now_ms:
+            self._start = self._prefix + self._time_text(now_ms)
+            self._now_ms = now_ms
+        counter = _UNIQUE_COUNTER.pack(self._counter & 0xFFFF)
+        self._counter += 1
+        return self._start + counter.hex().upper()
+
+    def _time_text(self, now_ms: int) -> str:
         if now_ms >= self._next_month_ms:
             self._month_ms, self._next_month_ms = month_around(now_ms, self._utc_offset_ms)
         since_month_ms = int32(now_ms - self._month_ms)
         if -_CLOCK_STEP_MS < since_month_ms < 0:
             since_month_ms = 0
-        moving = _UNIQUE_MOVING.pack(since_month_ms & 0xFFFF_FFFF, self._counter & 0xFFFF)
-        self._counter += 1
-        return self._prefix + moving.hex().upper()
+        return _UNIQUE_TIME.pack(since_month_ms & 0xFFFF_FFFF).hex().upper()
 
 
 def decode_unique_id(text: str) -> UniqueId:

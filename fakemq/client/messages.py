@@ -50,13 +50,11 @@ class Message:
         flag: int = 0,
         properties: Mapping[str, str] | None = None,
     ) -> None:
-        if not isinstance(body, str | bytes | bytearray | memoryview):
-            raise TypeError(f"the body is {body!r}: expected bytes or text")
         _check_topic(topic)
         self.topic = topic
-        self.body = body.encode() if isinstance(body, str) else bytes(body)
+        self.body = body if type(body) is bytes else _own_bytes(body)
         self.flag = flag
-        self.properties = _own_properties(properties)
+        self.properties = {} if properties is None else _own_properties(properties)
         if tags:
             self.properties[names.TAGS] = tags
         if keys:
@@ -110,10 +108,16 @@ def _check_topic(topic: object) -> None:
         raise TypeError(f"topic={topic!r}: expected text")
 
 
+def _own_bytes(body: object) -> bytes:
+    if not isinstance(body, str | bytes | bytearray | memoryview):
+        raise TypeError(f"the body is {body!r}: expected bytes or text")
+    return body.encode() if isinstance(body, str) else bytes(body)
+
+
 def _own_properties(properties: object) -> dict[str, str]:
-    if properties is not None and not isinstance(properties, Mapping):
+    if not isinstance(properties, Mapping):
         raise TypeError(f"properties={properties!r}: expected names and values, both text")
-    return dict(properties or {})
+    return dict(properties)
 
 
 def _joined_keys(keys: object) -> str:

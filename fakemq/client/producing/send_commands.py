@@ -22,8 +22,9 @@ _LONG_NAMES = {
     SendMessageRequestHeaderV2.wire_names.get(attribute, wire): wire
     for wire, attribute, _ in SendMessageRequestHeader.field_specs()
 }
-_FIRST_TRY: tuple[str, str | None] = ("0", None)
-"""How often a message was consumed, and how often it may be."""
+PLAIN_FIELDS_MAX = 1_024
+"""Of how many topics the fields are kept: a program may send to any number of topics."""
+
 _COMPRESSED = int(MessageSysFlag.COMPRESSED | MessageSysFlag.COMPRESSION_ZLIB_TYPE)
 _PREPARED = int(MessageSysFlag.TRANSACTION_PREPARED_TYPE)
 
@@ -39,6 +40,8 @@ class SendCommands:
         self._instance = instance
         self._settings = settings
         self._group = group
+        self._plain_fields: dict[str, dict[str, str]] = {}
+        """By topic."""
 
     def set_unique_id(self, message: Message, now_ms: int) -> None:
         """Put a unique id into a message that has none.
@@ -54,8 +57,8 @@ class SendCommands:
     ) -> RemotingCommand:
         """Return the request that sends one message; ``topic`` is its name for the broker."""
         self.set_unique_id(message, now_ms)
-        settings = self._settings
-        properties, body, sys_flag = message.properties, message.body, 0
+        settings, properties = self._settings, message.properties
+        body, sys_flag = message.body, 0
         if settings.namespace:
             properties[names.INSTANCE_ID] = settings.namespace
         if len(body) >= settings.compress_over_bytes:
@@ -63,14 +66,16 @@ class SendCommands:
             sys_flag = _COMPRESSED
         if properties.get(names.TRANSACTION_PREPARED, "").lower() == "true":
             sys_flag |= _PREPARED
-        retry = _FIRST_TRY
+        fields = self._fields(message, topic, queue, now_ms)
+        if sys_flag:
+            fields["f"] = f"{sys_flag}"
         if topic.startswith(RETRY_PREFIX):
             # They stay among the properties too, as those are encoded before in Java.
-            retry = (
-                str(int(properties.get(names.RECONSUME_TIME, "0"))),
-                properties.get(names.MAX_RECONSUME_TIMES),
-            )
-        fields = self._fields(message, topic, queue, properties, sys_flag, retry, now_ms)
+            fields["j"] = f"{int(properties.get(names.RECONSUME_TIME, '0'))}"
+            if (times := properties.get(names.MAX_RECONSUME_TIMES)) is not None:
+                fields["l"] = f"{int(times)}"
+        if queue.broker_name is not None:
+            fields["n"] = queue.broker_name
         is_reply = properties.get(names.MESSAGE_TYPE) == REPLY_MESSAGE_FLAG
         if not settings.smart_send:
             fields = {_LONG_NAMES[name]: text for name, text in fields.items()}
@@ -83,47 +88,51 @@ class SendCommands:
         self, batch: Message, topic: str, queue: MessageQueue, now_ms: int
     ) -> RemotingCommand:
         """Return the request that sends a batch, whose body is encoded already."""
-        properties = batch.properties
         if self._settings.namespace:
-            properties[names.INSTANCE_ID] = self._settings.namespace
-        fields = self._fields(batch, topic, queue, properties, 0, _FIRST_TRY, now_ms)
+            batch.properties[names.INSTANCE_ID] = self._settings.namespace
+        fields = self._fields(batch, topic, queue, now_ms)
         fields["m"] = "true"
+        if queue.broker_name is not None:
+            fields["n"] = queue.broker_name
         return self._command(RequestCode.SEND_BATCH_MESSAGE, fields, batch.body)
 
     def _fields(
-        self,
-        message: Message,
-        topic: str,
-        queue: MessageQueue,
-        properties: dict[str, str],
-        sys_flag: int,
-        retry: tuple[str, str | None],
-        now_ms: int,
+        self, message: Message, topic: str, queue: MessageQueue, now_ms: int
     ) -> dict[str, str]:
-        """Return the fields of a SendMessageRequestHeaderV2.
+        """Return the fields of a SendMessageRequestHeaderV2, those of every message to a queue.
 
-        Written out here, because a header object costs as much as the rest of a send.
+        They are copied from those of the topic, because a header object costs as much as the rest
+        of a send.
         """
-        settings = self._settings
-        reconsume_times, max_reconsume_times = retry
-        fields = {
+        fields = self._plain_fields.get(topic)
+        if fields is None:
+            fields = self._make_plain_fields(topic)
+        fields = fields.copy()
+        fields["e"] = f"{queue.queue_id}"
+        fields["g"] = f"{now_ms}"
+        if message.flag:
+            fields["h"] = f"{message.flag}"
+        fields["i"] = encode_properties_as_java(message.properties)
+        return fields
+
+    def _make_plain_fields(self, topic: str) -> dict[str, str]:
+        """Return the fields of a message without flags; remember them."""
+        if len(self._plain_fields) >= PLAIN_FIELDS_MAX:
+            self._plain_fields.clear()
+        fields = self._plain_fields[topic] = {
             "a": self._group,
             "b": topic,
-            "c": settings.create_topic_key,
-            "d": f"{settings.default_topic_queue_nums}",
-            "e": f"{queue.queue_id}",
-            "f": f"{sys_flag}",
-            "g": f"{now_ms}",
-            "h": f"{message.flag}",
-            "i": encode_properties_as_java(properties),
-            "j": reconsume_times,
+            "c": self._settings.create_topic_key,
+            "d": f"{self._settings.default_topic_queue_nums}",
+            "e": "",
+            "f": "0",
+            "g": "",
+            "h": "0",
+            "i": "",
+            "j": "0",
             "k": "false",
             "m": "false",
         }
-        if max_reconsume_times is not None:
-            fields["l"] = str(int(max_reconsume_times))
-        if queue.broker_name is not None:
-            fields["n"] = queue.broker_name
         return fields
 
     def _command(self, code: int, fields: dict[str, str], body: bytes) -> RemotingCommand:
