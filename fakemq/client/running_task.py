@@ -33,7 +33,17 @@ class RunningTask(Generic[T]):
     ``on_end`` is called once when the task has returned or raised, not when it is cancelled.
     """
 
-    __slots__ = ("_arrived", "_carrier", "_number", "_on_end", "_step", "_task", "name", "state")
+    __slots__ = (
+        "_arrived",
+        "_carrier",
+        "_number",
+        "_on_end",
+        "_step",
+        "_task",
+        "done",
+        "name",
+        "state",
+    )
 
     def __init__(
         self,
@@ -50,6 +60,8 @@ class RunningTask(Generic[T]):
         # Counts steps, so that a result that comes after its step was given up has no effect.
         self._number = 0
         self.name = name
+        self.done: Callable[[T | None, BaseException | None], None] | None = None
+        """Of its owner: what is called with the result or error, if anything."""
         self.state = TaskState.STEPPING
 
     def begin(self) -> None:
@@ -118,10 +130,12 @@ class RunningTask(Generic[T]):
 
     def _start(self, step: Step) -> tuple[Any, BaseException | None] | None:
         """Start a step; return its result and error if it ended at once."""
-        number = self._number
         if type(step) is Call:
-            self._carrier.request(step, lambda response: self._answered(number, response))
-        elif type(step) is Sleep:
+            # A request has one answer, and no other step follows before it.
+            self._carrier.request(step, self._answered)
+            return self._arrived
+        number = self._number
+        if type(step) is Sleep:
             self._step = self._carrier.call_later(
                 step.ms, lambda: self._done(number, None, None), kind=step.kind
             )
@@ -148,11 +162,13 @@ class RunningTask(Generic[T]):
                 step.timeout_ms, waiting.expired, kind=step.kind
             )
 
-    def _answered(self, number: int, response: RemotingCommand | Failure | None) -> None:
+    def _answered(self, response: RemotingCommand | Failure | None) -> None:
         if isinstance(response, Exception):
-            self._done(number, None, response)
-        else:
-            self._done(number, response, None)
+            self._done(self._number, None, response)
+        elif self.state is TaskState.WAITING:
+            self._resume(response, None)
+        elif self.state is TaskState.STEPPING:
+            self._arrived = response, None
 
     def _done(self, number: int, value: Any, error: BaseException | None) -> None:
         if number != self._number or self.state is TaskState.OVER:
@@ -220,18 +236,21 @@ class Tasks:
         ``done`` is called with its result or error. Without ``done`` an error is logged: other
         tasks continue.
         """
-
-        def on_end(running: RunningTask[T], value: T | None, error: BaseException | None) -> None:
-            self._running.pop(running, None)
-            if done is not None:
-                done(value, error)
-            elif error is not None:
-                _log.error("the task %s failed", running.name, exc_info=error)
-
-        running = RunningTask(self.carrier, task, on_end, name)
+        running = RunningTask(self.carrier, task, self._ended, name)
+        running.done = done
         self._running[running] = None
         running.begin()
         return running
+
+    def _ended(
+        self, running: RunningTask[T], value: T | None, error: BaseException | None
+    ) -> None:
+        self._running.pop(running, None)
+        done, running.done = running.done, None
+        if done is not None:
+            done(value, error)
+        elif error is not None:
+            _log.error("the task %s failed", running.name, exc_info=error)
 
     def cancel(self, running: RunningTask[Any]) -> None:
         """Cancel one task."""

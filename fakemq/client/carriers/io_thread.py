@@ -19,7 +19,7 @@ from fakemq.client.carriers.pool import Job, Pool
 from fakemq.client.carriers.sockets import Wants, Wire, numeric_address, resolve
 from fakemq.client.carriers.turns import Turns, carefully
 from fakemq.client.operation import Call
-from fakemq.client.running_task import RunningTask, Tasks
+from fakemq.client.running_task import RunningTask
 from fakemq.client.tasks import Task
 from fakemq.clock.machine_time import MachineTime
 from fakemq.clock.timers import Timer
@@ -60,12 +60,11 @@ class IoThread(MachineTime):
     def __init__(self, name: str, *, pool_size: int) -> None:
         self._turns = Turns(self)
         self.connections = self._turns.connections
-        self.tasks = Tasks(self)
         self.pool = Pool(f"{name}-call", self.post, size=pool_size)
         # Of its own, so that a resolver that hangs does not keep threads from functions of users.
         self._resolvers = Pool(f"{name}-resolve", self.post, size=RESOLVERS)
         self._resolving: dict[Channel, Job] = {}
-        self._callers: dict[Caller, None] = {}
+        self._callers: dict[RunningTask[Any], Caller] = {}
         self._wires: dict[Channel, Wire] = {}
         self._selector = selectors.DefaultSelector()
         # Functions for this thread. A function is appended before `_asleep` is read, and `_asleep`
@@ -208,33 +207,35 @@ class IoThread(MachineTime):
             wire.write()
 
     def _start(self, task: Task[T], caller: Caller) -> None:
-        self._callers[caller] = None
+        running = caller.task = RunningTask(self, task, self._task_ended)
+        self._callers[running] = caller
+        running.begin()
 
-        def done(value: T | None, error: BaseException | None) -> None:
-            self._callers.pop(caller, None)
-            caller.task = None  # which refers to this function, and so to its caller
+    def _task_ended(
+        self, running: RunningTask[T], value: T | None, error: BaseException | None
+    ) -> None:
+        caller = self._callers.pop(running, None)
+        if caller is not None:
+            caller.task = None
             caller.finish(value, error)
 
-        running = self.tasks.start(task, "", done)
-        if caller in self._callers:
-            caller.task = running
-
     def _give_up(self, caller: Caller) -> None:
-        self._callers.pop(caller, None)
-        if caller.task is not None:
-            self.tasks.cancel(caller.task)
+        running, caller.task = caller.task, None
+        if running is not None:
+            del self._callers[running]
+            running.cancel()
 
     def _end(self) -> None:
+        callers, self._callers = self._callers, {}
         for part in (
-            self.tasks.cancel_all,
+            *(running.cancel for running in callers),
             self._turns.close,
             self.pool.close,
             self._resolvers.close,
         ):
             carefully(part)
-        for caller in list(self._callers):
+        for caller in callers.values():
             caller.finish(None, closed_error())
-        self._callers.clear()
         self._over = True
         self._refuse()
         self._selector.close()
