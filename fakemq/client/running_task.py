@@ -27,6 +27,13 @@ class TaskState(Enum):
     """It returned, failed or was cancelled."""
 
 
+# Once: each look at a member of an Enum takes as long as a short call. Annotated, so that a type
+# checker does not take an attribute for unchanged after a comparison.
+_STEPPING: TaskState = TaskState.STEPPING
+_WAITING: TaskState = TaskState.WAITING
+_OVER: TaskState = TaskState.OVER
+
+
 class RunningTask(Generic[T]):
     """A task that a carrier carries: its generator, and the step that it waits for.
 
@@ -62,7 +69,7 @@ class RunningTask(Generic[T]):
         self.name = name
         self.done: Callable[[T | None, BaseException | None], None] | None = None
         """Of its owner: what is called with the result or error, if anything."""
-        self.state = TaskState.STEPPING
+        self.state = _STEPPING
 
     def begin(self) -> None:
         """Run it up to its first step that waits."""
@@ -71,8 +78,8 @@ class RunningTask(Generic[T]):
     def cancel(self) -> None:
         """End it where it waits; nothing of it runs but its ``finally`` blocks, which must not
         yield: an error of theirs is logged. A task that cancels itself ends at its next step."""
-        was, self.state = self.state, TaskState.OVER
-        if was is TaskState.WAITING:
+        was, self.state = self.state, _OVER
+        if was is _WAITING:
             self._give_step_up()
             self._close()
 
@@ -87,10 +94,6 @@ class RunningTask(Generic[T]):
         except Exception:  # the canceller has others to cancel
             _log.exception("the end of the task %s failed", self.name)
 
-    def _is_over(self) -> bool:
-        # A call, because a type checker takes an attribute for unchanged.
-        return self.state is TaskState.OVER
-
     def _resume(self, value: Any, error: BaseException | None) -> None:
         """Resume the generator, and start step after step until one does not end at once.
 
@@ -98,7 +101,7 @@ class RunningTask(Generic[T]):
         the step is: otherwise nothing would ever resume it.
         """
         task = self._task
-        self.state = TaskState.STEPPING
+        self.state = _STEPPING
         self._step = None
         while True:
             try:
@@ -109,7 +112,7 @@ class RunningTask(Generic[T]):
             except BaseException as raised:
                 self._end(None, raised)
                 return
-            if self._is_over():  # it has cancelled itself
+            if self.state is _OVER:  # it has cancelled itself
                 self._close()
                 return
             self._number += 1
@@ -119,23 +122,21 @@ class RunningTask(Generic[T]):
             except BaseException as raised:
                 self._give_step_up()
                 arrived = None, raised
-            if self._is_over():  # the start of its step has cancelled it
+            if self.state is _OVER:  # the start of its step has cancelled it
                 self._give_step_up()
                 self._close()
                 return
             if arrived is None:
-                self.state = TaskState.WAITING
+                self.state = _WAITING
                 return
             value, error = arrived
 
     def _start(self, step: Step) -> tuple[Any, BaseException | None] | None:
         """Start a step; return its result and error if it ended at once."""
-        if type(step) is Call:
-            # A request has one answer, and no other step follows before it.
-            self._carrier.request(step, self._answered)
-            return self._arrived
         number = self._number
-        if type(step) is Sleep:
+        if type(step) is Call:
+            self._carrier.request(step, lambda response: self._answered(number, response))
+        elif type(step) is Sleep:
             self._step = self._carrier.call_later(
                 step.ms, lambda: self._done(number, None, None), kind=step.kind
             )
@@ -162,27 +163,26 @@ class RunningTask(Generic[T]):
                 step.timeout_ms, waiting.expired, kind=step.kind
             )
 
-    def _answered(self, response: RemotingCommand | Failure | None) -> None:
+    def _answered(self, number: int, response: RemotingCommand | Failure | None) -> None:
         if isinstance(response, Exception):
-            self._done(self._number, None, response)
-        elif self.state is TaskState.WAITING:
-            self._resume(response, None)
-        elif self.state is TaskState.STEPPING:
-            self._arrived = response, None
+            self._done(number, None, response)
+        elif number == self._number and self.state is _WAITING:
+            self._resume(response, None)  # as `_done` does; nearly always
+        else:
+            self._done(number, response, None)
 
     def _done(self, number: int, value: Any, error: BaseException | None) -> None:
-        if number != self._number or self.state is TaskState.OVER:
+        if number != self._number or self.state is _OVER:
             return
-        if self.state is TaskState.STEPPING:
+        if self.state is _STEPPING:
             if self._arrived is None:
                 self._arrived = value, error
         else:
             self._resume(value, error)
 
     def _end(self, value: T | None, error: BaseException | None) -> None:
-        was_over = self._is_over()
-        self.state = TaskState.OVER
-        if not was_over:
+        if self.state is not _OVER:
+            self.state = _OVER
             self._on_end(self, value, error)
 
     def __repr__(self) -> str:

@@ -44,8 +44,9 @@ ACCESS_BROKER_TIMEOUT = 10002
 BROKER_NOT_EXIST_EXCEPTION = 10003
 
 _MESSAGE_ILLEGAL = int(ResponseCode.MESSAGE_ILLEGAL)
+_SEND_OK = SendStatus.SEND_OK
 _STATUS_OF = {
-    int(ResponseCode.SUCCESS): SendStatus.SEND_OK,
+    int(ResponseCode.SUCCESS): _SEND_OK,
     int(ResponseCode.FLUSH_DISK_TIMEOUT): SendStatus.FLUSH_DISK_TIMEOUT,
     int(ResponseCode.FLUSH_SLAVE_TIMEOUT): SendStatus.FLUSH_SLAVE_TIMEOUT,
     int(ResponseCode.SLAVE_NOT_AVAILABLE): SendStatus.SLAVE_NOT_AVAILABLE,
@@ -252,7 +253,7 @@ class SendOperations:
                 continue
             chooser.report(broker_name, clock.elapsed_ms() - started_ms, failed=False)
             if (
-                result.status is SendStatus.SEND_OK
+                result.status is _SEND_OK
                 or not settings.retry_another_broker_when_not_store_ok
             ):
                 return result

@@ -13,7 +13,7 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from enum import Enum, auto
-from typing import Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 from fakemq.client.addresses import split_addr
 from fakemq.client.carrier import Answer, Cancellable, Failure, OnRequest, Reply
@@ -81,20 +81,16 @@ class Shell(Protocol):
         """Close the socket of a channel that is CLOSED now."""
 
 
-class _Request:
-    """A request without its response."""
+_Request: TypeAlias = tuple[Reply, int, int]
+"""A request without its response: what takes that, when it is late, and its time-out; a plain
+tuple, because one is made for every request."""
 
-    __slots__ = ("due_ms", "frame", "is_oneway", "reply", "timeout_ms")
 
-    def __init__(
-        self, reply: Reply, timeout_ms: int, due_ms: int, *, frame: bytes, is_oneway: bool
-    ) -> None:
-        self.reply = reply
-        self.timeout_ms = timeout_ms
-        self.due_ms = due_ms
-        # Kept until the channel is open: a request that is late before is never sent.
-        self.frame = frame
-        self.is_oneway = is_oneway
+class _Queued(NamedTuple):
+    """A request that waits until its channel is open. If it is late before, it is never sent."""
+
+    frame: bytes
+    is_oneway: bool
 
 
 class Channel:
@@ -108,6 +104,7 @@ class Channel:
         self._shell = shell
         self._codec = Connection()
         self._requests: dict[int, _Request] = {}
+        self._queued: dict[int, _Queued] = {}
         self._unsent: deque[bytes] = deque()
         self._sending = memoryview(b"")
         self._check: Cancellable | None = None
@@ -144,12 +141,10 @@ class Channel:
             if is_oneway:
                 reply(None)
                 return
-            frame = b""
         else:
             self.unsent_bytes += len(frame)
-        self._requests[opaque] = _Request(
-            reply, timeout_ms, due_ms, frame=frame, is_oneway=is_oneway
-        )
+            self._queued[opaque] = _Queued(frame, is_oneway)
+        self._requests[opaque] = reply, due_ms, timeout_ms
         if due_ms < self._check_ms:
             self._check_at(due_ms, timeout_ms)
 
@@ -173,18 +168,19 @@ class Channel:
         """
         now_ms = self._shell.elapsed_ms()
         self._check, self._check_ms = None, _NEVER
-        late = {o: one for o, one in self._requests.items() if one.due_ms <= now_ms}
-        for opaque, one in late.items():
+        late = {o: one for o, one in self._requests.items() if one[1] <= now_ms}
+        for opaque in late:
             del self._requests[opaque]
-            self.unsent_bytes -= len(one.frame)
+            if (queued := self._queued.pop(opaque, None)) is not None:
+                self.unsent_bytes -= len(queued.frame)
         was_open = self.state is _OPEN
         others = self._end() if late and was_open else []
         if self.state is not _CLOSED and self._requests:
-            next_ms = min(one.due_ms for one in self._requests.values())
+            next_ms = min(due_ms for _, due_ms, _ in self._requests.values())
             delay_ms = max(CHECK_GRAIN_MS, next_ms - now_ms)
             self._check_at(now_ms + delay_ms, delay_ms)
-        for one in late.values():
-            one.reply(RemotingTimeoutError(self.addr, one.timeout_ms))
+        for reply, _, timeout_ms in late.values():
+            reply(RemotingTimeoutError(self.addr, timeout_ms))
         self._fail(others, RemotingSendRequestError)
 
     # -- life -----------------------------------------------------------------
@@ -199,13 +195,13 @@ class Channel:
         self._timer = self._shell.call_later(IDLE_MS, self._check_idle, kind="channel_idle")
         self.unsent_bytes = 0
         oneways = []
-        for opaque, one in list(self._requests.items()):
+        queued, self._queued = self._queued, {}
+        for opaque, one in queued.items():
             self._send(one.frame)
-            one.frame = b""
             if one.is_oneway:
                 oneways.append(self._requests.pop(opaque))
-        for one in oneways:
-            one.reply(None)
+        for reply, _, _ in oneways:
+            reply(None)
 
     def connect_failed(self, reason: str = "") -> None:
         """No peer accepted the connection, for a reason of the system."""
@@ -228,6 +224,7 @@ class Channel:
         if self._check is not None:
             self._check.cancel()
         self._unsent.clear()
+        self._queued.clear()
         self._sending = memoryview(b"")
         self.unsent_bytes = 0
         self._shell.disconnect(self)
@@ -236,8 +233,8 @@ class Channel:
 
     def _fail(self, requests: list[_Request], error: Callable[[str], RemotingError]) -> None:
         # An error for each request, because tracebacks are written to it.
-        for one in requests:
-            one.reply(error(self.addr))
+        for reply, _, _ in requests:
+            reply(error(self.addr))
 
     def _check_idle(self) -> None:
         idle_ms = self._shell.elapsed_ms() - self._active_ms
@@ -262,7 +259,7 @@ class Channel:
             if not command.flag & FLAG_RESPONSE:
                 self._requested(command)
             elif (one := requests.pop(command.opaque, None)) is not None:
-                one.reply(command)
+                one[0](command)
             if self.state is _CLOSED:
                 return
         if self._codec.failure is not None:
@@ -335,17 +332,17 @@ class Connections:
     def request(self, call: Call, reply: Reply) -> None:
         """Send a request over the channel of its address, which is opened if there is none."""
         channel = self._channels.get(call.addr)
-        if channel is None:
-            failure = self._refusal(call.addr)
-            if failure is not None:
-                reply(failure)
-                return
-            channel = self._channels[call.addr] = Channel(self, self._shell, call.addr)
+        if channel is not None:
             channel.request(call, reply)
-            if channel.state is ChannelState.CONNECTING:
-                self._shell.connect(channel)
             return
+        failure = self._refusal(call.addr)
+        if failure is not None:
+            reply(failure)
+            return
+        channel = self._channels[call.addr] = Channel(self, self._shell, call.addr)
         channel.request(call, reply)
+        if channel.state is ChannelState.CONNECTING:
+            self._shell.connect(channel)
 
     def _refusal(self, addr: str) -> Failure | None:
         if self._closed:

@@ -36,6 +36,9 @@ class Wants(Enum):
     NOTHING = auto()
 
 
+_CONNECT, _READ, _READ_AND_WRITE, _NOTHING = Wants
+
+
 def numeric_address(addr: str) -> Address | None:
     """Return where an address with a numeric host is; None if its name must be resolved."""
     host, port = split_addr(addr)
@@ -67,7 +70,7 @@ class Wire:
         on_change: Callable[[Wire, socket.socket, Wants], None],
     ) -> None:
         self.channel = channel
-        self.wants = Wants.NOTHING
+        self.wants = _NOTHING
         # Called with the socket and with what was wanted before. The callee closes the socket when
         # nothing is wanted any more, because its loop may still wait for it.
         self._on_change = on_change
@@ -104,7 +107,7 @@ class Wire:
                 self._connected(sock)
                 return
             if code in _CONNECTING:
-                self._want(sock, Wants.CONNECT)
+                self._want(sock, _CONNECT)
                 return
             self._failed(code)
         self.channel.connect_failed(self._reason)
@@ -131,12 +134,12 @@ class Wire:
         except OSError:  # macOS: the peer has reset the connection already
             self.channel.connect_failed()
             return
-        self._want(sock, Wants.READ)
+        self._want(sock, _READ)
         self.channel.opened()
 
     def _want(self, sock: socket.socket, wants: Wants) -> None:
         before, self.wants = self.wants, wants
-        if wants is not before or wants is Wants.NOTHING:
+        if wants is not before or wants is _NOTHING:
             self._on_change(self, sock, before)
 
     def read(self) -> None:
@@ -159,22 +162,22 @@ class Wire:
     def write(self) -> None:
         """Write what the channel has to send, as much as the system takes."""
         sock, channel = self.socket, self.channel
-        if sock is None or self.wants is Wants.CONNECT:
+        if sock is None or self.wants is _CONNECT:
             return
         while data := channel.data_to_send():
             try:
                 count = sock.send(data)
             except (BlockingIOError, InterruptedError):
-                self._want(sock, Wants.READ_AND_WRITE)
+                self._want(sock, _READ_AND_WRITE)
                 return
             except OSError:
                 channel.lost()
                 return
             channel.data_sent(count)
-        self._want(sock, Wants.READ)
+        self._want(sock, _READ)
 
     def close(self) -> None:
         """Give up the socket; do nothing if there is none."""
         sock, self.socket = self.socket, None
         if sock is not None:
-            self._want(sock, Wants.NOTHING)
+            self._want(sock, _NOTHING)

@@ -28,6 +28,7 @@ SPARE_THREADS = 16
 """For selectors, checks and callbacks, beside functions that consume."""
 
 CoreT = TypeVar("CoreT", bound=Core)
+_RUNNING = ServiceState.RUNNING
 
 
 class Face(Generic[CoreT]):
@@ -61,7 +62,7 @@ class Face(Generic[CoreT]):
     def _running_core(self) -> CoreT:
         """Return the core; raise MQClientError unless it runs."""
         core = self._core
-        if core is None or core.state is not ServiceState.RUNNING:
+        if core is None or core.state is not _RUNNING:
             raise self._not_running()
         return core
 

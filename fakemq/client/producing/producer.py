@@ -30,6 +30,7 @@ from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.message import MessageExt
 
 _log = logging.getLogger("fakemq.client")
+_RUNNING = ServiceState.RUNNING
 
 
 class ProducerCore:
@@ -282,7 +283,7 @@ class ProducerCore:
 
     def _check(self, message: Message) -> None:
         """Raise MQClientError unless the producer runs and the message can be sent."""
-        if self.state is not ServiceState.RUNNING:
+        if self.state is not _RUNNING:
             self.state.require_running("producer")
         topic = message.topic
         if type(topic) is not str:

@@ -25,6 +25,10 @@ _LONG_NAMES = {
 PLAIN_FIELDS_MAX = 1_024
 """Of how many topics the fields are kept: a program may send to any number of topics."""
 
+# Plain numbers, which cost less than members of an Enum, to find and to encode.
+_SEND, _SEND_V2 = int(RequestCode.SEND_MESSAGE), int(RequestCode.SEND_MESSAGE_V2)
+_SEND_REPLY = int(RequestCode.SEND_REPLY_MESSAGE)
+_SEND_REPLY_V2 = int(RequestCode.SEND_REPLY_MESSAGE_V2)
 _COMPRESSED = int(MessageSysFlag.COMPRESSED | MessageSysFlag.COMPRESSION_ZLIB_TYPE)
 _PREPARED = int(MessageSysFlag.TRANSACTION_PREPARED_TYPE)
 
@@ -79,9 +83,9 @@ class SendCommands:
         is_reply = properties.get(names.MESSAGE_TYPE) == REPLY_MESSAGE_FLAG
         if not settings.smart_send:
             fields = {_LONG_NAMES[name]: text for name, text in fields.items()}
-            code = RequestCode.SEND_REPLY_MESSAGE if is_reply else RequestCode.SEND_MESSAGE
+            code = _SEND_REPLY if is_reply else _SEND
         else:
-            code = RequestCode.SEND_REPLY_MESSAGE_V2 if is_reply else RequestCode.SEND_MESSAGE_V2
+            code = _SEND_REPLY_V2 if is_reply else _SEND_V2
         return self._command(code, fields, body)
 
     def batch(
