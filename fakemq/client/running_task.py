@@ -242,9 +242,7 @@ class Tasks:
         running.begin()
         return running
 
-    def _ended(
-        self, running: RunningTask[T], value: T | None, error: BaseException | None
-    ) -> None:
+    def _ended(self, running: RunningTask[T], value: T | None, error: BaseException | None) -> None:
         self._running.pop(running, None)
         done, running.done = running.done, None
         if done is not None:

@@ -252,10 +252,7 @@ class SendOperations:
                 _log.info("an attempt to send to %s failed: %s", broker_name, error)
                 continue
             chooser.report(broker_name, clock.elapsed_ms() - started_ms, failed=False)
-            if (
-                result.status is _SEND_OK
-                or not settings.retry_another_broker_when_not_store_ok
-            ):
+            if result.status is _SEND_OK or not settings.retry_another_broker_when_not_store_ok:
                 return result
         if result is not None:
             return result

@@ -7,6 +7,7 @@ import math
 import socket
 from collections.abc import Callable, Coroutine
 from contextvars import copy_context
+from functools import partial
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
@@ -17,12 +18,13 @@ from anyio.abc import TaskGroup
 
 from fakemq.client.carrier import Cancellable, OnRequest, Performed, Reply
 from fakemq.client.carriers.connections import Channel
+from fakemq.client.carriers.loops import Wake, current_loop
 from fakemq.client.carriers.ownership import OwnProcess, closed_error
 from fakemq.client.carriers.pool import DEFAULT_SIZE
 from fakemq.client.carriers.sockets import Wants, Wire, numeric_address, resolve
 from fakemq.client.carriers.turns import Turns, carefully
 from fakemq.client.operation import Call
-from fakemq.client.running_task import RunningTask, Tasks
+from fakemq.client.running_task import RunningTask
 from fakemq.client.tasks import Task
 from fakemq.clock.machine_time import MachineTime
 from fakemq.clock.timers import Timer
@@ -38,18 +40,18 @@ _FAR_MS = 1 << 62
 class _End(Generic[T]):
     """The end of a task that an asynchronous task waits for."""
 
-    __slots__ = ("error", "event", "is_over", "value")
+    __slots__ = ("error", "is_over", "value", "wake")
 
     def __init__(self) -> None:
         self.is_over = False
         self.value: T | None = None
         self.error: BaseException | None = None
-        self.event: anyio.Event | None = None
+        self.wake: Wake | None = None
 
     def done(self, value: T | None, error: BaseException | None) -> None:
         self.value, self.error, self.is_over = value, error, True
-        if self.event is not None:
-            self.event.set()
+        if self.wake is not None:
+            self.wake.set()
 
     def result(self) -> T:
         error, self.error = self.error, None
@@ -133,8 +135,7 @@ class AsyncCarrier(MachineTime):
         self._pool_size = pool_size
         self._turns = Turns(self)
         self._connections = self._turns.connections
-        self._tasks = Tasks(self)
-        self._ends: dict[_End[Any], None] = {}
+        self._ends: dict[RunningTask[Any], _End[Any]] = {}
         self._carried: dict[Channel, _Carried] = {}
         self._entered = False
         self._closed = False
@@ -143,7 +144,8 @@ class AsyncCarrier(MachineTime):
 
     async def __aenter__(self) -> Self:
         self._group = anyio.create_task_group()
-        self._wake = anyio.Event()
+        self._loop = current_loop()
+        self._wake = self._loop.wake()
         self._limiter = anyio.CapacityLimiter(self._pool_size)
         # Of its own, so that a resolver that hangs does not keep threads from functions of users.
         self._resolvers = anyio.CapacityLimiter(RESOLVERS)
@@ -173,11 +175,11 @@ class AsyncCarrier(MachineTime):
 
     def _close(self) -> None:
         self._closed = True
-        for part in (self._tasks.cancel_all, self._turns.close):
+        ends, self._ends = self._ends, {}
+        for part in (*(running.cancel for running in ends), self._turns.close):
             carefully(part)
-        for end in list(self._ends):
+        for end in ends.values():
             end.done(None, closed_error())
-        self._ends.clear()
 
     async def run(self, task: Task[T]) -> T:
         """Run a task and return its result, or raise its error.
@@ -192,24 +194,26 @@ class AsyncCarrier(MachineTime):
         end: _End[T] = _End()
         running = self._start(task, end)
         if not end.is_over:
-            end.event = anyio.Event()
-            self._ends[end] = None
+            end.wake = self._loop.wake()
             try:
-                await end.event.wait()
+                await end.wake
             except BaseException:
-                self._tasks.cancel(running)
+                self._ends.pop(running, None)
+                running.cancel()
                 raise
-            finally:
-                self._ends.pop(end, None)
         return end.result()
 
     def _start(self, task: Task[T], end: _End[T]) -> RunningTask[T]:
-        if self._ends:
+        running = RunningTask(self, task, self._task_ended)
+        is_alone = not self._ends
+        self._ends[running] = end
+        if not is_alone:
             # Other calls may start in this turn of the loop, too: their requests share a write.
-            return self._tasks.start(task, "", end.done)
+            running.begin()
+            return running
         self._turning = True
         try:
-            running = self._tasks.start(task, "", end.done)
+            running.begin()
             self._turns.run()
         finally:
             self._turning = False
@@ -217,6 +221,13 @@ class AsyncCarrier(MachineTime):
         if wait_ms is not None:
             self.turn_needed(wait_ms)
         return running
+
+    def _task_ended(
+        self, running: RunningTask[T], value: T | None, error: BaseException | None
+    ) -> None:
+        end = self._ends.pop(running, None)
+        if end is not None:
+            end.done(value, error)
 
     @property
     def is_closed(self) -> bool:
@@ -274,14 +285,13 @@ class AsyncCarrier(MachineTime):
             if wait_ms == 0:
                 await anyio.lowlevel.checkpoint()
                 continue
-            self._wake = anyio.Event()
+            self._wake = self._loop.wake()
             if wait_ms is None:
                 self._sleeps_until_ms = _FAR_MS
-                await self._wake.wait()
+                await self._wake
             else:
                 self._sleeps_until_ms = self.elapsed_ms() + wait_ms
-                with anyio.move_on_after(wait_ms / 1000):
-                    await self._wake.wait()
+                await self._loop.wait(self._wake, wait_ms)
 
     # -- the host of its connections ------------------------------------------------
 
@@ -317,9 +327,8 @@ class AsyncCarrier(MachineTime):
         try:
             async with group:
                 await self._connect(channel, carried)
-                while (sock := wire.socket) is not None:
-                    await anyio.wait_readable(sock)
-                    carefully(wire.read)
+                if (sock := wire.socket) is not None:
+                    await self._loop.read(sock, wire.receive, partial(_take, wire))
         finally:
             carried.close_unused()
             channel.lost()
@@ -346,3 +355,9 @@ class AsyncCarrier(MachineTime):
         while wire.wants is Wants.READ_AND_WRITE:
             await anyio.wait_writable(sock)
             wire.write()
+
+
+def _take(wire: Wire, data: bytes) -> bool:
+    """Pass what arrived to a channel; return whether there may be more."""
+    carefully(partial(wire.take, data))
+    return wire.socket is not None

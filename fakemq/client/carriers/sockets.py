@@ -144,15 +144,24 @@ class Wire:
 
     def read(self) -> None:
         """Read once and pass the bytes to the channel."""
-        sock = self.socket
-        if sock is None:
-            return
+        data = self.receive()
+        if data is not None:
+            self.take(data)
+
+    def receive(self) -> bytes | None:
+        """Read once; return the bytes, none at the connection's end, None if nothing arrived."""
+        if self.socket is None:
+            return None
         try:
-            data = sock.recv(READ_BYTES)
+            return self.socket.recv(READ_BYTES)
         except (BlockingIOError, InterruptedError):
-            return
+            return None
         except OSError:
-            self.channel.lost()
+            return b""
+
+    def take(self, data: bytes) -> None:
+        """Pass what `receive` returned to the channel; do nothing if it is closed since."""
+        if self.socket is None:
             return
         if data:
             self.channel.data_received(data)

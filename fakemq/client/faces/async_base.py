@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Self, TypeVar
 import anyio
 
 from fakemq.client.arguments import wait_ms
+from fakemq.client.carriers.loops import current_loop
 from fakemq.client.carriers.pool import DEFAULT_SIZE
 from fakemq.client.errors import MQClientError
 from fakemq.client.faces.base import SPARE_THREADS, CoreT, Face
-from fakemq.client.faces.host import HostedCarrier, current_loop
+from fakemq.client.faces.host import HostedCarrier
 from fakemq.client.faces.shared import Registry, SharedClient
 from fakemq.client.services import ClientServices
 

@@ -11,6 +11,7 @@ from typing import Self, cast
 import anyio
 import anyio.to_thread
 
+from fakemq.client.carriers.loops import Loop
 from fakemq.client.consuming.context import is_coroutine_function
 from fakemq.client.consuming.received import (
     RECONSUME_LATER,
@@ -21,7 +22,6 @@ from fakemq.client.consuming.received import (
 )
 from fakemq.client.faces.async_base import UserTasks
 from fakemq.client.faces.handlers import Handlers, outcome
-from fakemq.client.faces.host import AsyncioLoop, TrioLoop
 
 
 class AsyncDelivery:
@@ -113,7 +113,7 @@ class AsyncMessageLoop:
         handover: AsyncHandover,
         consumer: object,
         user_tasks: UserTasks,
-        loop: AsyncioLoop | TrioLoop,
+        loop: Loop,
     ) -> None:
         self._handover = handover
         self._consumer = consumer  # a consumer that is looped over is not dropped

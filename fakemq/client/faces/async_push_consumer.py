@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar, TypeVar, Unpack, cast
 
 from fakemq.client.arguments import topic_name
+from fakemq.client.carriers.loops import current_loop
 from fakemq.client.consuming.context import is_coroutine_function
 from fakemq.client.consuming.push import PushConsumerCore
 from fakemq.client.consuming.received import Listener, ReceivedMessage
@@ -21,7 +22,6 @@ from fakemq.client.faces.handlers import (
     Subscribe,
     topic_of_decorator,
 )
-from fakemq.client.faces.host import current_loop
 from fakemq.client.faces.options import PushOptions
 from fakemq.client.faces.push_base import AWAIT_TERMINATION_MS, PushParts, expression_of
 from fakemq.client.faces.signature import shows_options

@@ -7,25 +7,16 @@ a task of the loop, on trio a system task. The last face that uses it ends it.
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import sys
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable
 
 import anyio
 from anyio.abc import TaskGroup
 
 from fakemq.client.carriers.asynchronous import AsyncCarrier
-
-if TYPE_CHECKING:
-    import trio.lowlevel
+from fakemq.client.carriers.loops import AsyncFunction, current_loop
 
 _log = logging.getLogger("fakemq.client")
-
-AsyncFunction: TypeAlias = Callable[..., Coroutine[Any, Any, None]]
 
 
 class HostedCarrier(AsyncCarrier):
@@ -78,61 +69,3 @@ class HostedCarrier(AsyncCarrier):
 
 
 def _nothing() -> None: ...
-
-
-class AsyncioLoop:
-    """The running loop of asyncio."""
-
-    def __init__(self) -> None:
-        self.key = asyncio.get_running_loop()
-
-    def spawn(self, function: Callable[[], Coroutine[None, None, None]]) -> object:
-        """Run an async function in a task; the caller keeps it, or it may be collected."""
-        return self.key.create_task(function())
-
-    def shielded(self, function: AsyncFunction) -> AsyncFunction:
-        """Return the function: Ctrl-C cancels the main task alone."""
-        return function
-
-    def call_threadsafe(self, function: Callable[[], object]) -> None:
-        """Call a function in the loop, from any thread; raise RuntimeError if the loop is over."""
-        self.key.call_soon_threadsafe(function)
-
-
-class TrioLoop:
-    """The running loop of trio."""
-
-    def __init__(self, token: trio.lowlevel.TrioToken) -> None:
-        from trio.lowlevel import enable_ki_protection
-
-        self.key = token
-
-        @enable_ki_protection
-        async def protected(function: AsyncFunction, *args: object) -> None:
-            await function(*args)
-
-        self._protected = protected
-
-    def spawn(self, function: Callable[[], Coroutine[None, None, None]]) -> object:
-        """Run an async function in a system task."""
-        from trio.lowlevel import spawn_system_task
-
-        return spawn_system_task(function)
-
-    def shielded(self, function: AsyncFunction) -> AsyncFunction:
-        """Return an async function in which trio raises no KeyboardInterrupt."""
-        return partial(self._protected, function)
-
-    def call_threadsafe(self, function: Callable[[], object]) -> None:
-        """Call a function in the loop, from any thread; raise RuntimeError if the loop is over."""
-        self.key.run_sync_soon(function)
-
-
-def current_loop() -> AsyncioLoop | TrioLoop:
-    """Return the loop of the present task; raise RuntimeError outside of any."""
-    if "trio" in sys.modules:
-        from trio.lowlevel import current_trio_token
-
-        with suppress(RuntimeError):
-            return TrioLoop(current_trio_token())
-    return AsyncioLoop()
