@@ -26,6 +26,8 @@ microseconds to begin a call on another thread and to take its result, a short l
 
 SLICE_CALLS = 256
 
+_FAILED = (ConsumeStatus.RECONSUME_LATER, ConsumeStatus.ROLLBACK)
+
 
 class Batch:
     """The messages of one call of the listener, and how it ended."""
@@ -58,25 +60,17 @@ class Batch:
             message.consume_started_ms = now_ms
             message.retry_level = None
 
-    def call(
-        self, listener: Listener, elapsed_ms: Callable[[], int], now_ms: int | None = None
-    ) -> None:
-        """Call the listener, and keep its result or error; ``now_ms`` is the time, if it is known.
-
-        Like a Throwable of Java, also a SystemExit only sends its messages back.
-        """
-        self.begin(elapsed_ms() if now_ms is None else now_ms)
-        try:
-            self.returned(listener(self.messages), elapsed_ms())
-        except BaseException as error:
-            self.raised(error, elapsed_ms())
-
     def returned(self, result: object, now_ms: int) -> None:
         """Note what the listener returned; anything but a ConsumeResult is a SUCCESS."""
         self.ended_ms = now_ms
+        is_well = True
         if isinstance(result, ConsumeResult):
             self.result = result
-        self.is_well = self._is_well()
+            is_well = result.status not in _FAILED and result.ack_index >= len(self.messages) - 1
+        for message in self.messages:
+            if message.retry_level is not None:
+                is_well = False
+        self.is_well = is_well
         self.has_ended = True  # at last: another thread may look
 
     def raised(self, error: BaseException, now_ms: int, *, quietly: bool = False) -> None:
@@ -96,18 +90,6 @@ class Batch:
                 exc_info=error,
             )
 
-    def _is_well(self) -> bool:
-        if self.result is not SUCCESS and (
-            self.result.status in (ConsumeStatus.RECONSUME_LATER, ConsumeStatus.ROLLBACK)
-            or self.result.ack_index < len(self.messages) - 1
-        ):
-            return False
-        # Not `all`: its generator costs more than the rest of this method.
-        for message in self.messages:  # noqa: SIM110
-            if message.retry_level is not None:
-                return False
-        return True
-
     def to_send_back(self, default_level: int) -> list[tuple[ReceivedMessage, int]]:
         """Return the messages that were not consumed, each with its delay level.
 
@@ -115,10 +97,7 @@ class Batch:
         """
         result = self.result
         level = default_level if result.delay_level is None else result.delay_level
-        all_failed = self.error is not None or result.status in (
-            ConsumeStatus.RECONSUME_LATER,
-            ConsumeStatus.ROLLBACK,
-        )
+        all_failed = self.error is not None or result.status in _FAILED
         found = []
         for index, message in enumerate(self.messages):
             if message.retry_level is not None:
@@ -151,12 +130,18 @@ class Slice(Protocol):
 def call_in_row(work: Slice, listener: Listener, elapsed_ms: Callable[[], int]) -> None:
     """Call the listener with one batch after the other: a worker, perhaps on a thread of its own.
 
-    The worker for coroutine functions is `fakemq.client.carriers.awaiting.await_in_row`.
+    Like a Throwable of Java, also a SystemExit only sends its messages back. The worker for
+    coroutine functions is `fakemq.client.carriers.awaiting.await_in_row`.
     """
-    now_ms: int | None = None
+    now_ms = elapsed_ms()
     while (batch := work.next()) is not None:
+        batch.begin(now_ms)
         try:
-            batch.call(listener, elapsed_ms, now_ms)
-        finally:
-            work.ended(batch)
-        now_ms = batch.ended_ms
+            result = listener(batch.messages)
+        except BaseException as error:
+            now_ms = elapsed_ms()
+            batch.raised(error, now_ms)
+        else:
+            now_ms = elapsed_ms()
+            batch.returned(result, now_ms)
+        work.ended(batch)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fakemq.client.consuming.batch import SLICE_CALLS, SLICE_MS, Batch
@@ -175,7 +175,7 @@ class ConcurrentService:
                 self._all_ended.set()
 
     def _perform_some(self) -> Task[None]:
-        work = _Slice(self._waiting, self._finished, self._carrier.elapsed_ms)
+        work = _Slice(self._waiting, self._finished)
         yield from self._context.perform_slice(work)
         if work.calls:
             self._call_ms += (work.took_ms / work.calls - self._call_ms) / 4
@@ -292,28 +292,21 @@ class ConcurrentService:
 class _Slice:
     """Takes waiting batches for `SLICE_MS`, or until one fails."""
 
-    __slots__ = ("_began_ms", "_elapsed_ms", "_finished", "_over", "_waiting", "calls", "took_ms")
+    __slots__ = ("_began_ms", "_finished", "_over", "_waiting", "calls", "took_ms")
 
-    def __init__(
-        self, waiting: deque[Batch], finished: deque[Batch], elapsed_ms: Callable[[], int]
-    ) -> None:
+    def __init__(self, waiting: deque[Batch], finished: deque[Batch]) -> None:
         self._waiting = waiting
         self._finished = finished
-        self._elapsed_ms = elapsed_ms
         self._began_ms = self.calls = self.took_ms = 0
         self._over = False
 
     def next(self) -> Batch | None:
-        if self._over:
-            return None
-        while self._waiting:
+        while self._waiting and not self._over:
             try:
                 batch = self._waiting.popleft()
             except IndexError:  # another worker was faster
                 return None
             if not batch.process_queue.dropped:
-                if not self.calls:
-                    self._began_ms = self._elapsed_ms()
                 self.calls += 1
                 return batch
         return None
@@ -322,7 +315,9 @@ class _Slice:
         if not batch.has_ended:
             self._over = True
             return
-        self.took_ms = batch.ended_ms - self._began_ms
+        if self.calls == 1:
+            self._began_ms = batch.began_ms
+        self.took_ms = took_ms = batch.ended_ms - self._began_ms
         # What failed is sent back at once, not when the slice is over.
-        self._over = self.took_ms >= SLICE_MS or self.calls >= SLICE_CALLS or not batch.is_well
+        self._over = took_ms >= SLICE_MS or self.calls >= SLICE_CALLS or not batch.is_well
         self._finished.append(batch)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import get_ident
+from typing import Any
 
 from fakemq.client.consuming.received import ConsumeResult, ReceivedMessage
 from fakemq.client.faces.handlers import Handlers, outcome
@@ -19,7 +20,10 @@ class Calls:
 
     def __call__(self, messages: Sequence[ReceivedMessage]) -> ConsumeResult | None:
         """Consume messages in the calling thread."""
-        function, argument = self._handlers.chosen(messages)
+        function: Callable[[Any], object] | None = self._handlers.for_all
+        argument: ReceivedMessage | Sequence[ReceivedMessage] = messages[0]
+        if function is None:
+            function, argument = self._handlers.chosen(messages)
         # Written out: this is called for each message, and a with block is two calls more.
         threads, thread = self._user_threads.threads, get_ident()
         threads.add(thread)

@@ -49,6 +49,8 @@ class Handlers:
         self._on_message = on_message
         self.on_messages = on_messages
         self._by_topic: dict[str, OnMessage] = {}
+        self.for_all = on_message
+        """The function of every message, if no topic has one of its own."""
 
     @property
     def are_given(self) -> bool:
@@ -69,6 +71,7 @@ class Handlers:
         if topic in self._by_topic:
             raise MQClientError(f"{topic} is consumed by {self._by_topic[topic]!r} already")
         self._by_topic[topic] = function
+        self.for_all = None
         self.subscriptions[topic] = expression
 
     def subscribe(self, topic: str, expression: str | Selector) -> None:
