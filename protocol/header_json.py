@@ -32,9 +32,10 @@ def decode_json_header(data: bytes) -> RemotingCommand:
         header = _decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         header = _decode_as_fastjson(data)
+    language = _LANGUAGES.get(header.language)
     return RemotingCommand(
         header.code,
-        language=_language(header.language),
+        language=_language(header.language) if language is None else language,
         version=header.version,
         opaque=header.opaque,
         flag=header.flag,
@@ -89,11 +90,11 @@ def _sound(text: str) -> str:
 def _language(name: str | None) -> LanguageCode:
     # fastjson finds an enum by name whatever its case, or by number; one it does not find is null
     # in Java, for which OTHER stands here.
-    language = _LANGUAGES.get(name)
-    if language is None and name is not None:
-        language = _LANGUAGES.get(name.upper(), _LANGUAGES_BY_NUMBER.get(name))
-        if language is None and name.isdecimal():
-            raise RemoteProtocolError(f"no language has the number {name[:20]}")
+    if name is None:
+        return LanguageCode.OTHER
+    language = _LANGUAGES.get(name.upper(), _LANGUAGES_BY_NUMBER.get(name))
+    if language is None and name.isdecimal():
+        raise RemoteProtocolError(f"no language has the number {name[:20]}")
     return LanguageCode.OTHER if language is None else language
 
 

@@ -20,8 +20,11 @@ class QueueChooser(Protocol):
         """Return one of ``queues``, which must not be empty; ``failed_broker`` is the last
         attempt's."""
 
-    def report(self, broker_name: str, latency_ms: int, *, failed: bool) -> None:
-        """Take note of how long a send to a broker took, and whether it failed."""
+    def report(self, broker_name: str, began_ms: int, *, failed: bool) -> None:
+        """Take note of a send to a broker: when it began, in elapsed time, and whether it failed.
+
+        It is over now.
+        """
 
 
 class QueueChoice:
@@ -71,5 +74,5 @@ class InTurn:
         """Return the next queue, if possible of another broker than ``failed_broker``."""
         return self.turn(topic).select(queues, failed_broker)
 
-    def report(self, broker_name: str, latency_ms: int, *, failed: bool) -> None:
+    def report(self, broker_name: str, began_ms: int, *, failed: bool) -> None:
         """Do nothing: every broker has its turn."""

@@ -70,7 +70,8 @@ class SendOperations:
     """Sends messages of one group.
 
     Without ``settings`` they are those of the instance's config. ``chooser`` chooses queues, by
-    default in turn. ``on_sent`` is called with each result. With ``kept_by_services``
+    default in turn. ``before`` is called with each message, and may raise; ``on_sent`` with each
+    result. With ``kept_by_services``
     the group is registered there, and the loop for routes keeps them fresh, so that no send waits
     for a name server to confirm what is known.
 
@@ -84,6 +85,7 @@ class SendOperations:
         *,
         settings: ProducerSettings | None = None,
         chooser: QueueChooser | None = None,
+        before: Callable[[Message], None] | None = None,
         on_sent: Callable[[Sent], None] | None = None,
         kept_by_services: bool = False,
     ) -> None:
@@ -93,6 +95,7 @@ class SendOperations:
         self.settings = settings
         self.group = namespace.wrap(settings.namespace, settings.group)
         self.on_sent = on_sent
+        self._before = before
         self._chooser: QueueChooser = InTurn(instance.random) if chooser is None else chooser
         self._commands = SendCommands(instance, settings, self.group)
         self._kept_by_services = kept_by_services
@@ -110,10 +113,9 @@ class SendOperations:
         tries another broker after a failure, all within ``timeout_ms``. Raise MQClientError,
         MQBrokerError, RemotingError.
         """
-        self.check(message)
         if queue is None:
-            return self._send_in_turn(message, None, self._limit_ms(timeout_ms))
-        return self._send_to(message, None, queue, self._limit_ms(timeout_ms))
+            return self._send_in_turn(message, None, timeout_ms)
+        return self._send_to(message, None, queue, timeout_ms)
 
     def send_batch(
         self,
@@ -139,10 +141,9 @@ class SendOperations:
 
         ``unique_ids`` are those of its messages, for the result. The body is not read.
         """
-        self.check(batch)
         if queue is None:
-            return self._send_in_turn(batch, unique_ids, self._limit_ms(timeout_ms))
-        return self._send_to(batch, unique_ids, queue, self._limit_ms(timeout_ms))
+            return self._send_in_turn(batch, unique_ids, timeout_ms)
+        return self._send_to(batch, unique_ids, queue, timeout_ms)
 
     def send_oneway(
         self, message: Message, *, queue: MessageQueue | None = None
@@ -207,7 +208,7 @@ class SendOperations:
         return limit_ms
 
     def _send_in_turn(
-        self, message: Message, batch: Sequence[str] | None, limit_ms: int
+        self, message: Message, batch: Sequence[str] | None, timeout_ms: int | None
     ) -> Operation[SendResult]:
         """Send to one queue after another until one accepts, as `send`.
 
@@ -215,6 +216,8 @@ class SendOperations:
 
         Source: DefaultMQProducerImpl.java#sendDefaultImpl (4.9.7)
         """
+        self.check(message)
+        limit_ms = self._limit_ms(timeout_ms)
         settings, clock, chooser = self.settings, self._instance.time, self._chooser
         begin_ms = clock.elapsed_ms()
         topic = broker_topic(settings, message.topic)
@@ -240,7 +243,7 @@ class SendOperations:
                 call = self._call(message, batch, topic, queue, addr, left_ms, now_ms)
                 result = self._result(message, batch, queue, call, now_ms, (yield call))
             except (MQBrokerError, MQClientError, RemotingError) as error:
-                chooser.report(broker_name, clock.elapsed_ms() - started_ms, failed=True)
+                chooser.report(broker_name, started_ms, failed=True)
                 failure = error
                 if (
                     isinstance(error, MQBrokerError)
@@ -251,7 +254,7 @@ class SendOperations:
                     raise
                 _log.info("an attempt to send to %s failed: %s", broker_name, error)
                 continue
-            chooser.report(broker_name, clock.elapsed_ms() - started_ms, failed=False)
+            chooser.report(broker_name, started_ms, failed=False)
             if result.status is _SEND_OK or not settings.retry_another_broker_when_not_store_ok:
                 return result
         if result is not None:
@@ -269,9 +272,11 @@ class SendOperations:
         message: Message,
         batch: Sequence[str] | None,
         queue: MessageQueue,
-        limit_ms: int,
+        timeout_ms: int | None,
     ) -> Operation[SendResult]:
         """Send to one queue of the caller."""
+        self.check(message)
+        limit_ms = self._limit_ms(timeout_ms)
         self._require_queue(message, queue)
         topic = broker_topic(self.settings, message.topic)
         addr = self._known_addr(queue) or (yield from self._unknown_addr(topic, queue))
@@ -340,6 +345,8 @@ class SendOperations:
         Source: client/Validators.java#checkMessage (4.9.7)
         """
         message.require_valid()
+        if self._before is not None:
+            self._before(message)
         if message.flag or type(message.flag) is not int:
             require_int("flag", message.flag)
         if not message.topic.strip():

@@ -29,18 +29,18 @@ class LatencyFaultTolerance:
     """
 
     def __init__(self, now_ms: Callable[[], int], worst: QueueChoice) -> None:
-        self._now_ms = now_ms
+        self.now_ms = now_ms
         self._worst = worst
         self._faults: dict[str, _BrokerFault] = {}
 
     def update(self, broker_name: str, latency_ms: int, not_available_ms: int) -> None:
         """Take note of a broker's latency, and avoid the broker for some time."""
-        self._faults[broker_name] = _BrokerFault(latency_ms, self._now_ms() + not_available_ms)
+        self._faults[broker_name] = _BrokerFault(latency_ms, self.now_ms() + not_available_ms)
 
     def is_available(self, broker_name: str) -> bool:
         """Return whether a broker is not to be avoided now."""
         fault = self._faults.get(broker_name)
-        return fault is None or self._now_ms() >= fault.available_at_ms
+        return fault is None or self.now_ms() >= fault.available_at_ms
 
     def remove(self, broker_name: str | None) -> None:
         """Forget a broker."""
@@ -54,7 +54,7 @@ class LatencyFaultTolerance:
         """
         if not self._faults:
             return None
-        now_ms = self._now_ms()
+        now_ms = self.now_ms()
 
         def badness(name: str) -> tuple[bool, _BrokerFault]:
             fault = self._faults[name]
@@ -104,8 +104,9 @@ class ByLatency:
         tolerance.remove(best)
         return turn.select(queues, None)
 
-    def report(self, broker_name: str, latency_ms: int, *, failed: bool) -> None:
+    def report(self, broker_name: str, began_ms: int, *, failed: bool) -> None:
         """Avoid a broker that failed or was slow."""
+        latency_ms = self._tolerance.now_ms() - began_ms
         counted_ms = FAILED_LATENCY_MS if failed else latency_ms
         self._tolerance.update(broker_name, latency_ms, self.not_available_ms(counted_ms))
 

@@ -53,7 +53,11 @@ class ProducerCore:
         self._topics: dict[str, None] = {settings.create_topic_key: None}
         instance = services.instance
         self._sends = SendOperations(
-            instance, settings=settings, chooser=self._chooser(), kept_by_services=True
+            instance,
+            settings=settings,
+            chooser=self._chooser(),
+            before=self._check,
+            kept_by_services=True,
         )
         self._transactions = TransactionOperations(instance, sends=self._sends)
         self._requests = Requests(instance, self._start_beside, services.heartbeat)
@@ -161,9 +165,18 @@ class ProducerCore:
         ``queue`` is one of the topic's, ``selector`` a function that chooses one or ``"random"``,
         and ``sharding_key`` keeps the messages with equal keys in one queue, in their order.
         """
-        self._check(message)
         if selector is None and sharding_key is None:
-            return (yield from self._sends.send(message, queue=queue, timeout_ms=timeout_ms))
+            # Not a generator around a generator: it would be resumed twice for each send.
+            return self._sends.send(message, queue=queue, timeout_ms=timeout_ms)
+        return self._send_selected(message, selector, sharding_key, timeout_ms)
+
+    def _send_selected(
+        self,
+        message: Message,
+        selector: Selection | None,
+        sharding_key: str | int | None,
+        timeout_ms: int | None,
+    ) -> Task[SendResult]:
         begin_ms = self.services.instance.time.elapsed_ms()
         chosen = yield from self._select(message, selector, sharding_key)
         left_ms = self._left_ms(begin_ms, timeout_ms)
@@ -178,7 +191,6 @@ class ProducerCore:
         sharding_key: str | int | None = None,
     ) -> Task[None]:
         """Send a message without waiting for an answer; a lost message is not reported."""
-        self._check(message)
         if selector is not None or sharding_key is not None:
             queue = yield from self._select(message, selector, sharding_key)
         yield from self._sends.send_oneway(message, queue=queue)
@@ -194,8 +206,6 @@ class ProducerCore:
 
         Raise MQClientError if they do not fit together, or are too large together.
         """
-        for message in messages:
-            self._check(message)
         return (yield from self._sends.send_batch(messages, queue=queue, timeout_ms=timeout_ms))
 
     def send_batches(
@@ -232,7 +242,6 @@ class ProducerCore:
         here, after the broker got UNKNOW. The broker asks ``check`` of the settings about a half
         message without an end.
         """
-        self._check(message)
         return (
             yield from self._transactions.run_transaction(
                 message, execute, queue=queue, timeout_ms=timeout_ms
@@ -253,7 +262,6 @@ class ProducerCore:
         ``timeout_ms`` is for both. Raise RequestTimeoutError if no reply comes in time. A consumer
         answers with `create_reply_message`.
         """
-        self._check(message)
         self._sends.check(message)
 
         def send(left_ms: int) -> Task[SendResult]:

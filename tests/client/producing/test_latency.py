@@ -59,7 +59,7 @@ def test_pause_depends_on_the_latency(latency_ms: int, avoided_ms: int) -> None:
 def test_slow_broker_is_avoided_until_its_time_is_over() -> None:
     clock = Clock()
     choice = chooser(clock)
-    choice.report("a", 600, failed=False)
+    choice.report("a", -600, failed=False)
     assert {choice.choose("t", QUEUES, None).broker_name for _ in range(12)} == {"b", "c"}
     clock.now_ms = 30_000
     assert {choice.choose("t", QUEUES, None).broker_name for _ in range(12)} == {"a", "b", "c"}
@@ -68,14 +68,14 @@ def test_slow_broker_is_avoided_until_its_time_is_over() -> None:
 def test_fast_answer_makes_a_broker_available_again() -> None:
     choice = chooser(Clock())
     choice.report("a", 0, failed=True)
-    choice.report("a", 1, failed=False)
+    choice.report("a", -1, failed=False)
     assert {choice.choose("t", QUEUES, None).broker_name for _ in range(12)} == {"a", "b", "c"}
 
 
 def test_better_half_is_taken_when_no_broker_is_available() -> None:
     choice = chooser(Clock())
     for name, latency_ms in (("a", 5_000), ("b", 1_000), ("c", 2_000)):
-        choice.report(name, latency_ms, failed=True)
+        choice.report(name, -latency_ms, failed=True)
     chosen = [choice.choose("t", QUEUES, None) for _ in range(8)]
     assert {one.broker_name for one in chosen} == {"b"}
     assert {one.queue_id for one in chosen} == {0, 1}
@@ -83,8 +83,8 @@ def test_better_half_is_taken_when_no_broker_is_available() -> None:
 
 def test_broker_without_queues_of_the_topic_is_forgotten() -> None:
     choice = chooser(Clock())
-    choice.report("elsewhere", 1, failed=True)
-    choice.report("a", 700, failed=True)
+    choice.report("elsewhere", -1, failed=True)
+    choice.report("a", -700, failed=True)
     for _ in range(4):
         assert choice.choose("t", QUEUES[:2], None).broker_name == "a"
 
