@@ -28,7 +28,7 @@ LENGTH_BYTES = 4
 
 _HEAD_BYTES = FRAME_HEAD.size
 _LENGTH_MAX = FRAME_MAX_BYTES - LENGTH_BYTES
-_JSON, _ROCKETMQ = SerializeType.JSON, SerializeType.ROCKETMQ
+_JSON, _ROCKETMQ = int(SerializeType.JSON), int(SerializeType.ROCKETMQ)
 _HTTP_VERBS = frozenset(
     (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI", b"CONN", b"PATC", b"TRAC")
 )
@@ -131,7 +131,7 @@ def encode_frame_start(command: RemotingCommand, body_bytes: int) -> bytes:
 
     Raises LocalProtocolError for what the protocol cannot carry.
     """
-    if command.serialize_type is _ROCKETMQ:
+    if command.serialize_type == _ROCKETMQ:
         header = encode_binary_header(command)
     else:
         header = encode_json_header(command)

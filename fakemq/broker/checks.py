@@ -105,7 +105,7 @@ def check_send(broker: Broker, header: SendHeader, session: Session) -> TopicCon
             f"request queueId[{queue_id}] is illegal, {topic_config_text(config)}"
             f" Producer: {session.remote_addr}",
         )
-    broker.journal.add(MessageChecked(node=broker.name, topic=topic, queue_id=queue_id))
+    broker.journal.note(MessageChecked, (broker.name, topic, queue_id))
     return config
 
 

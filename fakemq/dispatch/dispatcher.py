@@ -135,13 +135,10 @@ class Dispatcher(Generic[NodeT]):
         """Answer a request without the faults of answers; None sends no answer."""
         if isinstance(outcome, Refused):
             outcome = Reply(code=outcome.code, remark=outcome.remark)
-        self._node.journal.add(
-            RequestHandled(
-                node=self._node.name,
-                code=command.code,
-                peer=session.remote_addr,
-                response_code=None if outcome is None else outcome.code,
-            )
+        node = self._node
+        response_code = None if outcome is None else outcome.code
+        node.journal.note(
+            RequestHandled, (node.name, command.code, session.remote_addr, response_code)
         )
         if outcome is not None and not command.flag & FLAG_ONEWAY:
             session.send(response(command, outcome), outcome.body, answers=command.code)

@@ -210,10 +210,8 @@ class Session:
         before = journal.cause
         try:
             # Not by `because`: a generator for each request costs too much here.
-            journal.cause = journal.add(
-                RequestReceived(
-                    node=owner.name, code=code, peer=self.remote_addr, opaque=command.opaque
-                )
+            journal.cause = journal.note(
+                RequestReceived, (owner.name, code, self.remote_addr, command.opaque)
             )
             if self._dispatch is not None:
                 self._dispatch(self, command)

@@ -72,14 +72,9 @@ class LogDispatch:
         phy_offset = record.phy_offset
         if not self._config.message_index_enable:
             self._index.pass_over(phy_offset, phy_offset + record.size_bytes)
-        self._journal.add(
-            Dispatched(
-                node=self._node,
-                topic=record.topic,
-                queue_id=record.queue_id,
-                queue_offset=record.queue_offset,
-                phy_offset=phy_offset,
-            )
+        self._journal.note(
+            Dispatched,
+            (self._node, record.topic, record.queue_id, record.queue_offset, phy_offset),
         )
 
     def dispatch_range(

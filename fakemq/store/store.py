@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from fakemq.clock.slices import finished
 from fakemq.errors import StoreError
 from fakemq.events.core import AppendRefused, LogAppended
+from fakemq.journal.journal import shortened
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.message import MessageExt, decode_record, tags_code
 from fakemq.protocol.properties import DELAY_TIME_LEVEL, TAGS, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
@@ -237,16 +238,10 @@ class MessageStore:
                 code = self.delay_levels.queue_code(topic, properties, stored_ms)
             else:
                 code = tags_code(properties.get(TAGS))
-            self._journal.add(
-                LogAppended(
-                    node=self._node,
-                    topic=topic,
-                    queue_id=queue_id,
-                    queue_offset=queue_offset,
-                    phy_offset=phy_offset,
-                    size_bytes=draft.size_bytes,
-                    msg_id=properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""),
-                )
+            msg_id = shortened(properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""))
+            self._journal.note(
+                LogAppended,
+                (self._node, topic, queue_id, queue_offset, phy_offset, draft.size_bytes, msg_id),
             )
             record = LogRecord(
                 topic,
