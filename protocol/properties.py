@@ -76,6 +76,22 @@ def decode_properties(text: str) -> dict[str, str]:
     return properties
 
 
+def property_value(text: str, name: str) -> str:
+    """Return the value of one property in ``text``; "" if it is not there.
+
+    As `decode_properties` finds it, but without looking at the others.
+    """
+    at = text.rfind(f"{name}{NAME_VALUE_SEPARATOR}")
+    if at < 0:
+        return ""
+    start = at + len(name) + 1
+    end = text.find(PROPERTY_SEPARATOR, start)
+    value = text[start:] if end < 0 else text[start:end]
+    if value and (not at or text[at - 1] == PROPERTY_SEPARATOR):
+        return value
+    return decode_properties(text).get(name, "")
+
+
 def encode_properties_as_java(properties: Mapping[str, str], without: str | None = None) -> str:
     """``properties`` as a string, in the order of a HashMap they were put into one by one.
 

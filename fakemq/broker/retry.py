@@ -6,7 +6,9 @@ Source: broker/processor/SendMessageProcessor.java#asyncConsumerSendMsgBack, #ha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from fakemq.dispatch.answers import Refused
 from fakemq.events.core import DeadLettered, SentBack
@@ -39,7 +41,7 @@ FIRST_RETRY_LEVEL = 3
 """The delay level of the first retry; each further one has the next level."""
 
 
-class Destination(NamedTuple):
+class Destination(msgspec.Struct, frozen=True, gc=False):
     """Where a sent message is stored, unless its delay level or transaction diverts it."""
 
     topic: str
@@ -130,7 +132,7 @@ def retry_or_dead_letter(
         return destination
     topic = dlq_topic(name)
     config = broker.topics.create_in_send_back(topic, DLQ_NUMS_PER_GROUP)
-    return destination._replace(topic=topic, config=config, queue_id=0)
+    return Destination(topic, config, 0)
 
 
 def dead_lettered(

@@ -90,15 +90,16 @@ def send(
             raise refusal(broker, result)
     except Refused as refused:
         return Reply(code=refused.code, remark=refused.remark, ext_fields=answer_marks(broker))
+    broker_config = broker.config
     fields = {
         "msgId": appended.msg_id,
         # A dead letter, too, is answered with the queue id that the producer chose.
         "queueId": str(queue_id),
         "queueOffset": str(appended.logics_offset),
+        MSG_REGION: broker_config.region_id,
+        TRACE_SWITCH: "true" if broker_config.trace_on else "false",
     }
-    reply: Reply[SendMessageResponseHeader] = Reply(
-        code=code, ext_fields=fields | answer_marks(broker)
-    )
+    reply: Reply[SendMessageResponseHeader] = Reply(None, b"", code, None, fields)
     if result.flush_to is None and result.replicate_to is None and result.when_queued is None:
         return reply
     return reply_when_durable(broker, result, reply)

@@ -128,9 +128,16 @@ class BrokerStatsManager:
                 self._counter(now_ms, "BROKER_PUT_NUMS", self._config.broker_cluster_name),
             )
         nums, sizes, of_broker = counters
-        nums.add(now_ms, num)
-        sizes.add(now_ms, size_bytes)
-        of_broker.add(now_ms, num, 0)
+        # `Counter.add` of each, repeated: saves three calls a message.
+        if now_ms >= nums.next_ms or now_ms >= sizes.next_ms or now_ms >= of_broker.next_ms:
+            for counter in counters:
+                if now_ms >= counter.next_ms:
+                    counter.pass_to(now_ms)
+        nums.value += num
+        nums.times += 1
+        sizes.value += size_bytes
+        sizes.times += 1
+        of_broker.value += num
 
     def _get(self, now_ms: int, group: str, topic: str, num: int, size_bytes: int) -> None:
         key = f"{topic}@{group}"

@@ -82,26 +82,28 @@ class Counter:
     All times are milliseconds on one axis that never goes back.
     """
 
-    __slots__ = ("_next_ms", "_pasts", "times", "value")
+    __slots__ = ("_pasts", "next_ms", "times", "value")
 
     def __init__(self, grids: Sequence[Grid], now_ms: int) -> None:
         self.value = 0
         self.times = 0
         self._pasts = [_Past(grid, now_ms) for grid in grids]
-        self._next_ms = now_ms
+        self.next_ms = now_ms
+        """When `pass_to` has to be called before the next addition."""
 
     def add(self, now_ms: int, value: int, times: int = 1) -> None:
         """Add to the total."""
-        if now_ms >= self._next_ms:
-            self._pass_to(now_ms)
+        if now_ms >= self.next_ms:
+            self.pass_to(now_ms)
         self.value += value
         self.times += times
 
-    def _pass_to(self, now_ms: int) -> None:
+    def pass_to(self, now_ms: int) -> None:
+        """Save the total for the ticks up to ``now_ms``: no addition came between them."""
         total = (self.value, self.times)
         for past in self._pasts:
             past.pass_to(now_ms, total)
-        self._next_ms = min([past.grid.next_ms(now_ms) for past in self._pasts])
+        self.next_ms = min([past.grid.next_ms(now_ms) for past in self._pasts])
 
     def tick(self, which: int, now_ms: int) -> int:
         """Return the number of the last tick of one of the grids."""

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from fakemq.errors import StoreError
 from fakemq.events.core import Dispatched
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from fakemq.store.index import IndexService
     from fakemq.store.record_scan import QueueRun, RecordRange
     from fakemq.store.records import LogRecord
+
+_pack_unit = UNIT.pack
 
 NoQueue = Callable[[int, str], None]
 """Called with the offset of a record that no queue can have, and the reason, a clause."""
@@ -69,13 +72,40 @@ class LogDispatch:
         the queue cannot take the entry.
         """
         self.add_to_queue(record, on_no_queue)
-        phy_offset = record.phy_offset
         if not self._config.message_index_enable:
-            self._index.pass_over(phy_offset, phy_offset + record.size_bytes)
+            self._index.pass_over(record.phy_offset, record.phy_offset + record.size_bytes)
+        self.note(record)
+
+    def note(self, record: LogRecord) -> None:
+        """Write `Dispatched` of a record that is in its queue."""
         self._journal.note(
             Dispatched,
-            (self._node, record.topic, record.queue_id, record.queue_offset, phy_offset),
+            (
+                self._node,
+                record.topic,
+                record.queue_id,
+                record.queue_offset,
+                record.phy_offset,
+            ),
         )
+
+    def add_at_once(self, records: list[LogRecord], log: CommitLog) -> bool:
+        """Add the records of a put to their queue in one write; return whether it took them.
+
+        If it did not, `dispatch` brings each of them there that is not there yet.
+        """
+        first, last = records[0], records[-1]
+        queue = self._queues.find(first.topic, first.queue_id)
+        if queue is None or not first.queued or not self._config.message_index_enable:
+            return False
+        units = bytearray()
+        for record in records:
+            units += _pack_unit(record.phy_offset, record.size_bytes, record.tags_code)
+        try:
+            queue.append_units(first.queue_offset, units, last.store_timestamp_ms, log)
+        except StoreError:
+            return False
+        return True
 
     def dispatch_range(
         self, records: RecordRange, log: CommitLog, on_no_queue: NoQueue = _ignore

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from fakemq.protocol.properties import decode_properties, property_value
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
 
 
@@ -14,9 +15,26 @@ class RecordDraft(msgspec.Struct, gc=False):
     body: bytes
     properties: bytes
     """Encoded, as they are stored."""
-    decoded_properties: dict[str, str]
     size_bytes: int
     """Of the whole record."""
+    known_properties: dict[str, str] | None = None
+    """Decoded; None if no one has needed that yet."""
+
+    @property
+    def decoded_properties(self) -> dict[str, str]:
+        """The properties as a mapping."""
+        known = self.known_properties
+        if known is None:
+            known = decode_properties(self.properties.decode("utf-8", "replace"))
+            self.known_properties = known
+        return known
+
+    def property(self, name: str) -> str:
+        """Return the value of one property; "" if there is none."""
+        known = self.known_properties
+        if known is not None:
+            return known.get(name, "")
+        return property_value(self.properties.decode("utf-8", "replace"), name)
 
 
 class LogRecord(msgspec.Struct, gc=False):

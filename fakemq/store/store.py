@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from fakemq.clock.slices import finished
 from fakemq.errors import StoreError
 from fakemq.events.core import AppendRefused, LogAppended
-from fakemq.journal.journal import shortened
+from fakemq.journal.journal import TEXT_MAX_CHARS, shortened
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.message import MessageExt, decode_record, tags_code
 from fakemq.protocol.properties import DELAY_TIME_LEVEL, TAGS, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
@@ -232,28 +232,36 @@ class MessageStore:
     ) -> None:
         """Write `LogAppended` for each of these records of a put, and dispatch it."""
         topic, queue_id, sys_flag = message.topic, message.queue_id, message.sys_flag
+        records: list[LogRecord] = []
         for draft in drafts:
-            properties = draft.decoded_properties
             if topic == SCHEDULE_TOPIC:  # repeated from `queue_code`: saves a call
-                code = self.delay_levels.queue_code(topic, properties, stored_ms)
+                code = self.delay_levels.queue_code(topic, draft.decoded_properties, stored_ms)
             else:
-                code = tags_code(properties.get(TAGS))
-            msg_id = shortened(properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""))
-            self._journal.note(
-                LogAppended,
-                (self._node, topic, queue_id, queue_offset, phy_offset, draft.size_bytes, msg_id),
+                code = tags_code(draft.property(TAGS))
+            size_bytes = draft.size_bytes
+            records.append(
+                LogRecord(
+                    topic,
+                    queue_id,
+                    queue_offset,
+                    phy_offset,
+                    size_bytes,
+                    sys_flag,
+                    code,
+                    stored_ms,
+                    draft,
+                )
             )
-            record = LogRecord(
-                topic,
-                queue_id,
-                queue_offset,
-                phy_offset,
-                draft.size_bytes,
-                sys_flag,
-                code,
-                stored_ms,
-                draft,
-            )
+            queue_offset += 1
+            phy_offset += size_bytes
+        if len(records) > 1 and not self._late and self.dispatch.add_at_once(records, self.log):
+            result.records += records
+            for record in records:
+                self._note_appended(record)
+                self.dispatch.note(record)
+            return
+        for record in records:
+            self._note_appended(record)
             try:
                 if not self._late:
                     self.dispatch.dispatch(record)
@@ -265,8 +273,24 @@ class MessageStore:
                 # queue. Until then puts are refused.
                 self._late.append(record)
                 self.disk_space.failed(error, self._dispatch_late)
-            queue_offset += 1
-            phy_offset += draft.size_bytes
+
+    def _note_appended(self, record: LogRecord) -> None:
+        draft = record.draft
+        msg_id = "" if draft is None else draft.property(UNIQ_CLIENT_MESSAGE_ID_KEYIDX)
+        if len(msg_id) > TEXT_MAX_CHARS:
+            msg_id = shortened(msg_id)
+        self._journal.note(
+            LogAppended,
+            (
+                self._node,
+                record.topic,
+                record.queue_id,
+                record.queue_offset,
+                record.phy_offset,
+                record.size_bytes,
+                msg_id,
+            ),
+        )
 
     def _let_follow(
         self,

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from fakemq.protocol.batch import BatchMember, batch_members, member_properties
+from fakemq.protocol.batch import member_properties
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.header import parse_int
+from fakemq.protocol.layout.codecs import parse_batch_member
 from fakemq.protocol.message import TOPIC_MAX_BYTES, record_size_bytes
 from fakemq.protocol.properties import (
     DELAY_TIME_LEVEL,
     PROPERTIES_MAX_BYTES,
-    decode_properties,
 )
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.store.records import RecordDraft
@@ -79,7 +79,7 @@ def draft_message(
     size_bytes = record_size_bytes(message.sys_flag, len(body), topic_bytes, len(properties))
     if size_bytes > max_message_size + ENCODING_RESERVE_BYTES:
         return _ILLEGAL
-    return [RecordDraft(message.flag, body, properties, message.properties, size_bytes)]
+    return [RecordDraft(message.flag, body, properties, size_bytes, message.properties)]
 
 
 def draft_batch(batch: InnerMessage, max_message_size: int) -> Steps[Drafts | PutMessageStatus]:
@@ -97,10 +97,12 @@ def draft_batch(batch: InnerMessage, max_message_size: int) -> Steps[Drafts | Pu
         or parse_int(batch.properties.get(DELAY_TIME_LEVEL, "0")) > 0
     ):
         return _ILLEGAL
-    members: list[BatchMember] = []
+    data, members, at = batch.body, list[tuple[bytes, bytes, int]](), 0
+    end = len(data)
     try:
-        for member in batch_members(batch.body):
-            members.append(member)
+        while at < end:
+            _, _, _, flag, body, own, at = parse_batch_member(data, at)
+            members.append((body, own, flag))
             if len(members) > BATCH_MAX_MESSAGES:
                 return _ILLEGAL
             if not len(members) % _MEMBERS_A_STEP:
@@ -111,13 +113,14 @@ def draft_batch(batch: InnerMessage, max_message_size: int) -> Steps[Drafts | Pu
     batch.prepared_transaction_offset = 0
     common = batch.properties_string.encode("utf-8", "replace")
     drafts: Drafts = []
+    empty_bytes = record_size_bytes(batch.sys_flag, 0, topic_bytes, 0)
     for body, own, flag in members:
         properties = member_properties(own, common)
-        if len(properties) > PROPERTIES_MAX_BYTES:
+        properties_bytes = len(properties)
+        if properties_bytes > PROPERTIES_MAX_BYTES:
             return PutMessageStatus.PROPERTIES_SIZE_EXCEEDED
-        mapping = decode_properties(properties.decode("utf-8", "replace"))
-        size_bytes = record_size_bytes(batch.sys_flag, len(body), topic_bytes, len(properties))
-        drafts.append(RecordDraft(flag, body, properties, mapping, size_bytes))
+        size_bytes = empty_bytes + len(body) + properties_bytes
+        drafts.append(RecordDraft(flag, body, properties, size_bytes))
         if not len(drafts) % _MEMBERS_A_STEP:
             yield
     return drafts

@@ -22,8 +22,9 @@ from fakemq.events import (
     RequestReceived,
     Warned,
 )
+from fakemq.journal.entries import Entry
 from fakemq.journal.file import JournalFile
-from fakemq.journal.journal import TEXT_MAX_CHARS, Entry, Journal, line, log
+from fakemq.journal.journal import TEXT_MAX_CHARS, Journal, line, log
 
 START_MS = 1_709_208_000_000  # 2024-02-29T12:00:00Z
 

@@ -8,7 +8,11 @@ from hypothesis import strategies as st
 
 from fakemq.protocol import properties
 from fakemq.protocol.java import java_hash_map_order
-from fakemq.protocol.properties import decode_properties, encode_properties_as_java
+from fakemq.protocol.properties import (
+    decode_properties,
+    encode_properties_as_java,
+    property_value,
+)
 
 PART = st.text(
     alphabet=st.characters(exclude_characters="\x01\x02", exclude_categories=["Cs"]), min_size=1
@@ -53,3 +57,11 @@ def test_names_are_javas() -> None:
     assert properties.UNIQ_CLIENT_MESSAGE_ID_KEYIDX == "UNIQ_KEY"
     assert properties.TRACE_SWITCH == "TRACE_ON"
     assert properties.WAIT_STORE_MSG_OK == "WAIT"
+
+
+@given(
+    st.text(alphabet="AB%x\x01\x02", max_size=16),
+    st.sampled_from(["A", "B", "AB", "x"]),
+)
+def test_one_property_is_found_as_all_are(text: str, name: str) -> None:
+    assert property_value(text, name) == decode_properties(text).get(name, "")
