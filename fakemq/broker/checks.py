@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from fakemq.broker.topics import NOT_ALLOWED_SEND_TOPICS, topic_config_text
 from fakemq.clock.calendar import human_time2
 from fakemq.dispatch.answers import Refused
-from fakemq.events.core import MessageChecked
+from fakemq.journal.noted import CHECKED
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.sysflag import PermName, TopicSysFlag
 from fakemq.protocol.topics import FAQ, RETRY_PREFIX, topic_name_error
@@ -105,7 +105,7 @@ def check_send(broker: Broker, header: SendHeader, session: Session) -> TopicCon
             f"request queueId[{queue_id}] is illegal, {topic_config_text(config)}"
             f" Producer: {session.remote_addr}",
         )
-    broker.journal.note(MessageChecked, (broker.name, topic, queue_id))
+    broker.journal.note((CHECKED, broker.name, topic, queue_id))
     return config
 
 

@@ -18,8 +18,8 @@ import msgspec
 from fakemq.dispatch.answers import Outcome, Parked, Refused, Reply, Request
 from fakemq.dispatch.node import Node
 from fakemq.dispatch.outcomes import answer_to_error
-from fakemq.events.core import RequestHandled
 from fakemq.faults.points import BEFORE_REPLICATE, BEFORE_REPLY, BEFORE_STORE
+from fakemq.journal.noted import HANDLED
 from fakemq.protocol.command import FLAG_ONEWAY, FLAG_RESPONSE, RemotingCommand
 
 if TYPE_CHECKING:
@@ -137,9 +137,7 @@ class Dispatcher(Generic[NodeT]):
             outcome = Reply(code=outcome.code, remark=outcome.remark)
         node = self._node
         response_code = None if outcome is None else outcome.code
-        node.journal.note(
-            RequestHandled, (node.name, command.code, session.remote_addr, response_code)
-        )
+        node.journal.note((HANDLED, node.name, command.code, session.remote_addr, response_code))
         if outcome is not None and not command.flag & FLAG_ONEWAY:
             session.send(response(command, outcome), outcome.body, answers=command.code)
 

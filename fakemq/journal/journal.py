@@ -25,7 +25,7 @@ from fakemq.events.core import (
     failure,
 )
 from fakemq.journal.entries import Entry, TimerFired
-from fakemq.journal.folding import Fold, event_of, the_same
+from fakemq.journal.noted import KINDS, Noted, event_of, kind_of
 from fakemq.journal.warnings import PeerWarnings
 from fakemq.protocol.codes import code_name
 
@@ -39,8 +39,7 @@ CAPACITY = 100_000
 TEXT_MAX_CHARS = 500
 """A longer text of a peer (a group, an id) is cut: an entry is kept long after its request."""
 
-_NOTED_MAX = 256
-"""How many events are noted before they become entries."""
+_NOTED = frozenset(KINDS)
 
 _OURS = frozenset({"node", "peer", "how", "why", "traceback"})
 """Fields whose texts fakemq makes: they are kept as they are."""
@@ -99,18 +98,13 @@ class Journal:
         self._clock = clock
         # Three columns of equal length, oldest entry first: event, wall time in milliseconds since
         # the epoch, and ``seq`` of the cause.
-        # A fold stands there once for each of its events.
-        self._events: deque[Event | Fold] = deque(maxlen=capacity)
+        self._events: deque[Event | Noted] = deque(maxlen=capacity)
         self._times_ms: deque[int] = deque(maxlen=capacity)
         self._causes: deque[int] = deque(maxlen=capacity)
         # The number of the newest entry.
         self._seq = 0
-        # Events that were noted, and are no entries yet: their kinds, the values of their fields,
-        # the causes, and the moment they have in common.
-        self._noted: list[type[Event]] = []
-        self._noted_values: list[object] = []
-        self._noted_causes: list[int] = []
-        self._noted_ms = 0
+        # Whether no listener wants a kind that is noted.
+        self._quiet = True
         self.epoch = 0
         """How often the journal was cleared; each time, numbers begin at 1 again."""
         self.cause: Cause = 0
@@ -119,15 +113,11 @@ class Journal:
         self._listeners: list[tuple[Listener, tuple[type[Event], ...]]] = []
         # By kind of event: the fields with texts of peers, and the listeners.
         self._kinds: dict[type[Event], tuple[tuple[str, ...], tuple[Listener, ...]]] = {}
-        # The kinds that have no listener, of those that were noted.
-        self._unheard: set[type[Event]] = set()
         self.peer_warnings = PeerWarnings(clock, self.add)
         """Where to warn about peers, with a limit on how often."""
 
     def add(self, event: Event) -> int:
         """Add an event, call its listeners, and return its ``seq``."""
-        if self._noted:
-            self._settle()
         texts, listeners = self._kinds.get(type(event)) or self._find_kind(type(event))
         for name in texts:
             value = getattr(event, name)
@@ -159,49 +149,25 @@ class Journal:
             for event in events:
                 self.add(event)
             return
-        self._settle()
         cause = self._seq_of(self.cause)
         self._seq += len(events)
         self._events.extend(events)
         self._times_ms.extend(repeat(self._clock.now_ms(), len(events)))
         self._causes.extend(repeat(cause, len(events)))
 
-    def note(self, kind: type[Event], fields: tuple[object, ...]) -> int:
-        """Add an event of a kind that each message has, at a fraction of the cost; return its seq.
+    def note(self, event: Noted) -> int:
+        """Add an event of a kind that each message has, for less; return its ``seq``.
 
-        ``fields`` are the values of its fields in their order, that of ``node`` first. Texts of
-        peers are `shortened` by the caller.
+        Texts of peers are `shortened` by the caller.
         """
-        cause, at_ms = self.cause, self._clock.moment_ms
-        if kind not in self._unheard or type(cause) is not int or at_ms is None:
-            return self._note_at_once(kind, fields)
-        if at_ms != self._noted_ms or len(self._noted) >= _NOTED_MAX:
-            self._settle()
-            self._noted_ms = at_ms
-        self._noted.append(kind)
-        self._noted_values += fields
-        self._noted_causes.append(cause)
+        at_ms, cause = self._clock.moment_ms, self.cause
+        if at_ms is None or type(cause) is not int or not self._quiet:
+            return self.add(event_of(event))
         self._seq = seq = self._seq + 1
+        self._events.append(event)
+        self._times_ms.append(at_ms)
+        self._causes.append(cause)
         return seq
-
-    def _note_at_once(self, kind: type[Event], fields: tuple[object, ...]) -> int:
-        _, listeners = self._kinds.get(kind) or self._find_kind(kind)
-        if not listeners:
-            self._unheard.add(kind)
-        return self.add(event_of(kind, fields))
-
-    def _settle(self) -> None:
-        """Make entries of what was noted."""
-        number = len(self._noted)
-        if not number:
-            return
-        fold = Fold(self._seq - number + 1, the_same(tuple(self._noted)), tuple(self._noted_values))
-        self._events.extend(repeat(fold, number))
-        self._times_ms.extend(repeat(self._noted_ms, number))
-        self._causes.extend(self._noted_causes)
-        self._noted.clear()
-        self._noted_values.clear()
-        self._noted_causes.clear()
 
     @contextmanager
     def because(self, cause: Cause) -> Iterator[None]:
@@ -257,41 +223,38 @@ class Journal:
         Return a function that ends it.
         """
         listening = (listener, kinds)
-        self._settle()
         self._listeners.append(listening)
-        self._kinds.clear()
-        self._unheard.clear()
+        self._listeners_changed()
 
         def unlisten() -> None:
             self._listeners.remove(listening)
-            self._kinds.clear()
+            self._listeners_changed()
 
         return unlisten
+
+    def _listeners_changed(self) -> None:
+        self._kinds.clear()
+        self._quiet = all(kinds and _NOTED.isdisjoint(kinds) for _, kinds in self._listeners)
 
     def find(self, kind: type[EventT], /, **fields: object) -> list[EventT]:
         """Return events of one kind whose fields have these values, oldest first.
 
         `fakemq.journal.search` takes more criteria.
         """
-        self._settle()
-        found: list[EventT] = []
-        for seq, event in enumerate(self._events, self.first_seq):
-            if type(event) is Fold and issubclass(event.kind(seq), kind):
-                event = event.event(seq)
-            if isinstance(event, kind) and all(
-                getattr(event, name) == value for name, value in fields.items()
-            ):
-                found.append(event)
-        return found
+        of_kind = [event_of(event) for event in self._events if issubclass(kind_of(event), kind)]
+        return [
+            event
+            for event in of_kind
+            if isinstance(event, kind)
+            and all(getattr(event, name) == value for name, value in fields.items())
+        ]
 
     def at(self, seq: int) -> Entry | None:
         """Return the entry with this number; None if it does not exist any more, or yet."""
         index = seq - self.first_seq
         if not 0 <= index < len(self):
             return None
-        return Entry(
-            seq, self._times_ms[index], _unfolded(self._events[index], seq), self._causes[index]
-        )
+        return Entry(seq, self._times_ms[index], event_of(self._events[index]), self._causes[index])
 
     def after(self, seq: int, most: int | None = None) -> list[Entry]:
         """Return the kept entries with a greater number, oldest first; at most ``most``."""
@@ -321,7 +284,6 @@ class Journal:
 
     def clear(self) -> None:
         """Delete all entries; numbers start at 1 again."""
-        self._settle()
         self._events.clear()
         self._times_ms.clear()
         self._causes.clear()
@@ -337,20 +299,13 @@ class Journal:
         columns = (self._times_ms, self._events, self._causes)
         rows = zip(seqs, *(islice(column, start, None) for column in columns), strict=False)
         for seq, at_ms, event, cause in rows:
-            yield Entry(seq, at_ms, _unfolded(event, seq), cause)
+            yield Entry(seq, at_ms, event_of(event), cause)
 
     def __len__(self) -> int:
-        if self._noted:
-            self._settle()
         return len(self._events)
 
     def __repr__(self) -> str:
         return f"<journal of {len(self)} entries, last seq {self._seq}>"
-
-
-def _unfolded(event: Event | Fold, seq: int) -> Event:
-    """Return the event of the entry with this number."""
-    return event.event(seq) if isinstance(event, Fold) else event
 
 
 def line(entry: Entry) -> str:

@@ -12,8 +12,9 @@ from typing import Protocol
 
 from fakemq.clock.node_clock import NodeClock
 from fakemq.clock.timers import Timer
-from fakemq.events.core import LinkClosed, LinkOpened, RequestReceived, failure
+from fakemq.events.core import LinkClosed, LinkOpened, failure
 from fakemq.journal.journal import Journal, shortened
+from fakemq.journal.noted import RECEIVED
 from fakemq.net.link import CLOSED_BY_PEER, Link
 from fakemq.protocol.codes import RequestCode, code_name
 from fakemq.protocol.command import FLAG_ONEWAY, FLAG_RESPONSE, Body, RemotingCommand
@@ -211,7 +212,7 @@ class Session:
         try:
             # Not by `because`: a generator for each request costs too much here.
             journal.cause = journal.note(
-                RequestReceived, (owner.name, code, self.remote_addr, command.opaque)
+                (RECEIVED, owner.name, code, self.remote_addr, command.opaque)
             )
             if self._dispatch is not None:
                 self._dispatch(self, command)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.errors import StoreError
 from fakemq.events.core import Dispatched
+from fakemq.journal.noted import DISPATCHED
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
 from fakemq.store.queue_folders import NoQueueError
@@ -79,14 +80,14 @@ class LogDispatch:
     def note(self, record: LogRecord) -> None:
         """Write `Dispatched` of a record that is in its queue."""
         self._journal.note(
-            Dispatched,
             (
+                DISPATCHED,
                 self._node,
                 record.topic,
                 record.queue_id,
                 record.queue_offset,
                 record.phy_offset,
-            ),
+            )
         )
 
     def add_at_once(self, records: list[LogRecord], log: CommitLog) -> bool:

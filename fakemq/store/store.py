@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from fakemq.clock.slices import finished
 from fakemq.errors import StoreError
-from fakemq.events.core import AppendRefused, LogAppended
+from fakemq.events.core import AppendRefused
 from fakemq.journal.journal import TEXT_MAX_CHARS, shortened
+from fakemq.journal.noted import APPENDED
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.message import MessageExt, decode_record, tags_code
 from fakemq.protocol.properties import DELAY_TIME_LEVEL, TAGS, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
@@ -280,8 +281,8 @@ class MessageStore:
         if len(msg_id) > TEXT_MAX_CHARS:
             msg_id = shortened(msg_id)
         self._journal.note(
-            LogAppended,
             (
+                APPENDED,
                 self._node,
                 record.topic,
                 record.queue_id,
@@ -289,7 +290,7 @@ class MessageStore:
                 record.phy_offset,
                 record.size_bytes,
                 msg_id,
-            ),
+            )
         )
 
     def _let_follow(

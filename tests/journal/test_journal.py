@@ -25,6 +25,7 @@ from fakemq.events import (
 from fakemq.journal.entries import Entry
 from fakemq.journal.file import JournalFile
 from fakemq.journal.journal import TEXT_MAX_CHARS, Journal, line, log
+from fakemq.journal.noted import CHECKED, RECEIVED
 
 START_MS = 1_709_208_000_000  # 2024-02-29T12:00:00Z
 
@@ -211,15 +212,15 @@ def test_journal_is_written_to_a_file(journal: Journal, tmp_path: Path) -> None:
 def test_noted_events_are_entries_for_every_reader() -> None:
     clock = Clock(frozen=True, start_at_ms=1_000)
     journal, plain = Journal(clock), Journal(clock)
-    heard: list[Entry] = []
+    listened: list[Entry] = []
     for moment in range(3):
         clock.hold_moment()
         received = RequestReceived(node="a", code=310, peer="p", opaque=moment)
         checked = MessageChecked(node="a", topic="orders", queue_id=moment)
         first = plain.add(received)
-        assert journal.note(RequestReceived, ("a", 310, "p", moment)) == first
+        assert journal.note((RECEIVED, "a", 310, "p", moment)) == first
         journal.cause = plain.cause = first
-        journal.note(MessageChecked, ("a", "orders", moment))
+        journal.note((CHECKED, "a", "orders", moment))
         plain.add(checked)
         journal.cause = plain.cause = 0
         clock.release_moment()
@@ -231,10 +232,10 @@ def test_noted_events_are_entries_for_every_reader() -> None:
     assert [journal.at(seq) for seq in range(8)] == [plain.at(seq) for seq in range(8)]
     assert journal.tail(2) == plain.tail(2)
     assert journal.after(3) == plain.after(3)
-    journal.listen(heard.append, MessageChecked)
+    journal.listen(listened.append, MessageChecked)
     clock.hold_moment()
-    journal.note(MessageChecked, ("a", "orders", 9))
-    assert [one.seq for one in heard] == [7]
+    journal.note((CHECKED, "a", "orders", 9))
+    assert [one.seq for one in listened] == [7]
     journal.clear()
     assert list(journal) == []
 
@@ -244,10 +245,10 @@ def test_oldest_noted_events_leave_a_full_journal() -> None:
     journal = Journal(clock, capacity=5)
     clock.hold_moment()
     for number in range(4):
-        journal.note(RequestReceived, ("a", 310, "p", number))
+        journal.note((RECEIVED, "a", 310, "p", number))
     journal.add(Warned(node="a", text="between"))
     for number in range(3):
-        journal.note(RequestReceived, ("a", 310, "p", 4 + number))
+        journal.note((RECEIVED, "a", 310, "p", 4 + number))
     opaques = [getattr(entry.event, "opaque", None) for entry in journal]
     assert opaques == [3, None, 4, 5, 6]
     assert [entry.seq for entry in journal] == [4, 5, 6, 7, 8]
