@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,6 +15,7 @@ from fakemq.client.operation import Call
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.message import encode_record
+from tests.support.hostile_answers import OUTCOMES, Hostile
 from tests.support.played_broker import GROUP, PlayedBroker
 from tests.support.push_lab import PushLab
 from tests.support.scripted_carrier import HELD, Outcome
@@ -238,4 +241,45 @@ def test_odd_name_of_a_broker_keeps_no_consumer_from_leaving(
     lab.advance(30_000)
     lab.carrier.run(lab.core.shutdown())
     assert not lab.services.is_used
+    assert len(lab.services.tasks) == 4
+
+
+@given(
+    outcomes=st.lists(OUTCOMES, min_size=1, max_size=30),
+    fails=st.booleans(),
+    ordered=st.booleans(),
+    trace=st.booleans(),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_consumer_survives_any_answers(
+    outcomes: list[Any],
+    fails: bool,
+    ordered: bool,
+    trace: bool,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """``fails``: each message fails while the answers are hostile."""
+    caplog.clear()
+
+    def fail(messages: object) -> None:
+        raise ValueError("no")
+
+    broker = PlayedBroker(queues=2)
+    lab = PushLab(broker, fail if fails else None, ordered=ordered, trace=trace)
+    broker.put(b"before")
+    Hostile(lab.carrier, outcomes)
+    with caplog.at_level(logging.ERROR, "fakemq.client"):
+        ended = lab.carrier.start(lab.core.start())
+        lab.advance(180_000)
+        assert ended, "the start hangs"
+        lab.carrier.answers, lab.react = broker._answer, None
+        broker.topics["orders"] = 2
+        lab.advance(240_000)
+        lab.carrier.held = [one for one in lab.carrier.held if not one.over]
+        lab.put(b"honest", queue_id=1)
+        lab.advance(60_000)
+        assert not [one for one in caplog.records if one.msg.startswith("the task")], caplog.text
+    assert b"honest" in lab.consumed
+    assert lab.core.is_idle
+    lab.carrier.run(lab.core.shutdown(), within_ms=60_000)
     assert len(lab.services.tasks) == 4

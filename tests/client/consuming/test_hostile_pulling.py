@@ -14,69 +14,16 @@ from fakemq.client.consuming.pull import PullConsumerCore
 from fakemq.client.consuming.pull_schedule import PullScheduleCore, PullTaskContext
 from fakemq.client.consuming.pull_settings import PullSettings
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
-from fakemq.client.operation import Call
 from fakemq.client.tasks import Task
-from fakemq.protocol.bodies.heartbeat import GetConsumerListByGroupResponseBody
 from fakemq.protocol.bodies.queue import MessageQueue
-from fakemq.protocol.bodies.route import BrokerData, QueueData, TopicRouteData
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
+from tests.support.hostile_answers import OUTCOMES, Hostile
 from tests.support.lite_lab import LiteLab
-from tests.support.played_broker import CLIENT, GROUP
-from tests.support.scripted_carrier import HELD, Outcome
-from tests.support.scripted_operation import A, answer
+from tests.support.played_broker import GROUP
+from tests.support.scripted_carrier import HELD
+from tests.support.scripted_operation import answer
 
 ERRORS = (RemotingError, MQBrokerError, MQClientError)
-
-NUMBERS = st.sampled_from(
-    ["0", "1", "-1", "2", "9223372036854775807", "-9223372036854775808", "1e3", "x", "", "  7"]
-)
-FIELDS = ("nextBeginOffset", "minOffset", "maxOffset", "suggestWhichBrokerId", "offset")
-BODIES = st.one_of(
-    st.binary(max_size=40),
-    st.sampled_from([b"{}", b"[]", b"null", b'{"consumerIdList":[1]}', b'{"consumerIdList":null}']),
-    st.lists(st.sampled_from([CLIENT, "", "z", "\ud83d\ude00", CLIENT]), max_size=3).map(
-        lambda ids: GetConsumerListByGroupResponseBody(consumer_id_list=ids).encode()
-    ),
-    st.builds(
-        lambda queues, perm: TopicRouteData(
-            queue_datas=[QueueData(broker_name="a", read_queue_nums=queues, perm=perm)],
-            broker_datas=[BrokerData(cluster="c", broker_name="a", broker_addrs={0: A})],
-        ).encode(),
-        st.integers(-1, 5),
-        st.sampled_from([0, 2, 4, 6]),
-    ),
-)
-CODES = st.sampled_from([0, 0, 0, 1, 2, 17, 19, 20, 21, 22, 24, -5, 99_999])
-OUTCOMES = st.one_of(
-    st.none(),
-    st.none(),
-    st.just(HELD),
-    st.just(RemotingError("lost", A)),
-    st.builds(
-        lambda code, fields, body: RemotingCommand(
-            code, ext_fields=fields, body=body, flag=FLAG_RESPONSE
-        ),
-        CODES,
-        st.dictionaries(st.sampled_from(FIELDS), NUMBERS, max_size=5),
-        BODIES,
-    ),
-)
-
-
-class Hostile:
-    """Answers requests by a list of outcomes, again and again; None lets the broker answer."""
-
-    def __init__(self, lab: LiteLab, outcomes: list[Any]) -> None:
-        self._ordinary = lab.carrier.answers
-        self._outcomes = outcomes
-        self._next = 0
-        lab.carrier.answers = self
-
-    def __call__(self, call: Call) -> Outcome:
-        outcome = self._outcomes[self._next % len(self._outcomes)]
-        self._next += 1
-        return self._ordinary(call) if outcome is None else outcome
 
 
 def attempt(lab: LiteLab, task: Task[object]) -> None:
@@ -104,7 +51,7 @@ def test_lite_pull_survives_any_answers(
     caplog.clear()
     with caplog.at_level(logging.ERROR, "fakemq.client"):
         lab = LiteLab(started=False)
-        Hostile(lab, outcomes)
+        Hostile(lab.carrier, outcomes)
         attempt(lab, lab.consumer.start())
         consumer, queue = lab.consumer, lab.queue()
         for task in (
@@ -119,7 +66,8 @@ def test_lite_pull_survives_any_answers(
             attempt(lab, task)
         assert not [one for one in caplog.records if one.msg.startswith("the task")], caplog.text
         assert_recovers(lab)
-        lab.broker.put(b"honest")
+        for _ in range(4):  # up to an offset at which no answer had a message
+            lab.broker.put(b"honest")
         lab.carrier.settle()
         bodies = lab.poll_all()
         lab.carrier.advance(5_000)
@@ -134,7 +82,7 @@ def test_pull_schedule_survives_any_answers(
 ) -> None:
     caplog.clear()
     lab = LiteLab(started=False)
-    Hostile(lab, outcomes)
+    Hostile(lab.carrier, outcomes)
     calls: list[MessageQueue] = []
 
     def work(queue: MessageQueue, context: PullTaskContext[PullConsumerCore]) -> None:
