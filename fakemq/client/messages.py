@@ -69,9 +69,23 @@ class Message:
     def tags(self) -> str:
         return self.properties.get(names.TAGS, "")
 
+    @tags.setter
+    def tags(self, tags: str) -> None:
+        self._set(names.TAGS, tags)
+
     @property
     def keys(self) -> str:
         return self.properties.get(names.KEYS, "")
+
+    @keys.setter
+    def keys(self, keys: str) -> None:
+        self._set(names.KEYS, keys)
+
+    def _set(self, name: str, value: str) -> None:
+        self.properties.pop(name, None)
+        if value:
+            _check_properties([(name, value)])
+            self.properties[name] = value
 
     @property
     def delay_level(self) -> int:

@@ -41,10 +41,33 @@ TRANSACTION_ID = "__transactionId__"
 
 
 class TransactionSendResult(msgspec.Struct, frozen=True):
-    """Where the half message was stored, and the state that was sent for it."""
+    """Where the half message was stored, as in ``sent``, and the state that was sent for it.
+
+    Source: client/producer/TransactionSendResult.java (4.9.7)
+    """
 
     sent: SendResult
     state: LocalTransactionState
+
+    @property
+    def status(self) -> SendStatus:
+        return self.sent.status
+
+    @property
+    def message_id(self) -> str:
+        return self.sent.message_id
+
+    @property
+    def broker_name(self) -> str:
+        return self.sent.broker_name
+
+    @property
+    def queue_id(self) -> int:
+        return self.sent.queue_id
+
+    @property
+    def queue_offset(self) -> int:
+        return self.sent.queue_offset
 
 
 class TransactionEnd(NamedTuple):
@@ -208,7 +231,7 @@ def known_state(state: object) -> LocalTransactionState:
     if state is None:
         return LocalTransactionState.UNKNOW
     if not isinstance(state, LocalTransactionState):
-        raise TypeError(f"expected a LocalTransactionState, not {state!r}")
+        raise TypeError(f"the function returned {state!r}: expected a LocalTransactionState")
     return state
 
 

@@ -78,3 +78,15 @@ def test_bodies_of_one_answer_unpack_to_a_bounded_size(monkeypatch: pytest.Monke
     assert len(pulled_messages(record * 2)) == 2
     with pytest.raises(RemoteProtocolError, match="unpacks to over 2000 bytes"):
         pulled_messages(record * 3)
+
+
+def test_tags_and_keys_are_set_as_properties() -> None:
+    message = Message("orders", b"x", tags="paid", keys="o-1")
+    message.tags, message.keys = "open", ""
+    assert (message.tags, message.keys) == ("open", "")
+    assert "KEYS" not in message.properties
+    wrong: Any = 5
+    with pytest.raises(TypeError, match="tags=5: expected text"):
+        message.tags = wrong
+    with pytest.raises(TypeError, match=r"keys has .* separate properties"):
+        message.keys = "a\x01b"

@@ -157,7 +157,7 @@ class AsyncFace(Face[CoreT]):
         Raise MQClientError for a group or setting that cannot be, for a second start, and for a
         group that is taken in this client; RemotingError if no name server answers.
         """
-        self.state.require_startable(self._WHAT)
+        self._require_startable()
         if self._is_starting:
             raise self._not_running()
         self._is_starting = True

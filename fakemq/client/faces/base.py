@@ -66,15 +66,23 @@ class Face(Generic[CoreT]):
             raise self._not_running()
         return core
 
+    def _require_startable(self) -> None:
+        """Raise MQClientError if it was started before."""
+        if self.state is not ServiceState.CREATE_JUST:
+            raise self._not_ok(f"maybe started once, {self.state.value}")
+
     def _not_running(self) -> MQClientError:
-        state = self.state
+        return self._not_ok(self.state.value)
+
+    def _not_ok(self, why: str) -> MQClientError:
         name = type(self).__name__
-        advice = f"use it in `{self._BLOCK} {name}(…)`, or call start() first"
-        if state is ServiceState.SHUTDOWN_ALREADY:
-            advice = f"it was shut down: make another {name}"
-        elif state is ServiceState.START_FAILED:
-            advice = f"its start has failed: make another {name}"
-        return MQClientError(f"The {self._WHAT} service state not OK, {state.value}: {advice}{FAQ}")
+        advice = {
+            ServiceState.CREATE_JUST: f"use it in `{self._BLOCK} {name}(…)`, or call start() first",
+            ServiceState.RUNNING: "a block starts it, too",
+            ServiceState.SHUTDOWN_ALREADY: f"it was shut down: make another {name}",
+            ServiceState.START_FAILED: f"its start has failed: make another {name}",
+        }[self.state]
+        return MQClientError(f"The {self._WHAT} service state not OK, {why}: {advice}{FAQ}")
 
     def __repr__(self) -> str:
         client = f" as {self._client_id}" if self._client_id else ""

@@ -144,7 +144,7 @@ class BlockingFace(Face[CoreT]):
         group that is taken in this client; RemotingError if no name server answers.
         """
         with self._starting:
-            self.state.require_startable(self._WHAT)
+            self._require_startable()
             shared = _clients.join(self._settled, self._new_client)
             try:
                 core = self._core = self._make_core(shared.services, shared.carrier)

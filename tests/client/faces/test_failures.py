@@ -137,6 +137,25 @@ def test_faq_is_the_last_line_alone(mq: fakemq.Cluster) -> None:
     assert str(found.value).endswith(f"no topic{FAQ}")
 
 
+def test_second_start_is_refused_with_advice(mq: fakemq.Cluster) -> None:
+    producer = Producer(mq.namesrv_addr, group="g")
+    with producer, pytest.raises(MQClientError, match="started once, RUNNING: a block starts it"):
+        producer.start()
+    with pytest.raises(MQClientError, match="SHUTDOWN_ALREADY: it was shut down: make another Pro"):
+        producer.start()
+
+
+def test_state_that_is_none_is_named(mq: fakemq.Cluster) -> None:
+    def pay(message: Message) -> Any:
+        return "commit"
+
+    with (
+        Producer(mq.namesrv_addr, group="g") as producer,
+        pytest.raises(TypeError, match="the function returned 'commit': expected a LocalTransac"),
+    ):
+        producer.send_in_transaction(Message("orders", b"x"), pay)
+
+
 @pytest.mark.parametrize("missing", [0, 1, 400])
 def test_body_that_grows_over_the_limit_says_its_sizes(mq: fakemq.Cluster, missing: int) -> None:
     body = os.urandom(LIMIT - missing)

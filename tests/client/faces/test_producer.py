@@ -143,6 +143,9 @@ def test_transaction_commits_by_the_result_of_its_function(mq: fakemq.Cluster) -
     with Producer(mq.namesrv_addr, group="g") as p:
         sent = p.send_in_transaction(Message("orders", b"rollback"), execute)
         assert sent.state is LocalTransactionState.ROLLBACK_MESSAGE
+        assert (sent.status, sent.message_id) == ("SEND_OK", sent.sent.msg_id)
+        assert (sent.broker_name, sent.queue_id) == (sent.sent.broker_name, sent.sent.queue_id)
+        assert sent.queue_offset == sent.sent.queue_offset
         p.send_in_transaction(Message("orders", b"commit"), execute)
         mq.wait_for(lambda: bodies(mq) == [b"commit"])
 
