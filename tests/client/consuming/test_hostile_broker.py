@@ -226,7 +226,9 @@ def test_damaged_request_of_a_broker_has_no_effect_on_the_consumer(code: int, bo
 
 
 @pytest.mark.parametrize("ordered", [False, True])
-@pytest.mark.parametrize("name", ["\ud800", "a\x01b\x02c", '"}:{', "a\0b", "../../x", "x" * 40_000])
+@pytest.mark.parametrize(
+    "name", ["\ud800", "a\x01b\x02c", '"}:{', "a\0b", "../../x", "x" * 40_000], ids=range(6)
+)
 def test_odd_name_of_a_broker_keeps_no_consumer_from_leaving(
     name: str, ordered: bool, tmp_path: Path
 ) -> None:
