@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
+from typing import NamedTuple
 
 from bench.benchmark import run
 from bench.fill import fill_with_batches
@@ -24,6 +25,7 @@ NODE = "broker-a-0"
 RECOVERED, RECOVERED_BODY = 800_000, b"x" * 1024
 """A gigabyte of log in one file: 4.9.7 reads all of it, because it checks the last file."""
 _KINDS = ("clean stop", "crash")
+_NOTHING = "nothing"
 
 
 def figures(plan: Plan) -> Iterator[Figure]:
@@ -60,43 +62,57 @@ def _sends(side: Side) -> float:
 
 
 def _recoveries(plan: Plan) -> Iterator[Figure]:
-    """Measure starts on a gigabyte, for each kind of end, and how much longer than on nothing.
+    """Measure starts on a gigabyte for each kind of end, and how much longer than on nothing.
 
-    The fake serves as soon as the log and its queues are in order; Java then has its index, too.
+    The fake serves as soon as the log and its queues are in order; after a crash, Java then has its
+    index, too.
     """
     names = {
-        (kind, what): f"{what} of 1 GB after a {kind}"
+        kind: (f"recovery of 1 GB after a {kind}", f"whole start on 1 GB after a {kind}")
         for kind in _KINDS
-        for what in ("recovery", "whole start")
     }
-    if not plan.java or not any(map(plan.wants, names.values())):
+    wanted = [kind for kind in _KINDS if any(map(plan.wants, names[kind]))]
+    if not wanted or not plan.java:
         return
     with _folder() as folder, JavaCluster(jvm=(), config=JAVA_CONFIG) as cluster:
-        full = folder / "full"
-        _fill(full)
         (broker,) = cluster.brokers
         broker.stop()
+        _fill(folder / "full")
+        rounds = [_starts(folder, broker, wanted) for _ in range(plan.rounds)]
+    for kind in wanted:
+        note = "its index is built afterwards" if kind == "crash" else ""
+        longer, whole = names[kind]
+        for name, starts in (
+            (longer, [Round(_more(one.java, kind), _more(one.fake, kind)) for one in rounds]),
+            (whole, [Round(one.java[kind], one.fake[kind]) for one in rounds]),
+        ):
+            if plan.wants(name):
+                yield compared("store", name, starts, "s", at_most=1.0, note=note)
 
-        def once() -> dict[str, Round]:
-            for name in ("none", "no"):
-                shutil.rmtree(folder / name, ignore_errors=True)
-            nothing = Round(
-                java=_java_s(broker, folder / "none"), fake=_fake_s(folder / "no" / NODE)
-            )
-            both = {}
-            for kind in _KINDS:
-                java_s = _java_s(broker, _copied(full / NODE, folder / "java", kind))
-                fake_s = _fake_s(_copied(full / NODE, folder / "fake" / NODE, kind))
-                both[names[kind, "whole start"]] = Round(java=java_s, fake=fake_s)
-                both[names[kind, "recovery"]] = Round(
-                    java=max(java_s - nothing.java, 0.001), fake=max(fake_s - nothing.fake, 0.001)
-                )
-            return both
 
-        found = plan.repeat(once)
-    for name in filter(plan.wants, names.values()):
-        note = "longer than a start on nothing" if name.startswith("recovery") else ""
-        yield compared("store", name, found[name], "s", at_most=1.0, note=note)
+class _Starts(NamedTuple):
+    """Seconds of starts by what they begin with: a kind of end, or nothing."""
+
+    java: dict[str, float]
+    fake: dict[str, float]
+
+
+def _starts(folder: Path, broker: JavaBroker, kinds: list[str]) -> _Starts:
+    """Start both on nothing, and on copies of the same store."""
+    full, fake, java = folder / "full" / NODE, folder / "fake" / NODE, folder / "java"
+    for used in fake.parent, java:
+        shutil.rmtree(used, ignore_errors=True)
+    found = _Starts({_NOTHING: _java_s(broker, java)}, {_NOTHING: _fake_s(fake)})
+    for kind in kinds:
+        found.java[kind] = _java_s(broker, _copied(full, java, kind))
+        found.fake[kind] = _fake_s(_copied(full, fake, kind))
+    shutil.rmtree(java)
+    shutil.rmtree(fake)
+    return found
+
+
+def _more(starts: dict[str, float], kind: str) -> float:
+    return max(starts[kind] - starts[_NOTHING], 0.001)
 
 
 def _fill(folder: Path) -> None:

@@ -119,7 +119,7 @@ def reply_when_durable(
     """
     if result.flush_to is None and result.replicate_to is None and result.when_queued is None:
         return reply
-    parked = Parked[ResponseHeader]()
+    parked: Parked[ResponseHeader] = Parked()
 
     def durable(status: PutMessageStatus) -> None:
         if sets_code and status is not _PUT_OK:

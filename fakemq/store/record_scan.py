@@ -63,6 +63,10 @@ class End(NamedTuple):
     why: str
 
 
+ARRIVING = End(False, "")
+"""No complete record: the rest of one is about to arrive."""
+
+
 class QueueRun:
     """Records of one queue with successive queue offsets, the first of them ``first``.
 
@@ -220,8 +224,7 @@ def read_range(
     first byte. ``check_crc`` compares each body with its checksum, as Java does. ``check_torn``
     finds what Java does not: a crash may have kept the first sectors of a record and lost the
     others. No checksum covers topic and properties, which Java would deliver as zeros.
-    With ``file_bytes``, the size of the file, a record that goes beyond ``end`` is about to arrive:
-    the range ends before it without a ``stop``.
+    With ``file_bytes``, the size of the file, a record that goes beyond ``end`` is `ARRIVING`.
     """
     found = RecordRange(at)
     start, data = at, bytes(view[at : min(end, at + _RANGE_BYTES)])
@@ -236,6 +239,7 @@ def read_range(
         if file_bytes is not None and (
             len(head) < RECORD_HEAD.size or end < at + size_bytes <= file_bytes
         ):
+            found.stop = ARRIVING
             return found
         found.read_any(view, end, delay_levels, first_offset, check_crc, check_torn)
         if found.stop is not None or found.at >= data_end:

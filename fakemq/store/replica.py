@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fakemq.errors import StoreError
 from fakemq.events.core import Warned
 from fakemq.protocol.layout.codecs import RECORD_HEAD
-from fakemq.store.record_scan import read_range
+from fakemq.store.record_scan import ARRIVING, read_range
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,8 +91,8 @@ class Replica:
                     break
                 at = log.records_end = first + records.at
             stop = records.stop
-            if stop is None and not records.runs:
-                break  # the rest of the record has not arrived
+            if stop is ARRIVING:
+                break
             if stop is not None and not stop.blank:
                 self._is_stuck(at, stop.why)
                 break
