@@ -155,15 +155,11 @@ class Journal:
                 listener(entry)
         return seq
 
-    def add_all(self, events: Sequence[Event]) -> None:
-        """Add events of one kind, all in one moment; as `add` does each."""
-        if not events:
-            return
-        kind = type(events[0])
-        texts, listeners = self._kinds.get(kind) or self._find_kind(kind)
-        if texts or listeners:
+    def note_all(self, events: Sequence[Noted]) -> None:
+        """Add events, all in one moment; as `note` does each."""
+        if not events or not self._quiet:
             for event in events:
-                self.add(event)
+                self.note(event)
             return
         cause = self._seq_of(self.cause)
         self._seq += len(events)

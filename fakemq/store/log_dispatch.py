@@ -17,8 +17,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from fakemq.errors import StoreError
-from fakemq.events.core import Dispatched
-from fakemq.journal.noted import DISPATCHED
+from fakemq.journal.noted import DISPATCHED, Noted
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
 from fakemq.store.queue_folders import NoQueueError
@@ -109,35 +108,32 @@ class LogDispatch:
         return True
 
     def dispatch_range(
-        self, records: RecordRange, log: CommitLog, on_no_queue: NoQueue = _ignore
+        self,
+        records: RecordRange,
+        phy_offset: int,
+        log: CommitLog,
+        on_no_queue: NoQueue = _ignore,
     ) -> int:
         """Bring records of ``log`` to their queues, as `dispatch` does each; return how many.
 
+        The first of them is at ``phy_offset``.
         If a queue cannot take its entries, `Dispatched` is written of none. A second call then adds
         those that are missing.
         """
-        units = []
+        node, events = self._node, list[Noted]()
         for run in records.runs:
             self.add_run(run, log, on_no_queue)
-            for offset, (phy_offset, _, _) in enumerate(UNIT.iter_unpack(run.units), run.first):
-                units.append((phy_offset, offset, run))
-        units.sort(key=itemgetter(0))
-        if not self._config.message_index_enable:
-            self._index.pass_over(units[0][0], records.at - records.begin + units[0][0])
-        node = self._node
-        self._journal.add_all(
-            [
-                Dispatched(
-                    node=node,
-                    topic=run.topic,
-                    queue_id=run.queue_id,
-                    queue_offset=queue_offset,
-                    phy_offset=phy_offset,
-                )
-                for phy_offset, queue_offset, run in units
+            topic, queue_id = run.topic, run.queue_id
+            events += [
+                (DISPATCHED, node, topic, queue_id, queue_offset, at)
+                for queue_offset, (at, _, _) in enumerate(UNIT.iter_unpack(run.units), run.first)
             ]
-        )
-        return len(units)
+        if len(records.runs) > 1:
+            events.sort(key=itemgetter(-1))
+        if not self._config.message_index_enable:
+            self._index.pass_over(phy_offset, phy_offset + records.size_bytes)
+        self._journal.note_all(events)
+        return len(events)
 
     def add_to_queue(self, record: LogRecord, on_no_queue: NoQueue = _ignore) -> bool:
         """Add a record to its queue, if it has one, and return whether it has.

@@ -83,7 +83,7 @@ class Replica:
             )
             if records.runs:
                 try:
-                    self._add(records)
+                    self._add(records, at)
                 except StoreError as error:
                     # The records are in the log, and a later try, or the next start, brings them to
                     # their queues. Until then each append fails with this reason.
@@ -116,14 +116,14 @@ class Replica:
         if end < log.max_offset:
             log.truncate(end)
 
-    def _add(self, records: RecordRange) -> None:
-        """Dispatch records, and count them.
+    def _add(self, records: RecordRange, phy_offset: int) -> None:
+        """Dispatch records, the first of which is at an offset, and count them.
 
         A slave is not notified that a topic was deleted. When the topic is made again, the slave's
         queues keep the old entries, get the first new one behind them, and then none until the
         master's queue is longer than theirs. Java's slave does the same.
         """
-        count = self._dispatch.dispatch_range(records, self._log, self._without_queue)
+        count = self._dispatch.dispatch_range(records, phy_offset, self._log, self._without_queue)
         for run in records.runs:
             queue = self._queues.find(run.topic, run.queue_id)
             if queue is not None:  # if this slave becomes a master, it continues there
@@ -132,7 +132,7 @@ class Replica:
             flush = self._store.disk.flush
             flush.appended(records.oldest_ms)  # a clock that went back counts, wherever in between
             flush.appended(records.newest_ms)
-        self._store.stats.put(count, records.at - records.begin)
+        self._store.stats.put(count, records.size_bytes)
 
     def _is_stuck(self, at: int, why: str) -> None:
         """Warn once of a bad record at an offset. Java's slave also tries to read it for ever."""

@@ -25,7 +25,7 @@ from fakemq.events import (
 from fakemq.journal.entries import Entry
 from fakemq.journal.file import JournalFile
 from fakemq.journal.journal import TEXT_MAX_CHARS, Journal, line, log
-from fakemq.journal.noted import CHECKED, RECEIVED
+from fakemq.journal.noted import CHECKED, DISPATCHED, RECEIVED, Noted
 
 START_MS = 1_709_208_000_000  # 2024-02-29T12:00:00Z
 
@@ -58,16 +58,12 @@ def test_events_added_together_are_entries_as_of_single_ones(
     notified: list[int] = []
     if listens:
         journal.listen(lambda entry: notified.append(entry.seq), Dispatched)
-    place = {"node": "a", "topic": "orders", "queue_id": 0}
-    events = [
-        msgspec.convert({**place, "queue_offset": n, "phy_offset": 100 * n}, Dispatched)
-        for n in range(3)
-    ]
+    events: list[Noted] = [(DISPATCHED, "a", "orders", 0, n, 100 * n) for n in range(3)]
     cause = journal.add(started())
     with journal.because(cause):
-        journal.add_all(events)
-        journal.add_all([])
-    assert journal.find(Dispatched) == events
+        journal.note_all(events)
+        journal.note_all([])
+    assert [one.phy_offset for one in journal.find(Dispatched, topic="orders")] == [0, 100, 200]
     assert [(one.seq, one.cause, one.at_ms) for one in journal][1:] == [
         (seq, cause, START_MS) for seq in (2, 3, 4)
     ]
