@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from itertools import product
+from itertools import product, starmap
 from typing import NamedTuple
 
 from bench.family import Cost, cost
@@ -78,7 +78,8 @@ def figures(plan: Plan) -> Iterator[Figure]:
     class_path()  # so that compiling is not measured
     print(f"\n{plan.tests} tests\n{HEADER}", flush=True)
     costs: dict[Row, Cost] = {}
-    for row in dict.fromkeys(row for one in wanted for row in one[:2]):
+    needed = {row for one in wanted for row in (one.fake, one.java)}
+    for row in filter(needed.__contains__, starmap(Row, product(PROJECTS, FAKES | RIVALS))):
         costs[row] = run(row, plan.tests)
         print(line(row, costs[row]), flush=True)
     print()

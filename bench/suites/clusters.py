@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import NamedTuple, Self
 from urllib.request import Request, urlopen
 
 from bench.process import served
@@ -77,12 +77,36 @@ def java() -> Iterator[Place]:
         yield Place(cluster.namesrv_addr)
 
 
-STARTED: Mapping[str, Callable[[], AbstractContextManager[Place]]] = {
+STARTED: dict[str, Callable[[], AbstractContextManager[Place]]] = {
     PROCESS: process,
     SHARED: java,
     FRESH: java,
 }
 """What the tests themselves start; pytest's fixture starts the other kind."""
+
+
+class Clusters:
+    """What the classes of a project run on, one class after another; a context manager."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+        self._started = ExitStack()
+        self._class: int | None = None
+        self._place = Place("")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._started.close()
+
+    def of_class(self, number: int) -> Place:
+        """Return the cluster of a class of tests; a fresh one replaces that of the class before."""
+        if self._class is None or (self._kind == FRESH and number != self._class):
+            self._started.close()
+            self._place = self._started.enter_context(STARTED[self._kind]())
+        self._class = number
+        return self._place
 
 
 def classes(tests: int) -> list[range]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench.suites.clusters import FIXTURE, FRESH, KINDS, STARTED, Fixture, Place, classes
+from bench.suites.clusters import FIXTURE, KINDS, TESTS_OF_A_CLASS, Clusters, Fixture, Place
 from fakemq.fixtures import factories
 
 controlled_proc = factories.rocketmq_proc(control_port=0)
@@ -18,32 +18,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Give each test a number, and each class of tests a cluster of its own if it needs one."""
+    """Make as many tests of one as were asked for."""
     if "number" in metafunc.fixturenames:
-        fresh = metafunc.config.getoption("--on") == FRESH
-        pairs = [
-            (at if fresh else 0, number)
-            for at, numbers in enumerate(classes(metafunc.config.getoption("--tests")))
-            for number in numbers
-        ]
-        metafunc.parametrize(("place", "number"), pairs, indirect=["place"])
+        metafunc.parametrize("number", range(metafunc.config.getoption("--tests")))
 
 
-@pytest.fixture(scope="module")
-def place(request: pytest.FixtureRequest) -> Iterator[Place | None]:
-    """The cluster of a class of tests; None where `rocketmq` is the cluster."""
-    kind = request.config.getoption("--on")
-    if kind == FIXTURE:
-        yield None
-        return
-    with STARTED[kind]() as started:
+@pytest.fixture(scope="session")
+def clusters(request: pytest.FixtureRequest) -> Iterator[Clusters]:
+    """What is started for the tests, unless `rocketmq` is their cluster."""
+    with Clusters(request.config.getoption("--on")) as started:
         yield started
 
 
 @pytest.fixture
-def cluster(request: pytest.FixtureRequest, place: Place | None) -> Place | Fixture:
+def cluster(request: pytest.FixtureRequest, number: int) -> Place | Fixture:
     """The cluster of a test, emptied if that is possible."""
-    if place is None:
+    if request.config.getoption("--on") == FIXTURE:
         return Fixture(request.getfixturevalue("rocketmq"))
+    clusters: Clusters = request.getfixturevalue("clusters")
+    place = clusters.of_class(number // TESTS_OF_A_CLASS)
     place.reset()
     return place

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from bench.benchmark import Jvm
-from bench.suites.clusters import FIXTURE, FRESH, STARTED, TIMEOUT_S, Place, classes
+from bench.suites.clusters import FIXTURE, TIMEOUT_S, Clusters, Place, classes
 from conformance.targets.java_jars import REFERENCE
 from fakemq import Cluster
 
@@ -33,14 +33,11 @@ class JavaProject(Jvm):
 
 def test_orders_of_a_java_project(request: pytest.FixtureRequest) -> None:
     kind = request.config.getoption("--on")
-    todo = classes(request.config.getoption("--tests"))
-    with JavaProject() as project:
-        if kind == FIXTURE:
-            mq: Cluster = request.getfixturevalue("controlled_proc")
-            for numbers in todo:
-                project.run(Place(mq.namesrv_addr, mq.control_url or ""), numbers)
-            return
-        for part in [[one] for one in todo] if kind == FRESH else [todo]:
-            with STARTED[kind]() as place:
-                for numbers in part:
-                    project.run(place, numbers)
+    with JavaProject() as project, Clusters(kind) as clusters:
+        for at, numbers in enumerate(classes(request.config.getoption("--tests"))):
+            if kind == FIXTURE:
+                mq: Cluster = request.getfixturevalue("controlled_proc")
+                place = Place(mq.namesrv_addr, mq.control_url or "")
+            else:
+                place = clusters.of_class(at)
+            project.run(place, numbers)

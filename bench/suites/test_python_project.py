@@ -22,11 +22,13 @@ def test_order_is_charged_again_after_a_failure(cluster: Place | Fixture, number
         # A consumer that starts before its group has a retry topic looks for it 20 s later.
         admin.create_topic(retry_topic, 1)
     attempts: Counter[bytes] = Counter()
-    complete = threading.Event()
+    tried, complete = threading.Event(), threading.Event()
 
     def charge(message: ReceivedMessage) -> None:
         attempts[message.body] += 1
-        if attempts.total() == MESSAGES + 1:
+        if attempts.total() == MESSAGES:
+            tried.set()
+        elif attempts.total() == MESSAGES + 1:
             complete.set()
         if message.body == FAILS_ONCE and message.reconsume_times == 0:
             message.retry_later()
@@ -44,6 +46,7 @@ def test_order_is_charged_again_after_a_failure(cluster: Place | Fixture, number
         orders = [b"order %d" % one for one in range(MESSAGES)]
         for order in orders:
             producer.send(topic, order)
+        assert tried.wait(TIMEOUT_S), attempts
         cluster.skip_delay(retry_topic)
         assert complete.wait(TIMEOUT_S), attempts
     assert attempts == {order: 1 + (order == FAILS_ONCE) for order in orders}

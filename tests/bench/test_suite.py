@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+
 import pytest
 
 from bench import suite
 from bench.family import Cost
 from bench.measure import Plan
 from bench.suite import COMPARED, Row, figure, line, run
-from bench.suites.clusters import FIXTURE, FRESH, PROCESS, SHARED, classes
+from bench.suites import clusters
+from bench.suites.clusters import FIXTURE, FRESH, PROCESS, SHARED, Clusters, Place, classes
 
 MIB = 1 << 20
 COSTS = {
@@ -20,6 +25,30 @@ COSTS = {
 def test_tests_are_divided_into_classes() -> None:
     assert classes(25) == [range(10), range(10, 20), range(20, 25)]
     assert sum(map(len, classes(100))) == 100
+
+
+@pytest.mark.parametrize(("kind", "started"), [(SHARED, 1), (FRESH, 3)])
+def test_classes_share_a_cluster_or_have_their_own(
+    kind: str, started: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running: list[str] = []
+    most = 0
+    names = count()
+
+    @contextmanager
+    def start() -> Iterator[Place]:
+        nonlocal most
+        running.append(f"cluster {next(names)}")
+        most = max(most, len(running))
+        yield Place(running[-1])
+        running.pop()
+
+    monkeypatch.setitem(clusters.STARTED, kind, start)
+    with Clusters(kind) as used:
+        places = [used.of_class(number // 2) for number in range(6)]
+    assert len(set(places)) == next(names) == started
+    assert places[0] == places[1]
+    assert (most, running) == (1, [])
 
 
 def test_each_fake_is_compared_with_each_of_javas() -> None:

@@ -92,11 +92,13 @@ final class Suite {
         producer.setInstanceName("shop-" + number);
         producer.start();
         Map<String, Integer> attempts = new ConcurrentHashMap<>();
+        CountDownLatch untried = new CountDownLatch(MESSAGES);
         CountDownLatch missing = new CountDownLatch(MESSAGES + 1);
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(group);
         consumer.setNamesrvAddr(namesrv);
         consumer.setInstanceName("billing-" + number);
-        // On a busy machine a heartbeat is sometimes left out that the broker waits for; the next comes after 30 s.
+        // A heartbeat is left out while another is under way. If it had the newest subscription, the broker refuses pulls
+        // (code 25) until the next one, by default for 30 s.
         consumer.setHeartbeatBrokerInterval(1000);
         consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
         consumer.subscribe(topic, "*");
@@ -104,6 +106,7 @@ final class Suite {
             MessageExt message = messages.get(0);
             String order = new String(message.getBody(), StandardCharsets.UTF_8);
             attempts.merge(order, 1, Integer::sum);
+            untried.countDown();
             missing.countDown();
             return order.equals(FAILS_ONCE) && message.getReconsumeTimes() == 0
                 ? ConsumeConcurrentlyStatus.RECONSUME_LATER
@@ -113,6 +116,7 @@ final class Suite {
         for (int i = 0; i < MESSAGES; i++) {
             producer.send(new Message(topic, ("order " + i).getBytes(StandardCharsets.UTF_8)));
         }
+        untried.await(TIMEOUT_S, TimeUnit.SECONDS);
         post(control, "run-until", "{\"messages\": {\"topic\": \"" + retryTopic + "\"}, \"at_most\": \"1m\"}");
         boolean complete = missing.await(TIMEOUT_S, TimeUnit.SECONDS);
         consumer.shutdown();
