@@ -17,7 +17,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from conformance.drivers.drivers import Consuming, Driver, DriverError, Producing, run_scenario
+from conformance.drivers.drivers import DriverError, run_scenario
+from conformance.drivers.launched import Launch, LaunchedConsumer, LaunchedProducer
 
 SCENARIOS = (
     # Those that wait for the client's own timers, up to 90 s, come first: all run side by side.
@@ -157,36 +158,16 @@ def observe(namesrv_addr: str, scenario: str, **environment: str) -> list[str]:
     return end.observations
 
 
-class GoDriver(Driver):
-    """A Go client in its own process that speaks in lines."""
-
-    def __init__(self, *arguments: str) -> None:
-        super().__init__(lambda home: [str(binary()), *arguments], _environment)
+_LAUNCH = Launch(lambda: [str(binary())], _environment)
 
 
-class GoProducer(GoDriver, Producing):
+class GoProducer(LaunchedProducer):
     """A producer that tries each send at more queues than one broker has."""
 
-    def __init__(
-        self, namesrv_addr: str, topic: str, group: str = "GProducer", per_second: int = 200
-    ) -> None:
-        super().__init__(namesrv_addr, "produce", topic, group, str(per_second))
+    LAUNCH = _LAUNCH
 
 
-class GoConsumer(GoDriver, Consuming):
+class GoConsumer(LaunchedConsumer):
     """A push consumer."""
 
-    def __init__(
-        self,
-        namesrv_addr: str,
-        topic: str,
-        group: str = "GConsumer",
-        expression: str = "*",
-        instance: str = "c1",
-        *,
-        orderly: bool = False,
-    ) -> None:
-        super().__init__(
-            *(namesrv_addr, "consume", topic, group, expression, instance),
-            *(["orderly"] if orderly else []),
-        )
+    LAUNCH = _LAUNCH

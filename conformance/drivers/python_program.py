@@ -12,7 +12,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from conformance.drivers.drivers import Consuming, Driver, Observing, Producing
+from conformance.drivers.drivers import Observing
+from conformance.drivers.launched import Launch, LaunchedConsumer, LaunchedProducer
 
 AT_ONCE = 6
 """Scenarios of one process that run at a time: most of what they do is wait."""
@@ -24,21 +25,16 @@ def _environment(home: Path) -> Mapping[str, str]:
     return os.environ | {"PYTHONPATH": str(ROOT), "HOME": str(home)}
 
 
-class PythonDriver(Driver):
-    """A Python client in its own process that speaks in lines."""
-
-    def __init__(self, *arguments: str) -> None:
-        super().__init__(
-            lambda _: [sys.executable, "-m", "conformance.python", *arguments], _environment
-        )
+_LAUNCH = Launch(lambda: [sys.executable, "-m", "conformance.python"], _environment)
 
 
-class PythonProgram(PythonDriver, Observing):
+class PythonProgram(Observing):
     """A process that runs scenarios, up to ``AT_ONCE`` of those begun at a time."""
 
     def __init__(self, namesrv_addr: str) -> None:
         self.namesrv_addr = namesrv_addr
-        super().__init__(namesrv_addr, "scenarios", str(AT_ONCE))
+        words = (namesrv_addr, "scenarios", str(AT_ONCE))
+        super().__init__(lambda _: [*_LAUNCH.command(), *words], _LAUNCH.environment)
 
     def observe_again(self, scenario: str) -> list[str]:
         """Return what the clients of a scenario see in a process of their own."""
@@ -46,29 +42,13 @@ class PythonProgram(PythonDriver, Observing):
             return program.observe(scenario)
 
 
-class PythonProducer(PythonDriver, Producing):
+class PythonProducer(LaunchedProducer):
     """A `fakemq.client.Producer`."""
 
-    def __init__(
-        self, namesrv_addr: str, topic: str, group: str = "GProducer", per_second: int = 200
-    ) -> None:
-        super().__init__(namesrv_addr, "produce", topic, group, str(per_second))
+    LAUNCH = _LAUNCH
 
 
-class PythonConsumer(PythonDriver, Consuming):
+class PythonConsumer(LaunchedConsumer):
     """A `fakemq.client.PushConsumer`."""
 
-    def __init__(
-        self,
-        namesrv_addr: str,
-        topic: str,
-        group: str = "GConsumer",
-        expression: str = "*",
-        instance: str = "c1",
-        *,
-        orderly: bool = False,
-    ) -> None:
-        super().__init__(
-            *(namesrv_addr, "consume", topic, group, expression, instance),
-            *(["orderly"] if orderly else []),
-        )
+    LAUNCH = _LAUNCH

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias, Unpack
+from typing import Any, TypeVar, Unpack
 
 from conformance.python.listening import Ear
 from conformance.python.operating import Operator
@@ -43,8 +43,7 @@ PATIENCE_MS = 15_000
 NOT_THERE = -1
 """What Java says for an offset that a group has not committed."""
 
-
-Face: TypeAlias = Producer | PushConsumer | PullConsumer | LitePullConsumer
+FaceT = TypeVar("FaceT", Producer, PushConsumer, PullConsumer, LitePullConsumer)
 
 
 class Lab:
@@ -205,21 +204,22 @@ class Lab:
             "heartbeat_interval_ms": 1000,
         }
 
-    def _close_at_end(self, client: Face) -> None:
+    def _started(self, client: FaceT) -> FaceT:
+        """Start a client, and close it at the end of the scenario."""
+
         def close() -> None:
             with suppress(FakemqError):  # its broker may not know it any more
                 client.close()
 
         self.at_end.callback(close)
+        client.start()
+        return client
 
     def producer(self, name: str, instance: str | None = None, **options: Any) -> Producer:
         """Return a started producer; its group and instance are named after ``name``."""
         common = self._common(f"producer-{instance or name}")
         settings = {"send_timeout_ms": PATIENCE_MS} | common | options
-        producer = Producer(self.namesrv_addr, group=self.group(name), **settings)
-        self._close_at_end(producer)
-        producer.start()
-        return producer
+        return self._started(Producer(self.namesrv_addr, group=self.group(name), **settings))
 
     def sending(
         self, producer: Producer, message: Message, **where: Unpack[Where]
@@ -255,12 +255,10 @@ class Lab:
         }
         if on_message is not None:
             settings["on_message"] = on_message
-        consumer = PushConsumer(
-            self.namesrv_addr, group=self.group(group), subscribe=subscribe, **settings
+        name = self.group(group)
+        return self._started(
+            PushConsumer(self.namesrv_addr, group=name, subscribe=subscribe, **settings)
         )
-        self._close_at_end(consumer)
-        consumer.start()
-        return consumer
 
     def batch_consumer(
         self,
@@ -293,10 +291,7 @@ class Lab:
     def pull_consumer(self, group: str, **options: Any) -> PullConsumer:
         """Return a started consumer that pulls by hand."""
         settings = self._common(f"pull-{group}") | options
-        consumer = PullConsumer(self.namesrv_addr, group=self.group(group), **settings)
-        self._close_at_end(consumer)
-        consumer.start()
-        return consumer
+        return self._started(PullConsumer(self.namesrv_addr, group=self.group(group), **settings))
 
     @cached_property
     def puller(self) -> PullConsumer:
@@ -306,9 +301,5 @@ class Lab:
     def lite_consumer(self, group: str, instance: str, **options: Any) -> LitePullConsumer:
         """Return a started consumer that polls four messages at a time from each queue."""
         settings = {"consume_from": "first", "pull_batch_size": 4, **self._common(instance)}
-        consumer = LitePullConsumer(
-            self.namesrv_addr, group=self.group(group), **settings, **options
-        )
-        self._close_at_end(consumer)
-        consumer.start()
-        return consumer
+        name = self.group(group)
+        return self._started(LitePullConsumer(self.namesrv_addr, group=name, **settings, **options))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from conformance.python.lab import Lab
@@ -63,20 +63,30 @@ def ready(lab: Lab, consumer: PushConsumer, group: str) -> PushConsumer:
     return consumer
 
 
-def retry(lab: Lab) -> None:
-    topic = lab.create_topic("Retry", 1)
-    producer = lab.producer("Retry")
+def retrying(
+    lab: Lab, name: str, decide: Callable[[ReceivedMessage], None], **options: int
+) -> tuple[str, Producer, Deliveries]:
+    """Return a topic, its producer, and what a consumer of it is given that decides on each."""
+    topic = lab.create_topic(name, 1)
+    producer = lab.producer(name)
     deliveries = Deliveries(lab)
 
     def listen(one: ReceivedMessage) -> None:
         deliveries.add(one)
+        decide(one)
+
+    ready(lab, lab.push_consumer(name, "retrying", {topic: "*"}, listen, **options), name)
+    return topic, producer, deliveries
+
+
+def retry(lab: Lab) -> None:
+    def decide(one: ReceivedMessage) -> None:
         if one.keys == "throws":
             raise RuntimeError("cannot")
         if one.keys != "good" and not (one.keys == "once" and one.reconsume_times > 0):
             one.retry_later()
 
-    consumer = lab.push_consumer("Retry", "retrying", {topic: "*"}, listen, max_reconsume_times=2)
-    ready(lab, consumer, "Retry")
+    topic, producer, deliveries = retrying(lab, "Retry", decide, max_reconsume_times=2)
     for key in ("good", "once", "bad", "throws"):
         producer.send(message(topic, "t", key), queue=queue_at(topic, "broker-a"))
     dead = "%DLQ%" + lab.group("Retry")
@@ -99,16 +109,11 @@ def retry(lab: Lab) -> None:
 
 
 def retry_levels(lab: Lab) -> None:
-    topic = lab.create_topic("RetryLevels", 1)
-    producer = lab.producer("RetryLevels")
-    deliveries = Deliveries(lab)
-
-    def listen(one: ReceivedMessage) -> None:
-        deliveries.add(one)
+    def decide(one: ReceivedMessage) -> None:
         if one.reconsume_times == 0:
             one.retry_later(int(one.keys.split("_")[1]))
 
-    ready(lab, lab.push_consumer("RetryLevels", "retrying", {topic: "*"}, listen), "RetryLevels")
+    topic, producer, deliveries = retrying(lab, "RetryLevels", decide)
     for level in (-1, 0, 1, 2, 18, 99):
         failing = message(topic, "t", f"level_{level}")
         producer.send(failing, queue=queue_at(topic, "broker-b"))

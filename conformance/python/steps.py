@@ -13,11 +13,18 @@ PATIENCE_S = 60.0
 
 def await_(what: str, condition: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
     """Poll until ``condition`` holds. Raises TimeoutError."""
+    if not within(seconds, condition):
+        raise TimeoutError(f"{seconds} s have passed without: {what}")
+
+
+def within(seconds: float, condition: Callable[[], bool]) -> bool:
+    """Poll until ``condition`` holds; return whether it does in time."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
-            raise TimeoutError(f"{seconds} s have passed without: {what}")
+            return False
         time.sleep(0.01)
+    return True
 
 
 def message(topic: str, tags: str, key: str, **properties: str) -> Message:
