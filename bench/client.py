@@ -24,7 +24,8 @@ from conformance.targets.java_cluster import wait_until
 from conformance.targets.processes import routed
 from conformance.wire.raw import create_topic
 
-BACKLOG = 2_500_000
+BACKLOG = 4_500_000
+"""More than either client consumes until it has been measured."""
 WARM_UP_S = 8
 TIMEOUT_S = SECONDS + 60.0
 SENDS = {
