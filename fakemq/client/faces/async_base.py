@@ -15,9 +15,8 @@ import anyio
 
 from fakemq.client.arguments import wait_ms
 from fakemq.client.carriers.loops import current_loop
-from fakemq.client.carriers.pool import DEFAULT_SIZE
 from fakemq.client.errors import MQClientError
-from fakemq.client.faces.base import SPARE_THREADS, CoreT, Face
+from fakemq.client.faces.base import CoreT, Face
 from fakemq.client.faces.host import HostedCarrier
 from fakemq.client.faces.shared import Registry, SharedClient
 from fakemq.client.services import ClientServices
@@ -135,9 +134,7 @@ class AsyncFace(Face[CoreT]):
     _BLOCK = "async with"
 
     def __init__(self, settled: Settled, group: str, *, threads: int = 0) -> None:
-        super().__init__(settled, group)
-        # ``threads`` is how many plain functions of the user it may call at the same time.
-        self._pool_size = max(DEFAULT_SIZE, threads + SPARE_THREADS)
+        super().__init__(settled, group, threads=threads)
         self._is_starting = False
         self._life: AsyncLife | None = None
         self._user_tasks = UserTasks()
@@ -245,6 +242,13 @@ class AsyncFace(Face[CoreT]):
 
     def _block_cancelled(self) -> None:
         """Give up what the end would wait for: the block around it was cancelled."""
+
+    @property
+    def _is_started(self) -> bool:
+        return self._life is not None
+
+    def _call(self, function: Callable[[], T]) -> T:
+        return function()  # the caller is in the loop that carries it
 
     async def _run(self, task: Task[T]) -> T:
         """Run a task of the running core to its end."""

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Self, Unpack
+from typing import TYPE_CHECKING, ClassVar, Self
 
-from fakemq.client.arguments import topic_name
 from fakemq.client.consuming.lite_pull import LitePullConsumerCore
 from fakemq.client.consuming.received import ReceivedMessage
 from fakemq.client.errors import MQClientError
 from fakemq.client.faces.async_base import AsyncFace
-from fakemq.client.faces.handlers import Subscribe
-from fakemq.client.faces.lite_base import Committing, LiteParts, Progress, to_commit
-from fakemq.client.faces.options import LitePullOptions
+from fakemq.client.faces.lite_base import Committing, LiteFace, Progress, to_commit
 from fakemq.client.faces.signature import shows_options
 from fakemq.client.service_state import ServiceState
 from fakemq.protocol.bodies.queue import MessageQueue
@@ -22,7 +19,6 @@ from fakemq.protocol.bodies.queue import MessageQueue
 if TYPE_CHECKING:
     from fakemq.client.consuming.lite_poll import LitePoll
     from fakemq.client.consuming.lite_queues import MessageQueueListener
-    from fakemq.client.consuming.lite_settings import LitePullSettings
     from fakemq.client.consuming.queue_listeners import QueueListener
     from fakemq.client.consuming.settings import Selector
     from fakemq.client.faces.host import HostedCarrier
@@ -31,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @shows_options("consuming.lite_settings:LitePullSettings")
-class AsyncLitePullConsumer(AsyncFace[LitePullConsumerCore]):
+class AsyncLitePullConsumer(LiteFace, AsyncFace[LitePullConsumerCore]):
     """Reads messages ahead, and returns them when the program polls.
 
         async with AsyncLitePullConsumer("127.0.0.1:9876", group="reports",
@@ -45,23 +41,6 @@ class AsyncLitePullConsumer(AsyncFace[LitePullConsumerCore]):
     """
 
     _WHAT: ClassVar[str] = "consumer"
-
-    def __init__(
-        self,
-        namesrv_addr: str | None = None,
-        *,
-        group: str,
-        subscribe: Subscribe | None = None,
-        **options: Unpack[LitePullOptions],
-    ) -> None:
-        name = type(self).__name__
-        self._parts = LiteParts(name, namesrv_addr, group, subscribe, options)
-        super().__init__(self._parts.client, group)
-
-    @property
-    def settings(self) -> LitePullSettings:
-        """What it was made with."""
-        return self._parts.settings
 
     def _make_core(self, services: ClientServices, carrier: HostedCarrier) -> LitePullConsumerCore:
         return self._parts.make_core(services)
@@ -87,35 +66,6 @@ class AsyncLitePullConsumer(AsyncFace[LitePullConsumerCore]):
             await self._run(self._running_core().subscribe(topic, expression, listener))
             return
         self._parts.subscribe(topic, expression, listener)
-
-    def unsubscribe(self, topic: str) -> None:
-        """Read a topic no longer."""
-        if self._life is not None:
-            core = self._running_core()
-            core.unsubscribe(topic)
-            return
-        self._parts.subscriptions.pop(topic_name("topic", topic), None)
-
-    def assign(self, queues: Collection[MessageQueue]) -> None:
-        """Read exactly these queues, without regard to other members of the group.
-
-            consumer.assign(await consumer.fetch_message_queues("orders"))
-
-        Raise ConfigError without a queue, MQClientError after `subscribe`.
-        """
-        core = self._running_core()
-        core.assign(queues)
-
-    def set_sub_expression_for_assign(self, topic: str, expression: str) -> None:
-        """Choose by tags among the messages of a topic's assigned queues; before the start."""
-        if self._core is not None:
-            self._core.set_sub_expression_for_assign(topic, expression)
-        self._parts.set_for_assign(topic, expression)
-
-    def assignment(self) -> list[MessageQueue]:
-        """Return the queues that are read now, sorted."""
-        core = self._running_core()
-        return core.assignment()
 
     async def fetch_message_queues(self, topic: str) -> list[MessageQueue]:
         """Return all queues of a topic; raise MQClientError if there are none."""
@@ -156,16 +106,6 @@ class AsyncLitePullConsumer(AsyncFace[LitePullConsumerCore]):
         next one. Without, `commit` what is done: ``await consumer.commit(message)``.
         """
         return _PollLoop(self, self._running_core(), self._parts.progress)
-
-    def pause(self, queues: Collection[MessageQueue]) -> None:
-        """Read no further from these queues; what was read ahead is still returned by polls."""
-        core = self._running_core()
-        core.pause(queues)
-
-    def resume(self, queues: Collection[MessageQueue]) -> None:
-        """Read from these queues again."""
-        core = self._running_core()
-        core.resume(queues)
 
     # -- offsets ----------------------------------------------------------------
 

@@ -11,10 +11,10 @@ import anyio
 from fakemq.client.consuming.pull_schedule import PULL_THREADS, PullScheduleCore, PullTaskContext
 from fakemq.client.faces.async_base import AsyncFace, UserTasks
 from fakemq.client.faces.async_pulling import AsyncScheduledPulling
+from fakemq.client.faces.base import AWAIT_TERMINATION_MS
 from fakemq.client.faces.handlers import topic_of_decorator
 from fakemq.client.faces.options import PullOptions
 from fakemq.client.faces.pull_base import ScheduleParts
-from fakemq.client.faces.push_base import AWAIT_TERMINATION_MS
 from fakemq.client.faces.signature import shows_options
 from fakemq.protocol.bodies.queue import MessageQueue
 

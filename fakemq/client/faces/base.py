@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
 
+from fakemq.client.carriers.pool import DEFAULT_SIZE
 from fakemq.client.errors import MQClientError
 from fakemq.client.service_state import ServiceState
 from fakemq.protocol.topics import FAQ
@@ -27,7 +29,11 @@ class Core(Protocol):
 SPARE_THREADS = 16
 """For selectors, checks and callbacks, beside functions that consume."""
 
+AWAIT_TERMINATION_MS = 10_000
+"""Java waits 0 ms by default: what is being consumed then is consumed again by another member."""
+
 CoreT = TypeVar("CoreT", bound=Core)
+T = TypeVar("T")
 _RUNNING = ServiceState.RUNNING
 
 
@@ -39,7 +45,9 @@ class Face(Generic[CoreT]):
     _BLOCK: ClassVar[str] = "with"
     """The block that starts it and shuts it down."""
 
-    def __init__(self, settled: Settled, group: str) -> None:
+    def __init__(self, settled: Settled, group: str, *, threads: int = 0) -> None:
+        # ``threads`` is how many functions of the user it may call in threads at the same time.
+        self._pool_size = max(DEFAULT_SIZE, threads + SPARE_THREADS)
         self._settled = settled
         self._group = group
         self._core: CoreT | None = None
@@ -58,6 +66,15 @@ class Face(Generic[CoreT]):
     def client_id(self) -> str:
         """The id by which brokers know it; empty until it starts."""
         return self._client_id
+
+    @property
+    def _is_started(self) -> bool:
+        """Whether its core is used by a carrier."""
+        raise NotImplementedError
+
+    def _call(self, function: Callable[[], T]) -> T:
+        """Call a function where the core may be read and changed."""
+        raise NotImplementedError
 
     def _running_core(self) -> CoreT:
         """Return the core; raise MQClientError unless it runs."""

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from fakemq.client.arguments import wait_ms
 from fakemq.client.carriers.blocking import ThreadCarrier
-from fakemq.client.carriers.pool import DEFAULT_SIZE
 from fakemq.client.errors import MQClientError
-from fakemq.client.faces.base import SPARE_THREADS, CoreT, Face
+from fakemq.client.faces.base import CoreT, Face
 from fakemq.client.faces.shared import Registry, SharedClient
 from fakemq.client.faces.user_threads import UserThreads
 from fakemq.client.services import ClientServices
@@ -121,9 +120,7 @@ class BlockingFace(Face[CoreT]):
     """A face whose methods wait; any thread may call them."""
 
     def __init__(self, settled: Settled, group: str, *, threads: int = 0) -> None:
-        super().__init__(settled, group)
-        # ``threads`` is how many functions of the user it may call at the same time.
-        self._pool_size = max(DEFAULT_SIZE, threads + SPARE_THREADS)
+        super().__init__(settled, group, threads=threads)
         self._starting = threading.Lock()
         self._life: Life | None = None
         self._user_threads = UserThreads()
@@ -211,6 +208,10 @@ class BlockingFace(Face[CoreT]):
         life = self._life
         assert life is not None, "only a running core makes tasks"
         return life.carrier.run(task)
+
+    @property
+    def _is_started(self) -> bool:
+        return self._life is not None
 
     def _call(self, function: Callable[[], T]) -> T:
         """Call a function on the carrier's thread, where the core may be read and changed."""

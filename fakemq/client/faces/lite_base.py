@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, Unpack
 
 import msgspec
 
-from fakemq.client.arguments import are_several
+from fakemq.client.arguments import are_several, topic_name
 from fakemq.client.consuming.lite_pull import LitePullConsumerCore
 from fakemq.client.consuming.lite_settings import LitePullSettings
 from fakemq.client.consuming.received import ReceivedMessage
 from fakemq.client.consuming.subscriptions import require_subscription
+from fakemq.client.faces.base import Face
 from fakemq.client.faces.functions import Kind, require_function
 from fakemq.client.faces.handlers import Subscribe, subscriptions
+from fakemq.client.faces.options import LitePullOptions
 from fakemq.client.faces.settings import settled, settled_client
 from fakemq.errors import ConfigError
 from fakemq.protocol.bodies.queue import MessageQueue
@@ -126,3 +128,63 @@ def to_commit(what: Committing) -> Mapping[MessageQueue, int] | Collection[Messa
             f"commit({what!r}): expected nothing, a message, {{queue: offset}}, or several queues"
         )
     return what
+
+
+class LiteFace(Face[LitePullConsumerCore]):
+    """What both lite pull consumers do without waiting."""
+
+    def __init__(
+        self,
+        namesrv_addr: str | None = None,
+        *,
+        group: str,
+        subscribe: Subscribe | None = None,
+        **options: Unpack[LitePullOptions],
+    ) -> None:
+        name = type(self).__name__
+        self._parts = LiteParts(name, namesrv_addr, group, subscribe, options)
+        super().__init__(self._parts.client, group)
+
+    @property
+    def settings(self) -> LitePullSettings:
+        """What it was made with."""
+        return self._parts.settings
+
+    def unsubscribe(self, topic: str) -> None:
+        """Read a topic no longer."""
+        if self._is_started:
+            core = self._running_core()
+            self._call(lambda: core.unsubscribe(topic))
+            return
+        self._parts.subscriptions.pop(topic_name("topic", topic), None)
+
+    def assign(self, queues: Collection[MessageQueue]) -> None:
+        """Read exactly these queues, without regard to other members of the group.
+
+            consumer.assign(consumer.fetch_message_queues("orders"))
+
+        Raise ConfigError without a queue, MQClientError after `subscribe`.
+        """
+        core = self._running_core()
+        self._call(lambda: core.assign(queues))
+
+    def set_sub_expression_for_assign(self, topic: str, expression: str) -> None:
+        """Choose by tags among the messages of a topic's assigned queues; before the start."""
+        if self._core is not None:
+            self._core.set_sub_expression_for_assign(topic, expression)
+        self._parts.set_for_assign(topic, expression)
+
+    def assignment(self) -> list[MessageQueue]:
+        """Return the queues that are read now, sorted."""
+        core = self._running_core()
+        return self._call(core.assignment)
+
+    def pause(self, queues: Collection[MessageQueue]) -> None:
+        """Read no further from these queues; what was read ahead is still returned by polls."""
+        core = self._running_core()
+        self._call(lambda: core.pause(queues))
+
+    def resume(self, queues: Collection[MessageQueue]) -> None:
+        """Read from these queues again."""
+        core = self._running_core()
+        self._call(lambda: core.resume(queues))

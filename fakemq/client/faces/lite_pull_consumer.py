@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Unpack
+from typing import TYPE_CHECKING, ClassVar
 
-from fakemq.client.arguments import topic_name
 from fakemq.client.consuming.lite_pull import LitePullConsumerCore
 from fakemq.client.consuming.received import ReceivedMessage
 from fakemq.client.errors import MQClientError
 from fakemq.client.faces.blocking_base import BlockingFace
-from fakemq.client.faces.handlers import Subscribe
-from fakemq.client.faces.lite_base import Committing, LiteParts, to_commit
-from fakemq.client.faces.options import LitePullOptions
+from fakemq.client.faces.lite_base import Committing, LiteFace, to_commit
 from fakemq.client.faces.signature import shows_options
 from fakemq.client.service_state import ServiceState
 from fakemq.protocol.bodies.queue import MessageQueue
@@ -23,7 +20,6 @@ if TYPE_CHECKING:
     from fakemq.client.carriers.blocking import ThreadCarrier
     from fakemq.client.consuming.lite_poll import LitePoll
     from fakemq.client.consuming.lite_queues import MessageQueueListener
-    from fakemq.client.consuming.lite_settings import LitePullSettings
     from fakemq.client.consuming.queue_listeners import QueueListener
     from fakemq.client.consuming.settings import Selector
     from fakemq.client.services import ClientServices
@@ -31,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @shows_options("consuming.lite_settings:LitePullSettings")
-class LitePullConsumer(BlockingFace[LitePullConsumerCore]):
+class LitePullConsumer(LiteFace, BlockingFace[LitePullConsumerCore]):
     """Reads messages ahead, and returns them when the program polls.
 
         with LitePullConsumer("127.0.0.1:9876", group="reports", subscribe={"orders": "*"},
@@ -53,23 +49,6 @@ class LitePullConsumer(BlockingFace[LitePullConsumerCore]):
     """
 
     _WHAT: ClassVar[str] = "consumer"
-
-    def __init__(
-        self,
-        namesrv_addr: str | None = None,
-        *,
-        group: str,
-        subscribe: Subscribe | None = None,
-        **options: Unpack[LitePullOptions],
-    ) -> None:
-        name = type(self).__name__
-        self._parts = LiteParts(name, namesrv_addr, group, subscribe, options)
-        super().__init__(self._parts.client, group)
-
-    @property
-    def settings(self) -> LitePullSettings:
-        """What it was made with."""
-        return self._parts.settings
 
     def _make_core(self, services: ClientServices, carrier: ThreadCarrier) -> LitePullConsumerCore:
         return self._parts.make_core(services)
@@ -97,35 +76,6 @@ class LitePullConsumer(BlockingFace[LitePullConsumerCore]):
             self._run(self._running_core().subscribe(topic, expression, listener))
             return
         self._parts.subscribe(topic, expression, listener)
-
-    def unsubscribe(self, topic: str) -> None:
-        """Read a topic no longer."""
-        if self._life is not None:
-            core = self._running_core()
-            self._call(lambda: core.unsubscribe(topic))
-            return
-        self._parts.subscriptions.pop(topic_name("topic", topic), None)
-
-    def assign(self, queues: Collection[MessageQueue]) -> None:
-        """Read exactly these queues, without regard to other members of the group.
-
-            consumer.assign(consumer.fetch_message_queues("orders"))
-
-        Raise ConfigError without a queue, MQClientError after `subscribe`.
-        """
-        core = self._running_core()
-        self._call(lambda: core.assign(queues))
-
-    def set_sub_expression_for_assign(self, topic: str, expression: str) -> None:
-        """Choose by tags among the messages of a topic's assigned queues; before the start."""
-        if self._core is not None:
-            self._core.set_sub_expression_for_assign(topic, expression)
-        self._parts.set_for_assign(topic, expression)
-
-    def assignment(self) -> list[MessageQueue]:
-        """Return the queues that are read now, sorted."""
-        core = self._running_core()
-        return self._call(core.assignment)
 
     def fetch_message_queues(self, topic: str) -> list[MessageQueue]:
         """Return all queues of a topic; raise MQClientError if there are none."""
@@ -177,16 +127,6 @@ class LitePullConsumer(BlockingFace[LitePullConsumerCore]):
             for message in messages:
                 yield message
                 self._parts.progress.finished(message)
-
-    def pause(self, queues: Collection[MessageQueue]) -> None:
-        """Read no further from these queues; what was read ahead is still returned by polls."""
-        core = self._running_core()
-        self._call(lambda: core.pause(queues))
-
-    def resume(self, queues: Collection[MessageQueue]) -> None:
-        """Read from these queues again."""
-        core = self._running_core()
-        self._call(lambda: core.resume(queues))
 
     # -- offsets ----------------------------------------------------------------
 

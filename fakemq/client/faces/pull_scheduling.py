@@ -7,12 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar, TypeAlias, TypeVar, Unpack
 
 from fakemq.client.consuming.pull_schedule import PULL_THREADS, PullScheduleCore, PullTaskContext
+from fakemq.client.faces.base import AWAIT_TERMINATION_MS
 from fakemq.client.faces.blocking_base import BlockingFace
 from fakemq.client.faces.handlers import topic_of_decorator
 from fakemq.client.faces.options import PullOptions
 from fakemq.client.faces.pull_base import ScheduleParts
 from fakemq.client.faces.pulling import ScheduledPulling
-from fakemq.client.faces.push_base import AWAIT_TERMINATION_MS
 from fakemq.client.faces.signature import shows_options
 from fakemq.client.faces.user_threads import UserThreads
 from fakemq.protocol.bodies.queue import MessageQueue

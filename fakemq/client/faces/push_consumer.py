@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, TypeVar, Unpack
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from fakemq.client.arguments import topic_name
 from fakemq.client.consuming.push import PushConsumerCore
 from fakemq.client.consuming.received import Listener, ReceivedMessage
-from fakemq.client.consuming.settings import PushSettings, Selector
 from fakemq.client.errors import MQClientError
 from fakemq.client.faces.blocking_base import BlockingFace
 from fakemq.client.faces.blocking_calls import Calls
 from fakemq.client.faces.handlers import (
     OnMessage,
-    OnMessages,
-    Subscribe,
-    topic_of_decorator,
 )
 from fakemq.client.faces.loops import Handover, MessageLoop
-from fakemq.client.faces.options import PushOptions
-from fakemq.client.faces.push_base import AWAIT_TERMINATION_MS, PushParts, expression_of
+from fakemq.client.faces.push_base import PushFace
 from fakemq.client.faces.signature import shows_options
 
 if TYPE_CHECKING:
@@ -33,7 +27,7 @@ F = TypeVar("F", bound=OnMessage)
 
 
 @shows_options("consuming.settings:PushSettings")
-class PushConsumer(BlockingFace[PushConsumerCore]):
+class PushConsumer(PushFace, BlockingFace[PushConsumerCore]):
     """Consumes messages as a member of a group, by functions or in loops.
 
         def charge(message: ReceivedMessage) -> None:
@@ -63,81 +57,8 @@ class PushConsumer(BlockingFace[PushConsumerCore]):
     """
 
     _WHAT: ClassVar[str] = "consumer"
-
-    def __init__(
-        self,
-        namesrv_addr: str | None = None,
-        *,
-        group: str,
-        subscribe: Subscribe | None = None,
-        on_message: OnMessage | None = None,
-        on_messages: OnMessages | None = None,
-        await_termination_ms_when_shutdown: int = AWAIT_TERMINATION_MS,
-        **options: Unpack[PushOptions],
-    ) -> None:
-        name = type(self).__name__
-        self._parts = parts = PushParts(
-            *(name, namesrv_addr, group, subscribe, on_message, on_messages),
-            await_termination_ms_when_shutdown,
-            options,
-            may_await=False,
-        )
-        super().__init__(parts.client, group, threads=parts.settings.consume_threads)
-        self._handover = Handover()
-
-    @property
-    def settings(self) -> PushSettings:
-        """What it was made with."""
-        return self._parts.settings
-
-    # -- functions and subscriptions ----------------------------------------------
-
-    def on(self, topic: str, *, tags: str = "*", sql: str | None = None) -> Callable[[F], F]:
-        """Decorate the function that consumes a topic, and subscribe to it.
-
-            @consumer.on("orders", tags="paid || shipped")
-            def charge(message: ReceivedMessage) -> None: ...
-
-            @consumer.on("refunds", sql="amount > 100")
-            def review(message: ReceivedMessage) -> None: ...
-
-        Raise MQClientError for a topic that has a function already.
-        """
-        topic, expression = topic_of_decorator(topic, "@consumer.on"), expression_of(tags, sql)
-
-        def register(function: F) -> F:
-            self._parts.handlers.add(topic, function, expression)
-            self._subscribe(topic, expression)
-            return function
-
-        return register
-
-    def subscribe(self, topic: str, expression: str | Selector = "*") -> None:
-        """Consume one more topic, or other messages of it; also while it runs."""
-        self._parts.handlers.subscribe(topic, expression)
-        self._subscribe(topic, expression)
-
-    def _subscribe(self, topic: str, expression: str | Selector) -> None:
-        if self._life is not None:
-            core = self._running_core()
-            self._call(lambda: core.subscribe(topic, expression))
-
-    def unsubscribe(self, topic: str) -> None:
-        """Consume a topic no longer."""
-        self._parts.handlers.subscriptions.pop(topic_name("topic", topic), None)
-        if self._life is not None:
-            core = self._running_core()
-            self._call(lambda: core.unsubscribe(topic))
-
-    # -- running --------------------------------------------------------------------
-
-    def suspend(self) -> None:
-        """Begin no pull until `resume`; one that a broker holds may still bring messages."""
-        self._call(self._running_core().suspend)
-
-    def resume(self) -> None:
-        """Pull again."""
-        self._call(self._running_core().resume)
+    _MAY_AWAIT = False
+    _handover: Handover
 
     def __iter__(self) -> Iterator[ReceivedMessage]:
         """Return an iterator over messages, until it is shut down; each thread may have its own.
@@ -156,6 +77,7 @@ class PushConsumer(BlockingFace[PushConsumerCore]):
 
     def _make_core(self, services: ClientServices, carrier: ThreadCarrier) -> PushConsumerCore:
         parts = self._parts
+        self._handover = Handover()
         listener: Listener = self._handover.listen
         if parts.handlers.are_given:
             listener = Calls(parts.handlers, self._user_threads)

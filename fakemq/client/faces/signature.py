@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 if TYPE_CHECKING:
     import inspect
     from collections.abc import Callable, Iterator
-    from types import ModuleType
+    from types import FunctionType, ModuleType
 
     import msgspec
 
@@ -62,7 +62,7 @@ class _Options:
             module = import_module(f"fakemq.client.{path}")
             defaults = _defaults(getattr(module, struct)) | defaults
             meanings = _meanings(module, struct) | meanings
-        function = vars(face)["__init__"]
+        function = _init_of(face)
         unpacked = function.__annotations__["options"]
         options = function.__globals__[unpacked.removeprefix("Unpack[").removesuffix("]")]
         present = signature(function).parameters
@@ -83,7 +83,7 @@ class _Signature:
             raise AttributeError("__signature__")
         import inspect
 
-        parameters = inspect.signature(vars(owner)["__init__"]).parameters.values()
+        parameters = inspect.signature(_init_of(owner)).parameters.values()
         named = [
             one.replace(annotation=_Shown(one.annotation))
             for one in parameters
@@ -115,6 +115,13 @@ class _Doc:
             lines.append(f"``{one.name}``: {one.hint} = {_shown_default(one.default)!r}")
             lines += textwrap.wrap(one.meaning, 90, initial_indent="    ", subsequent_indent="    ")
         return "\n".join(lines)
+
+
+def _init_of(face: type) -> FunctionType:
+    function: FunctionType = next(
+        vars(one)["__init__"] for one in face.__mro__ if "__init__" in vars(one)
+    )
+    return function
 
 
 def _defaults(struct: type[msgspec.Struct]) -> dict[str, object]:
