@@ -12,7 +12,8 @@ from fakemq.protocol.subscription import build_subscription, is_tag_type
 from fakemq.spark.reading.options import Pulling, ReadOptions
 from fakemq.spark.reading.planning import QueueRange
 from fakemq.spark.records.message_columns import message_batch
-from fakemq.spark.records.record_table import RecordTable, positions_of
+from fakemq.spark.records.record_table import RecordTable
+from fakemq.spark.records.record_walk import positions_of
 from fakemq.spark.records.unpacking import unpacked
 
 

@@ -13,9 +13,16 @@ from fakemq.protocol.hosts import format_host, unpack_host
 from fakemq.protocol.properties import KEYS, TAGS, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.spark.records.property_table import PropertyTable
-from fakemq.spark.records.record_table import Ints, RecordTable
+from fakemq.spark.records.record_table import RecordTable
 from fakemq.spark.records.schema import TIMESTAMP, message_schema
-from fakemq.spark.records.slices import binaries, hexadecimals, strings
+from fakemq.spark.records.slices import (
+    Ints,
+    binaries,
+    common_piece,
+    hexadecimals,
+    repeated,
+    strings,
+)
 
 _YEAR_1_MS = -62_135_596_800_000
 _YEAR_10000_MS = 253_402_300_800_000
@@ -60,7 +67,7 @@ class MessageColumns:
         return _MAKE[name](self)
 
     def brokers(self) -> pa.Array:
-        return pa.repeat(pa.scalar(self._broker, pa.string()), len(self._table))
+        return repeated(self._broker, len(self._table))
 
     def bodies(self) -> pa.Array:
         """Return the bodies as producers sent them."""
@@ -88,11 +95,18 @@ class MessageColumns:
     def offset_ids(self) -> pa.Array:
         """Source: common/message/MessageDecoder.java#createMessageId (4.9.7)"""
         table = self._table
+        host = common_piece(table.data, table.store_host_begin, table.store_host_end)
+        if host is not None:
+            return hexadecimals(table.physical_offset, _hex(host))
         hosts = self._by_host(_hex, table.store_host_begin, table.store_host_end)
         return pc.binary_join_element_wise(hosts, hexadecimals(table.physical_offset), "")
 
     def topics(self) -> pa.Array:
-        return strings(binaries(self._table.data, self._table.topic_begin, self._table.topic_end))
+        table = self._table
+        topic = common_piece(table.data, table.topic_begin, table.topic_end)
+        if topic is not None:
+            return repeated(topic.decode("utf-8", "replace"), len(table))
+        return strings(binaries(table.data, table.topic_begin, table.topic_end))
 
     def born_hosts(self) -> pa.Array:
         return self._by_host(_host, self._table.born_host_begin, self._table.born_host_end)
@@ -102,6 +116,9 @@ class MessageColumns:
 
     def _by_host(self, text: Callable[[bytes], str], begin: Ints, end: Ints) -> pa.Array:
         """Return a text for each host; few hosts are different, so each is formatted once."""
+        host = common_piece(self._table.data, begin, end)
+        if host is not None:
+            return repeated(text(host), len(self._table))
         coded = binaries(self._table.data, begin, end).dictionary_encode()
         texts = pa.array([text(one) for one in coded.dictionary.to_pylist()], pa.string())
         return texts.take(coded.indices)

@@ -10,7 +10,7 @@ from fakemq.protocol.properties import (
     PROPERTY_SEPARATOR,
     decode_properties,
 )
-from fakemq.spark.records.slices import Ints, binaries, strings
+from fakemq.spark.records.slices import Ints, binaries, pieces_at, strings
 
 
 class PropertyTable:
@@ -39,11 +39,18 @@ class PropertyTable:
 
     def values(self, name: str) -> pa.Array:
         """Return the last value of a name in each record; null if there is none."""
-        wanted = name.encode()
-        found = np.flatnonzero(self._name_end - self._name_begin == len(wanted))
-        for at, byte in enumerate(wanted):
-            found = found[self._raw[self._name_begin[found] + at] == byte]
-        entry = np.full(len(self._texts), -1)
+        wanted = np.frombuffer(name.encode(), f"V{len(name.encode())}")
+        found = np.flatnonzero(self._name_end - self._name_begin == wanted.itemsize)
+        if len(found):
+            names = pieces_at(self._data, self._name_begin[found], wanted.itemsize)
+            found = found[names == wanted]
+        count = len(self._texts)
+        if not len(found):
+            return pa.nulls(count, pa.string())
+        if len(found) == count and (self._record[found] == np.arange(count)).all():
+            begin, end = self._value_begin[found], self._value_end[found]
+            return strings(binaries(self._data, begin, end))
+        entry = np.full(count, -1)
         entry[self._record[found]] = found  # the last entry of a repeated name wins
         which = pa.array(2 * entry, mask=entry < 0)
         return strings(binaries(self._data, self._value_begin, self._value_end, which))

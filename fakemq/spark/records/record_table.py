@@ -10,17 +10,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.layout.codecs import (
     RECORD_FIELDS,
-    RECORD_HEAD,
     RECORD_LEAST_BYTES,
     RECORD_V6_MORE_BYTES,
 )
-from fakemq.protocol.message import MESSAGE_MAGIC_CODE
 from fakemq.protocol.sysflag import MessageSysFlag
-
-Ints = npt.NDArray[np.int64]
+from fakemq.spark.records.slices import Ints
 
 _BORN_HOST_AT, _ = RECORD_FIELDS["born_host"]
 _STORE_TIMESTAMP_AT, _ = RECORD_FIELDS["store_timestamp"]
@@ -31,22 +27,16 @@ _BODY_AT, _ = RECORD_FIELDS["topic_bytes"]
 _TOPIC_AT, _ = RECORD_FIELDS["properties_bytes"]
 
 
-def positions_of(data: bytes) -> Ints:
-    """Return where each record of a pull's body begins. Raise RemoteProtocolError for others."""
-    found = []
-    position, end = 0, len(data)
-    while position < end:
-        if end - position < RECORD_LEAST_BYTES:
-            raise RemoteProtocolError(f"{end - position} bytes at {position} are no record")
-        size_bytes, magic_code = RECORD_HEAD.unpack_from(data, position)
-        if (
-            magic_code != MESSAGE_MAGIC_CODE
-            or not RECORD_LEAST_BYTES <= size_bytes <= end - position
-        ):
-            raise RemoteProtocolError(f"no record at {position} of {end} bytes")
-        found.append(position)
-        position += size_bytes
-    return np.array(found, np.int64)
+_HEAD = np.dtype((np.void, RECORD_LEAST_BYTES))
+_HEAD_FIELDS = np.dtype(
+    {
+        "names": list(RECORD_FIELDS),
+        "formats": [f">{kind}" if kind in "bhiq" else "V8" for _, kind in RECORD_FIELDS.values()],
+        "offsets": [offset for offset, _ in RECORD_FIELDS.values()],
+        "itemsize": RECORD_LEAST_BYTES,
+    }
+)
+"""The fields of a record whose hosts are IPv4 and whose parts of variable size are empty."""
 
 
 class RecordTable:
@@ -60,6 +50,10 @@ class RecordTable:
     def __init__(self, data: bytes, positions: Ints) -> None:
         self.data = data
         self.positions = positions
+        # The heads are copied at once: each record is far away from the one before.
+        count = max(len(data) - RECORD_LEAST_BYTES + 1, 0)
+        heads = np.ndarray((count,), _HEAD, data, strides=(1,))[positions]
+        self._heads = heads.view(_HEAD_FIELDS)
         self.size_bytes = self._field("total_size")
         self.magic_code = self._field("magic_code")
         self.body_crc = self._field("body_crc")
@@ -70,8 +64,10 @@ class RecordTable:
         self.sys_flag = sys_flag = self._field("sys_flag")
         self.born_timestamp_ms = self._field("born_timestamp")
         # An IPv6 host moves what is behind it.
-        born = np.where(sys_flag & MessageSysFlag.BORNHOST_V6, RECORD_V6_MORE_BYTES, 0)
-        stored = np.where(sys_flag & MessageSysFlag.STOREHOSTADDRESS_V6, RECORD_V6_MORE_BYTES, 0)
+        born, stored = (
+            (sys_flag & flag != 0) * RECORD_V6_MORE_BYTES
+            for flag in (MessageSysFlag.BORNHOST_V6, MessageSysFlag.STOREHOSTADDRESS_V6)
+        )
         hosts = born + stored
         self.born_host_begin = positions + _BORN_HOST_AT
         self.born_host_end = positions + _STORE_TIMESTAMP_AT + born
@@ -104,7 +100,7 @@ class RecordTable:
 
     def body(self, at: int) -> bytes:
         """Return the body of a record as it is stored, perhaps compressed."""
-        return self.data[int(self.body_begin[at]) : int(self.body_end[at])]
+        return bytes(self.data[int(self.body_begin[at]) : int(self.body_end[at])])
 
     def some(self, which: Sequence[int] | npt.NDArray[np.bool_]) -> RecordTable:
         """Return some of the records, by number or by a mask."""
@@ -114,8 +110,11 @@ class RecordTable:
             which = np.array(which, np.int64)
         return RecordTable(self.data, self.positions[which])
 
-    def _field(self, name: str, more_bytes: Ints | int = 0) -> Ints:
+    def _field(self, name: str, more_bytes: Ints | None = None) -> Ints:
         """Return a field of each record, ``more_bytes`` behind its place in the layout."""
+        if more_bytes is None or not more_bytes.any():
+            field: Ints = self._heads[name].astype(np.int64)
+            return field
         offset, kind = RECORD_FIELDS[name]
         # View a number at every byte, and take those at the offsets.
         dtype = np.dtype(f">{kind}")

@@ -11,8 +11,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 
-_HEX = np.frombuffer("".join(f"{one:02X}" for one in range(256)).encode(), np.uint16)
-"""The two hexadecimal digits of each byte, as one 16-bit number."""
+_HEX = np.frombuffer("".join(f"{one:04X}" for one in range(1 << 16)).encode(), np.uint32)
+"""The four hexadecimal digits of each two bytes, as one 32-bit number."""
 
 
 def fields_dtype(fields: Mapping[str, tuple[int, str]]) -> np.dtype[np.void]:
@@ -54,9 +54,35 @@ def strings(raw: pa.Array) -> pa.Array:
         return pa.array(texts, pa.string())
 
 
-def hexadecimals(numbers: Ints) -> pa.Array:
-    """Return sixteen capital digits for each number."""
-    digits = _HEX[numbers.astype(">i8").view(np.uint8)]
-    places = np.arange(len(numbers) + 1, dtype=np.int32) * 16
-    buffers = [None, pa.py_buffer(places), pa.py_buffer(digits)]
+def common_piece(data: bytes, begin: Ints, end: Ints) -> bytes | None:
+    """Return the bytes from each ``begin`` to its ``end`` if all are equal and not empty."""
+    if not len(begin):
+        return None
+    size_bytes = int(end[0] - begin[0])
+    if size_bytes < 1 or not (end - begin == size_bytes).all():
+        return None
+    pieces = pieces_at(data, begin, size_bytes)
+    return bytes(pieces[0].tobytes()) if (pieces == pieces[0]).all() else None
+
+
+def pieces_at(data: bytes | pa.Buffer, begin: Ints, size_bytes: int) -> npt.NDArray[np.void]:
+    """Return the bytes from each ``begin`` on, all of one size; they must lie within the data."""
+    count = len(data) - size_bytes + 1
+    return np.ndarray((count,), f"V{size_bytes}", data, strides=(1,))[begin]
+
+
+def hexadecimals(numbers: Ints, before: str = "") -> pa.Array:
+    """Return sixteen capital digits for each number, behind the same ASCII text."""
+    width = len(before) + 16
+    texts = np.empty((len(numbers), width), np.uint8)
+    texts[:, : len(before)] = np.frombuffer(before.encode(), np.uint8)
+    digits = _HEX[numbers.astype(">i8").view(">u2")].view(np.uint8)
+    texts[:, len(before) :] = digits.reshape(len(numbers), 16)
+    places = np.arange(len(numbers) + 1, dtype=np.int32) * width
+    buffers = [None, pa.py_buffer(places), pa.py_buffer(texts)]
     return pa.Array.from_buffers(pa.string(), len(numbers), buffers)
+
+
+def repeated(text: str | None, count: int) -> pa.Array:
+    """Return the same text several times, or null."""
+    return pa.repeat(pa.scalar(text, pa.string()), count)

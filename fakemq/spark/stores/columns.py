@@ -11,6 +11,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from fakemq.spark.records.message_columns import MessageColumns, int_column
 from fakemq.spark.records.record_table import RecordTable
+from fakemq.spark.records.slices import repeated
 from fakemq.spark.stores.parts import broker_of
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class StoredColumns:
         return pa.nulls(len(table), field.type)
 
     def _same(self, text: str) -> pa.Array:
-        return pa.repeat(pa.scalar(text), len(self._table))
+        return repeated(text, len(self._table))
 
 
 def chosen(table: RecordTable, options: StoreOptions) -> RecordTable:

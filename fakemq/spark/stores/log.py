@@ -15,14 +15,14 @@ from fakemq.spark.records.record_table import RecordTable
 from fakemq.spark.records.unpacking import unpacked
 from fakemq.spark.stores.columns import StoredColumns, chosen
 from fakemq.spark.stores.damage import Damage, damage_batches, gone, is_gone
-from fakemq.spark.stores.log_walk import LOCATED_BYTES, LogFile, Run
+from fakemq.spark.stores.log_walk import LOCATED_BYTES, LogFile, Records
 
 if TYPE_CHECKING:
     from fakemq.spark.stores.options import StoreOptions
     from fakemq.spark.stores.parts import LogPart
 
-BATCH_ROWS = 10_000
-BATCH_BYTES = 16 << 20
+BATCH_BYTES = 4 << 20
+"""A batch has the records of this many bytes of the log, or one that is larger."""
 
 
 class Stretch(NamedTuple):
@@ -77,7 +77,7 @@ class LogReader:
         self._limit = min(part.limit, self._file.size_bytes)
 
     def stretches(self) -> Iterator[Stretch | Damage]:
-        """Yield undamaged records, about ten thousand at a time, and the damage between them."""
+        """Yield undamaged records, about 4 MiB at a time, and the damage between them."""
         part, file = self._part, self._file
         if part.gap:
             yield Damage(0, None, part.gap)
@@ -85,9 +85,9 @@ class LogReader:
         end = file.boundary(part.end, self._limit) if part.end < self._limit else self._limit
         again = -1
         while position < end:
-            run = file.run(position, end, BATCH_ROWS, BATCH_BYTES)
-            if run.positions:
-                behind = yield from self._whole(run)
+            records = file.records(position, end, BATCH_BYTES)
+            if len(records.positions):
+                behind = yield from self._whole(records, position)
                 if behind > position:
                     position = behind
                     continue
@@ -103,15 +103,14 @@ class LogReader:
     def _is_whole_now(self, position: int) -> bool:
         return self._file.check(position).status is RecordStatus.OK
 
-    def _whole(self, run: Run) -> Generator[Stretch | Damage, None, int]:
-        """Yield a run's undamaged records up to the first inconsistent one; return its position."""
-        begin = run.positions[0]
-        data = self._file.file.read(begin, run.end - begin)
-        table = RecordTable(data, np.array(run.positions, np.int64) - begin)
-        behind = run.end
+    def _whole(self, records: Records, begin: int) -> Generator[Stretch | Damage, None, int]:
+        """Yield the undamaged records up to the first inconsistent one; return its position."""
+        data = records.data
+        table = RecordTable(data, records.positions)
+        behind = begin + records.end
         if not table.fitting.all():
             count = int(table.fitting.argmin())
-            behind = run.positions[count]
+            behind = begin + int(table.positions[count])
             table = RecordTable(data, table.positions[:count])
         wrong = wrong_sums(table)
         if wrong:
@@ -147,7 +146,7 @@ class LogReader:
     def _is_half_written(self, position: int) -> bool:
         """Return True if a record begins here that was not complete when the parts were made."""
         file, written = self._file, self._limit - position
-        end = file.run(position, position + 1, 1, 1).end
+        end = file.run(position, position + 1)
         if end <= self._limit:
             return written < BLANK_MIN_BYTES
         if written >= LOCATED_BYTES and not file.is_located(position):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from fakemq.protocol.layout.codecs import RECORD_HEAD, RECORD_LEAST_BYTES
+from fakemq.protocol.layout.codecs import RECORD_HEAD
 from fakemq.protocol.message import (
     BLANK_MAGIC_CODE,
     BLANK_MIN_BYTES,
@@ -15,6 +15,8 @@ from fakemq.protocol.message import (
     RecordStatus,
     record_struct,
 )
+from fakemq.spark.records.record_walk import walked
+from fakemq.spark.records.slices import Ints
 from fakemq.store.stored_node import BLOCK_BYTES, OpenFiles, RecordWindow, StoredFile
 
 _PHYSICAL_OFFSET = record_struct("physical_offset")
@@ -24,12 +26,14 @@ _MESSAGE_MAGIC = MESSAGE_MAGIC_CODE.to_bytes(4, signed=True)
 _BLANK_MAGIC = BLANK_MAGIC_CODE.to_bytes(4, signed=True)
 
 
-class Run(NamedTuple):
-    """Records that follow each other; only their heads were read."""
+class Records(NamedTuple):
+    """Whole records that follow each other, and their bytes."""
 
-    positions: list[int]
+    data: bytes
+    positions: Ints
+    """Where each begins in the data."""
     end: int
-    """Where the last record ends; the bytes there need not be a record."""
+    """Where in the data the last one ends; the bytes there need not be a record."""
 
 
 class LogFile:
@@ -39,28 +43,28 @@ class LogFile:
         self.file = StoredFile(OpenFiles(), path, name)
         self.size_bytes = self.file.size_bytes
 
-    def run(self, position: int, end: int, max_records: int, max_bytes: int) -> Run:
-        """Return the consecutive records from ``position`` on that begin before ``end``."""
-        size_bytes, read = self.size_bytes, self.file.read
-        positions: list[int] = []
-        until = min(end, position + max_bytes, size_bytes - RECORD_LEAST_BYTES + 1)
-        # Local variables, because this loop runs for every record.
-        unpack, add, magic_wanted = RECORD_HEAD.unpack_from, positions.append, MESSAGE_MAGIC_CODE
-        smallest_bytes = RECORD_LEAST_BYTES
-        block, begin, last = b"", 0, -1  # `last` is the last position whose head is in the block
-        for _ in range(max_records):
-            if position >= until:
+    def records(self, position: int, end: int, size_bytes: int) -> Records:
+        """Return the consecutive records from ``position`` on that begin before ``end``.
+
+        They are those within ``size_bytes``; a larger one is returned alone.
+        """
+        data = self.file.read(position, size_bytes)
+        positions, behind = walked(data, 0, end - position, self.size_bytes - position)
+        if behind > len(data) and len(positions) == 1:
+            data = self.file.read(position, behind)
+        elif behind > len(data):
+            positions, behind = positions[:-1], int(positions[-1])
+        return Records(data, positions, behind)
+
+    def run(self, position: int, end: int) -> int:
+        """Return where the last of the consecutive records ends that begin before ``end``."""
+        while position < end:
+            block = self.file.read(position, BLOCK_BYTES)
+            found = walked(block, 0, end - position, self.size_bytes - position)
+            if not len(found.positions):
                 break
-            if position > last:
-                block, begin = read(position, BLOCK_BYTES), position
-                last = begin + len(block) - RECORD_HEAD.size
-            record_bytes, magic_code = unpack(block, position - begin)
-            behind = position + record_bytes
-            if magic_code != magic_wanted or record_bytes < smallest_bytes or behind > size_bytes:
-                break
-            add(position)
-            position = behind
-        return Run(positions, position)
+            position += found.end
+        return position
 
     def is_blank(self, position: int) -> bool:
         """Return True if the rest of the file is a blank, as a broker leaves it at a roll-over."""
@@ -106,7 +110,7 @@ class LogFile:
             return 0
         at = self.next_boundary(max(0, position - LARGEST_RECORD_BYTES), end)
         while at < position:
-            at = self.run(at, position, position, position).end
+            at = self.run(at, position)
             if at < position:
                 if self.is_blank(at):
                     return end

@@ -16,7 +16,8 @@ from fakemq.protocol.hosts import Host, format_host
 from fakemq.protocol.message import decode_records, encode_record
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.spark.records.message_columns import message_batch
-from fakemq.spark.records.record_table import RecordTable, positions_of
+from fakemq.spark.records.record_table import RecordTable
+from fakemq.spark.records.record_walk import positions_of
 from fakemq.spark.records.schema import message_schema
 from fakemq.spark.records.unpacking import unpacked
 

@@ -301,7 +301,7 @@ def test_file_that_is_shortened_while_it_is_read_is_an_error(tmp_path: Path) -> 
     file = log_walk.LogFile(str(log), f"{0:020}")
     os.truncate(log, 4096)
     with pytest.raises(ConfigError, match=r"0: was shortened while it was read$"):
-        file.run(0, file.size_bytes, 100, 1 << 20)
+        file.records(0, file.size_bytes, 1 << 20)
 
 
 def test_body_is_decompressed_or_reported_as_damage(tmp_path: Path) -> None:
