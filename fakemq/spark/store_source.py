@@ -52,7 +52,7 @@ class StoreReader(DataSourceReader):
         return [part for node in nodes_of(self.options) for part in make(node, self.options)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a partition, about ten thousand in a batch; of a log, those of 4 MiB."""
+        """Yield the rows of a partition: by 10,000, or by 4 MiB of a log."""
         match partition:
             case LogPart():
                 return log_batches(partition, self.options, self._schema)

@@ -11,8 +11,8 @@ from fakemq.errors import ConfigError
 from fakemq.spark.reading.bound_offsets import resolved, surveyed
 from fakemq.spark.reading.offsets import queue_text
 from fakemq.spark.reading.options import ReadOptions
-from fakemq.spark.reading.planning import QueueRange, ranges_between, split
-from fakemq.spark.reading.queue_reading import read_range
+from fakemq.spark.reading.planning import ranges_between, shared, split
+from fakemq.spark.reading.queue_reading import read_ranges
 from fakemq.spark.reading.topics import check_expression, find_queues
 
 
@@ -38,10 +38,9 @@ class RocketMQReader(DataSourceReader):
                     f" {start[queue]}, after {options.end.option} at {end[queue]}"
                 )
         ranges = ranges_between(start, end)
-        parts = split(ranges, options.min_partitions, options.max_records_per_partition)
-        return [InputPartition(part) for part in parts]
+        limits = options.min_partitions, options.max_records_per_partition
+        return [InputPartition(part) for part in shared(split(ranges, *limits), *limits)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        part = partition.value
         # Without ranges, Spark makes one partition that is None.
-        return read_range(part, self._options) if isinstance(part, QueueRange) else iter(())
+        return read_ranges(partition.value or (), self._options)

@@ -13,6 +13,10 @@ import msgspec
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.spark.reading.offsets import Offsets
 
+PARTITIONS = 64
+"""Up to this number of ranges, each is a partition of its own."""
+SHARED_MESSAGES = 10_000
+
 
 class QueueRange(msgspec.Struct, frozen=True, order=True):
     """The offsets of a queue from ``start`` up to but not including ``end``."""
@@ -53,6 +57,28 @@ def split(
     for one in ranges:
         is_whole = _share(len(one), total, min_partitions) == 1
         found += [one] if is_whole else _cut(one, _share(len(one), left, parts))
+    return found
+
+
+def shared(
+    ranges: Sequence[QueueRange], min_partitions: int | None, max_records: int | None
+) -> list[tuple[QueueRange, ...]]:
+    """Return the partitions: of many short ranges, neighbours share one.
+
+    A task costs as much as reading thousands of messages. At least ``min_partitions`` and 64
+    partitions remain, and a shared one has at most ``max_records`` and 10,000 messages.
+    """
+    most_ranges = len(ranges) // max(PARTITIONS, min_partitions or 0)
+    most = min(SHARED_MESSAGES, max_records or SHARED_MESSAGES)
+    found: list[tuple[QueueRange, ...]] = []
+    count = 0
+    for one in ranges:
+        count += len(one)
+        if found and len(found[-1]) < most_ranges and count <= most:
+            found[-1] += (one,)
+        else:
+            found.append((one,))
+            count = len(one)
     return found
 
 

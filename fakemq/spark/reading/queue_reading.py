@@ -35,10 +35,11 @@ BATCH_ROWS = 10_000
 BATCH_BYTES = 16 * 1024 * 1024
 """The largest size of the bodies in an Arrow batch, except for the last response."""
 
-PULLS_AHEAD = 8
-"""This number of pulls are under way while each returns as many messages as the one before.
+FIRST_PULLS_AHEAD, PULLS_AHEAD = 8, 32
+"""This number of pulls are under way once a response has as many messages as the one before, and
+twice as many with each further such response: pulls from wrong offsets are wasted.
 
-Half of them are sent in one piece; single requests would wake the broker each time.
+Half of them are sent in one piece: for single requests, broker and worker would wake each time.
 """
 
 _NOTHING_MATCHED = "NO_MATCHED_MESSAGE"
@@ -190,7 +191,7 @@ class QueueReader:
         self, channel: BlockingChannel, asked: deque[_Asked], replica: _Replica
     ) -> Iterator[tuple[bytes, int]]:
         lost: RemotingError | None = None
-        count = 0
+        count, depth = 0, 1
         self._ask(channel, asked, [self.offset])
         while asked:
             response = self._receive(channel, asked.popleft().opaque)
@@ -204,7 +205,7 @@ class QueueReader:
             if asked and asked[0].offset != self.offset:
                 _forget(channel, asked)
             before, count = count, self.offset - begin
-            depth = PULLS_AHEAD if before == count and not self._pulling.is_filtered else 1
+            depth = _more(depth) if before == count and not self._pulling.is_filtered else 1
             ahead = asked[-1].offset + count if asked else self.offset
             next_ones = range(ahead, self._part.end, max(count, 1))[: depth - len(asked)]
             if next_ones and len(asked) <= depth // 2:
@@ -281,13 +282,20 @@ class QueueReader:
         )
 
 
+def _more(depth: int) -> int:
+    return FIRST_PULLS_AHEAD if depth == 1 else min(2 * depth, PULLS_AHEAD)
+
+
 def _forget(channel: BlockingChannel, asked: deque[_Asked]) -> None:
     """Ignore responses to these pulls that arrive later."""
     while asked:
         channel.forget(asked.pop().opaque)
 
 
-def read_range(part: QueueRange, options: ReadOptions) -> Iterator[pa.RecordBatch]:
-    """Yield the messages of a range, with a client of its own."""
+def read_ranges(parts: Sequence[QueueRange], options: ReadOptions) -> Iterator[pa.RecordBatch]:
+    """Yield the messages of one range after the other, with a client of their own."""
+    if not parts:
+        return
     with options.client() as client:
-        yield from QueueReader(client, part, options, real_wait_ms).batches()
+        for part in parts:
+            yield from QueueReader(client, part, options, real_wait_ms).batches()

@@ -23,9 +23,9 @@ from fakemq.spark.reading.bound_offsets import Wait, resolved, surveyed
 from fakemq.spark.reading.data_loss import report_data_loss
 from fakemq.spark.reading.offsets import Nested, Offsets, flat, nested, queue_texts
 from fakemq.spark.reading.options import ReadOptions
-from fakemq.spark.reading.planning import limited, ranges_between, split
+from fakemq.spark.reading.planning import limited, ranges_between, shared, split
 from fakemq.spark.reading.queue_bounds import Bounds, find_bounds
-from fakemq.spark.reading.queue_reading import read_range
+from fakemq.spark.reading.queue_reading import read_ranges
 from fakemq.spark.reading.stream_progress import reachable
 from fakemq.spark.reading.topics import (
     NameServerError,
@@ -164,11 +164,11 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Return equal parts for equal offsets and options, because a batch may be repeated."""
         options = self._options
         ranges = ranges_between(flat(start), flat(end))
-        parts = split(ranges, options.min_partitions, options.max_records_per_partition)
-        return [InputPartition(part) for part in parts]
+        limits = options.min_partitions, options.max_records_per_partition
+        return [InputPartition(part) for part in shared(split(ranges, *limits), *limits)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return read_range(partition.value, self._options)
+        return read_ranges(partition.value, self._options)
 
     def commit(self, end: Nested) -> None:
         """With ``commitOffsets``, commit the stream's offsets to the group.

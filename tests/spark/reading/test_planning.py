@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakemq.protocol.bodies.queue import MessageQueue
-from fakemq.spark.reading.planning import QueueRange, limited, ranges_between, split
+from fakemq.spark.reading.planning import (
+    PARTITIONS,
+    SHARED_MESSAGES,
+    QueueRange,
+    limited,
+    ranges_between,
+    shared,
+    split,
+)
 
 LENGTHS = st.lists(st.integers(1, 10_000), min_size=1, max_size=12)
 SHORT = st.lists(st.integers(1, 100), min_size=1, max_size=12)
@@ -86,3 +94,21 @@ def test_unknown_or_passed_offsets_make_no_range() -> None:
     assert ranges_between({queue(0): 5, queue(1): 9}, {queue(0): 7, queue(1): 3, queue(2): 4}) == [
         QueueRange(queue(0), 5, 7)
     ]
+
+
+@given(st.lists(st.integers(1, 3_000), max_size=300), COUNTS | st.integers(60, 400), COUNTS)
+def test_short_ranges_share_partitions_within_limits(
+    lengths: list[int], min_partitions: int | None, max_records: int | None
+) -> None:
+    whole = ranges(lengths)
+    partitions = shared(whole, min_partitions, max_records)
+    assert [one for some in partitions for one in some] == whole, "all, in order"
+    assert len(partitions) >= min(len(whole), max(PARTITIONS, min_partitions or 0))
+    most = min(SHARED_MESSAGES, max_records or SHARED_MESSAGES)
+    assert all(len(some) == 1 or sum(map(len, some)) <= most for some in partitions)
+
+
+def test_thousand_short_ranges_are_few_partitions() -> None:
+    assert len(shared(ranges([100] * 1_000), None, None)) == 67
+    assert len(shared(ranges([100] * PARTITIONS), None, None)) == PARTITIONS
+    assert len(shared(ranges([SHARED_MESSAGES] * 1_000), None, None)) == 1_000

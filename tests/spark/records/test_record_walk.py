@@ -40,7 +40,8 @@ def test_walk_finds_what_single_steps_find(
 ) -> None:
     sizes = [size for size, count in runs for _ in range(count)]
     log = bytearray(b"".join(map(record, sizes)))
-    if sizes and data.draw(st.booleans()):
+    is_damaged = data.draw(st.booleans())
+    if sizes and is_damaged:
         at = data.draw(st.integers(0, len(sizes) - 1))
         log[sum(sizes[:at]) + data.draw(st.integers(0, 7))] ^= data.draw(st.integers(1, 255))
     cut = bytes(log[: len(log) - data.draw(st.integers(0, min(len(log), 200)))])
