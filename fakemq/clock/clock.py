@@ -61,11 +61,14 @@ class Axis:
         self.timeline = Timeline()
         """The timers of this axis; their deadlines are in its time."""
 
-    def target_ms(self) -> int:
-        """Return the axis' time in milliseconds, without regard to a walk that is under way."""
+    def target_ms(self, source_ms: int | None = None) -> int:
+        """Return the axis' time in milliseconds, without regard to a walk that is under way.
+
+        ``source_ms`` is the source's time, if the caller has read it.
+        """
         if not self.running:
             return self._passed_ms
-        real_ms = self._real_ms() - self._base_ms
+        real_ms = (self._real_ms() if source_ms is None else source_ms) - self._base_ms
         if self.rate != 1:
             real_ms = int(real_ms * self.rate + self._rest_ms)
         return self._passed_ms + real_ms
@@ -326,14 +329,19 @@ class Clock:
 
     # -- moving -------------------------------------------------------------------------------
 
-    def hold_moment(self) -> None:
+    def hold_moment(self, *, outside: bool = False) -> int:
         """Return the same time to all callers until `release_moment`, or until a caller moves it.
+
+        Return the elapsed time, of the cluster axis or of the outside axis.
 
         A session handles all commands of one batch of bytes within one moment.
         """
+        cluster, source_ms = self._cluster, self._real_ms()
         if self.moment_ms is None and not self._firing:
             self.moment_ms = self._wall.now_ms()
-            self._cluster.at_ms = self._cluster.target_ms()
+            cluster.at_ms = cluster.target_ms(source_ms)
+        axis = self._outside if outside else cluster
+        return axis.target_ms(source_ms) if axis.at_ms is None else axis.at_ms
 
     def release_moment(self) -> None:
         """End the moment; without one this does nothing."""

@@ -6,7 +6,7 @@ They are written with each message and seldom read, so the event is made when it
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from fakemq.events.core import (
     Dispatched,
@@ -40,6 +40,56 @@ def event_of(event: Event | Noted) -> Event:
     """Return the event itself."""
     if not isinstance(event, tuple):
         return event
-    kind = KINDS[event[0]]
-    make = cast("Callable[..., Event]", kind)
-    return make(**dict(zip(kind.__struct_fields__, event[1:], strict=True)))
+    return _MAKERS[event[0]](*event[1:])
+
+
+def _received(node: str, code: int, peer: str, opaque: int) -> Event:
+    return RequestReceived(node=node, code=code, peer=peer, opaque=opaque)
+
+
+def _checked(node: str, topic: str, queue_id: int) -> Event:
+    return MessageChecked(node=node, topic=topic, queue_id=queue_id)
+
+
+def _appended(
+    node: str,
+    topic: str,
+    queue_id: int,
+    queue_offset: int,
+    phy_offset: int,
+    size_bytes: int,
+    msg_id: str,
+) -> Event:
+    return LogAppended(
+        node=node,
+        topic=topic,
+        queue_id=queue_id,
+        queue_offset=queue_offset,
+        phy_offset=phy_offset,
+        size_bytes=size_bytes,
+        msg_id=msg_id,
+    )
+
+
+def _dispatched(node: str, topic: str, queue_id: int, queue_offset: int, phy_offset: int) -> Event:
+    return Dispatched(
+        node=node,
+        topic=topic,
+        queue_id=queue_id,
+        queue_offset=queue_offset,
+        phy_offset=phy_offset,
+    )
+
+
+def _handled(node: str, code: int, peer: str, response_code: int | None) -> Event:
+    return RequestHandled(node=node, code=code, peer=peer, response_code=response_code)
+
+
+_MAKERS: tuple[Callable[..., Event], ...] = (
+    _received,
+    _checked,
+    _appended,
+    _dispatched,
+    _handled,
+)
+"""By the numbers of the kinds."""

@@ -93,32 +93,31 @@ class Session:
         """Handle bytes of the peer; close the connection if they violate the protocol."""
         if self.closed:
             return
-        self._last_io_ms = self._owner.clock.elapsed_ms(outside=self.outside)
+        clock = self._owner.clock
+        # All commands of one batch of bytes are handled in one moment of the cluster's time.
+        self._last_io_ms = clock.hold_moment(outside=self.outside)
         try:
             commands = self._connection.receive_data(data)
+            if self._left:
+                self._left_bytes += len(data)
+                commands = [*self._left, *commands]
+            else:
+                self._left_bytes = len(data)
+            self._handle_each(commands)
         except RemoteProtocolError as error:
             self.close_for_violation(str(error), NO_FRAMES)
-            return
-        if self._left:
-            self._left_bytes += len(data)
-            commands = [*self._left, *commands]
-        else:
-            self._left_bytes = len(data)
-        self._handle(commands)
+        finally:
+            clock.release_moment()
 
     def resume_processing(self) -> None:
         """Handle the commands that waited, for the peer to read or for the next turn."""
         if self._left and not self.closed:
-            self._handle(self._left)
-
-    def _handle(self, commands: list[RemotingCommand]) -> None:
-        """Handle the commands of one batch of bytes, in one moment of the cluster's time."""
-        clock = self._owner.clock
-        clock.hold_moment()
-        try:
-            self._handle_each(commands)
-        finally:
-            clock.release_moment()
+            clock = self._owner.clock
+            clock.hold_moment()
+            try:
+                self._handle_each(self._left)
+            finally:
+                clock.release_moment()
 
     def _handle_each(self, commands: list[RemotingCommand]) -> None:
         """Handle commands in their order. There are three cases:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from fakemq.protocol.properties import decode_properties, property_value
+from fakemq.protocol.properties import (
+    TAGS,
+    UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
+    decode_properties,
+    property_value,
+)
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
 
 
@@ -29,12 +34,15 @@ class RecordDraft(msgspec.Struct, gc=False):
             self.known_properties = known
         return known
 
-    def property(self, name: str) -> str:
-        """Return the value of one property; "" if there is none."""
+    @property
+    def tags_and_id(self) -> tuple[str, str]:
+        """The tags, and the unique id that the client gave the message; "" for what is missing."""
         known = self.known_properties
         if known is not None:
-            return known.get(name, "")
-        return property_value(self.properties.decode("utf-8", "replace"), name)
+            return known.get(TAGS, ""), known.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, "")
+        text = self.properties.decode("utf-8", "replace")
+        tags = property_value(text, TAGS) if TAGS in text else ""
+        return tags, property_value(text, UNIQ_CLIENT_MESSAGE_ID_KEYIDX)
 
 
 class LogRecord(msgspec.Struct, gc=False):

@@ -16,10 +16,10 @@ from fakemq.clock.slices import finished
 from fakemq.errors import StoreError
 from fakemq.events.core import AppendRefused
 from fakemq.journal.journal import TEXT_MAX_CHARS, shortened
-from fakemq.journal.noted import APPENDED
+from fakemq.journal.noted import APPENDED, Noted
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.message import MessageExt, decode_record, tags_code
-from fakemq.protocol.properties import DELAY_TIME_LEVEL, TAGS, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
+from fakemq.protocol.properties import DELAY_TIME_LEVEL
 from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC
 from fakemq.store.commitlog import CommitLog
 from fakemq.store.consumequeue import UNIT_BYTES, ConsumeQueue, ConsumeQueues
@@ -234,35 +234,33 @@ class MessageStore:
         """Write `LogAppended` for each of these records of a put, and dispatch it."""
         topic, queue_id, sys_flag = message.topic, message.queue_id, message.sys_flag
         records: list[LogRecord] = []
+        notes: list[Noted] = []
         for draft in drafts:
+            tags, msg_id = draft.tags_and_id
+            if len(msg_id) > TEXT_MAX_CHARS:
+                msg_id = shortened(msg_id)
+            code = 0
             if topic == SCHEDULE_TOPIC:  # repeated from `queue_code`: saves a call
                 code = self.delay_levels.queue_code(topic, draft.decoded_properties, stored_ms)
-            else:
-                code = tags_code(draft.property(TAGS))
-            size_bytes = draft.size_bytes
-            records.append(
-                LogRecord(
-                    topic,
-                    queue_id,
-                    queue_offset,
-                    phy_offset,
-                    size_bytes,
-                    sys_flag,
-                    code,
-                    stored_ms,
-                    draft,
-                )
+            elif tags:
+                code = tags_code(tags)
+            size = draft.size_bytes
+            notes.append(
+                (APPENDED, self._node, topic, queue_id, queue_offset, phy_offset, size, msg_id)
             )
+            at = (topic, queue_id, queue_offset, phy_offset)
+            records.append(LogRecord(*at, size, sys_flag, code, stored_ms, draft))
             queue_offset += 1
-            phy_offset += size_bytes
+            phy_offset += size
+        journal = self._journal
         if len(records) > 1 and not self._late and self.dispatch.add_at_once(records, self.log):
             result.records += records
-            for record in records:
-                self._note_appended(record)
+            for note, record in zip(notes, records, strict=True):
+                journal.note(note)
                 self.dispatch.note(record)
             return
-        for record in records:
-            self._note_appended(record)
+        for note, record in zip(notes, records, strict=True):
+            journal.note(note)
             try:
                 if not self._late:
                     self.dispatch.dispatch(record)
@@ -274,24 +272,6 @@ class MessageStore:
                 # queue. Until then puts are refused.
                 self._late.append(record)
                 self.disk_space.failed(error, self._dispatch_late)
-
-    def _note_appended(self, record: LogRecord) -> None:
-        draft = record.draft
-        msg_id = "" if draft is None else draft.property(UNIQ_CLIENT_MESSAGE_ID_KEYIDX)
-        if len(msg_id) > TEXT_MAX_CHARS:
-            msg_id = shortened(msg_id)
-        self._journal.note(
-            (
-                APPENDED,
-                self._node,
-                record.topic,
-                record.queue_id,
-                record.queue_offset,
-                record.phy_offset,
-                record.size_bytes,
-                msg_id,
-            )
-        )
 
     def _let_follow(
         self,
