@@ -9,12 +9,14 @@ PYTEST ?= $(BIN)/python -m pytest
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help serve setup check test oldest-pyspark lint scenarios bench campaign soak fuzz attack clean
+.PHONY: help serve setup check test check-wheel wheel oldest-pyspark lint scenarios bench campaign soak fuzz attack clean
 
 help:
 	@echo "make serve   start the local cluster (name server 127.0.0.1:9876)"
 	@echo "make check   lint, and every test that needs no JVM, in two minutes"
 	@echo "make test    lint, and every test, those against real RocketMQ included"
+	@echo "make wheel   build a wheel in dist/; its hot modules are compiled where there is a C compiler"
+	@echo "make check-wheel  build a wheel and run a share of the tests on it; ARGS='-n 3' runs all tests"
 	@echo "make setup   make the development environment (.venv with all extras)"
 	@echo "make lint    ruff and mypy"
 	@echo "make scenarios   what real RocketMQ needs hours for, in seconds, by recordings; ARGS='--runs 100'"
@@ -60,6 +62,14 @@ check: lint
 
 test: lint oldest-pyspark
 	$(PYTEST) -n auto $(ARGS)
+
+# An editable install and `make serve` never compile: a binary beside edited sources would be stale.
+wheel: setup
+	rm -rf build
+	FAKEMQ_COMPILE=$${FAKEMQ_COMPILE:-auto} $(BIN)/python -m build --wheel --no-isolation $(ARGS)
+
+check-wheel: setup
+	$(BIN)/python -m tests.on_wheel $(ARGS)
 
 lint: setup
 	$(BIN)/ruff check .

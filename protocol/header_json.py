@@ -54,12 +54,20 @@ def decode_usual_json_header(data: bytes) -> RemotingCommand:
         header = decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return decode_json_header(data)
-    usual, version, opaque, flag = header.ext_fields, header.version, header.opaque, header.flag
     language = _LANGUAGES.get(header.language)
-    if type(version + opaque + flag) is not int or language is None or not usual.whole:
+    if language is None or not header.whole:
         return decode_json_header(data)
     return RemotingCommand(
-        header.code, {}, b"", flag, opaque, header.remark, language, version, _JSON, usual
+        header.code,
+        {},
+        b"",
+        header.flag,
+        header.opaque,
+        header.remark,
+        language,
+        header.version,
+        _JSON,
+        header.ext_fields,
     )
 
 

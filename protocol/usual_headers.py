@@ -96,12 +96,12 @@ class UsualSendHeader(
         )
 
 
-class UsualBatchHeader(UsualSendHeader, gc=False):
+class UsualBatchHeader(UsualSendHeader, gc=False, kw_only=True):
     """SEND_BATCH_MESSAGE."""
 
     batch: ClassVar[bool] = True
 
-    in_batch: Literal["true"] = "true"  # type: ignore[assignment]  # another value, on purpose
+    in_batch: Literal["true"]  # type: ignore[assignment]  # another value, on purpose
 
 
 class UsualPullHeader(UsualHeader, gc=False, rename="camel"):
@@ -155,6 +155,11 @@ class UsualCommand(msgspec.Struct, rename="camel", gc=False, kw_only=True):
     flag: Int = 0
     remark: str | None = None
     ext_fields: UsualHeader
+
+    @property
+    def whole(self) -> bool:
+        """Whether each number is a whole one, those of the ext fields too."""
+        return type(self.version + self.opaque + self.flag) is int and self.ext_fields.whole
 
 
 _Decoder: TypeAlias = Callable[[bytes], UsualCommand]

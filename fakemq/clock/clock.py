@@ -233,9 +233,10 @@ class Clock:
         return self._cluster.rate
 
     @rate.setter
-    def rate(self, rate: float) -> None:
-        self._run(not self.frozen, checked_rate(rate))
-        self._was_paced |= rate != 1
+    def rate(self, rate: object) -> None:
+        checked = checked_rate(rate)
+        self._run(not self.frozen, checked)
+        self._was_paced |= checked != 1
 
     @property
     def holds(self) -> list[str]:

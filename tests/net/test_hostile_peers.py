@@ -207,7 +207,7 @@ def test_bug_while_resuming_does_not_leave_a_peer_unread(
     port: Port, crowd: ExitStack, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     async def use(lab: ListenerLab, listener: Listener) -> None:
-        def resume_processing() -> None:
+        def resume_processing(session: Session) -> None:
             monkeypatch.undo()
             raise ZeroDivisionError
 
@@ -215,7 +215,7 @@ def test_bug_while_resuming_does_not_leave_a_peer_unread(
         sock, session = await accepted(lab, port, crowd)
         link = session.link
         assert isinstance(link, tcp.TcpLink)
-        monkeypatch.setattr(session, "resume_processing", resume_processing)
+        monkeypatch.setattr(Session, "resume_processing", resume_processing)
         if how == "turn":
             link._turn.ends_ms = 1
             assert link.should_yield()

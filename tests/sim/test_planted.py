@@ -23,6 +23,7 @@ from fakemq.sim.replay import replay_seed, store_folder
 from fakemq.sim.run import SimulationRun
 from fakemq.store.log_dispatch import LogDispatch
 from fakemq.store.records import LogRecord
+from tests.support.form import pure_only
 
 SEEDS = range(100)
 MINUTES = 10
@@ -140,7 +141,10 @@ def lived(seed: int) -> tuple[SimulationRun, list[Violation]]:
     ("plant", "can_show", "require"),
     [
         (acknowledge_before_replication, loses_a_machine, whose_machine_is_lost),
-        (skip_the_first_record_of_a_file, rolls_over, whose_record_begins_a_file),
+        pytest.param(
+            *(skip_the_first_record_of_a_file, rolls_over, whose_record_begins_a_file),
+            marks=pure_only,
+        ),
         (never_let_a_lease_run_out, kills_lock_holders, whose_queue_was_locked),
     ],
 )

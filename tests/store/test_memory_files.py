@@ -9,6 +9,7 @@ from fakemq.clock.node_clock import NodeClock
 from fakemq.errors import StoreError
 from fakemq.store import memory_files
 from fakemq.store.memory_files import GIB, MemoryFiles, size_text
+from tests.support.form import pure_only
 
 NOW_MS = 1_700_000_000_000
 
@@ -124,6 +125,7 @@ def test_clear_frees_a_file_that_is_still_referred_to(files: MemoryFiles) -> Non
     assert len(file.view) == 0
 
 
+@pure_only
 def test_small_file_without_memory_is_a_passing_store_error(
     files: MemoryFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:

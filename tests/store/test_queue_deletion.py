@@ -8,6 +8,7 @@ import pytest
 
 from fakemq.errors import StoreError
 from fakemq.events import Warned
+from fakemq.store.memory_files import MemoryFiles
 from fakemq.store.store import MessageStore
 from tests.support.slices import take_turns, work_in_turns
 from tests.support.store_lab import StoreLab
@@ -66,10 +67,10 @@ def test_store_that_is_copied_has_no_files_of_deleted_queues(lab: StoreLab) -> N
 def test_file_that_cannot_be_deleted_causes_a_warning(
     lab: StoreLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(path: str) -> None:
+    def refuse(files: MemoryFiles, path: str) -> None:
         raise StoreError(f"{path}: cannot be deleted")
 
-    monkeypatch.setattr(lab.files, "delete", refuse)
+    monkeypatch.setattr(MemoryFiles, "delete", refuse)
     lab.store.delete_consume_queue("wide")
     take_turns(lab.clock)
     assert len(lab.journal.find(Warned)) == NUMBER

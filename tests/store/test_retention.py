@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from fakemq.clock.slices import finished
 from fakemq.errors import StoreError
 from fakemq.events import FilesExpired, Warned
+from fakemq.store.memory_files import MemoryFiles
 from fakemq.store.results import GetMessageStatus, PutMessageStatus
 from tests.support.store_lab import StoreLab
 from tests.support.time import START_MS
@@ -239,18 +240,18 @@ def test_undeletable_file_is_reported_and_tried_again(monkeypatch: pytest.Monkey
     one = lab(file_reserved_time=0)
     one.store.disk_space.resize(20 * FILE_BYTES)
     count = fill(one, 17)
-    delete = one.store.files.delete
+    delete = MemoryFiles.delete
     left = 2
 
-    def refuse_after_two(path: str) -> None:
+    def refuse_after_two(files: MemoryFiles, path: str) -> None:
         nonlocal left
         if path.startswith("commitlog/"):
             left -= 1
             if left < 0:
                 raise StoreError(f"{path}: cannot be deleted: Permission denied")
-        delete(path)
+        delete(files, path)
 
-    monkeypatch.setattr(one.store.files, "delete", refuse_after_two)
+    monkeypatch.setattr(MemoryFiles, "delete", refuse_after_two)
     one.advance(61_000)
     warned = [event.text for event in one.journal.find(Warned)]
     assert f"commitlog/{2 * FILE_BYTES:020}: cannot be deleted" in warned[-1]

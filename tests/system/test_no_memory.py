@@ -13,8 +13,8 @@ from fakemq.errors import NO_MEMORY
 from fakemq.events import HandlerFailed, Warned
 from fakemq.handles.cluster import ClusterBase
 from fakemq.journal.warnings import MAX_LINES
+from fakemq.net.session import Session
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.connection import Connection
 from tests.support.control import Http
 from tests.support.tcp import TcpPeer
 
@@ -45,7 +45,7 @@ def test_frame_without_memory_ends_its_connection_and_is_no_bug(
         raise MemoryError
 
     with TcpPeer(mq.broker("broker-a").addr) as other, monkeypatch.context() as patched:
-        patched.setattr(Connection, "receive_data", fail)
+        patched.setattr(Session, "data_received", fail)
         for _ in range(MAX_LINES + 5):
             with TcpPeer(mq.broker("broker-a").addr) as peer:
                 peer.sock.sendall(b"\0\0\0\1")

@@ -1,0 +1,207 @@
+"""The compiled wheel: what it has, and that it is as good to its user as the sources.
+
+Tests of the wheel need one: `python -m tests.on_wheel` builds it and runs them there.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import os
+import pickle
+import subprocess
+import sys
+import tomllib
+import traceback
+import zipfile
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+import pytest
+
+import fakemq
+from fakemq.events.core import HandlerFailed
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.errors import RemoteProtocolError
+from fakemq.protocol.frame import frame_bytes
+from tests.support.broker_lab import BrokerLab, send_header
+
+ROOT = Path(__file__).parents[2]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+MODULES: list[str] = SETTINGS["tool"]["fakemq"]["compiled"]
+WHEEL = os.environ.get("FAKEMQ_TESTED_WHEEL", "")
+SUFFIX = EXTENSION_SUFFIXES[0]
+
+on_wheel = pytest.mark.skipif(not WHEEL, reason="tests.on_wheel runs it on a wheel")
+on_compiled = pytest.mark.skipif(
+    not WHEEL or "-none-any" in WHEEL, reason="tests.on_wheel runs it on a compiled wheel"
+)
+
+
+def source_of(module: str) -> Path:
+    return ROOT.joinpath(*module.split(".")).with_suffix(".py")
+
+
+def test_list_is_sorted() -> None:
+    assert sorted(MODULES) == MODULES
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_listed_module_has_nothing_that_a_compiler_changes(module: str) -> None:
+    """See docs/compiled.md for the reasons."""
+    found = []
+    for node in ast.walk(ast.parse(source_of(module).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ClassDef):
+            found += [ast.unparse(base) for base in node.bases if "Struct" in ast.unparse(base)]
+            found += [one.name for one in methods(node) if one.name in _DYNAMIC]
+            names = {one.name for one in methods(node)}
+            if names & {"__lt__", "__eq__"} and "__hash__" not in names:
+                found.append(f"{node.name} has no __hash__ of its own")
+        elif isinstance(node, ast.Attribute) and node.attr in ("__dict__", "__new__"):
+            found.append(node.attr)
+        elif isinstance(node, ast.Name) and node.id in ("vars", "staticmethod"):
+            found.append(node.id)
+    assert found == []
+
+
+_DYNAMIC = {"__getattr__", "__getattribute__", "__setattr__", "__init_subclass__"}
+
+
+def methods(node: ast.ClassDef) -> list[ast.FunctionDef]:
+    return [one for one in node.body if isinstance(one, ast.FunctionDef)]
+
+
+def extensions(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Print how many extensions setup.py declares for a command."""
+    code = (
+        "import setuptools, sys; sys.argv = ['setup.py', sys.argv[1]];"
+        "setuptools.setup = lambda **given: print(len(given['ext_modules']));"
+        "exec(compile(open('setup.py').read(), 'setup.py', 'exec'))"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", code, command],
+        cwd=ROOT,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("command", ["editable_wheel", "sdist", "build_ext"])
+def test_only_wheels_are_compiled(command: str) -> None:
+    done = extensions(command, FAKEMQ_COMPILE="always")
+    assert done.stdout == "0\n", done.stderr
+
+
+def test_wheel_is_pure_unless_it_is_asked_for() -> None:
+    assert extensions("bdist_wheel", FAKEMQ_COMPILE="").stdout == "0\n"
+
+
+def test_wheel_is_pure_without_a_compiler() -> None:
+    done = extensions("bdist_wheel", FAKEMQ_COMPILE="auto", CC="no-such-compiler")
+    assert done.stdout == "0\n"
+    assert done.stderr.startswith("fakemq stays pure Python: no C compiler: ")
+
+
+def test_wheel_that_must_be_compiled_is_refused_without_a_compiler() -> None:
+    done = extensions("bdist_wheel", FAKEMQ_COMPILE="always", CC="no-such-compiler")
+    assert done.returncode == 1
+    assert done.stderr.startswith("cannot compile fakemq: no C compiler: ")
+
+
+def test_unknown_wish_is_refused() -> None:
+    done = extensions("bdist_wheel", FAKEMQ_COMPILE="yes")
+    assert done.stderr == "FAKEMQ_COMPILE=yes: auto and always are known\n"
+
+
+@on_compiled
+def test_wheel_has_a_library_for_each_listed_module_beside_its_source() -> None:
+    with zipfile.ZipFile(WHEEL) as archive:
+        names = set(archive.namelist())
+    paths = [name.replace(".", "/") for name in MODULES]
+    assert {name for name in names if name.endswith(SUFFIX)} == {
+        f"{path}{SUFFIX}" for path in [*paths, "fakemq__mypyc"]
+    }
+    assert {f"{path}.py" for path in paths} <= names
+
+
+@on_wheel
+def test_wheel_is_small() -> None:
+    assert Path(WHEEL).stat().st_size < 10_000_000
+
+
+@on_compiled
+@pytest.mark.parametrize("module", MODULES)
+def test_listed_module_is_the_compiled_one(module: str) -> None:
+    found = importlib.import_module(module).__file__ or ""
+    assert found.endswith(SUFFIX)
+
+
+@on_wheel
+def test_traceback_has_the_lines_of_the_source() -> None:
+    with pytest.raises(RemoteProtocolError) as caught:
+        frame_bytes(b"\0\0\0\0")
+    last = traceback.extract_tb(caught.value.__traceback__)[-1]
+    source = source_of("fakemq.protocol.frame").read_text(encoding="utf-8").splitlines()
+    assert last.name == "frame_bytes"
+    assert last.filename.endswith("fakemq/protocol/frame.py")
+    assert last.lineno is not None
+    assert source[last.lineno - 1].strip().startswith("raise RemoteProtocolError(")
+    assert last.line == source[last.lineno - 1].strip()
+
+
+@on_wheel
+def test_bug_is_journaled_with_its_traceback() -> None:
+    lab = BrokerLab()
+    broker = lab.broker()
+    peer = lab.peer(broker.addr)
+    peer.ask(RequestCode.SEND_MESSAGE_V2, send_header(), b"one")
+    vars(broker)["store"] = object()
+    response = peer.ask(RequestCode.SEND_MESSAGE_V2, send_header(), b"two")
+    assert response.code == ResponseCode.SYSTEM_ERROR
+    (failed,) = lab.journal.find(HandlerFailed)
+    assert "fakemq/broker/send.py" in failed.traceback
+    assert "in _put_one" in failed.traceback
+    assert "broker.store.put_message(message)" in failed.traceback
+
+
+CONSUMER = """
+from fakemq.client import PushConsumer
+
+
+def start_my_consumer(namesrv):
+    global consumer
+    consumer = PushConsumer(
+        namesrv, group="billing", subscribe={"orders": "*"}, on_message=print, consume_from="first"
+    )
+    consumer.start()
+
+"""
+
+
+@on_wheel
+def test_first_test_of_the_readme_passes(tmp_path: Path) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    test = text.partition("```python\n")[2].partition("```")[0].replace('"5s"', '"60s"')
+    (tmp_path / "test_billing.py").write_text(CONSUMER + test + "    consumer.close()\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
+
+
+@on_wheel
+def test_entries_of_the_journal_can_be_pickled() -> None:
+    with fakemq.Cluster(clock="frozen", topics={"orders": 1}) as mq:
+        mq.seed("orders", [b"one"])
+        kept = mq.journal.tail(5)
+        assert pickle.loads(pickle.dumps(kept)) == kept
+
+
+def test_users_see_signatures_and_the_source_of_a_cluster() -> None:
+    assert inspect.getsource(fakemq.Cluster).startswith("class Cluster")
+    assert list(inspect.signature(frame_bytes).parameters) == ["length_word"]
