@@ -11,6 +11,7 @@ import argparse
 import importlib
 import signal
 import sys
+import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from time import monotonic
@@ -24,20 +25,20 @@ from bench.plot import draw
 from bench.table import HEADER, line, report
 
 GROUPS: Mapping[str, float] = {
-    "traffic": 11.5,
+    "traffic": 12.7,
     "store": 5,
-    "replication": 4,
-    "suite": 3,
+    "replication": 3.5,
+    "suite": 2.5,
     "ready": 0.5,
-    "process": 1,
-    "memory": 0.5,
-    "instructions": 1,
-    "start": 0.4,
+    "process": 0.8,
+    "memory": 0.3,
+    "instructions": 0.7,
+    "start": 0.3,
     "clock": 0.1,
-    "inside": 0.3,
-    "stall": 0.3,
+    "inside": 0.5,
+    "stall": 0.7,
     "requests": 0.2,
-    "speed": 0.2,
+    "speed": 0.1,
 }
 """What is measured if nothing is named: each is a module of this folder; see ``bench.measure``.
 
@@ -64,8 +65,8 @@ def main() -> int:
     machine = describe_machine(java=plan.java)
     kept = read(args.against) if args.against else newest(machine["form"])
     _print_head(plan, machine, kept)
-    others, figures, lost = Others(), [], []
-    for figure in measured(_shares(args.groups), plan):
+    others, figures, lost, failed = Others(), [], [], list[str]()
+    for figure in measured(_shares(args.groups), plan, failed):
         change = None if kept is None else compare(kept, figure, machine)
         figures.append(figure)
         if change is not None and change.verdict == "LOSS":
@@ -78,7 +79,7 @@ def main() -> int:
     print(f"\nOther processes took {machine['others meanwhile']}.\n{args.json}\n{drawn}")
     if args.keep:
         print(f"kept: {keep(machine, figures)}")
-    return _verdict(missed(figures), lost)
+    return _verdict(missed(figures), lost, failed)
 
 
 def _print_head(plan: Plan, machine: dict[str, str], kept: Kept | None) -> None:
@@ -96,26 +97,33 @@ def _print_head(plan: Plan, machine: dict[str, str], kept: Kept | None) -> None:
     )
 
 
-def _verdict(late: list[Figure], lost: list[tuple[Figure, Change]]) -> int:
+def _verdict(late: list[Figure], lost: list[tuple[Figure, Change]], failed: list[str]) -> int:
     for figure, change in lost:
         print(f"LOSS {figure.group}: {figure.label}: {change.before:.3g} to {change.after:.3g}")
     print(f"{len(late)} targets missed." if late else "All targets met.")
     print(f"{len(lost)} figures lost." if lost else "Nothing lost.")
-    return 1 if late or lost else 0
+    if failed:
+        print(f"FAILED: {', '.join(failed)}")
+    return 1 if late or lost or failed else 0
 
 
-def measured(shares: Mapping[str, float], plan: Plan) -> Iterator[Figure]:
-    """Yield the requested figures of each group, one after another; ``shares`` are in minutes."""
+def measured(shares: Mapping[str, float], plan: Plan, failed: list[str]) -> Iterator[Figure]:
+    """Yield the requested figures of each group, one after another; ``shares`` are in minutes.
+
+    A group that raises is added to ``failed``: what the others have measured is worth its time.
+    """
     until_s = monotonic()
     for group, minutes in shares.items():
         until_s += 60 * minutes
         others = Others()
-        found: Iterator[Figure] = importlib.import_module(f"bench.{group}").figures(
-            msgspec.structs.replace(plan, until_s=until_s)
-        )
-        for figure in found:
-            if plan.wants(figure.label):
-                yield msgspec.structs.replace(figure, others=round(others.cores(), 2))
+        module = importlib.import_module(f"bench.{group}")
+        try:
+            for figure in module.figures(msgspec.structs.replace(plan, until_s=until_s)):
+                if plan.wants(figure.label):
+                    yield msgspec.structs.replace(figure, others=round(others.cores(), 2))
+        except Exception:
+            traceback.print_exc()
+            failed.append(group)
 
 
 def _shares(groups: Iterable[str]) -> Mapping[str, float]:

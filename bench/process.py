@@ -15,7 +15,7 @@ from pathlib import Path
 from time import perf_counter
 
 from bench.family import TICKS_PER_S, resident_bytes, used_s
-from bench.measure import ENVIRONMENT, Figure, Plan
+from bench.measure import ENVIRONMENT, Figure, Plan, Round, compared
 
 ROOT = Path(__file__).parents[1]
 
@@ -35,6 +35,7 @@ STOP_TIMEOUT_S = 60.0
 """Recovering or writing a gigabyte takes seconds, and more on a busy machine."""
 IDLE_S = 10.0
 IDLE_CLIENTS = 10
+_MEMORY = "resident memory of name server and master"
 _MIB = 1 << 20
 _TICK_MS = 1000 / TICKS_PER_S
 
@@ -126,12 +127,11 @@ def figures(plan: Plan) -> Iterator[Figure]:
     )  # fmt: skip
     with served() as one:
         ours = resident_bytes(one.process.pid)
-    yield Figure(
-        group="process", name="memory of name server and master", value=ours / _MIB, unit="MiB",
-        note="resident, before messages",
-    )  # fmt: skip
     if plan.java:
         yield from _beside_java(ours)
+    else:
+        note = "before messages"
+        yield Figure(group="process", name=_MEMORY, value=ours / _MIB, unit="MiB", note=note)
     for clients in (0, IDLE_CLIENTS):
         with served() as one, ExitStack() as stack:
             for _ in range(clients):
@@ -149,17 +149,13 @@ def figures(plan: Plan) -> Iterator[Figure]:
 def _beside_java(ours: int) -> Iterator[Figure]:
     from conformance.targets.java_cluster import SMALL_JVM, JavaCluster
 
-    for jvm, what in (
-        ((), "the JVM's own defaults; mqnamesrv and mqbroker ask for heaps of 4 and 8 GiB"),
-        (SMALL_JVM, f"the smallest we can make them: {' '.join(SMALL_JVM)}"),
-    ):
+    heaps = {
+        "": ((), "the JVM's own defaults; mqnamesrv and mqbroker ask for heaps of 4 and 8 GiB"),
+        ", small heaps": (SMALL_JVM, f"Java's smallest: {' '.join(SMALL_JVM)}"),
+    }
+    for heap, (jvm, note) in heaps.items():
         with JavaCluster(masters=1, jvm=jvm) as cluster:
             theirs = sum(resident_bytes(node.pid) for node in (cluster.namesrv, *cluster.brokers))
-        yield Figure(
-            group="process", name="the same of Java 4.9.7", value=theirs / _MIB, unit="MiB",
-            note=what,
-        )  # fmt: skip
-        yield Figure(
-            group="process", name="ours in percent of that", value=100 * ours / theirs, unit="%",
-            at_most=None if jvm else 10,
-        )  # fmt: skip
+        pair = Round(java=theirs / _MIB, fake=ours / _MIB)
+        at_most = None if jvm else 0.1
+        yield compared("process", f"{_MEMORY}{heap}", [pair], "MiB", at_most=at_most, note=note)

@@ -115,6 +115,21 @@ def test_kept_result_is_what_later_runs_are_compared_with(
     assert "1.00 +0 %" in capsys.readouterr().out
 
 
+def test_group_that_fails_does_not_end_the_others(
+    group: Pretended,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    broken = ModuleType("bench.broken")
+    monkeypatch.setitem(sys.modules, "bench.broken", broken)  # without figures
+    monkeypatch.setattr(command, "GROUPS", {"broken": 1.0, "pretended": 1.0})
+    assert run(monkeypatch, tmp_path, "--only", "good") == 1
+    whole = json.loads((tmp_path / "out" / "figures.json").read_bytes())
+    assert [figure["name"] for figure in whole["figures"]] == ["good"]
+    assert "FAILED: broken" in capsys.readouterr().out
+
+
 def test_groups_share_half_an_hour() -> None:
     assert sum(command.GROUPS.values()) <= 28
 
@@ -124,9 +139,9 @@ def test_groups_of_a_whole_run_end_one_after_another(
 ) -> None:
     begin_s = monotonic()
     shares = {"pretended": 2.0}
-    list(command.measured(shares, Plan()))
+    list(command.measured(shares, Plan(), []))
     assert group.plans[0].until_s == pytest.approx(begin_s + 120, abs=60)
-    list(command.measured({"pretended": float("inf")}, Plan()))
+    list(command.measured({"pretended": float("inf")}, Plan(), []))
     assert group.plans[1].until_s == float("inf")
 
 
