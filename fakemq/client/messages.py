@@ -149,7 +149,10 @@ _ARGUMENTS: dict[object, str] = {names.TAGS: "tags", names.KEYS: "keys"}
 
 
 def _check_properties(properties: Iterable[tuple[object, object]]) -> None:
-    """Raise TypeError for what is no text, or would be read as further properties."""
+    """Raise TypeError for what is no text, or would be read as further properties or as none.
+
+    Source: common/message/Message.java#putUserProperty (4.9.7)
+    """
     for name, value in properties:
         if not isinstance(name, str) or not isinstance(value, str):
             if isinstance(name, str) and name in _ARGUMENTS:

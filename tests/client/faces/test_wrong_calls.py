@@ -165,3 +165,14 @@ def test_message_that_was_changed_is_checked_when_it_is_sent(
         with pytest.raises(REFUSED, match=text):
             producer.send(changed(name, value), sharding_key="o-1")
     assert not mq.messages("orders")
+
+
+def test_delay_level_over_the_last_is_the_last(mq: fakemq.Cluster) -> None:
+    # Source: store/CommitLog.java#asyncPutMessage (4.9.7)
+    with Producer(mq.namesrv_addr, group="g") as producer:
+        for level in (18, 19, 99):
+            producer.send("orders", b"x", delay_level=level)
+        with pytest.raises(fakemq.ConfigError, match="delay_level=-1: expected a whole number"):
+            producer.send("orders", b"x", delay_level=-1)
+    assert {one.level for one in mq.delayed("orders")} == {18}
+    assert len(mq.delayed("orders")) == 3
