@@ -14,7 +14,7 @@ from fakemq.protocol.codes import LanguageCode
 from fakemq.protocol.command import RemotingCommand, SerializeType
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.header_json_shapes import IncomingHeader, OutgoingHeader
-from fakemq.protocol.usual_headers import usual_decoder
+from fakemq.protocol.usual_headers import START_BYTES, USUAL_DECODERS
 
 _LANGUAGES: dict[str | None, LanguageCode] = {one.name: one for one in LanguageCode}
 _LANGUAGES_BY_NUMBER = {str(int(one)): one for one in LanguageCode}
@@ -47,7 +47,7 @@ def decode_json_header(data: bytes) -> RemotingCommand:
 
 def decode_usual_json_header(data: bytes) -> RemotingCommand:
     """Return what `decode_json_header` does; the ext fields of usual requests are in ``usual``."""
-    decode = usual_decoder(data)
+    decode = USUAL_DECODERS.get(data[:START_BYTES])
     if decode is None:
         return decode_json_header(data)
     try:

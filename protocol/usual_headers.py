@@ -162,34 +162,29 @@ class UsualCommand(msgspec.Struct, rename="camel", gc=False, kw_only=True):
         return type(self.version + self.opaque + self.flag) is int and self.ext_fields.whole
 
 
-_Decoder: TypeAlias = Callable[[bytes], UsualCommand]
-_START_BYTES = len(b'{"code":310,')
-_codes = {f'{{"code":{int(code)},"'.encode()[:_START_BYTES]: code for code in USUAL}
-"""By the first bytes of the header: clients write the code first."""
-_decoders: dict[bytes, _Decoder] = {}
+def _decoder_of(start: bytes, code: int) -> Callable[[bytes], UsualCommand]:
+    """Return what makes the decoder of a code when the first header comes, and decodes it."""
+
+    def decode(header: bytes) -> UsualCommand:
+        kind = msgspec.defstruct(
+            "_Usual",
+            [("code", Literal[int(code)]), ("ext_fields", USUAL[code])],
+            bases=(UsualCommand,),
+            rename="camel",
+            gc=False,
+            kw_only=True,
+        )
+        decoder: msgspec.json.Decoder[UsualCommand] = msgspec.json.Decoder(kind, strict=False)
+        USUAL_DECODERS[start] = decoder.decode
+        return decoder.decode(header)
+
+    return decode
 
 
-def usual_decoder(header: bytes) -> _Decoder | None:
-    """Return what decodes this JSON header if it is that of a usual request."""
-    start = header[:_START_BYTES]
-    return _decoders.get(start) or _make_decoder(start)
-
-
-def _make_decoder(start: bytes) -> _Decoder | None:
-    code = _codes.get(start)
-    if code is None:
-        return None
-    kind = msgspec.defstruct(
-        "_Usual",
-        [("code", Literal[int(code)]), ("ext_fields", USUAL[code])],
-        bases=(UsualCommand,),
-        rename="camel",
-        gc=False,
-        kw_only=True,
-    )
-    decoder: msgspec.json.Decoder[UsualCommand] = msgspec.json.Decoder(kind, strict=False)
-    _decoders[start] = decoder.decode
-    return decoder.decode
+START_BYTES = len(b'{"code":310,')
+_starts = {f'{{"code":{int(code)},"'.encode()[:START_BYTES]: code for code in USUAL}
+USUAL_DECODERS = {start: _decoder_of(start, code) for start, code in _starts.items()}
+"""By the first `START_BYTES` of a JSON header, as clients write the code first."""
 
 
 def take_usual_header(command: RemotingCommand) -> None:

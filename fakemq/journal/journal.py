@@ -172,9 +172,14 @@ class Journal:
 
         Texts of peers are `shortened` by the caller.
         """
-        at_ms, cause = self._clock.moment_ms, self.cause
-        if at_ms is None or type(cause) is not int or not self._quiet:
+        if not self._quiet:
             return self.add(event_of(event))
+        cause = self.cause
+        if type(cause) is not int:
+            cause = self._seq_of(cause)
+        at_ms = self._clock.moment_ms
+        if at_ms is None:
+            at_ms = self._clock.now_ms()
         self._seq = seq = self._seq + 1
         self._events.append(event)
         self._times_ms.append(at_ms)

@@ -105,11 +105,6 @@ class RecordRange:
         self.newest_ms = 0
         """The store time of the last of them."""
 
-    @property
-    def size_bytes(self) -> int:
-        """The size of all of them."""
-        return self.at - self.begin
-
     def read_usual(
         self, data: bytes, start: int, first_offset: int, check_crc: bool, check_torn: bool
     ) -> None:

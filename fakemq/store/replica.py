@@ -132,7 +132,7 @@ class Replica:
             flush = self._store.disk.flush
             flush.appended(records.oldest_ms)  # a clock that went back counts, wherever in between
             flush.appended(records.newest_ms)
-        self._store.stats.put(count, records.size_bytes)
+        self._store.stats.put(count, records.at - records.begin)
 
     def _is_stuck(self, at: int, why: str) -> None:
         """Warn once of a bad record at an offset. Java's slave also tries to read it for ever."""
