@@ -131,7 +131,7 @@ class LogDispatch:
         if len(records.runs) > 1:
             events.sort(key=itemgetter(-1))
         if not self._config.message_index_enable:
-            self._index.pass_over(phy_offset, phy_offset + records.size_bytes)
+            self._index.pass_over(phy_offset, phy_offset + records.at - records.begin)
         self._journal.note_all(events)
         return len(events)
 
