@@ -25,7 +25,7 @@ FOLDERS = ("protocol", "fixtures")
 """At the top of a checkout, and in ``fakemq/`` of a wheel."""
 
 SHARE = (
-    *("-n", "auto", "-m", "not jvm", "tests/house/test_compiled.py", "tests/house/test_readme.py"),
+    *("-n", "auto", "-m", "not jvm", "tests/house/test_compiled.py"),
     *("tests/protocol", "tests/store", "tests/journal", "tests/clock", "tests/net", "tests/broker"),
     *("tests/dispatch", "tests/system", "tests/handles/faults", "tests/test_follow_one_message.py"),
 )
