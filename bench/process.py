@@ -35,7 +35,7 @@ STOP_TIMEOUT_S = 60.0
 """Recovering or writing a gigabyte takes seconds, and more on a busy machine."""
 IDLE_S = 10.0
 IDLE_CLIENTS = 10
-_MEMORY = "resident memory of name server and master"
+_MEMORY = "memory of name server and master"
 _MIB = 1 << 20
 _TICK_MS = 1000 / TICKS_PER_S
 
@@ -130,7 +130,7 @@ def figures(plan: Plan) -> Iterator[Figure]:
     if plan.java:
         yield from _beside_java(ours)
     else:
-        note = "before messages"
+        note = "resident, before messages"
         yield Figure(group="process", name=_MEMORY, value=ours / _MIB, unit="MiB", note=note)
     for clients in (0, IDLE_CLIENTS):
         with served() as one, ExitStack() as stack:
