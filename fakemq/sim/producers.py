@@ -156,17 +156,22 @@ class TransactionalProducer(SendingClient):
     ) -> None:
         super().__init__(core, plan, draw, until_ms)
         self._ends: dict[str, LocalTransactionState] = {}
+        # The transactions whose half message is being sent: a slow answer comes after the check.
+        self._begun: set[str] = set()
 
     def settings(self) -> ProducerSettings:
         return replace(super().settings(), check=self._check)
 
     def send_one(self, key: str) -> Task[bool]:
         message = self.message(key)
+        self._begun.add(key)
         try:
             result = yield from self._producer.send_in_transaction(message, self._execute)
         except (MQBrokerError, MQClientError, RemotingError) as error:
             self.failed(message, why(error))
             return False
+        finally:
+            self._begun.discard(key)
         self.sent(message, result.sent)
         return True
 
@@ -181,10 +186,11 @@ class TransactionalProducer(SendingClient):
         return LocalTransactionState.UNKNOW if self.random.random() < 0.3 else state
 
     def _check(self, message: MessageExt) -> LocalTransactionState:
-        if self.random.random() < 0.2:
+        key = message.keys or ""
+        if self.random.random() < 0.2 or (key in self._begun and key not in self._ends):
             return LocalTransactionState.UNKNOW
-        # Unknown here: the send failed, so the local transaction was never executed.
-        return self._ends.get(message.keys or "", LocalTransactionState.ROLLBACK_MESSAGE)
+        # One without an end: the send failed, so the local transaction was never executed.
+        return self._ends.get(key, LocalTransactionState.ROLLBACK_MESSAGE)
 
 
 KINDS: dict[str, type[SendingClient]] = {

@@ -52,6 +52,12 @@ def test_another_seed_is_another_run() -> None:
     assert journals[0] != journals[1]
 
 
+@pytest.mark.slow  # two whole runs of ten virtual minutes
+@pytest.mark.parametrize("seed", [20_087, 20_943])
+def test_transaction_whose_half_message_is_answered_late_stays_open(seed: int) -> None:
+    assert not replay_seed(seed, 10).violated
+
+
 def test_command_shows_plan_journal_and_verdict(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
