@@ -5,7 +5,6 @@ Source: store/DefaultMessageStore.java#load, #start, #shutdown (4.9.7)
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fakemq.errors import StoreError
@@ -13,10 +12,9 @@ from fakemq.events.core import StoreRepaired, Warned
 from fakemq.events.store import StoreRecovered, UnsyncedLost
 from fakemq.faults.plan import FaultPlan
 from fakemq.store import checkpoint as checkpoints
-from fakemq.store import seal
 from fakemq.store.checkpoint import StoreCheckpoint
 from fakemq.store.commitlog import FOLDER as LOG
-from fakemq.store.directory_files import ABORT, FOLDERS
+from fakemq.store.directory_files import ABORT
 from fakemq.store.directory_lock import DirectoryLock
 from fakemq.store.flush import Flush, Soon
 from fakemq.store.flush_faults import FlushFaults
@@ -74,8 +72,6 @@ class Disk:
         self._faults = FlushFaults(FaultPlan(journal) if faults is None else faults, node)
         self._lock = DirectoryLock(files.root)
         self._running = False
-        self._good = True
-        """Whether nothing was repaired or found damaged since the start."""
         store.disk = self
         store.put_listeners.insert(0, self)  # the wait for the flush is decided first
         files.broken = NOT_OPEN
@@ -89,7 +85,6 @@ class Disk:
         """
         self._lock.take()
         self.files.broken = ""
-        self._good = True
         try:
             # Asked first: nothing is changed if something else than a file is there.
             clean = not self.files.exists(ABORT)
@@ -108,13 +103,8 @@ class Disk:
         )
         check = StartCheck(store, topics)
         recovery = Recovery(store, self._repaired, check)
-        sealed_end = seal.read(files, FOLDERS, self._sealed_config) if clean else None
-        if sealed_end is None:
-            recovery.run(now_ms, self._checkpoint, clean=clean)
-        else:
-            recovery.adopt(now_ms, sealed_end)
-        findings = check.findings() if sealed_end is None else check.without_topic()
-        for path, offset, text in findings:
+        recovery.run(now_ms, self._checkpoint, clean=clean)
+        for path, offset, text in check.findings():
             self._warn(f"{files.path_of(path)}:{offset}: {text}")
         if not clean:
             for _, file in store.log.files:
@@ -151,34 +141,19 @@ class Disk:
         if not self._running:
             return
         flushed = False
-        sealed_end = None
         try:
             self.flush.everything()
             flushed = True
             # Otherwise the next start recovers as after a crash, as in Java.
             if not self._store.disk_space.disk_full and not self.files.broken:
                 self.files.delete(ABORT)
-                sealed_end = self._sealed_end()
         except StoreError as error:
             self._journal.add(Warned(node=self._node, text=str(error)))
         finally:
             try:
                 self.flush.end(flushed=flushed)
             finally:
-                self._close(sealed_end)
-
-    def _sealed_end(self) -> int | None:
-        """Return where the log ends; None if a start would find more in the files, or less."""
-        store, log = self._store, self._store.log
-        whole = log.records_end is None or log.records_end == log.max_offset
-        good = self._good and not self.files.damaged
-        return log.max_offset if good and whole and not store.has_late_records else None
-
-    @property
-    def _sealed_config(self) -> str:
-        """The config that a start compares the records with."""
-        config = self._store.config
-        return f"{config.message_delay_level} {config.message_index_enable}"
+                self._close()
 
     def kill(self, *, lose_unsynced: bool = False) -> None:
         """Close without a flush; ``lose_unsynced`` undoes unflushed writes, as a power failure."""
@@ -201,16 +176,12 @@ class Disk:
         self.flush.end(killed=True)
         self._close()
 
-    def _close(self, sealed_end: int | None = None) -> None:
-        """Close the files; seal them if their log ends at ``sealed_end``."""
+    def _close(self) -> None:
         if self._running:
             del self.flush, self._checkpoint  # they would keep files open
         self._running = False
         self._store.start_empty()
         self.files.close()
-        if sealed_end is not None:
-            with suppress(OSError, StoreError):  # then the next start reads the log
-                seal.write(self.files, FOLDERS, self._sealed_config, sealed_end)
         self.files.broken = NOT_OPEN
         self._lock.release()
 
@@ -234,11 +205,9 @@ class Disk:
             result.flush_to = appended.wrote_offset + appended.wrote_bytes
 
     def _warn(self, text: str) -> None:
-        self._good = False
         self._journal.add(Warned(node=self._node, text=text))
 
     def _repaired(self, path: str, offset: int, cut_bytes: int, why: str) -> None:
-        self._good = False
         self._journal.add(
             StoreRepaired(
                 node=self._node,

@@ -70,19 +70,14 @@ class Recovery:
         newest_ms = None if clean else checkpoint.index_ms
         self._report(self._index.load(now_ms, newest_ms), "an index file that is made anew")
 
-    def adopt(self, now_ms: int, log_end: int | None = None) -> None:
-        """Open all files, which are known to be good, and continue behind them.
-
-        ``log_end`` is where the log ends, unless its files know.
-        """
+    def adopt(self, now_ms: int) -> None:
+        """Open all files, which are known to be good, and continue behind them."""
         self._log.load(now_ms)
         self._queues.load(now_ms)
         for queue in self._queues:
             queue.recover()
-        if log_end is not None:
-            self._log.truncate(log_end)
         self._set_offsets()
-        self._report(self._index.load(now_ms, None), "an index file that is made anew")
+        self._index.load(now_ms, None)
 
     # -- the log ------------------------------------------------------------------------------
 

@@ -211,7 +211,7 @@ class StartCheck:
                 unit = queue.unit_at(offset)
                 if unit and unit[1] != BLANK_SIZE:
                     yield from self._wrong_entry(queue, offset, unit)
-        yield from self.without_topic()
+        yield from self._without_topic()
 
     def _limited(self, entries: Iterable[_T]) -> Iterator[_T]:
         """Yield what is to be looked at, as long as the budget of this start lasts."""
@@ -267,7 +267,7 @@ class StartCheck:
         file, first = place
         return Finding(file.path, entry[0] - first, text)
 
-    def without_topic(self) -> Iterator[Finding]:
+    def _without_topic(self) -> Iterator[Finding]:
         """Yield the topics with queues that the broker does not have; a slave may keep such."""
         if self._topics is not None and self._store.config.broker_role != "SLAVE":
             for topic in sorted(self._queues.topics() - self._topics.names - KEPT_TOPICS):
