@@ -6,7 +6,7 @@ Source: common/message/MessageDecoder.java#encodeMessages, #decodeMessages (4.9.
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fakemq.protocol.layout.codecs import build_batch_member, parse_batch_member
 from fakemq.protocol.properties import PROPERTY_SEPARATOR
@@ -14,7 +14,7 @@ from fakemq.protocol.properties import PROPERTY_SEPARATOR
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_SEPARATOR = PROPERTY_SEPARATOR.encode()
+_SEPARATOR: Final = PROPERTY_SEPARATOR.encode()
 
 
 class BatchMember(NamedTuple):

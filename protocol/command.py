@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
 from fakemq.protocol.codes import LanguageCode, code_name
 
-VERSION_4_9_7 = 407
+VERSION_4_9_7: Final = 407
 """The value of V4_9_7 in MQVersion.java; clients keep the one a heartbeat answers with."""
 
 Body: TypeAlias = "bytes | Sequence[memoryview]"
 """What is written behind a header: one piece, or slices that are copied only into the write."""
 
-FLAG_RESPONSE = 1
-FLAG_ONEWAY = 2
+FLAG_RESPONSE: Final = 1
+FLAG_ONEWAY: Final = 2
 
 
 class SerializeType(IntEnum):

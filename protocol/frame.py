@@ -7,6 +7,8 @@ Source: remoting/protocol/RemotingCommand.java#decode, remoting/netty/NettyDecod
 
 from __future__ import annotations
 
+from typing import Final
+
 from fakemq.protocol.command import RemotingCommand, SerializeType
 from fakemq.protocol.errors import (
     ForeignProtocolError,
@@ -24,15 +26,16 @@ from fakemq.protocol.layout.codecs import FRAME_HEAD
 from fakemq.protocol.limits import FRAME_MAX_BYTES, HEADER_MAX_BYTES
 from fakemq.protocol.usual_headers import take_usual_header
 
-LENGTH_BYTES = 4
+LENGTH_BYTES: Final = 4
 
-_HEAD_BYTES = FRAME_HEAD.size
-_LENGTH_MAX = FRAME_MAX_BYTES - LENGTH_BYTES
-_JSON, _ROCKETMQ = int(SerializeType.JSON), int(SerializeType.ROCKETMQ)
-_HTTP_VERBS = frozenset(
+_HEAD_BYTES: Final = FRAME_HEAD.size
+_LENGTH_MAX: Final = FRAME_MAX_BYTES - LENGTH_BYTES
+_JSON: Final = int(SerializeType.JSON)
+_ROCKETMQ: Final = int(SerializeType.ROCKETMQ)
+_HTTP_VERBS: Final = frozenset(
     (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI", b"CONN", b"PATC", b"TRAC")
 )
-_TLS_HANDSHAKE = 0x16
+_TLS_HANDSHAKE: Final = 0x16
 
 
 def frame_bytes(length_word: bytes) -> int:

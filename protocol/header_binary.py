@@ -19,7 +19,7 @@ import struct
 from collections.abc import Callable
 from functools import lru_cache
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from fakemq.protocol.codes import LanguageCode
 from fakemq.protocol.command import RemotingCommand, SerializeType
@@ -31,22 +31,24 @@ from fakemq.protocol.layout.codecs import (
     parse_ext_field,
 )
 
-_LANGUAGES = {int(language): language for language in LanguageCode}
-_ROCKETMQ = SerializeType.ROCKETMQ
+_LANGUAGES: Final = {int(language): language for language in LanguageCode}
+_ROCKETMQ: Final = SerializeType.ROCKETMQ
 
-_START = struct.Struct(">hbhiiI")  # up to the length of the remark
-_read_start, _pack_start = _START.unpack_from, _START.pack
-_INT32 = struct.Struct(">I")
-_read_int32, _pack_int32 = _INT32.unpack_from, _INT32.pack
-_pack_int16 = struct.Struct(">h").pack
-_INT16_MAX = 2**15 - 1
-_decode = bytes.decode
-_KEY_LENGTHS = [_pack_int16(length).decode("ascii") for length in range(128)]
-_LENGTHS = [_pack_int32(length).decode("ascii") for length in range(128)]
+_START: Final = struct.Struct(">hbhiiI")  # up to the length of the remark
+_read_start: Final = _START.unpack_from
+_pack_start: Final = _START.pack
+_INT32: Final = struct.Struct(">I")
+_read_int32: Final = _INT32.unpack_from
+_pack_int32: Final = _INT32.pack
+_pack_int16: Final = struct.Struct(">h").pack
+_INT16_MAX: Final = 2**15 - 1
+_decode: Final = bytes.decode
+_KEY_LENGTHS: Final = [_pack_int16(length).decode("ascii") for length in range(128)]
+_LENGTHS: Final = [_pack_int32(length).decode("ascii") for length in range(128)]
 """Of keys and of values, as text: where all is ASCII, the fields of a header are one text."""
-_LAYOUTS_MAX = 256
-_LAYOUT_MAX_FIELDS = 40
-_LAYOUT_MAX_BYTES = 4096
+_LAYOUTS_MAX: Final = 256
+_LAYOUT_MAX_FIELDS: Final = 40
+_LAYOUT_MAX_BYTES: Final = 4096
 
 
 def decode_binary_header(data: bytes, start: int = 0, end: int | None = None) -> RemotingCommand:
@@ -106,7 +108,7 @@ class _Layout(NamedTuple):
     values_of: Callable[[bytes], tuple[bytes, ...]]
 
 
-_layouts: dict[tuple[int, int], _Layout] = {}
+_layouts: Final[dict[tuple[int, int], _Layout]] = {}
 """The last one seen of every code and number of bytes, as long as they are few."""
 
 

@@ -8,6 +8,8 @@ Source: remoting/protocol/RemotingSerializable.java, RemotingCommand.java (4.9.7
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from fakemq.protocol.codes import LanguageCode
@@ -16,14 +18,14 @@ from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.header_json_shapes import IncomingHeader, OutgoingHeader
 from fakemq.protocol.usual_headers import START_BYTES, USUAL_DECODERS
 
-_LANGUAGES: dict[str | None, LanguageCode] = {one.name: one for one in LanguageCode}
-_LANGUAGES_BY_NUMBER = {str(int(one)): one for one in LanguageCode}
-_LANGUAGE_NAMES = {language: language.name for language in LanguageCode}
+_LANGUAGES: Final[dict[str | None, LanguageCode]] = {one.name: one for one in LanguageCode}
+_LANGUAGES_BY_NUMBER: Final = {str(int(one)): one for one in LanguageCode}
+_LANGUAGE_NAMES: Final = {language: language.name for language in LanguageCode}
 
-_JSON = SerializeType.JSON
+_JSON: Final = SerializeType.JSON
 
-_decode = msgspec.json.Decoder(IncomingHeader).decode
-_encode = msgspec.json.Encoder().encode
+_decode: Final = msgspec.json.Decoder(IncomingHeader).decode
+_encode: Final = msgspec.json.Encoder().encode
 
 
 def decode_json_header(data: bytes) -> RemotingCommand:

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import struct
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from fakemq.protocol.errors import LocalProtocolError
 
 Host: TypeAlias = tuple[str, int]
 
-V4_HOST_BYTES = 8
-V6_HOST_BYTES = 20
+V4_HOST_BYTES: Final = 8
+V6_HOST_BYTES: Final = 20
 
-_PORT = struct.Struct(">i")
-_V4 = struct.Struct(">BBBBi")
+_PORT: Final = struct.Struct(">i")
+_V4: Final = struct.Struct(">BBBBi")
 
 
 @lru_cache(maxsize=4096)

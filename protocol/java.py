@@ -7,20 +7,20 @@ import zlib
 from array import array
 from math import copysign
 from operator import mul
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeVar
 
 from fakemq.protocol.errors import NumberFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
 
-INT_MAX = (1 << 31) - 1
-LONG_MAX = (1 << 63) - 1
-CRC32_MASK = 0x7FFF_FFFF
+INT_MAX: Final = (1 << 31) - 1
+LONG_MAX: Final = (1 << 63) - 1
+CRC32_MASK: Final = 0x7FFF_FFFF
 """What RocketMQ keeps of a CRC32: its top bit is cleared."""
 
-_CHUNK = 64
-_POWERS = tuple(pow(31, n, 1 << 32) for n in range(_CHUNK, -1, -1))
+_CHUNK: Final = 64
+_POWERS: Final = tuple(pow(31, n, 1 << 32) for n in range(_CHUNK, -1, -1))
 """31 to the power of 64, 63, … 0, modulo 2³²."""
 
 
@@ -119,7 +119,7 @@ def java_concurrent_map_order(
             return order
 
 
-_KEYS_A_STEP = 200
+_KEYS_A_STEP: Final = 200
 
 
 def java_hash_map_order_in_steps(
@@ -249,10 +249,10 @@ def compare_doubles(one: float, other: float) -> int:
     return (one != one) - (other != other)
 
 
-_UP_TO_BLANK = "".join(map(chr, range(0x21)))
+_UP_TO_BLANK: Final = "".join(map(chr, range(0x21)))
 """What String.trim takes off."""
 
-_DOUBLE = (
+_DOUBLE: Final = (
     r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[fFdD]?"
     r"|([+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+)[fFdD]?"
     r"|([+-]?(?:NaN|Infinity))"

@@ -2,40 +2,42 @@
 
 from __future__ import annotations
 
-FRAME_MAX_BYTES = 16_777_216
+from typing import Final
+
+FRAME_MAX_BYTES: Final = 16_777_216
 """A whole frame, its length word included. Source: remoting/netty/NettyDecoder.java (4.9.7)"""
 
-HEADER_MAX_BYTES = 2 * 1024 * 1024
+HEADER_MAX_BYTES: Final = 2 * 1024 * 1024
 """A header: the worst take a microsecond a byte to read, while others wait. Java has no limit."""
 
-CONFIG_BODY_MAX_BYTES = 1024 * 1024
+CONFIG_BODY_MAX_BYTES: Final = 1024 * 1024
 """The properties of a config update, for the same reason. Java has no limit."""
 
-JSON_MAX_ITEMS = 100_000
+JSON_MAX_ITEMS: Final = 100_000
 """Commas and opening brackets in the JSON of a request, for the same reason: some 10,000
 subscriptions. Java has no limit."""
 
-LAX_JSON_MAX_BYTES = 32 * 1024
+LAX_JSON_MAX_BYTES: Final = 32 * 1024
 """JSON of a request that no standard allows, which takes up to a microsecond a byte to read."""
 
-REGISTER_BODY_MAX_BYTES = 4 * 1024 * 1024
+REGISTER_BODY_MAX_BYTES: Final = 4 * 1024 * 1024
 """The body of a REGISTER_BROKER from outside, inflated if it is compressed: some 30,000 topics.
 Java has no limit."""
 
-SUBSCRIPTION_MAX_CHARS = 100_000
+SUBSCRIPTION_MAX_CHARS: Final = 100_000
 """The text of a subscription, tags or a filter: no other peer is answered while it is read. Java
 has no limit."""
 
-MESSAGE_BODY_MAX_BYTES = 64 * 1024 * 1024
+MESSAGE_BODY_MAX_BYTES: Final = 64 * 1024 * 1024
 """A message's compressed body, unpacked; producers send 4 MiB at most. Java has no limit."""
 
-UNREAD_MAX_BYTES = 64 * 1024 * 1024
+UNREAD_MAX_BYTES: Final = 64 * 1024 * 1024
 """What is written to a peer that does not read, beyond what the system takes. Java has no limit."""
 
-UNWRITTEN_MAX_BYTES = 1024 * 1024
+UNWRITTEN_MAX_BYTES: Final = 1024 * 1024
 """Bodies of answers to requests that came together: written before the next request is looked at,
 and that waits until the peer reads."""
 
-HELD_MAX_BYTES = 256 * 1024 * 1024
+HELD_MAX_BYTES: Final = 256 * 1024 * 1024
 """What all peers of a cluster make it hold: frames half received, answers unread. Java's is its
 direct memory."""

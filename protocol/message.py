@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from enum import Enum
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.hosts import V6_HOST_BYTES, Host, pack_host, unpack_host
@@ -35,24 +35,24 @@ from fakemq.protocol.sysflag import MessageSysFlag, compression_name
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
-MESSAGE_MAGIC_CODE = -626843481
+MESSAGE_MAGIC_CODE: Final = -626843481
 """0xDAA320A7, in every record."""
 
-BLANK_MAGIC_CODE = -875286124
+BLANK_MAGIC_CODE: Final = -875286124
 """0xCBD43194, where the rest of a commit-log file is blank."""
 
-BLANK_MIN_BYTES = 8
+BLANK_MIN_BYTES: Final = 8
 """Always left free at the end of a file, for the blank's own two fields."""
 
-TOPIC_MAX_BYTES = 127
+TOPIC_MAX_BYTES: Final = 127
 """As UTF-8; the length is an int8."""
 
-LARGEST_RECORD_BYTES = 8 << 20
+LARGEST_RECORD_BYTES: Final = 8 << 20
 """Twice the default of maxMessageSize. Readers of logs expect no larger record; a broker with
 another maxMessageSize may write one.
 """
 
-_V6_FLAGS = MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_V6
+_V6_FLAGS: Final = MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_V6
 
 
 class MessageExt:
@@ -197,8 +197,8 @@ def record_start(sys_flag: int) -> struct.Struct:
     return struct.Struct(form)
 
 
-_SYS_FLAG = record_struct("sys_flag")
-_STORE_TIMESTAMP = record_struct("store_timestamp")
+_SYS_FLAG: Final = record_struct("sys_flag")
+_STORE_TIMESTAMP: Final = record_struct("store_timestamp")
 
 
 def record_store_timestamp_ms(record: memoryview) -> int:
@@ -348,10 +348,12 @@ def decode_records(data: Buffer) -> list[MessageExt]:
     return messages
 
 
-_PLAIN_HEAD = record_struct(*tuple(RECORD_FIELDS)[: tuple(RECORD_FIELDS).index("topic_bytes")])
+_PLAIN_HEAD: Final = record_struct(
+    *tuple(RECORD_FIELDS)[: tuple(RECORD_FIELDS).index("topic_bytes")]
+)
 """Everything before the body, of a record with IPv4 addresses."""
 
-_NEW = MessageExt.__new__
+_NEW: Final = MessageExt.__new__
 
 
 def _decode_plain_record(data: bytes, offset: int) -> MessageExt | None:
@@ -483,8 +485,8 @@ def tags_code(tags: str | None) -> int:
     return _known_hash(tags) if len(tags) <= _KNOWN_TAGS_CHARS else java_string_hash(tags)
 
 
-_known_hash = lru_cache(maxsize=4096)(java_string_hash)
-_KNOWN_TAGS_CHARS = 100
+_known_hash: Final = lru_cache(maxsize=4096)(java_string_hash)
+_KNOWN_TAGS_CHARS: Final = 100
 """Those of a longer text are worked out each time: a peer may send any number of them."""
 
 

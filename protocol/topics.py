@@ -5,23 +5,24 @@ common/MixAll.java (4.9.7)
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Final
 
-AUTO_CREATE_TOPIC_KEY_TOPIC = "TBW102"
-SCHEDULE_TOPIC = "SCHEDULE_TOPIC_XXXX"
-BENCHMARK_TOPIC = "BenchmarkTest"
-TRANS_HALF_TOPIC = "RMQ_SYS_TRANS_HALF_TOPIC"
-TRANS_OP_HALF_TOPIC = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
-TRANS_CHECK_MAX_TIME_TOPIC = "TRANS_CHECK_MAX_TIME_TOPIC"
-TRACE_TOPIC = "RMQ_SYS_TRACE_TOPIC"
-SELF_TEST_TOPIC = "SELF_TEST_TOPIC"
-OFFSET_MOVED_EVENT_TOPIC = "OFFSET_MOVED_EVENT"
-RETRY_PREFIX = "%RETRY%"
-DLQ_PREFIX = "%DLQ%"
-LMQ_PREFIX = "%LMQ%"
-REPLY_POSTFIX = "REPLY_TOPIC"
-SYSTEM_TOPIC_PREFIX = "rmq_sys_"
+AUTO_CREATE_TOPIC_KEY_TOPIC: Final = "TBW102"
+SCHEDULE_TOPIC: Final = "SCHEDULE_TOPIC_XXXX"
+BENCHMARK_TOPIC: Final = "BenchmarkTest"
+TRANS_HALF_TOPIC: Final = "RMQ_SYS_TRANS_HALF_TOPIC"
+TRANS_OP_HALF_TOPIC: Final = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
+TRANS_CHECK_MAX_TIME_TOPIC: Final = "TRANS_CHECK_MAX_TIME_TOPIC"
+TRACE_TOPIC: Final = "RMQ_SYS_TRACE_TOPIC"
+SELF_TEST_TOPIC: Final = "SELF_TEST_TOPIC"
+OFFSET_MOVED_EVENT_TOPIC: Final = "OFFSET_MOVED_EVENT"
+RETRY_PREFIX: Final = "%RETRY%"
+DLQ_PREFIX: Final = "%DLQ%"
+LMQ_PREFIX: Final = "%LMQ%"
+REPLY_POSTFIX: Final = "REPLY_TOPIC"
+SYSTEM_TOPIC_PREFIX: Final = "rmq_sys_"
 
-FAQ = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
+FAQ: Final = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
 """What Java puts behind remarks that a reader could look up."""
 
 
@@ -40,9 +41,11 @@ def dlq_topic(group: str) -> str:
     return DLQ_PREFIX + group
 
 
-TOPIC_MAX_LENGTH = 127
-TOPIC_CHARACTERS = "^[%|a-zA-Z0-9_-]+$"
-_TOPIC_CHARS = frozenset("%-_|0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+TOPIC_MAX_LENGTH: Final = 127
+TOPIC_CHARACTERS: Final = "^[%|a-zA-Z0-9_-]+$"
+_TOPIC_CHARS: Final = frozenset(
+    "%-_|0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+)
 
 
 def topic_name_error(topic: str) -> str | None:
@@ -65,4 +68,4 @@ def _topic_name_error(topic: str) -> str | None:
     return None
 
 
-_cached_error = lru_cache(maxsize=4096)(_topic_name_error)
+_cached_error: Final = lru_cache(maxsize=4096)(_topic_name_error)

@@ -6,7 +6,7 @@ Source: broker/processor/PullMessageProcessor.java (4.9.7)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fakemq.broker.checks import check_filter_type
 from fakemq.broker.filters.tags import tags_filter
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 PullRequest: TypeAlias = Request[PullMessageRequestHeader]
 PullReply: TypeAlias = Reply[PullMessageResponseHeader]
 
-MASTER_ID = 0
-_BROADCASTING = "BROADCASTING"
-_SIZE_AND_QUEUE_OFFSET = record_struct("total_size", "queue_offset")
+MASTER_ID: Final = 0
+_BROADCASTING: Final = "BROADCASTING"
+_SIZE_AND_QUEUE_OFFSET: Final = record_struct("total_size", "queue_offset")
 """The two fields of a stored record that tell which it is and where the next one is."""
 
-_CODES = {
+_CODES: Final = {
     GetMessageStatus.FOUND: ResponseCode.SUCCESS,
     GetMessageStatus.MESSAGE_WAS_REMOVING: ResponseCode.PULL_RETRY_IMMEDIATELY,
     GetMessageStatus.NO_MATCHED_MESSAGE: ResponseCode.PULL_RETRY_IMMEDIATELY,
@@ -59,18 +59,20 @@ _CODES = {
     GetMessageStatus.NO_MATCHED_LOGIC_QUEUE: ResponseCode.PULL_NOT_FOUND,
     GetMessageStatus.NO_MESSAGE_IN_QUEUE: ResponseCode.PULL_NOT_FOUND,
 }
-_LOOKED_AT = (
+_LOOKED_AT: Final = (
     GetMessageStatus.FOUND,
     GetMessageStatus.MESSAGE_WAS_REMOVING,
     GetMessageStatus.NO_MATCHED_MESSAGE,
 )
 """There were entries to read: Java makes a list with the wanted number as its capacity."""
-_FOUND, _SUCCESS = GetMessageStatus.FOUND, ResponseCode.SUCCESS
-_PULL_NOT_FOUND, _PULL_OFFSET_MOVED = ResponseCode.PULL_NOT_FOUND, ResponseCode.PULL_OFFSET_MOVED
-_STALE = Reading.STALE
+_FOUND: Final = GetMessageStatus.FOUND
+_SUCCESS: Final = ResponseCode.SUCCESS
+_PULL_NOT_FOUND: Final = ResponseCode.PULL_NOT_FOUND
+_PULL_OFFSET_MOVED: Final = ResponseCode.PULL_OFFSET_MOVED
+_STALE: Final = Reading.STALE
 # To look a member up in its enum, or an enum's member up in a dict, takes as long as three calls.
 
-_EMPTY = (GetMessageStatus.NO_MATCHED_LOGIC_QUEUE, GetMessageStatus.NO_MESSAGE_IN_QUEUE)
+_EMPTY: Final = (GetMessageStatus.NO_MATCHED_LOGIC_QUEUE, GetMessageStatus.NO_MESSAGE_IN_QUEUE)
 
 
 def pull(broker: Broker, request: PullRequest) -> PullReply | Parked[PullMessageResponseHeader]:

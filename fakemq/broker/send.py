@@ -5,7 +5,7 @@ Source: broker/processor/SendMessageProcessor.java (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from fakemq.broker.checks import check_send
 from fakemq.broker.durable import when_durable
@@ -40,16 +40,17 @@ if TYPE_CHECKING:
     from fakemq.protocol.headers.send import SendMessageResponseHeader
     from fakemq.store.writing import Drafts
 
-_STORED = {
+_STORED: Final = {
     PutMessageStatus.FLUSH_DISK_TIMEOUT: ResponseCode.FLUSH_DISK_TIMEOUT,
     PutMessageStatus.FLUSH_SLAVE_TIMEOUT: ResponseCode.FLUSH_SLAVE_TIMEOUT,
     PutMessageStatus.SLAVE_NOT_AVAILABLE: ResponseCode.SLAVE_NOT_AVAILABLE,
 }
 """The codes of messages that are in the log, but perhaps not on disk or at a slave."""
-_PUT_OK, _SUCCESS = PutMessageStatus.PUT_OK, ResponseCode.SUCCESS
+_PUT_OK: Final = PutMessageStatus.PUT_OK
+_SUCCESS: Final = ResponseCode.SUCCESS
 # To look a member up in its enum takes as long as three calls.
 
-BATCH_AT_ONCE_BYTES = 32 * 1024
+BATCH_AT_ONCE_BYTES: Final = 32 * 1024
 """A batch of more bytes, which may have over 1,400 messages, is stored in slices."""
 
 

@@ -6,7 +6,7 @@ Source: store/stats/BrokerStatsManager.java (4.9.7)
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from fakemq.protocol.topics import SCHEDULE_TOPIC
 from fakemq.store.counters import Counter, CounterSnapshot, Grid
@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
     from fakemq.config.model import BrokerConfig
 
-GRIDS = (Grid(10_000, 6), Grid(600_000, 6), Grid(3_600_000, 24))
+GRIDS: Final = (Grid(10_000, 6), Grid(600_000, 6), Grid(3_600_000, 24))
 """How Java samples the last minute, hour and day: period in ms and number of samples."""
-_MINUTE, _HOUR, _DAY = range(3)
-SCHEDULE_CONSUMER_GROUP = "SCHEDULE_CONSUMER"
+_MINUTE: Final = 0
+_HOUR: Final = 1
+_DAY: Final = 2
+SCHEDULE_CONSUMER_GROUP: Final = "SCHEDULE_CONSUMER"
 """The group under which Java counts the delivery of delayed messages."""
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from fakemq.clock.durations import Duration, duration_ms
 from fakemq.clock.machine_time import MachineTime, TimeSource
@@ -25,7 +25,7 @@ from fakemq.clock.slices import Slices
 from fakemq.clock.timers import DOMAINS, Domain, Timeline, Timer, domain_of, pending_of
 from fakemq.errors import FakemqError
 
-MAX_RATE = 10_000
+MAX_RATE: Final = 10_000
 """The highest rate: an idle cluster then has work in nearly every real millisecond."""
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from inspect import get_annotations
 from itertools import count, islice, repeat
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -31,19 +31,19 @@ from fakemq.protocol.codes import code_name
 
 EventT = TypeVar("EventT", bound=Event)
 
-_logger = logging.getLogger("fakemq")
+_logger: Final = logging.getLogger("fakemq")
 
-CAPACITY = 100_000
+CAPACITY: Final = 100_000
 """How many entries are kept; the oldest are deleted."""
 
-TEXT_MAX_CHARS = 500
+TEXT_MAX_CHARS: Final = 500
 """A longer text of a peer (a group, an id) is cut: an entry is kept long after its request."""
 
-_NOTED = frozenset(KINDS)
+_NOTED: Final = frozenset(KINDS)
 
-_OURS = frozenset({"node", "peer", "how", "why", "traceback"})
+_OURS: Final = frozenset({"node", "peer", "how", "why", "traceback"})
 """Fields whose texts fakemq makes: they are kept as they are."""
-_OF_STORED = frozenset({MessageChecked, LogAppended, Dispatched})
+_OF_STORED: Final = frozenset({MessageChecked, LogAppended, Dispatched})
 """Kinds whose topic is never long: no record has one of over 127 bytes."""
 
 

@@ -7,13 +7,14 @@ entries and one more that counts the rest.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from fakemq.clock.clock import Clock
 from fakemq.events.core import Event, Warned
 
-MAX_LINES = 10
+MAX_LINES: Final = 10
 """How many warnings of one kind at one node are written within `PERIOD_MS`."""
-PERIOD_MS = 60_000
+PERIOD_MS: Final = 60_000
 """The time after which a new count begins; further warnings within it are only counted."""
 
 

@@ -8,7 +8,7 @@ Java's noun for it in the tables of clients and brokers is *channel*.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 from fakemq.clock.node_clock import NodeClock
 from fakemq.clock.timers import Timer
@@ -22,22 +22,22 @@ from fakemq.protocol.connection import Connection
 from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError
 from fakemq.protocol.limits import UNWRITTEN_MAX_BYTES
 
-NO_FRAMES = "bytes that are no frames of ours"
+NO_FRAMES: Final = "bytes that are no frames of ours"
 """Kind of warning about a peer that does not follow the protocol."""
 
-_LOOK_EVERY = 8
+_LOOK_EVERY: Final = 8
 """How many cheap commands are handled between looks at the time; a power of two."""
 
-_CHEAP = frozenset({RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2})
+_CHEAP: Final = frozenset({RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2})
 """The codes of cheap requests, if they have no more than `_CHEAP_BODY_BYTES`. Any other request may
 take long, so there is a look at the time before it."""
 
-_CHEAP_BODY_BYTES = 64 * 1024
+_CHEAP_BODY_BYTES: Final = 64 * 1024
 
-COMMAND_BYTES = 300
+COMMAND_BYTES: Final = 300
 """The estimated memory of a waiting command, in addition to its bytes."""
 
-CHANNEL_IDLE_MS = 120_000
+CHANNEL_IDLE_MS: Final = 120_000
 """A connection with neither read nor write for this long is closed."""
 
 OnReply = Callable[[RemotingCommand | None], None]

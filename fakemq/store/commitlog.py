@@ -7,7 +7,7 @@ as keys of the table of next queue offsets. Source: store/CommitLog.java (4.9.7)
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
 from fakemq.errors import StoreError
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from fakemq.store.inner_message import InnerMessage
     from fakemq.store.records import RecordDraft
 
-FOLDER = "commitlog"
-_ZEROS = bytes(1 << 16)
-_TRANSACTION_MASK = MessageSysFlag.TRANSACTION_MASK
-_V6_FLAGS = MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_V6
-_starts = {
+FOLDER: Final = "commitlog"
+_ZEROS: Final = bytes(1 << 16)
+_TRANSACTION_MASK: Final = MessageSysFlag.TRANSACTION_MASK
+_V6_FLAGS: Final = MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_V6
+_starts: Final = {
     flags: record_start(flags).pack
     for flags in (
         0,
@@ -45,9 +45,9 @@ _starts = {
     )
 }
 """By the two flags: what packs the fields of a record before its body, the body's size included."""
-_pack_topic_bytes = record_field("topic_bytes").pack
-_pack_properties_bytes = record_field("properties_bytes").pack
-_pack_offset = record_field("physical_offset").pack
+_pack_topic_bytes: Final = record_field("topic_bytes").pack
+_pack_properties_bytes: Final = record_field("properties_bytes").pack
+_pack_offset: Final = record_field("physical_offset").pack
 
 
 class CommitLog:

@@ -7,7 +7,7 @@ Source: store/ConsumeQueue.java, store/DefaultMessageStore.java (4.9.7)
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from fakemq.errors import StoreError
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from fakemq.store.commitlog import CommitLog
     from fakemq.store.files import File, Files
 
-UNIT_BYTES = UNIT.size
-BLANK_SIZE = 0x7FFFFFFF
-_INT64_MAX = (1 << 63) - 1
-_PRE_BLANK = UNIT.pack(0, BLANK_SIZE, 0)
-_pack_unit = UNIT.pack
-_unpack_unit = UNIT.unpack_from
+UNIT_BYTES: Final = UNIT.size
+BLANK_SIZE: Final = 0x7FFFFFFF
+_INT64_MAX: Final = (1 << 63) - 1
+_PRE_BLANK: Final = UNIT.pack(0, BLANK_SIZE, 0)
+_pack_unit: Final = UNIT.pack
+_unpack_unit: Final = UNIT.unpack_from
 
 
 class ConsumeQueue:
@@ -302,7 +302,7 @@ class ConsumeQueue:
         return f"<queue {self.topic}:{self.queue_id} [{self.min_offset}, {self.max_offset})>"
 
 
-_NONE: Mapping[int, ConsumeQueue] = {}
+_NONE: Final[Mapping[int, ConsumeQueue]] = {}
 
 
 class ConsumeQueues:

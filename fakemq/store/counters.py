@@ -11,12 +11,12 @@ Source: common/stats/StatsItem.java (4.9.7)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 Total: TypeAlias = tuple[int, int]
 """The sum of the values added, and the number of additions."""
 
-NOTHING: Total = (0, 0)
+NOTHING: Final[Total] = (0, 0)
 
 
 class Grid(NamedTuple):

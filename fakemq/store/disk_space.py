@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from math import ceil
 from sys import maxsize
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from fakemq.clock.timers import next_tick_ms
 from fakemq.errors import StoreError
@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from fakemq.journal.journal import Journal
     from fakemq.store.files import Files
 
-WARNING_LEVEL_RATIO = 0.90
+WARNING_LEVEL_RATIO: Final = 0.90
 """Above it, puts are refused. Java has a system property for it, and for the next one."""
-CLEAN_FORCIBLY_RATIO = 0.85
+CLEAN_FORCIBLY_RATIO: Final = 0.85
 """Above it, files are deleted whatever their age."""
-FIRST_LOOK_MS, LOOK_PERIOD_MS = 1_000, 10_000
-RETRY_MS = 1_000
-_NEVER_MS = maxsize
+FIRST_LOOK_MS: Final = 1000
+LOOK_PERIOD_MS: Final = 10000
+RETRY_MS: Final = 1_000
+_NEVER_MS: Final = maxsize
 
 
 class DiskSpace:

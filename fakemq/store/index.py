@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import count as counted
 from itertools import islice
 from operator import mul
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from fakemq.clock.calendar import human_time
 from fakemq.errors import StoreError
@@ -30,28 +30,28 @@ if TYPE_CHECKING:
     from fakemq.store.commitlog import CommitLog
     from fakemq.store.files import File, Files
 
-FOLDER = "index"
-HEADER_BYTES = INDEX_HEADER.size
-SLOT_BYTES = INDEX_SLOT.size
-ENTRY_BYTES = INDEX_ENTRY.size
-STEP_RECORDS = 100
+FOLDER: Final = "index"
+HEADER_BYTES: Final = INDEX_HEADER.size
+SLOT_BYTES: Final = INDEX_SLOT.size
+ENTRY_BYTES: Final = INDEX_ENTRY.size
+STEP_RECORDS: Final = 100
 """How many records are indexed before others may go first."""
 STEP_ENTRIES = 1_000
 """How many entries are looked at before others may go first."""
-_INT32_MAX = 0x7FFFFFFF
-_PAGE_BYTES = 4096
-_GAP_RECORDS = 100
+_INT32_MAX: Final = 0x7FFFFFFF
+_PAGE_BYTES: Final = 4096
+_GAP_RECORDS: Final = 100
 """How many records between two files a start looks at; between good files there are few or none."""
-_MOST_ENTRIES = 16_384
+_MOST_ENTRIES: Final = 16_384
 """How many entries are added at a time: some then have their slots on one page."""
-_TAIL_CHARS = 8
-_POWERS = tuple(31**power for power in range(_TAIL_CHARS - 1, -1, -1))
-_TAIL_POWER = 31**_TAIL_CHARS
+_TAIL_CHARS: Final = 8
+_POWERS: Final = tuple(31**power for power in range(_TAIL_CHARS - 1, -1, -1))
+_TAIL_POWER: Final = 31**_TAIL_CHARS
 Entry: TypeAlias = "tuple[int, int, int]"
 """The hash of a key, the physical offset of the record that has it, and its store time."""
-_pack_entry = INDEX_ENTRY.pack
-_pack_slot = INDEX_SLOT.pack_into
-_unpack_slot = INDEX_SLOT.unpack_from
+_pack_entry: Final = INDEX_ENTRY.pack
+_pack_slot: Final = INDEX_SLOT.pack_into
+_unpack_slot: Final = INDEX_SLOT.unpack_from
 
 
 class IndexFile:

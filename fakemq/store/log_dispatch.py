@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from fakemq.errors import StoreError
 from fakemq.journal.noted import DISPATCHED, Noted
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from fakemq.store.record_scan import QueueRun, RecordRange
     from fakemq.store.records import LogRecord
 
-_pack_unit = UNIT.pack
+_pack_unit: Final = UNIT.pack
 
 NoQueue = Callable[[int, str], None]
 """Called with the offset of a record that no queue can have, and the reason, a clause."""

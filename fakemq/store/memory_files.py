@@ -6,21 +6,21 @@ import mmap
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from fakemq.errors import StoreError
 
 if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
 
-GIB = 1 << 30
-_UNITS = (("GiB", GIB), ("MiB", 1 << 20), ("KiB", 1 << 10))
-_FIRST_BYTES = 160
-_MAPPED_FROM_BYTES = 1 << 16
+GIB: Final = 1 << 30
+_UNITS: Final = (("GiB", GIB), ("MiB", 1 << 20), ("KiB", 1 << 10))
+_FIRST_BYTES: Final = 160
+_MAPPED_FROM_BYTES: Final = 1 << 16
 """Smaller files are byte arrays: a mapping takes at least a page, and Linux allows a process
 65,530 mappings (max_map_count)."""
 # MAP_NORESERVE: reserve addresses, not memory. Python has the name only from 3.13 on.
-NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
+NO_RESERVE: Final = 0x4000 if sys.platform == "linux" else 0
 
 
 class MemoryFile:

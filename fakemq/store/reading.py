@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
 from fakemq.store.consumequeue import UNIT_BYTES
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from fakemq.store.message_filter import MessageFilter
 
 
-_FOUND = GetMessageStatus.FOUND
-_NO_MATCHED_MESSAGE = GetMessageStatus.NO_MATCHED_MESSAGE
+_FOUND: Final = GetMessageStatus.FOUND
+_NO_MATCHED_MESSAGE: Final = GetMessageStatus.NO_MATCHED_MESSAGE
 
-MAX_FILTERED_BYTES = 16000
+MAX_FILTERED_BYTES: Final = 16000
 """The bytes of a consume queue that one get reads: 800 entries, or as many as it may return."""
 
-MAX_ENTRIES = 20_000
+MAX_ENTRIES: Final = 20_000
 """How many entries a get reads at most, whatever it may return; the next get continues behind."""
 
 

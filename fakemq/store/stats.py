@@ -5,7 +5,7 @@ Source: store/StoreStatsService.java, store/stats/BrokerStats.java (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from fakemq.clock.calendar import next_morning_ms
 from fakemq.protocol.java import java_double_text
@@ -14,10 +14,12 @@ from fakemq.store.counters import Counter, Grid
 if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
 
-_SECONDS, _MINUTES, _MORNINGS = range(3)
-_TPS_SECONDS = (10, 60, 600)
-_DAY_MS = 86_400_000
-_PUT_TIMES = (
+_SECONDS: Final = 0
+_MINUTES: Final = 1
+_MORNINGS: Final = 2
+_TPS_SECONDS: Final = (10, 60, 600)
+_DAY_MS: Final = 86_400_000
+_PUT_TIMES: Final = (
     *("[<=0ms]", "[0~10ms]", "[10~50ms]", "[50~100ms]", "[100~200ms]", "[200~500ms]"),
     *("[500ms~1s]", "[1~2s]", "[2~3s]", "[3~4s]", "[4~5s]", "[5~10s]", "[10s~]"),
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from fakemq.clock.slices import finished
 from fakemq.errors import StoreError
@@ -56,11 +56,11 @@ if TYPE_CHECKING:
     from fakemq.store.results import AppendMessageResult
     from fakemq.store.writing import Drafts, PutListener
 
-KEPT_TOPICS = frozenset({SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC})
+KEPT_TOPICS: Final = frozenset({SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC})
 """Topics without a config whose queues stay when unused topics are cleaned."""
-PUT_OK = PutMessageStatus.PUT_OK
-_ILLEGAL = PutMessageStatus.MESSAGE_ILLEGAL
-_FOLLOW_A_STEP = 100
+PUT_OK: Final = PutMessageStatus.PUT_OK
+_ILLEGAL: Final = PutMessageStatus.MESSAGE_ILLEGAL
+_FOLLOW_A_STEP: Final = 100
 
 
 class StoreDirectory(Protocol):

@@ -6,7 +6,7 @@ store/DefaultMessageStore.java#checkMessage (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from fakemq.protocol.batch import member_properties
 from fakemq.protocol.errors import RemoteProtocolError
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from fakemq.store.inner_message import InnerMessage
     from fakemq.store.results import PutMessageResult
 
-ENCODING_RESERVE_BYTES = 64 * 1024
+ENCODING_RESERVE_BYTES: Final = 64 * 1024
 """How much larger than maxMessageSize a whole record may be."""
 Drafts: TypeAlias = list[RecordDraft]
 
-_ILLEGAL = PutMessageStatus.MESSAGE_ILLEGAL
-_V6_FLAGS = MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_V6
+_ILLEGAL: Final = PutMessageStatus.MESSAGE_ILLEGAL
+_V6_FLAGS: Final = MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_V6
 
 
-BATCH_MAX_MESSAGES = 50_000
+BATCH_MAX_MESSAGES: Final = 50_000
 """Java's limit is the size alone. RocketMQ's own example of batches sends some 13,000 messages in
 1 MB. The records of a batch are appended together, and no other peer is answered meanwhile: 1.5 µs
 a message. What is before and after that is done in slices."""
-_MEMBERS_A_STEP = 100
+_MEMBERS_A_STEP: Final = 100
 
 
 class PutListener(Protocol):

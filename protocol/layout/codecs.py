@@ -11,6 +11,7 @@ and INDEX_ENTRY_FIELDS have the places of the fields, for readers of many record
 from __future__ import annotations
 
 import struct
+from typing import Final
 
 from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError, TruncatedError
 
@@ -21,7 +22,7 @@ def _bad_length(field: str, wanted: int, got: int) -> RemoteProtocolError:
     return TruncatedError(f"{field} of {wanted} bytes where {got} are left")
 
 
-FRAME_HEAD = struct.Struct(">IBBH")
+FRAME_HEAD: Final = struct.Struct(">IBBH")
 
 
 def parse_frame_head(
@@ -62,7 +63,7 @@ def build_frame_head(
         raise LocalProtocolError(f"FrameHead: {error}") from error
 
 
-_FRAME_0 = struct.Struct(">IBBH")
+_FRAME_0: Final = struct.Struct(">IBBH")
 
 
 def parse_frame(
@@ -124,8 +125,8 @@ def build_frame(
         raise LocalProtocolError(f"Frame: {error}") from error
 
 
-_BINARY_HEADER_0 = struct.Struct(">hbhiii")
-_BINARY_HEADER_1 = struct.Struct(">i")
+_BINARY_HEADER_0: Final = struct.Struct(">hbhiii")
+_BINARY_HEADER_1: Final = struct.Struct(">i")
 
 
 def parse_binary_header(
@@ -198,8 +199,8 @@ def build_binary_header(
         raise LocalProtocolError(f"BinaryHeader: {error}") from error
 
 
-_EXT_FIELD_0 = struct.Struct(">h")
-_EXT_FIELD_1 = struct.Struct(">i")
+_EXT_FIELD_0: Final = struct.Struct(">h")
+_EXT_FIELD_1: Final = struct.Struct(">i")
 
 
 def parse_ext_field(
@@ -250,7 +251,7 @@ def build_ext_field(
         raise LocalProtocolError(f"ExtField: {error}") from error
 
 
-RECORD_HEAD = struct.Struct(">ii")
+RECORD_HEAD: Final = struct.Struct(">ii")
 
 
 def parse_record_head(
@@ -284,7 +285,7 @@ def build_record_head(
         raise LocalProtocolError(f"RecordHead: {error}") from error
 
 
-BLANK = struct.Struct(">ii")
+BLANK: Final = struct.Struct(">ii")
 
 
 def parse_blank(
@@ -319,11 +320,11 @@ def build_blank(
         raise LocalProtocolError(f"Blank: {error}") from error
 
 
-_RECORD_0 = struct.Struct(">iiiiiqqiq")
-_RECORD_1 = struct.Struct(">q")
-_RECORD_2 = struct.Struct(">iqi")
-_RECORD_3 = struct.Struct(">b")
-_RECORD_4 = struct.Struct(">h")
+_RECORD_0: Final = struct.Struct(">iiiiiqqiq")
+_RECORD_1: Final = struct.Struct(">q")
+_RECORD_2: Final = struct.Struct(">iqi")
+_RECORD_3: Final = struct.Struct(">b")
+_RECORD_4: Final = struct.Struct(">h")
 
 
 def parse_record(
@@ -484,8 +485,8 @@ def build_record(
         raise LocalProtocolError(f"Record: {error}") from error
 
 
-_BATCH_MEMBER_0 = struct.Struct(">iiiii")
-_BATCH_MEMBER_1 = struct.Struct(">h")
+_BATCH_MEMBER_0: Final = struct.Struct(">iiiii")
+_BATCH_MEMBER_1: Final = struct.Struct(">h")
 
 
 def parse_batch_member(
@@ -554,7 +555,7 @@ def build_batch_member(
         raise LocalProtocolError(f"BatchMember: {error}") from error
 
 
-CONSUME_QUEUE_UNIT = struct.Struct(">qiq")
+CONSUME_QUEUE_UNIT: Final = struct.Struct(">qiq")
 
 
 def parse_consume_queue_unit(
@@ -592,7 +593,7 @@ def build_consume_queue_unit(
         raise LocalProtocolError(f"ConsumeQueueUnit: {error}") from error
 
 
-INDEX_HEADER = struct.Struct(">qqqqii")
+INDEX_HEADER: Final = struct.Struct(">qqqqii")
 
 
 def parse_index_header(
@@ -642,7 +643,7 @@ def build_index_header(
         raise LocalProtocolError(f"IndexHeader: {error}") from error
 
 
-INDEX_SLOT = struct.Struct(">i")
+INDEX_SLOT: Final = struct.Struct(">i")
 
 
 def parse_index_slot(
@@ -668,7 +669,7 @@ def build_index_slot(
         raise LocalProtocolError(f"IndexSlot: {error}") from error
 
 
-INDEX_ENTRY = struct.Struct(">iqii")
+INDEX_ENTRY: Final = struct.Struct(">iqii")
 
 
 def parse_index_entry(
@@ -710,7 +711,7 @@ def build_index_entry(
         raise LocalProtocolError(f"IndexEntry: {error}") from error
 
 
-TRANSFER_HEADER = struct.Struct(">qi")
+TRANSFER_HEADER: Final = struct.Struct(">qi")
 
 
 def parse_transfer_header(
@@ -744,7 +745,7 @@ def build_transfer_header(
         raise LocalProtocolError(f"TransferHeader: {error}") from error
 
 
-SLAVE_ACK = struct.Struct(">q")
+SLAVE_ACK: Final = struct.Struct(">q")
 
 
 def parse_slave_ack(
@@ -770,7 +771,7 @@ def build_slave_ack(
         raise LocalProtocolError(f"SlaveAck: {error}") from error
 
 
-CHECKPOINT = struct.Struct(">qqq")
+CHECKPOINT: Final = struct.Struct(">qqq")
 
 
 def parse_checkpoint(

@@ -73,6 +73,7 @@ and INDEX_ENTRY_FIELDS have the places of the fields, for readers of many record
 from __future__ import annotations
 
 import struct
+from typing import Final
 
 from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError, TruncatedError
 
@@ -180,7 +181,7 @@ class _Codec:
             own = f"_{self.snake}_{len(self.structs)}".upper()
         else:
             own = self.snake.upper()
-        self.structs.append(f'{own} = struct.Struct("{form}")')
+        self.structs.append(f'{own}: Final = struct.Struct("{form}")')
         names = [name for _, names, _ in self.run for name in names]
         packed = [one for _, _, packed in self.run for one in packed]
         at = "at" if self.moved else "offset"

@@ -65,6 +65,34 @@ def test_listed_module_has_nothing_that_a_compiler_changes(module: str) -> None:
     assert found == []
 
 
+@pytest.mark.parametrize("module", MODULES)
+def test_constant_of_listed_module_is_final(module: str) -> None:
+    """A compiled function reads any other name of its module from a dictionary, each time."""
+    tree = ast.parse(source_of(module).read_text(encoding="utf-8"))
+    read = {
+        name.id
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef)
+        for name in ast.walk(function)
+        if isinstance(name, ast.Name)
+    }
+    assigned = set[str]()
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and not is_type(node.value):
+            assigned |= {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            kind = ast.unparse(node.annotation)
+            assigned |= set() if kind.startswith(("Final", "TypeAlias")) else {node.target.id}
+    assert assigned & read <= _SET_BY_TESTS
+
+
+_SET_BY_TESTS = {"STEP_ENTRIES"}
+
+
+def is_type(value: ast.expr) -> bool:
+    return ast.unparse(value).startswith(("TypeVar(", "Callable["))
+
+
 _DYNAMIC = {"__getattr__", "__getattribute__", "__setattr__", "__init_subclass__"}
 
 
