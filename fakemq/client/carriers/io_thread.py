@@ -8,6 +8,7 @@ import socket
 import threading
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -224,6 +225,7 @@ class IoThread(MachineTime):
         if running is not None:
             del self._callers[running]
             running.cancel()
+            caller.finish(None, CancelledError())
 
     def _end(self) -> None:
         callers, self._callers = self._callers, {}

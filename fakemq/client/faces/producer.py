@@ -209,8 +209,9 @@ class Producer(BlockingFace[ProducerCore]):
         **options: Unpack[SendOptions],
     ) -> Future[MessageExt]:
         """Send a request without waiting; return the future of its reply, as `send_async`."""
+        request = self._request(message, body, options)
         underway = self._underway
-        task = underway.counted(self._request(message, body, options))
+        task = underway.counted(request)
         return underway.carrier.submit(task, partial(PooledFuture, underway))
 
     def _request(

@@ -16,6 +16,7 @@ import msgspec
 from fakemq.client.errors import MQClientError
 from fakemq.client.instance import ClientInstance
 from fakemq.client.remoting import local_ip
+from fakemq.clock.machine_time import real_utc_offset_ms
 
 if TYPE_CHECKING:
     from fakemq.client.faces.settings import Settled
@@ -85,7 +86,13 @@ class Registry(Generic[C]):
                 _require_equal(known.services.instance.config, config)
                 known.users += 1
                 return known
-            instance = ClientInstance(settled.namesrv_addr, config, ip=ip, pid=os.getpid())
+            instance = ClientInstance(
+                settled.namesrv_addr,
+                config,
+                ip=ip,
+                pid=os.getpid(),
+                utc_offset_ms=real_utc_offset_ms(),
+            )
             shared = SharedClient(key, *make(instance))
             if name:
                 self._clients[key] = shared

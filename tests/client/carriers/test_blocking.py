@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, wait
 
 import pytest
 
@@ -88,6 +88,12 @@ def test_cancelled_future_cancels_its_task(carrier: ThreadCarrier) -> None:
     assert waiting.is_over.wait(LIMIT_S)
     with pytest.raises(CancelledError):
         future.result()
+
+
+def test_cancelled_future_ends_the_wait_for_several(carrier: ThreadCarrier) -> None:
+    future = carrier.submit(Waiting().task())
+    assert future.cancel()
+    assert wait([future], timeout=LIMIT_S).done == {future}
 
 
 def test_run_that_takes_too_long_cancels_its_task(carrier: ThreadCarrier) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import Future, wait
 from typing import Any
 
@@ -22,6 +23,8 @@ from fakemq.client import (
     SendStatus,
     create_reply_message,
 )
+from fakemq.clock.machine_time import real_wall_ms
+from fakemq.protocol.message_id import unique_id_time_ms
 
 
 def bodies(mq: fakemq.Cluster, topic: str = "orders") -> list[bytes]:
@@ -150,6 +153,21 @@ def test_transaction_commits_by_the_result_of_its_function(mq: fakemq.Cluster) -
         mq.wait_for(lambda: bodies(mq) == [b"commit"])
 
 
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="its time zone cannot be set")
+def test_message_id_counts_from_local_midnight(
+    mq: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "EST+5")
+        time.tzset()
+        with Producer(mq.namesrv_addr, group="g") as p:
+            sent = p.send("orders", b"x")
+    time.tzset()
+    now_ms = real_wall_ms()
+    made_ms = unique_id_time_ms(sent.message_id, now_ms, -5 * 3_600_000)
+    assert now_ms - 60_000 < made_ms <= now_ms
+
+
 def test_check_decides_what_the_function_left_open(mq: fakemq.Cluster) -> None:
     mq.clock.freeze()
     asked: list[bytes] = []
@@ -178,8 +196,9 @@ def test_request_without_a_reply_times_out(mq: fakemq.Cluster) -> None:
 def test_producer_that_does_not_run_says_what_to_do(mq: fakemq.Cluster) -> None:
     p = Producer(mq.namesrv_addr, group="g")
     assert p.state.name == "CREATE_JUST"
-    with pytest.raises(MQClientError, match=r"not OK, CREATE_JUST(.|\n)*call start\(\) first"):
-        p.send("orders", b"x")
+    for send in (p.send, p.send_async, p.send_oneway, p.request, p.request_async):
+        with pytest.raises(MQClientError, match=r"not OK, CREATE_JUST(.|\n)*call start\(\) first"):
+            send("orders", b"x")
     p.shutdown()  # nothing to do
     assert p.start() is p
     assert p.state.name == "RUNNING"
