@@ -175,6 +175,10 @@ class BlockingChannel:
             self.socket.sendall(data)
         except OSError as error:
             raise self._lost() from error
+        except BaseException:
+            # Ctrl-C in the middle of a frame, perhaps: nothing can follow it.
+            self.close()
+            raise
 
     def _lost(self) -> RemotingSendRequestError:
         self.close()

@@ -8,6 +8,7 @@ from enum import Enum, auto
 from typing import Any, Generic, TypeVar
 
 from fakemq.client.carrier import Cancellable, Carrier, Failure
+from fakemq.client.errors import RemotingSendRequestError
 from fakemq.client.operation import Call
 from fakemq.client.tasks import Perform, Sleep, Step, Task, Wait
 from fakemq.protocol.command import RemotingCommand
@@ -97,8 +98,8 @@ class RunningTask(Generic[T]):
     def _resume(self, value: Any, error: BaseException | None) -> None:
         """Resume the generator, and start step after step until one does not end at once.
 
-        An error of the carrier while a step starts is thrown into the generator, as an error of
-        the step is: otherwise nothing would ever resume it.
+        An error of the carrier while a step starts is thrown into the generator: otherwise nothing
+        would ever resume it.
         """
         task = self._task
         self.state = _STEPPING
@@ -121,7 +122,7 @@ class RunningTask(Generic[T]):
                 arrived = self._start(step)
             except BaseException as raised:
                 self._give_step_up()
-                arrived = None, raised
+                arrived = None, _failure(step, raised)
             if self.state is _OVER:  # the start of its step has cancelled it
                 self._give_step_up()
                 self._close()
@@ -187,6 +188,19 @@ class RunningTask(Generic[T]):
 
     def __repr__(self) -> str:
         return f"<task {self.name or self._task}, {self.state.name}>"
+
+
+def _failure(step: Step, raised: BaseException) -> BaseException:
+    """Return the error of a step that a carrier could not begin.
+
+    A request fails as one that was not sent, so that tasks that repeat requests continue.
+    """
+    if type(step) is not Call or not isinstance(raised, Exception):
+        return raised
+    _log.error("the request to %s could not be begun", step.addr, exc_info=raised)
+    failure = RemotingSendRequestError(step.addr)
+    failure.__cause__ = raised
+    return failure
 
 
 class _Waiting:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Generator
+from contextlib import suppress
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +70,8 @@ def called(function: Callable[..., object], args: tuple[Any, ...]) -> object:
         value.send(None)
     except StopIteration as end:
         return end.value
-    value.close()
+    with suppress(Exception):  # its end may await the loop, too
+        value.close()
     name = getattr(function, "__qualname__", repr(function))
     raise WaitsForLoopError(
         f"{name} awaits an event loop, and there is none inside the cluster: await only clients of"

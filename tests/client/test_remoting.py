@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import socket
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from fakemq.client.operation import Call, Operation, ask, tell
 from fakemq.client.remoting import BlockingRemoting, local_ip
 from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
 from tests.support import broker_scripts as scripts
-from tests.support.scripted_broker import ScriptedBroker, refused_addr
+from tests.support.scripted_broker import BrokerEnd, ScriptedBroker, refused_addr
 from tests.support.scripted_operation import TIMEOUT_MS, RequestsSeen
 
 
@@ -88,6 +89,28 @@ def test_lost_connection_fails_the_request_and_is_replaced(
         with pytest.raises(RemotingSendRequestError):
             call(remoting, broker.addr)
         assert call(remoting, broker.addr).code == 0
+
+
+def test_connection_with_half_a_request_is_replaced(remoting: BlockingRemoting) -> None:
+    def half(peer: BrokerEnd) -> None:
+        assert peer.socket.recv(100)
+        assert peer.socket.recv(1) == b""
+
+    with ScriptedBroker(half, scripts.answers) as broker:
+        channel = remoting.channel(broker.addr)
+        channel.socket = Interrupted(fileno=channel.socket.detach())
+        with pytest.raises(KeyboardInterrupt):
+            call(remoting, broker.addr)
+        assert channel.closed
+        assert call(remoting, broker.addr).code == 0
+
+
+class Interrupted(socket.socket):
+    """A socket whose writer is interrupted by Ctrl-C in the middle of a frame."""
+
+    def sendall(self, data: Any, flags: int = 0, /) -> None:
+        self.send(data[:5], flags)
+        raise KeyboardInterrupt
 
 
 def test_connection_lost_while_idle_is_replaced_before_use(

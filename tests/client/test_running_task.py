@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakemq.client.errors import RemotingTimeoutError
+from fakemq.client.errors import RemotingSendRequestError, RemotingTimeoutError
 from fakemq.client.running_task import TaskState
 from fakemq.client.tasks import Perform, Signal, Sleep, Task, Wait
 from tests.support.scripted_operation import A, answer
@@ -150,7 +150,7 @@ def test_sleeping_tasks_continue_in_the_order_of_their_times(delays: list[int]) 
 # -- errors of the carrier, and of the task ----------------------------------------------------
 
 
-STEPS = [CALL, Sleep(1), Wait(Signal(), 1), Perform(print)]
+STEPS = [Sleep(1), Wait(Signal(), 1), Perform(print)]
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -170,8 +170,11 @@ def test_carrier_that_cannot_begin_a_step_fails_the_task(step: Any, answers: boo
     assert (lab.seen, running.state, len(lab.tasks)) == (["ended"], TaskState.OVER, 0)
 
 
-def test_carrier_that_cannot_begin_a_later_step_fails_the_task() -> None:
-    carrier = Broken()
+@pytest.mark.parametrize("answers", [False, True])
+def test_carrier_that_cannot_begin_a_request_fails_it_as_one_that_was_not_sent(
+    answers: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    carrier = Broken(answers=answers)
     lab, signal = TaskLab(carrier), Signal()
 
     def task() -> Task[None]:
@@ -181,7 +184,21 @@ def test_carrier_that_cannot_begin_a_later_step_fails_the_task() -> None:
     lab.start(task())
     signal.set()
     ((_, error),) = lab.ended
-    assert error is carrier.error
+    assert isinstance(error, RemotingSendRequestError)
+    assert error.__cause__ is carrier.error
+    assert "could not be begun" in caplog.text
+
+
+def test_interrupt_while_a_request_begins_ends_the_task_with_it() -> None:
+    carrier = Broken()
+    carrier.error = KeyboardInterrupt()
+    lab = TaskLab(carrier)
+
+    def task() -> Task[None]:
+        yield CALL
+
+    lab.start(task())
+    assert lab.ended == [(None, carrier.error)]
 
 
 def test_task_may_continue_after_a_step_that_did_not_begin() -> None:

@@ -258,6 +258,17 @@ def test_coroutine_that_awaits_a_loop_is_refused_and_closed(lab: InsideLab) -> N
     assert ended == ["closed"]
 
 
+def test_coroutine_that_awaits_a_loop_in_its_end_too_is_refused(lab: InsideLab) -> None:
+    async def sleeping() -> None:
+        try:
+            await asyncio.sleep(0)
+        finally:
+            await asyncio.sleep(0)
+
+    with pytest.raises(WaitsForLoopError, match="sleeping awaits an event loop"):
+        lab.run(lab.program(), performing(sleeping))
+
+
 def test_generator_takes_time_of_the_cluster(lab: InsideLab) -> None:
     program, times_ms = lab.program(), []
     began_ms = lab.core.clock.elapsed_ms()

@@ -96,6 +96,20 @@ def test_pull_that_fails_is_tried_again(outcome: Outcome, wait_ms: int) -> None:
     assert lab.poll() == [b"1"]
 
 
+def test_pull_that_the_carrier_cannot_begin_is_tried_again() -> None:
+    lab = LiteLab(started=False)
+    lab.broker.answers |= {RequestCode.PULL_MESSAGE: no_descriptor}
+    lab.broker.put(b"1")
+    lab.run(lab.consumer.start())
+    lab.broker.answers.clear()
+    lab.carrier.advance(1_000)
+    assert lab.poll() == [b"1"]
+
+
+def no_descriptor(call: Call) -> Outcome:
+    raise OSError("no descriptor is left")
+
+
 def test_offset_out_of_range_is_corrected(caplog: pytest.LogCaptureFixture) -> None:
     lab = LiteLab(started=False)
     lab.broker.first[lab.queue()] = 10
