@@ -44,7 +44,7 @@ shorter one, one runner is faster: each further thread only takes the interprete
 
 
 class ConcurrentService:
-    """Batches wait in one list. Up to ``consume_threads`` runners take from it: each is a task that
+    """Batches wait in one list. Up to ``consume_threads`` runners of the context take from it: each is a task that
     has a worker make calls of the listener, and then takes their results.
 
     A worker may run on another thread of the carrier. It shares with this object only its slice:
@@ -86,6 +86,9 @@ class ConcurrentService:
         takes_long = self._context.is_performed_one_by_one or self._call_ms >= SLOW_MS
         self._dispatch(self._runners + len(self._waiting) if takes_long else 1)
 
+    def consume_more(self) -> None:
+        self._dispatch(self._runners + len(self._waiting))
+
     def stop(self, wait_ms: int) -> Task[None]:
         """Differs: messages that have not begun are left to another member, where Java consumes
         them for as long as it waits."""
@@ -107,7 +110,7 @@ class ConcurrentService:
 
     def _dispatch(self, wanted: int) -> None:
         """Start runners until ``wanted`` of them run; watch whether they suffice."""
-        threads = self._context.settings.consume_threads
+        threads = self._context.consume_threads
         wanted = min(wanted, threads)
         has_more = len(self._waiting) > max(0, wanted - self._runners)
         if has_more and self._watch is None and wanted < threads and not self._stopped:
@@ -159,7 +162,7 @@ class ConcurrentService:
         one_by_one = self._context.is_performed_one_by_one
         perform = self._perform_one if one_by_one else self._perform_some
         try:
-            while self._failed or (self._waiting and not self._stopped):
+            while self._failed or (self._waiting and self._may_go_on):
                 if self._failed:
                     yield from self._send_back(self._failed.popleft())
                     continue
@@ -173,6 +176,10 @@ class ConcurrentService:
                 self._end_watch()
             if not self._runners:
                 self._all_ended.set()
+
+    @property
+    def _may_go_on(self) -> bool:
+        return not self._stopped and self._runners <= self._context.consume_threads
 
     def _perform_some(self) -> Task[None]:
         work = _Slice(self._waiting, self._finished)

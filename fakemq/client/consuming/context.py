@@ -85,12 +85,14 @@ class ConsumerContext:
         group: str,
         listener: Listener,
         offsets: OffsetStore,
+        room: Callable[[], int] | None = None,
     ) -> None:
         self.services = services
         self.tasks = OwnTasks(services.tasks)
         self.settings = settings
         self.group = group
         self.listener = listener
+        self._room = room
         self.offsets = offsets
         self.queues: dict[MessageQueue, ProcessQueue] = {}
         self.statistics = ConsumeStatistics(services.carrier.elapsed_ms)
@@ -103,6 +105,12 @@ class ConsumerContext:
         self.is_performed_one_by_one = settings.trace or _is(isgeneratorfunction, listener)
         """Whether each call of the listener is a `Perform` of its own: its calls have traces, or
         its carrier runs it in parts, as a generator."""
+
+    @property
+    def consume_threads(self) -> int:
+        """How many calls of the listener may be under way now; at least one."""
+        threads = self.settings.consume_threads
+        return threads if self._room is None else max(1, min(threads, self._room()))
 
     @property
     def is_locking(self) -> bool:
@@ -174,6 +182,9 @@ class ConsumeService(Protocol):
 
     def submit(self, process_queue: ProcessQueue, messages: Sequence[ReceivedMessage]) -> None:
         """Consume messages that were added to their process queue."""
+
+    def consume_more(self) -> None:
+        """Begin with messages that wait: more calls may be under way than before."""
 
     def collect(self) -> None:
         """Take the results of messages whose neighbours are still being consumed."""

@@ -37,7 +37,7 @@ SLICE_BATCHES = 32
 
 class OrderlyService:
     """Process queues with messages wait in one list, each at most once. Up to ``consume_threads``
-    runners take from it, and each consumes the whole of its queue.
+    runners of the context take from it, and each consumes the whole of its queue.
 
     A worker may run on another thread of the carrier. It reads the state of its process queue, and
     writes nothing but its slice.
@@ -70,6 +70,10 @@ class OrderlyService:
         if not process_queue.is_dispatched and messages:
             process_queue.is_dispatched = True
             self._continue(process_queue)
+
+    def consume_more(self) -> None:
+        for _ in range(len(self._waiting)):
+            self._start_runner()
 
     def stop(self, wait_ms: int) -> Task[None]:
         self._stopped = True
@@ -125,7 +129,7 @@ class OrderlyService:
         self._start_runner()
 
     def _start_runner(self) -> None:
-        if self._waiting and self._runners < self._context.settings.consume_threads:
+        if self._waiting and self._runners < self._context.consume_threads:
             self._runners += 1
             self._all_ended.clear()
             self._tasks.start(self._run(), "consume in order", self._runner_ended)
@@ -144,7 +148,7 @@ class OrderlyService:
 
     def _run(self) -> Task[None]:
         try:
-            while self._waiting and not self._stopped:
+            while self._waiting and self._may_go_on:
                 process_queue = self._waiting.popleft()
                 try:
                     yield from self._consume(process_queue)
@@ -157,6 +161,10 @@ class OrderlyService:
             self._runners -= 1
             if not self._runners:
                 self._all_ended.set()
+
+    @property
+    def _may_go_on(self) -> bool:
+        return not self._stopped and self._runners <= self._context.consume_threads
 
     def _consume(self, process_queue: ProcessQueue) -> Task[None]:
         """Consume a queue until it is empty, fails, or has to wait.

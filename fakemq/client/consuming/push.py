@@ -6,7 +6,7 @@ Source: client/impl/consumer/DefaultMQPushConsumerImpl.java (4.9.7)
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -60,10 +60,14 @@ class PushConsumerCore:
         listener: Listener | None,
         *,
         broadcast_offsets: OffsetStore | None = None,
+        room: Callable[[], int] | None = None,
     ) -> None:
-        """``broadcast_offsets`` keeps the offsets of BROADCASTING; None is a file."""
+        """``broadcast_offsets`` keeps the offsets of BROADCASTING; None is a file. ``room`` returns
+        how many messages can be consumed at once, if that changes; `consume_more` tells that there
+        is more."""
         self.services = services
         self.broadcast_offsets = broadcast_offsets
+        self.room = room
         self.settings = settings
         self.listener = listener
         self.state = ServiceState.CREATE_JUST
@@ -158,6 +162,10 @@ class PushConsumerCore:
         self._running().pulling.is_suspended = False
         self.services.rebalance_soon()
         _log.info("resume this consumer, %s", self.group)
+
+    def consume_more(self) -> None:
+        """Begin with messages that wait: there is room for more."""
+        self._running().service.consume_more()
 
     @property
     def is_suspended(self) -> bool:
@@ -321,7 +329,9 @@ class _Parts:
             )
         else:
             offsets = RemoteOffsets(operations)
-        self.context = context = ConsumerContext(services, settings, core.group, listener, offsets)
+        self.context = context = ConsumerContext(
+            services, settings, core.group, listener, offsets, core.room
+        )
         self.locks = QueueLocks(context, operations)
         sending_back = SendingBack(context)
         self.service: ConsumeService

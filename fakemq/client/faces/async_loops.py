@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import deque
 from collections.abc import Awaitable, Sequence
 from inspect import isawaitable
@@ -48,6 +49,14 @@ class AsyncHandover:
         self._open: set[AsyncDelivery] = set()
         self._takers: deque[anyio.Event] = deque()
         self._closed = False
+        self.loops: dict[int, weakref.ref[AsyncMessageLoop]] = {}
+        """The loops that have not ended, by their id. One may end in another thread, by a garbage
+        collection."""
+
+    def room(self) -> int:
+        """Return how many messages loops can have at once. One more would wait for them, and its
+        time to be consumed would pass."""
+        return len(self.loops)
 
     async def listen(self, messages: Sequence[ReceivedMessage]) -> ConsumeResult:
         """Hand over one message, and wait until its loop is done with it.
@@ -122,6 +131,7 @@ class AsyncMessageLoop:
         self._thread = threading.get_ident()
         self._current: AsyncDelivery | None = None
         self._task = 0
+        handover.loops[id(self)] = weakref.ref(self)
 
     def __aiter__(self) -> Self:
         return self
@@ -138,6 +148,7 @@ class AsyncMessageLoop:
 
     async def aclose(self) -> None:
         """End the loop; its message is sent back, to be tried again."""
+        self._handover.loops.pop(id(self), None)
         self._finish(RECONSUME_LATER)
 
     def _finish(self, result: ConsumeResult) -> None:
@@ -149,6 +160,7 @@ class AsyncMessageLoop:
 
     def __del__(self) -> None:
         # A loop that is left by break, return or an error drops its iterator.
+        self._handover.loops.pop(id(self), None)
         if self._current is None:
             return
         if threading.get_ident() == self._thread:

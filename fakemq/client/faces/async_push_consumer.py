@@ -76,8 +76,10 @@ class AsyncPushConsumer(PushFace, AsyncFace[PushConsumerCore]):
             raise MQClientError(
                 "its functions consume the messages: iterate over a consumer without on_message"
             )
-        self._running_core()
-        return AsyncMessageLoop(self._handover, self, self._user_tasks, current_loop())
+        core = self._running_core()
+        loop = AsyncMessageLoop(self._handover, self, self._user_tasks, current_loop())
+        self._call(core.consume_more)
+        return loop
 
     # -- its core -------------------------------------------------------------------
 
@@ -85,12 +87,14 @@ class AsyncPushConsumer(PushFace, AsyncFace[PushConsumerCore]):
         settings, handlers = self._parts.settings_to_start(), self._parts.handlers
         self._handover = AsyncHandover()
         listener: Callable[..., object] = self._handover.listen
+        room: Callable[[], int] | None = self._handover.room
+        if handlers.are_given:
+            room = None
+            listener = Calls(handlers, UserThreads())
         if handlers.are_awaited:
             self._calls = AsyncCalls(handlers, self._user_tasks, settings.consume_threads)
             listener = self._calls.listen
-        elif handlers.are_given:
-            listener = Calls(handlers, UserThreads())
-        return PushConsumerCore(services, settings, cast("Listener", listener))
+        return PushConsumerCore(services, settings, cast("Listener", listener), room=room)
 
     def _end_of(self, core: PushConsumerCore) -> Callable[[], Task[None]]:
         self._wait = Patience(self._parts.wait_ms)

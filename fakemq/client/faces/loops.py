@@ -7,6 +7,7 @@ return or an error), or the message has called `retry_later`, it is sent back.
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import deque
 from collections.abc import Sequence
 from typing import Self
@@ -52,6 +53,14 @@ class Handover:
         # Guarded by its lock.
         self._waiting: deque[Delivery] = deque()
         self._closed = False
+        self.loops: dict[int, weakref.ref[MessageLoop]] = {}
+        """The loops that have not ended, by their id. Without a lock: the end of a loop may be a
+        garbage collection, in any thread."""
+
+    def room(self) -> int:
+        """Return how many messages loops can have at once. One more would wait for them, and its
+        time to be consumed would pass."""
+        return len(self.loops)
 
     def listen(self, messages: Sequence[ReceivedMessage]) -> ConsumeResult:
         """Hand over one message, and wait until its loop is done with it.
@@ -94,6 +103,7 @@ class MessageLoop:
         self._user_threads = user_threads
         self._current: Delivery | None = None
         self._thread = 0
+        handover.loops[id(self)] = weakref.ref(self)
 
     def __iter__(self) -> Self:
         return self
@@ -110,6 +120,7 @@ class MessageLoop:
 
     def close(self) -> None:
         """End the loop; its message is sent back, to be tried again."""
+        self._handover.loops.pop(id(self), None)
         self._finish(RECONSUME_LATER)
 
     def _finish(self, result: ConsumeResult) -> None:
@@ -120,4 +131,4 @@ class MessageLoop:
 
     def __del__(self) -> None:
         # A loop that is left by break, return or an error drops its iterator.
-        self._finish(RECONSUME_LATER)
+        self.close()

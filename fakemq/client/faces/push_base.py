@@ -52,7 +52,6 @@ class PushParts:
         self.settings = settled(face, PushSettings, chosen, arguments, group=group)
         self.client: Settled = settled_client(namesrv_addr, chosen)
         self.handlers = Handlers(face, subscribe, on_message, on_messages, may_await=may_await)
-        self._sets_threads = "consume_threads" in chosen
         if self.settings.consume_message_batch_max_size > 1 and on_messages is None:
             raise TypeError(
                 "consume_message_batch_max_size is for on_messages, which takes a batch: pass"
@@ -68,12 +67,7 @@ class PushParts:
                 'no subscription: pass subscribe={"topic": "*"}, or decorate a function with'
                 ' @consumer.on("topic")'
             )
-        settings = msgspec.structs.replace(self.settings, subscribe=dict(handlers.subscriptions))
-        if not handlers.are_given and not self._sets_threads:
-            # Each message beyond the one that a loop has would wait for it, and its time to be
-            # consumed would pass.
-            settings = msgspec.structs.replace(settings, consume_threads=1)
-        return settings
+        return msgspec.structs.replace(self.settings, subscribe=dict(handlers.subscriptions))
 
 
 def expression_of(tags: str, sql: str | None) -> str | Selector:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from fakemq.client.consuming.push import PushConsumerCore
-from fakemq.client.consuming.received import Listener, ReceivedMessage
+from fakemq.client.consuming.received import ReceivedMessage
 from fakemq.client.errors import MQClientError
 from fakemq.client.faces.blocking_base import BlockingFace
 from fakemq.client.faces.blocking_calls import Calls
@@ -70,18 +70,21 @@ class PushConsumer(PushFace, BlockingFace[PushConsumerCore]):
             raise MQClientError(
                 "its functions consume the messages: iterate over a consumer without on_message"
             )
-        self._running_core()
-        return MessageLoop(self._handover, self, self._user_threads)
+        core = self._running_core()
+        loop = MessageLoop(self._handover, self, self._user_threads)
+        self._call(core.consume_more)
+        return loop
 
     # -- its core -------------------------------------------------------------------
 
     def _make_core(self, services: ClientServices, carrier: ThreadCarrier) -> PushConsumerCore:
         parts = self._parts
         self._handover = Handover()
-        listener: Listener = self._handover.listen
+        settings = parts.settings_to_start()
         if parts.handlers.are_given:
-            listener = Calls(parts.handlers, self._user_threads)
-        return PushConsumerCore(services, parts.settings_to_start(), listener)
+            return PushConsumerCore(services, settings, Calls(parts.handlers, self._user_threads))
+        handover = self._handover
+        return PushConsumerCore(services, settings, handover.listen, room=handover.room)
 
     def _end_of(self, core: PushConsumerCore, carrier: ThreadCarrier) -> Callable[[], Task[None]]:
         return partial(_end, core, self._handover, self._parts.wait_ms)

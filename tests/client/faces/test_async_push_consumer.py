@@ -210,7 +210,7 @@ async def test_tasks_may_each_have_a_loop(mq: fakemq.Cluster) -> None:
                 all_work.set()
             await all_work.wait()
 
-    async with consumer(mq, consume_threads=3) as c, anyio.create_task_group() as tasks:
+    async with consumer(mq) as c, anyio.create_task_group() as tasks:
         for number in range(3):
             tasks.start_soon(work, number)
         await all_work.wait()

@@ -71,22 +71,36 @@ def test_messages_that_no_loop_took_are_left_to_others(mq: fakemq.Cluster) -> No
     assert consumed(mq, "refunds")
 
 
-def test_threads_may_each_have_a_loop(mq: fakemq.Cluster) -> None:
-    together = threading.Barrier(4)
-    mq.seed("orders", [b"one", b"two", b"three"])
-    with consumer(mq, consume_threads=3) as c:
+@pytest.mark.parametrize(("ordered", "loops"), [(False, 3), (True, 2)])
+def test_threads_may_each_have_a_loop(mq: fakemq.Cluster, ordered: bool, loops: int) -> None:
+    together = threading.Barrier(loops + 1)
+    mq.seed("orders", [b"one", b"two", b"three", b"four"])
+    with consumer(mq, ordered=ordered) as c:
 
         def work() -> None:
             for _ in c:
                 together.wait(LONG_S)
+                break
 
-        threads = [threading.Thread(target=work) for _ in range(3)]
+        threads = [threading.Thread(target=work) for _ in range(loops)]
         for thread in threads:
             thread.start()
         together.wait(LONG_S)
     for thread in threads:
         thread.join(LONG_S)
     assert not any(thread.is_alive() for thread in threads)
+
+
+def test_no_more_messages_wait_in_a_consumer_than_it_has_loops(mq: fakemq.Cluster) -> None:
+    mq.seed("refunds", [b"one", b"two", b"three"])
+    with consumer(mq, subscribe="refunds") as c:
+        first, second = iter(c), iter(c)
+        assert {next(first).body, next(second).body} == {b"one", b"two"}
+        second.close()
+        eventually(lambda: mq.delayed(RETRY))
+        assert next(first).body == b"three"
+        assert len(c._handover.loops) == 1
+        first.close()
 
 
 def test_loop_over_a_consumer_with_functions_is_refused(mq: fakemq.Cluster) -> None:
