@@ -233,12 +233,16 @@ class AsyncFace(Face[CoreT]):
     ) -> None:
         """Shut down. If the block was cancelled, or ended by Ctrl-C, functions that are awaited are
         cancelled, too."""
+        self._block_ends()
         if kind is None or issubclass(kind, Exception):
             await self.shutdown()
             return
         self._block_cancelled()
         with anyio.move_on_after(CANCELLED_END_S, shield=True):
             await self.shutdown()
+
+    def _block_ends(self) -> None:
+        """Give up what this task still has, for which the end would not wait."""
 
     def _block_cancelled(self) -> None:
         """Give up what the end would wait for: the block around it was cancelled."""

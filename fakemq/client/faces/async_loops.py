@@ -99,6 +99,13 @@ class AsyncHandover:
                 raise
         return self._waiting.popleft()
 
+    def end_loops_here(self) -> None:
+        """End the loops by which this task has messages; these are sent back."""
+        for reference in list(self.loops.values()):
+            loop = reference()
+            if loop is not None and loop.is_here:
+                loop.end()
+
     def close(self) -> None:
         """End all loops; messages that none has taken are left to other members."""
         self._closed = True
@@ -146,8 +153,17 @@ class AsyncMessageLoop:
         self._task = self._user_tasks.enter()
         return delivery.message
 
+    @property
+    def is_here(self) -> bool:
+        """Whether this task has a message by it."""
+        return self._current is not None and self._task == anyio.get_current_task().id
+
     async def aclose(self) -> None:
         """End the loop; its message is sent back, to be tried again."""
+        self.end()
+
+    def end(self) -> None:
+        """End the loop, as `aclose`."""
         self._handover.loops.pop(id(self), None)
         self._finish(RECONSUME_LATER)
 

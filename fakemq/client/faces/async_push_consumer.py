@@ -100,6 +100,9 @@ class AsyncPushConsumer(PushFace, AsyncFace[PushConsumerCore]):
         self._wait = Patience(self._parts.wait_ms)
         return partial(_end, core, self._handover, self._wait)
 
+    def _block_ends(self) -> None:
+        self._handover.end_loops_here()
+
     def _block_cancelled(self) -> None:
         self._wait.ms = min(self._wait.ms, CANCELLED_WAIT_MS)
         self._handover.leave()

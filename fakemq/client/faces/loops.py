@@ -83,6 +83,13 @@ class Handover:
                 self._changed.wait()
             return self._waiting.popleft() if self._waiting else None
 
+    def end_loops_here(self) -> None:
+        """End the loops by which this thread has messages; these are sent back."""
+        for reference in list(self.loops.values()):
+            loop = reference()
+            if loop is not None and loop.is_here:
+                loop.close()
+
     def close(self) -> None:
         """End all loops; messages that none has taken are left to other members."""
         with self._changed:
@@ -117,6 +124,11 @@ class MessageLoop:
         # A shutdown in the loop's body must not wait for the body.
         self._thread = self._user_threads.enter()
         return delivery.message
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this thread has a message by it."""
+        return self._current is not None and self._thread == threading.get_ident()
 
     def close(self) -> None:
         """End the loop; its message is sent back, to be tried again."""

@@ -75,6 +75,11 @@ class PushConsumer(PushFace, BlockingFace[PushConsumerCore]):
         self._call(core.consume_more)
         return loop
 
+    def __exit__(self, *_: object) -> None:
+        # The end would not wait for a message that this thread still has by an iterator.
+        self._handover.end_loops_here()
+        self.shutdown()
+
     # -- its core -------------------------------------------------------------------
 
     def _make_core(self, services: ClientServices, carrier: ThreadCarrier) -> PushConsumerCore:

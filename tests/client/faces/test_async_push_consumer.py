@@ -232,6 +232,23 @@ async def test_loop_that_waits_may_be_cancelled(mq: fakemq.Cluster) -> None:
     assert seen == [b"tea"]
 
 
+@pytest.mark.parametrize("is_cancelled", [False, True])
+async def test_iterator_ends_with_the_block_of_its_task(
+    mq: fakemq.Cluster, is_cancelled: bool
+) -> None:
+    mq.seed("orders", [b"tea"])
+    with anyio.CancelScope() as scope:
+        async with consumer(mq) as c:
+            messages = aiter(c)
+            await anext(messages)
+            if is_cancelled:
+                scope.cancel()
+                await anyio.sleep_forever()
+    assert await c.wait(timeout_ms=0)
+    assert len(mq.delayed(RETRY)) == (0 if is_cancelled else 1)
+    assert not [message async for message in messages]
+
+
 async def test_loop_over_a_consumer_with_functions_is_refused(mq: fakemq.Cluster) -> None:
     async with consumer(mq, on_message=print) as c:
         with pytest.raises(MQClientError, match="on_message"):

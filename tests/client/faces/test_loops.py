@@ -103,6 +103,16 @@ def test_no_more_messages_wait_in_a_consumer_than_it_has_loops(mq: fakemq.Cluste
         first.close()
 
 
+def test_iterator_ends_with_the_block_of_its_thread(mq: fakemq.Cluster) -> None:
+    mq.seed("orders", [b"tea"])
+    with consumer(mq) as c:
+        messages = iter(c)
+        next(messages)
+    assert c.wait(timeout_ms=0)
+    assert len(mq.delayed(RETRY)) == 1
+    assert not list(messages)
+
+
 def test_loop_over_a_consumer_with_functions_is_refused(mq: fakemq.Cluster) -> None:
     with consumer(mq, on_message=print) as c, pytest.raises(MQClientError, match="on_message"):
         iter(c)
