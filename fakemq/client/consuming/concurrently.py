@@ -44,8 +44,9 @@ shorter one, one runner is faster: each further thread only takes the interprete
 
 
 class ConcurrentService:
-    """Batches wait in one list. Up to ``consume_threads`` runners of the context take from it: each is a task that
-    has a worker make calls of the listener, and then takes their results.
+    """Batches wait in one list. Up to ``consume_threads`` runners, a number of the context, take
+    from it: each is a task that has a worker make calls of the listener, and then takes their
+    results.
 
     A worker may run on another thread of the carrier. It shares with this object only its slice:
     the two deques, whose ``append`` and ``popleft`` are atomic, and a batch at a time.

@@ -37,7 +37,7 @@ SLICE_BATCHES = 32
 
 class OrderlyService:
     """Process queues with messages wait in one list, each at most once. Up to ``consume_threads``
-    runners of the context take from it, and each consumes the whole of its queue.
+    runners, a number of the context, take from it, and each consumes the whole of its queue.
 
     A worker may run on another thread of the carrier. It reads the state of its process queue, and
     writes nothing but its slice.
