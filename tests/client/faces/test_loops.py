@@ -96,11 +96,10 @@ def test_no_more_messages_wait_in_a_consumer_than_it_has_loops(mq: fakemq.Cluste
     with consumer(mq, subscribe="refunds") as c:
         first, second = iter(c), iter(c)
         assert {next(first).body, next(second).body} == {b"one", b"two"}
-        second.close()
+        del second
         eventually(lambda: mq.delayed(RETRY))
         assert next(first).body == b"three"
         assert len(c._handover.loops) == 1
-        first.close()
 
 
 def test_iterator_ends_with_the_block_of_its_thread(mq: fakemq.Cluster) -> None:
