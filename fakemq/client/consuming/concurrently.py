@@ -163,7 +163,7 @@ class ConcurrentService:
         one_by_one = self._context.is_performed_one_by_one
         perform = self._perform_one if one_by_one else self._perform_some
         try:
-            while self._failed or (self._waiting and self._may_go_on):
+            while self._failed or (self._waiting and self._has_room):
                 if self._failed:
                     yield from self._send_back(self._failed.popleft())
                     continue
@@ -179,7 +179,7 @@ class ConcurrentService:
                 self._all_ended.set()
 
     @property
-    def _may_go_on(self) -> bool:
+    def _has_room(self) -> bool:
         return not self._stopped and self._runners <= self._context.consume_threads
 
     def _perform_some(self) -> Task[None]:

@@ -148,7 +148,7 @@ class OrderlyService:
 
     def _run(self) -> Task[None]:
         try:
-            while self._waiting and self._may_go_on:
+            while self._waiting and self._has_room:
                 process_queue = self._waiting.popleft()
                 try:
                     yield from self._consume(process_queue)
@@ -163,7 +163,7 @@ class OrderlyService:
                 self._all_ended.set()
 
     @property
-    def _may_go_on(self) -> bool:
+    def _has_room(self) -> bool:
         return not self._stopped and self._runners <= self._context.consume_threads
 
     def _consume(self, process_queue: ProcessQueue) -> Task[None]:

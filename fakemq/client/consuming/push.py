@@ -63,8 +63,8 @@ class PushConsumerCore:
         room: Callable[[], int] | None = None,
     ) -> None:
         """``broadcast_offsets`` keeps the offsets of BROADCASTING; None is a file. ``room`` returns
-        how many messages can be consumed at once, if that changes; `consume_more` tells that there
-        is more."""
+        how many messages can be consumed at once, if that changes; call `consume_more` when it has
+        become more."""
         self.services = services
         self.broadcast_offsets = broadcast_offsets
         self.room = room
