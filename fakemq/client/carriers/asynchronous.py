@@ -201,6 +201,10 @@ class AsyncCarrier(MachineTime):
                 self._ends.pop(running, None)
                 running.cancel()
                 raise
+        else:
+            # A loop of calls that wait for nothing, such as one-way sends, must not hold up others:
+            # neither those of the program, nor the one that writes when the peer has read.
+            await anyio.lowlevel.cancel_shielded_checkpoint()
         return end.result()
 
     def _start(self, task: Task[T], end: _End[T]) -> RunningTask[T]:

@@ -73,6 +73,30 @@ async def test_run_returns_the_result_of_a_task() -> None:
         assert await carrier.run(at_once()) == "done"
 
 
+async def test_calls_that_wait_for_nothing_let_other_tasks_run() -> None:
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            await anyio.lowlevel.checkpoint()
+            turns += 1
+
+    async with AsyncCarrier() as carrier, anyio.create_task_group() as group:
+        group.start_soon(others)
+        for _ in range(10):
+            await carrier.run(at_once())
+        group.cancel_scope.cancel()
+    assert turns >= 5
+
+
+async def test_result_of_a_call_that_waits_for_nothing_survives_a_cancellation() -> None:
+    async with AsyncCarrier() as carrier:
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            assert await carrier.run(at_once()) == "done"
+
+
 async def test_run_raises_the_error_of_a_task() -> None:
     async with AsyncCarrier() as carrier:
         with pytest.raises(RemotingConnectError):
