@@ -83,7 +83,8 @@ def decode_frames(
     """
     start, end = 0, len(data)
     while end - start >= _HEAD_BYTES:
-        length, serialize_type, header_high, header_low = FRAME_HEAD.unpack_from(data, start)
+        head: tuple[int, int, int, int] = FRAME_HEAD.unpack_from(data, start)
+        length, serialize_type, header_high, header_low = head
         header_start = start + _HEAD_BYTES
         frame_end = start + LENGTH_BYTES + length
         if not header_start <= frame_end <= end or length > _LENGTH_MAX:

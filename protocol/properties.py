@@ -100,10 +100,10 @@ def encode_properties_as_java(properties: Mapping[str, str], without: str | None
 
     Source: common/message/MessageDecoder.java#messageProperties2String (4.9.7)
     """
-    key = (without, *properties)
-    form = _forms.get(key)
+    names = tuple(properties)
+    form = _forms.get((without, names))
     if form is None:
-        form = _form_of(tuple(properties), without)
+        form = _form_of(names, without)
     template, values_of = form
     return template % values_of(properties)
 
@@ -111,7 +111,7 @@ def encode_properties_as_java(properties: Mapping[str, str], without: str | None
 _Form: TypeAlias = "tuple[str, Callable[[Mapping[str, str]], object]]"
 """The string with ``%s`` for each value, and what takes the values out of a mapping."""
 
-_forms: Final[dict[tuple[str | None, ...], _Form]] = {}
+_forms: Final[dict[tuple[str | None, tuple[str, ...]], _Form]] = {}
 """By the name that is left out, and the names that came together: mostly the same few."""
 _FORMS_MAX: Final = 1024
 _FORM_MAX_CHARS: Final = 500
@@ -125,7 +125,7 @@ def _form_of(names: tuple[str, ...], without: str | None) -> _Form:
     if sum(map(len, names)) <= _FORM_MAX_CHARS:  # a peer may send any names, of any length
         if len(_forms) >= _FORMS_MAX:
             _forms.clear()
-        _forms[without, *names] = form
+        _forms[without, names] = form
     return form
 
 

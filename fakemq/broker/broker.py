@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from fakemq.broker import addresses
 from fakemq.broker.client_calls import ClientCalls
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from fakemq.store.store import MessageStore
 
 
-_PULLS = frozenset({RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE})
+_PULLS: Final = frozenset({RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE})
 """Codes that the VIP port does not answer."""
 
 
@@ -415,8 +415,7 @@ class Broker:
 
     def changed_config(self) -> dict[str, Value]:
         """Return the settings that were changed since the start, by attribute."""
-        first, now = self._start_config, vars(self.config).items()
-        return {name: value for name, value in now if getattr(first, name) != value}
+        return self.config.changed_from(self._start_config)
 
     def restore(self, image: NodeImage) -> None:
         """Take over the state of an image; connections stay, name servers are not notified."""
@@ -509,7 +508,7 @@ class Broker:
         return f"<broker {self.name} at {self.addr} {self.state}>"
 
 
-handles: Handlers[Broker] = Handlers("fakemq.broker.handlers")
+handles: Final[Handlers[Broker]] = Handlers("fakemq.broker.handlers")
 """The decorator that registers a handler for brokers."""
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
 
-_RW = PermName.READ_WRITE
-_SCHEDULE_QUEUES = 18
-_TABLE_CAPACITY = 1024
+_RW: Final = PermName.READ_WRITE
+_SCHEDULE_QUEUES: Final = 18
+_TABLE_CAPACITY: Final = 1024
 """The capacity of Java's table, which decides the order in the file."""
 
-NOT_ALLOWED_SEND_TOPICS = frozenset(
+NOT_ALLOWED_SEND_TOPICS: Final = frozenset(
     {
         SCHEDULE_TOPIC,
         TRANS_HALF_TOPIC,
@@ -59,7 +59,7 @@ NOT_ALLOWED_SEND_TOPICS = frozenset(
 )
 """Clients may not send to these topics."""
 
-_SYSTEM_TOPICS = (
+_SYSTEM_TOPICS: Final = (
     *(AUTO_CREATE_TOPIC_KEY_TOPIC, SCHEDULE_TOPIC, BENCHMARK_TOPIC, TRANS_HALF_TOPIC, TRACE_TOPIC),
     *(TRANS_OP_HALF_TOPIC, TRANS_CHECK_MAX_TIME_TOPIC, SELF_TEST_TOPIC, OFFSET_MOVED_EVENT_TOPIC),
 )

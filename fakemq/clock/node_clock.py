@@ -39,7 +39,8 @@ class NodeClock:
     """
 
     def __init__(self, clock: Clock, owner: str, journal: TimerJournal | None = None) -> None:
-        self._clock = clock
+        self.cluster = clock
+        """The cluster's clock, which is the same for all nodes."""
         self._journal = journal
         # Pending timers of this node only.
         self._timers: set[Timer] = set()
@@ -54,8 +55,6 @@ class NodeClock:
         """The node's name."""
         # The same for every node, so called without a step in between.
         self.elapsed_ms = clock.elapsed_ms
-        self.hold_moment = clock.hold_moment
-        self.release_moment = clock.release_moment
         self.on_jump: list[Callable[[], None]] = []
         """Called, each in turn, when the node's wall time jumped and its elapsed time did not."""
 
@@ -84,13 +83,13 @@ class NodeClock:
     def now_ms(self) -> int:
         """Return the node's wall time, in milliseconds since the epoch."""
         # The first half of `Clock.now_ms`, repeated: saves a call.
-        moment_ms = self._clock.moment_ms
-        return (self._clock.now_ms() if moment_ms is None else moment_ms) + self._skew_ms
+        moment_ms = self.cluster.moment_ms
+        return (self.cluster.now_ms() if moment_ms is None else moment_ms) + self._skew_ms
 
     @property
     def follows_real_time(self) -> bool:
         """As `Clock.follows_real_time`; a skew does not count, as a real machine may have one."""
-        return self._clock.follows_real_time
+        return self.cluster.follows_real_time
 
     def call_later(
         self, delay_ms: int, callback: Callable[[], None], *, kind: str, outside: bool = False
@@ -104,7 +103,9 @@ class NodeClock:
             else:
                 self._missed.append((kind, callback))
 
-        timer = self._clock.call_later(delay_ms, fire, kind=kind, owner=self.owner, outside=outside)
+        timer = self.cluster.call_later(
+            delay_ms, fire, kind=kind, owner=self.owner, outside=outside
+        )
         self._timers.add(timer)
         return timer
 
@@ -116,7 +117,7 @@ class NodeClock:
         if a timer begins it. Work of a paused node begins when it continues.
         """
         within = nullcontext if self._journal is None else self._journal.resume()
-        slices = self._clock.slices
+        slices = self.cluster.slices
         work = Work(steps, peer, within, own=own, of_timer=own and slices.in_timer)
         work.on_end = self._forget
         # Known before its first slice, which may pause or end the node.
@@ -150,11 +151,11 @@ class NodeClock:
         """End the work of ``peer`` as it is; nothing is called for it."""
         works = self._works.pop(peer, {})
         self.unfinished_count -= len(works)
-        self._clock.slices.drop(works)
+        self.cluster.slices.drop(works)
 
     def end_all(self) -> None:
         """Do all the node's own work, and drop the rest; a peer gets a refusal for its request."""
-        slices = self._clock.slices
+        slices = self.cluster.slices
         while own := [work for work in self._all_works() if work.own]:
             slices.finish(own)
         works = self._all_works()
@@ -202,11 +203,11 @@ class NodeClock:
     def pause(self) -> None:
         """Let timers that fall due wait for `resume`, and work, too."""
         self._missed = [] if self._missed is None else self._missed
-        self._clock.slices.take_out(self._all_works())
+        self.cluster.slices.take_out(self._all_works())
 
     def resume(self) -> None:
         """Fire the timers that fell due while the node was paused, oldest first."""
-        slices = self._clock.slices
+        slices = self.cluster.slices
         missed, self._missed = self._missed, None
         if missed is None:
             return

@@ -235,6 +235,11 @@ class Config:
             if not important or key.attribute in IMPORTANT
         )
 
+    def changed_from(self, other: Self) -> dict[str, Value]:
+        """Return the values that differ from those of ``other``, by attribute."""
+        values = vars(self).items()
+        return {name: value for name, value in values if getattr(other, name) != value}
+
     def restore(self, other: Self) -> None:
         """Replace all values by those of ``other``, for all readers of this config."""
         vars(self).clear()

@@ -44,6 +44,8 @@ class Dispatcher(Generic[NodeT]):
         without: frozenset[int] = frozenset(),
     ) -> None:
         self._node = node
+        self._name = node.name
+        self._journal = node.journal
         self._on_unknown = on_unknown
         self._all = handlers
         self._without = without
@@ -113,7 +115,7 @@ class Dispatcher(Generic[NodeT]):
         kept_bytes = kept_bytes_of(command)
         command.body, command.ext_fields, command.usual, command.remark = b"", {}, None, None
         release = session.hold(kept_bytes)
-        with_request_cause = self._node.journal.resume()
+        with_request_cause = self._journal.resume()
 
         def answer(outcome: Outcome) -> None:
             release()
@@ -135,9 +137,9 @@ class Dispatcher(Generic[NodeT]):
         """Answer a request without the faults of answers; None sends no answer."""
         if isinstance(outcome, Refused):
             outcome = Reply(code=outcome.code, remark=outcome.remark)
-        node = self._node
         response_code = None if outcome is None else outcome.code
-        node.journal.note((HANDLED, node.name, command.code, session.remote_addr, response_code))
+        event = (HANDLED, self._name, command.code, session.remote_addr, response_code)
+        self._journal.note(event)
         if outcome is not None and not command.flag & FLAG_ONEWAY:
             session.send(response(command, outcome), outcome.body, answers=command.code)
 

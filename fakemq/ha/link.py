@@ -68,7 +68,7 @@ class HAEnd:
         """Handle bytes of the peer in one moment of the cluster's time."""
         if self.closed:
             return
-        clock = self._node.clock
+        clock = self._node.clock.cluster
         clock.hold_moment()
         try:
             self._receive(data)

@@ -68,6 +68,9 @@ class Session:
         self.outside = link.outside
         self.closed = False
         self._owner = owner
+        self._name = owner.name
+        self._clock = owner.clock
+        self._journal = owner.journal
         self._dispatch = dispatch
         self._connection = Connection(usual=dispatch is not None)
         # Opaque of a sent request → what gets its response, and the timer of its time-out.
@@ -81,11 +84,11 @@ class Session:
         self._held_bytes = 0  # the size of requests that are answered later
         self._last_io_ms = self._elapsed_ms()
         self._idle_timer = self._watch_idle(CHANNEL_IDLE_MS)
-        owner.journal.add(LinkOpened(node=owner.name, peer=self.remote_addr, outside=self.outside))
+        self._journal.add(LinkOpened(node=self._name, peer=self.remote_addr, outside=self.outside))
 
     @property
     def node(self) -> str:
-        return self._owner.name
+        return self._name
 
     # -- bytes in -----------------------------------------------------------------------------
 
@@ -93,7 +96,7 @@ class Session:
         """Handle bytes of the peer; close the connection if they violate the protocol."""
         if self.closed:
             return
-        clock = self._owner.clock
+        clock = self._clock.cluster
         # All commands of one batch of bytes are handled in one moment of the cluster's time.
         self._last_io_ms = clock.hold_moment(outside=self.outside)
         try:
@@ -112,7 +115,7 @@ class Session:
     def resume_processing(self) -> None:
         """Handle the commands that waited, for the peer to read or for the next turn."""
         if self._left and not self.closed:
-            clock = self._owner.clock
+            clock = self._clock.cluster
             clock.hold_moment()
             try:
                 self._handle_each(self._left)
@@ -180,43 +183,40 @@ class Session:
         if self.closed:
             return
         self.closed, self._left = True, []
-        self._owner.clock.cancel(self._idle_timer)
+        self._clock.cancel(self._idle_timer)
         waiting, self._waiting = self._waiting, {}
         for on_reply, timer in waiting.values():
-            self._owner.clock.cancel(timer)
+            self._clock.cancel(timer)
             self._tell(on_reply, None)
-        owner = self._owner
-        owner.journal.add(LinkClosed(node=owner.name, peer=self.remote_addr, why=why))
-        owner.session_closed(self)
+        self._journal.add(LinkClosed(node=self._name, peer=self.remote_addr, why=why))
+        self._owner.session_closed(self)
 
     def _tell(self, on_reply: OnReply, response: RemotingCommand | None) -> None:
         # An exception of the callback must not harm this connection, or other requests.
         try:
             on_reply(response)
         except Exception as error:
-            owner = self._owner
-            owner.journal.add(failure(owner.name, None, error))
+            self._journal.add(failure(self._name, None, error))
 
     def _receive(self, command: RemotingCommand) -> None:
         if command.flag & FLAG_RESPONSE:
             waiting = self._waiting.pop(command.opaque, None)
             if waiting is not None:
                 on_reply, timer = waiting
-                self._owner.clock.cancel(timer)
+                self._clock.cancel(timer)
                 self._tell(on_reply, command)
             return
-        owner, code = self._owner, command.code
-        journal = owner.journal
+        code, journal = command.code, self._journal
         before = journal.cause
         try:
             # Not by `because`: a generator for each request costs too much here.
             journal.cause = journal.note(
-                (RECEIVED, owner.name, code, self.remote_addr, command.opaque)
+                (RECEIVED, self._name, code, self.remote_addr, command.opaque)
             )
             if self._dispatch is not None:
                 self._dispatch(self, command)
         except Exception as error:  # only this request fails
-            journal.add(failure(owner.name, code, error))
+            journal.add(failure(self._name, code, error))
         finally:
             journal.cause = before
 
@@ -278,7 +278,7 @@ class Session:
             if self._waiting.pop(opaque, None) is not None:
                 self._tell(on_reply, None)
 
-        timer = self._owner.clock.call_later(
+        timer = self._clock.call_later(
             timeout_ms, give_up, kind="rpc_timeout", outside=self.outside
         )
         self._waiting[opaque] = (on_reply, timer)
@@ -294,9 +294,9 @@ class Session:
     def close_for_violation(self, why: str, kind: str) -> None:
         """Close the connection because the peer violates a rule, and warn about it."""
         if not self.closed:
-            why, owner = shortened(why), self._owner
+            why = shortened(why)
             text = f"closed the connection of {self.remote_addr}: {why}"
-            owner.journal.peer_warnings.warn(owner.name, kind, text)
+            self._journal.peer_warnings.warn(self._name, kind, text)
             self.close(why)
 
     # -- a paused node ------------------------------------------------------------------------
@@ -312,12 +312,12 @@ class Session:
     # -- idleness -----------------------------------------------------------------------------
 
     def _elapsed_ms(self) -> int:
-        return self._owner.clock.elapsed_ms(outside=self.outside)
+        return self._clock.elapsed_ms(outside=self.outside)
 
     def _watch_idle(self, delay_ms: int) -> Timer:
         # The timer checks the last use when it fires. It is not moved with every byte: that would
         # cost a call for each.
-        return self._owner.clock.call_later(
+        return self._clock.call_later(
             delay_ms, self._check_idle, kind="channel_idle", outside=self.outside
         )
 
