@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from fakemq.client.consuming.batch import SLICE_MS, Batch
 from fakemq.client.consuming.directly import consume_directly
 from fakemq.client.consuming.locks import FIRST_LOCK_MS, LOCK_INTERVAL_MS, QueueLocks
-from fakemq.client.consuming.received import ConsumeStatus
+from fakemq.client.consuming.received import DEAD_LETTER, ConsumeStatus
 from fakemq.client.tasks import Signal, Sleep, Task, Wait
 
 if TYPE_CHECKING:
@@ -294,19 +294,22 @@ class OrderlyService:
         return True
 
     def _to_consume_again(self, messages: Sequence[ReceivedMessage]) -> Task[list[ReceivedMessage]]:
-        """Send messages to the retry topic that were tried as often as allowed, where they become
-        dead letters; return the others.
+        """Make dead letters of messages that shall be one, or were tried as often as allowed;
+        return the others.
 
-        Differs: in a batch Java consumes again also those that it has sent.
+        Differs: in a batch Java consumes again also those that it has sent. In Java no message of
+        an ordered queue becomes a dead letter at once.
 
         Source: ConsumeMessageOrderlyService.java#checkReconsumeTimes (4.9.7)
         """
         remaining = []
         for message in messages:
-            times = message.reconsume_times
-            if times < self._context.max_reconsume_times or not (
-                yield from self._sending_back.to_retry_topic(message, times)
-            ):
+            times, is_gone = message.reconsume_times, False
+            if message.retry_level == DEAD_LETTER and self._context.is_clustering:
+                is_gone = yield from self._sending_back.to_dead_letters(message)
+            elif times >= self._context.max_reconsume_times:
+                is_gone = yield from self._sending_back.to_retry_topic(message, times)
+            if not is_gone:
                 message.reconsume_times += 1
                 remaining.append(message)
         return remaining

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from fakemq.protocol.message import MessageExt
 
 
+DEAD_LETTER = -1
+"""The delay level of a message that is not tried again."""
+
+
 class ReceivedMessage:
     """A message as it was stored, with the topic that it was first sent to.
 
@@ -77,11 +81,11 @@ class ReceivedMessage:
 
         ``level`` is a delay level: 1 for 1 s, 2 for 5 s, 3 for 10 s, and so on. 0 lets the broker
         choose, with a longer delay each time; -1 makes it a dead letter at once. In an ordered
-        queue the message is tried again before any other, and ``level`` has no effect.
+        queue the message is tried again before any other, and no other ``level`` has an effect.
         Raise ConfigError for anything but a whole number from -1: Java takes any number below 0 for
         a dead letter.
         """
-        whole("level", level, -1, INT_MAX)
+        whole("level", level, DEAD_LETTER, INT_MAX)
         self.retry_level = level
 
     @property

@@ -9,7 +9,7 @@ import logging
 from typing import TYPE_CHECKING, Protocol
 
 from fakemq.client.addresses import vip_addr
-from fakemq.client.consuming.received import ReceivedMessage
+from fakemq.client.consuming.received import DEAD_LETTER, ReceivedMessage
 from fakemq.client.messages import Message
 from fakemq.client.operation import ask_ok
 from fakemq.client.producing import namespace
@@ -77,6 +77,15 @@ class SendingBack:
             self._log_failure(error)
         return (yield from self.to_retry_topic(message, message.reconsume_times + 1))
 
+    def to_dead_letters(self, message: ReceivedMessage) -> Task[bool]:
+        """Make a message a dead letter now; return whether it is one."""
+        try:
+            yield from self._ask_broker(message, DEAD_LETTER)
+            return True
+        except Exception as error:
+            self._log_failure(error)
+            return False
+
     def _ask_broker(self, message: ReceivedMessage, level: int) -> Task[None]:
         """Source: client/impl/MQClientAPIImpl.java#consumerSendMessageBack (4.9.7)"""
         context, instance = self._context, self._instance
@@ -143,4 +152,4 @@ def require_sent_back(message: object, delay_level: int) -> None:
     """Raise ConfigError for what cannot be sent back."""
     if not isinstance(message, ReceivedMessage):
         raise ConfigError(f"message={message!r}: expected one that was pulled")
-    whole("delay_level", delay_level, -1, INT_MAX)
+    whole("delay_level", delay_level, DEAD_LETTER, INT_MAX)

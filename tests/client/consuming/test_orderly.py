@@ -102,6 +102,42 @@ def test_listener_says_how_long_its_queue_waits(wanted_ms: int, suspended_ms: in
     assert lab.consumed == [b"0", b"0"]
 
 
+def bury(messages: Messages) -> None:
+    messages[0].retry_later(-1)
+    if len(messages) > 1:
+        raise ValueError("the others are tried again")
+
+
+def test_dead_letter_makes_way_for_the_messages_behind_it() -> None:
+    lab = ordered(PlayedBroker(), bury)
+    lab.put(b"0", b"1")
+    assert lab.consumed == [b"0", b"1"]
+    assert [one.delay_level for one in lab.broker.sent_back] == [-1, -1]
+    assert committed(lab) == 2
+
+
+def test_messages_beside_a_dead_letter_are_tried_again() -> None:
+    broker = PlayedBroker()
+    for one in range(3):
+        broker.put(b"%d" % one)
+    lab = ordered(broker, bury, consume_message_batch_max_size=3)
+    lab.react = None
+    lab.advance(1_000)
+    sizes = [[one.body for one in batch] for batch in lab.batches]
+    assert sizes == [[b"0", b"1", b"2"], [b"1", b"2"]]
+    assert [one.delay_level for one in broker.sent_back] == [-1]
+
+
+def test_dead_letter_that_no_broker_takes_is_tried_again() -> None:
+    broker = PlayedBroker()
+    broker.answers[RequestCode.CONSUMER_SEND_MSG_BACK] = lambda _: answer(ResponseCode.SYSTEM_ERROR)
+    lab = ordered(broker, bury)
+    lab.put(b"0", b"1")
+    lab.advance(1_000)
+    assert lab.consumed == [b"0", b"0"]
+    assert lab.messages[0].reconsume_times == 2
+
+
 def test_queue_that_waits_does_not_stop_others() -> None:
     lab = ordered(PlayedBroker(queues=2), consume_threads=1)
     lab.react = fail

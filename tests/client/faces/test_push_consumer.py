@@ -155,6 +155,21 @@ def test_ordered_queue_is_consumed_one_by_one(mq: fakemq.Cluster) -> None:
     assert bodies == [b"%d" % number for number in range(20)]
 
 
+def test_dead_letter_of_an_ordered_queue_makes_way(mq: fakemq.Cluster) -> None:
+    seen = []
+
+    def work(message: ReceivedMessage) -> None:
+        seen.append(message.body)
+        if message.body == b"broken":
+            message.retry_later(-1)
+
+    mq.seed("refunds", [b"broken", b"whole"])
+    with consumer(mq, subscribe="refunds", on_message=work, ordered=True):
+        eventually(lambda: seen == [b"broken", b"whole"])
+    assert [one.body for one in mq.messages("%DLQ%billing")] == [b"broken"]
+    assert consumed(mq, "refunds")
+
+
 def test_batches_are_acknowledged_message_by_message(mq: fakemq.Cluster) -> None:
     sizes: list[int] = []
 
