@@ -188,6 +188,8 @@ class Config:
     tables: ClassVar[tuple[type, ...]]
 
     def __init__(self, **values: Value) -> None:
+        # Its own, though it has its class's: those are found more slowly, on the path of each send.
+        vars(self).update(_defaults_of(type(self)))
         self.assign(values)
 
     def assign(self, values: Mapping[str, Value]) -> None:
@@ -252,7 +254,10 @@ class Config:
         return all(getattr(self, k.attribute) == getattr(other, k.attribute) for k in keys)
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        defaults = _defaults_of(type(self))
+        values = ", ".join(
+            f"{name}={value!r}" for name, value in vars(self).items() if value != defaults[name]
+        )
         return f"{type(self).__name__}({values})"
 
 
@@ -299,6 +304,16 @@ class NamesrvConfig(Config, NamesrvKeys, NettyServerKeys):
 
 
 _KEYS: dict[tuple[type, ...], dict[str, Key]] = {}
+
+
+_DEFAULTS: dict[tuple[type, ...], dict[str, Value]] = {}
+
+
+def _defaults_of(config: type[Config]) -> Mapping[str, Value]:
+    if config.tables not in _DEFAULTS:
+        names = [name for table in config.tables for name in table.__annotations__]
+        _DEFAULTS[config.tables] = {name: getattr(config, name) for name in names}
+    return _DEFAULTS[config.tables]
 
 
 def keys_of(config: type[Config]) -> Mapping[str, Key]:
