@@ -21,14 +21,17 @@ from fakemq.protocol.header_json import (
     decode_json_header,
     decode_usual_json_header,
     encode_json_header,
+    encode_usual_json_answer,
 )
 from fakemq.protocol.layout.codecs import FRAME_HEAD
 from fakemq.protocol.limits import FRAME_MAX_BYTES, HEADER_MAX_BYTES
-from fakemq.protocol.usual_headers import take_usual_header
+from fakemq.protocol.usual_headers import UsualSendAnswer, take_usual_header
 
 LENGTH_BYTES: Final = 4
 
 _HEAD_BYTES: Final = FRAME_HEAD.size
+_pack_head: Final = FRAME_HEAD.pack
+_unpack_head: Final = FRAME_HEAD.unpack_from
 _LENGTH_MAX: Final = FRAME_MAX_BYTES - LENGTH_BYTES
 _JSON: Final = int(SerializeType.JSON)
 _ROCKETMQ: Final = int(SerializeType.ROCKETMQ)
@@ -83,7 +86,7 @@ def decode_frames(
     """
     start, end = 0, len(data)
     while end - start >= _HEAD_BYTES:
-        head: tuple[int, int, int, int] = FRAME_HEAD.unpack_from(data, start)
+        head: tuple[int, int, int, int] = _unpack_head(data, start)
         length, serialize_type, header_high, header_low = head
         header_start = start + _HEAD_BYTES
         frame_end = start + LENGTH_BYTES + length
@@ -135,20 +138,23 @@ def encode_frame_start(command: RemotingCommand, body_bytes: int) -> bytes:
 
     Raises LocalProtocolError for what the protocol cannot carry.
     """
-    if command.serialize_type == _ROCKETMQ:
+    serialize_type = command.serialize_type
+    if serialize_type == _ROCKETMQ:
         header = encode_binary_header(command)
     else:
         header = encode_json_header(command)
     size = _HEAD_BYTES + len(header) + body_bytes
     if size > FRAME_MAX_BYTES:
         raise LocalProtocolError(f"{command!r} takes {size} bytes; {FRAME_MAX_BYTES} is the most")
+    return _frame_start(header, serialize_type, body_bytes)
+
+
+def encode_usual_answer(answer: UsualSendAnswer, code: int, opaque: int) -> bytes:
+    """Return the frame of the answer to a send, with a JSON header and without a body."""
+    return _frame_start(encode_usual_json_answer(answer, code, opaque), _JSON, 0)
+
+
+def _frame_start(header: bytes, serialize_type: int, body_bytes: int) -> bytes:
     header_bytes = len(header)
-    return (
-        FRAME_HEAD.pack(
-            size - LENGTH_BYTES,
-            command.serialize_type,
-            header_bytes >> 16,
-            header_bytes & 0xFFFF,
-        )
-        + header
-    )
+    length = _HEAD_BYTES - LENGTH_BYTES + header_bytes + body_bytes
+    return _pack_head(length, serialize_type, header_bytes >> 16, header_bytes & 0xFFFF) + header

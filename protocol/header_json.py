@@ -8,15 +8,16 @@ Source: remoting/protocol/RemotingSerializable.java, RemotingCommand.java (4.9.7
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 import msgspec
 
 from fakemq.protocol.codes import LanguageCode
-from fakemq.protocol.command import RemotingCommand, SerializeType
+from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand, SerializeType
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.header_json_shapes import IncomingHeader, OutgoingHeader
-from fakemq.protocol.usual_headers import START_BYTES, USUAL_DECODERS
+from fakemq.protocol.usual_headers import START_BYTES, USUAL_DECODERS, UsualSendAnswer
 
 _LANGUAGES: Final[dict[str | None, LanguageCode]] = {one.name: one for one in LanguageCode}
 _LANGUAGES_BY_NUMBER: Final = {str(int(one)): one for one in LanguageCode}
@@ -26,6 +27,7 @@ _JSON: Final = SerializeType.JSON
 
 _decode: Final = msgspec.json.Decoder(IncomingHeader).decode
 _encode: Final = msgspec.json.Encoder().encode
+_decoder_of: Final = USUAL_DECODERS.get
 
 
 def decode_json_header(data: bytes) -> RemotingCommand:
@@ -49,7 +51,7 @@ def decode_json_header(data: bytes) -> RemotingCommand:
 
 def decode_usual_json_header(data: bytes) -> RemotingCommand:
     """Return what `decode_json_header` does; the ext fields of usual requests are in ``usual``."""
-    decode = USUAL_DECODERS.get(data[:START_BYTES])
+    decode = _decoder_of(data[:START_BYTES])
     if decode is None:
         return decode_json_header(data)
     try:
@@ -57,7 +59,7 @@ def decode_usual_json_header(data: bytes) -> RemotingCommand:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return decode_json_header(data)
     language = _LANGUAGES.get(header.language)
-    if language is None or not header.whole:
+    if language is None or not header.is_whole():
         return decode_json_header(data)
     return RemotingCommand(
         header.code,
@@ -91,6 +93,21 @@ def encode_json_header(command: RemotingCommand) -> bytes:
         header.extFields = {_sound(k): _sound(v) for k, v in command.ext_fields.items()}
         header.remark = msgspec.UNSET if command.remark is None else _sound(command.remark)
         return _encode(header)
+
+
+def encode_usual_json_answer(answer: UsualSendAnswer, code: int, opaque: int) -> bytes:
+    """Return what `encode_json_header` does for the answer to a send."""
+    form = _answer_form(code, answer.region_id, answer.trace_on)
+    return (form % (answer.msg_id, answer.queue_id, answer.queue_offset, opaque)).encode()
+
+
+@lru_cache(maxsize=64)
+def _answer_form(code: int, region_id: str, trace_on: bool) -> str:
+    """Return the header of answers to sends, with a place for each value that changes."""
+    fields = UsualSendAnswer("%s", 0, 0, region_id.replace("%", "%%"), trace_on).encode()
+    fields |= {"queueId": "%d", "queueOffset": "%d"}
+    header = encode_json_header(RemotingCommand(code, ext_fields=fields, flag=FLAG_RESPONSE))
+    return header.decode().replace('"opaque":0', '"opaque":%d')
 
 
 def _sound(text: str) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias, TypeV
 import msgspec
 
 from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.properties import MSG_REGION, TRACE_SWITCH
 
 if TYPE_CHECKING:
     from fakemq.protocol.command import RemotingCommand
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     Long: TypeAlias = int
 else:
     # A text such as "1.0" is no number in Java, but msgspec would make the integer 1 of it. With a
-    # float beside the integer it becomes a float, and so does each sum with it: see `whole`.
+    # float beside the integer it becomes a float, and so does each sum with it: see `is_whole`.
     Int = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)] | float
     Long = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | float
 
@@ -31,8 +32,7 @@ else:
 class UsualHeader(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     """Base of usual headers."""
 
-    @property
-    def whole(self) -> bool:
+    def is_whole(self) -> bool:
         """Whether each number is a whole one."""
         raise NotImplementedError
 
@@ -81,8 +81,7 @@ class UsualSendHeader(
     in_batch: Literal["false"] = "false"
     bname: str | None = None
 
-    @property
-    def whole(self) -> bool:
+    def is_whole(self) -> bool:
         return (
             type(
                 self.default_topic_queue_nums
@@ -104,6 +103,26 @@ class UsualBatchHeader(UsualSendHeader, gc=False, kw_only=True):
     in_batch: Literal["true"]  # type: ignore[assignment]  # another value, on purpose
 
 
+class UsualSendAnswer(msgspec.Struct, gc=False):
+    """The ext fields of the answer to a send, in place of a `Header`."""
+
+    msg_id: str
+    queue_id: int
+    queue_offset: int
+    region_id: str
+    trace_on: bool
+
+    def encode(self) -> dict[str, str]:
+        """As `Header.encode`."""
+        return {
+            "msgId": self.msg_id,
+            "queueId": str(self.queue_id),
+            "queueOffset": str(self.queue_offset),
+            MSG_REGION: self.region_id,
+            TRACE_SWITCH: "true" if self.trace_on else "false",
+        }
+
+
 class UsualPullHeader(UsualHeader, gc=False, rename="camel"):
     """PULL_MESSAGE."""
 
@@ -122,8 +141,7 @@ class UsualPullHeader(UsualHeader, gc=False, rename="camel"):
     """Sent by clients of 5.x; not read."""
     bname: str | None = None
 
-    @property
-    def whole(self) -> bool:
+    def is_whole(self) -> bool:
         return (
             type(
                 self.queue_id
@@ -156,10 +174,9 @@ class UsualCommand(msgspec.Struct, rename="camel", gc=False, kw_only=True):
     remark: str | None = None
     ext_fields: UsualHeader
 
-    @property
-    def whole(self) -> bool:
+    def is_whole(self) -> bool:
         """Whether each number is a whole one, those of the ext fields too."""
-        return type(self.version + self.opaque + self.flag) is int and self.ext_fields.whole
+        return type(self.version + self.opaque + self.flag) is int and self.ext_fields.is_whole()
 
 
 def _decoder_of(start: bytes, code: int) -> Callable[[bytes], UsualCommand]:
@@ -196,5 +213,5 @@ def take_usual_header(command: RemotingCommand) -> None:
         header = msgspec.convert(command.ext_fields, kind, strict=False)
     except msgspec.ValidationError:
         return
-    if header.whole:
+    if header.is_whole():
         command.usual, command.ext_fields = header, {}

@@ -28,6 +28,7 @@ from fakemq.protocol.properties import (
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.protocol.table import ResponseHeader
 from fakemq.protocol.topics import RETRY_PREFIX, SCHEDULE_TOPIC
+from fakemq.protocol.usual_headers import UsualSendAnswer
 from fakemq.store.inner_message import InnerMessage
 from fakemq.store.results import PutMessageResult, PutMessageStatus
 from fakemq.store.writing import draft_batch
@@ -91,16 +92,14 @@ def send(
             raise refusal(broker, result)
     except Refused as refused:
         return Reply(code=refused.code, remark=refused.remark, ext_fields=answer_marks(broker))
-    broker_config = broker.config
-    fields = {
-        "msgId": appended.msg_id,
-        # A dead letter, too, is answered with the queue id that the producer chose.
-        "queueId": str(queue_id),
-        "queueOffset": str(appended.logics_offset),
-        MSG_REGION: broker_config.region_id,
-        TRACE_SWITCH: "true" if broker_config.trace_on else "false",
-    }
-    reply: Reply[SendMessageResponseHeader] = Reply(None, b"", code, None, fields)
+    answered = UsualSendAnswer(
+        appended.msg_id,
+        queue_id,  # a dead letter, too, is answered with the one that the producer chose
+        appended.logics_offset,
+        broker.config.region_id,
+        broker.config.trace_on,
+    )
+    reply: Reply[SendMessageResponseHeader] = Reply(None, b"", code, None, None, answered)
     if result.flush_to is None and result.replicate_to is None and result.when_queued is None:
         return reply
     return reply_when_durable(broker, result, reply)

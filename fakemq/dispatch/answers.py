@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fakemq.events.core import Delivered
     from fakemq.journal.journal import Cause
     from fakemq.net.session import Session
+    from fakemq.protocol.usual_headers import UsualSendAnswer
 
 NOTHING_SAID = "not set any response code"
 """The remark of responses for which Java sets none: Java creates every response with it."""
@@ -64,6 +65,8 @@ class Reply(msgspec.Struct, Generic[ResponseHeader]):
     remark: str | None = None
     ext_fields: dict[str, str] | None = None
     """Fields that are added to the header's own, and replace those of the same name."""
+    usual: UsualSendAnswer | None = None
+    """The fields of a successful answer to a send, which has no other fields and no body."""
     serialize_type: SerializeType | None = None
     """How the response's header is written; None means as the request's header was."""
     relayed: RemotingCommand | None = None
@@ -73,7 +76,8 @@ class Reply(msgspec.Struct, Generic[ResponseHeader]):
 
     def editable(self) -> Reply[Any]:
         """Return a copy that a fault may change, with every field that it may replace."""
-        return msgspec.structs.replace(self, relayed=None)
+        fields = self.ext_fields if self.usual is None else self.usual.encode()
+        return msgspec.structs.replace(self, relayed=None, usual=None, ext_fields=fields)
 
 
 class Parked(Generic[ResponseHeader]):

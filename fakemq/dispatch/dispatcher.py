@@ -11,7 +11,7 @@ Source: remoting/netty/NettyRemotingAbstract.java#processRequestCommand (4.9.7)
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -20,7 +20,8 @@ from fakemq.dispatch.node import Node
 from fakemq.dispatch.outcomes import answer_to_error
 from fakemq.faults.points import BEFORE_REPLICATE, BEFORE_REPLY, BEFORE_STORE
 from fakemq.journal.noted import HANDLED
-from fakemq.protocol.command import FLAG_ONEWAY, FLAG_RESPONSE, RemotingCommand
+from fakemq.protocol.command import FLAG_ONEWAY, FLAG_RESPONSE, RemotingCommand, SerializeType
+from fakemq.protocol.frame import encode_usual_answer
 
 if TYPE_CHECKING:
     from fakemq.dispatch.registry import Handlers
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     AnyHeader: TypeAlias = Header | msgspec.Struct
 
 NodeT = TypeVar("NodeT", bound=Node)
+_JSON: Final = SerializeType.JSON
 
 
 class Dispatcher(Generic[NodeT]):
@@ -140,8 +142,13 @@ class Dispatcher(Generic[NodeT]):
         response_code = None if outcome is None else outcome.code
         event = (HANDLED, self._name, command.code, session.remote_addr, response_code)
         self._journal.note(event)
-        if outcome is not None and not command.flag & FLAG_ONEWAY:
+        if outcome is None or command.flag & FLAG_ONEWAY:
+            return
+        usual = outcome.usual
+        if usual is None or command.serialize_type is not _JSON:
             session.send(response(command, outcome), outcome.body, answers=command.code)
+        else:
+            session.write(encode_usual_answer(usual, outcome.code, command.opaque))
 
 
 def kept_bytes_of(command: RemotingCommand) -> int:
@@ -155,7 +162,8 @@ def kept_bytes_of(command: RemotingCommand) -> int:
 
 def response(request: RemotingCommand, reply: Reply[Any]) -> RemotingCommand:
     """Return the response to ``request`` without its body."""
-    ext_fields = {} if reply.header is None else reply.header.encode()
+    header = reply.usual or reply.header
+    ext_fields = {} if header is None else header.encode()
     if reply.ext_fields:
         ext_fields |= reply.ext_fields
     serialize_type = reply.serialize_type

@@ -245,15 +245,24 @@ class Session:
                 f"cannot send the {what}: {error}", "answers that fit no frame"
             )
             return
-        out = [] if self._out is None else self._out
-        out.append(start)
-        if body_bytes:
-            out += (body,) if isinstance(body, bytes) else body
-        if self._out is not None:
-            self._out_bytes += body_bytes
+        if not body_bytes:
+            self.write(start)
             return
-        self._last_io_ms = self._elapsed_ms()
-        self.link.write(b"".join(out))
+        pieces: list[bytes | memoryview] = [start]
+        pieces += (body,) if isinstance(body, bytes) else body
+        if self._out is None:
+            self.write(b"".join(pieces))
+        else:
+            self._out += pieces
+            self._out_bytes += body_bytes
+
+    def write(self, frame: bytes) -> None:
+        """Write a whole frame, with the answers of this batch if it is one of them."""
+        if self._out is not None:
+            self._out.append(frame)
+        elif not self.closed:
+            self._last_io_ms = self._elapsed_ms()
+            self.link.write(frame)
 
     def _write_out(self) -> None:
         """Write the answers of this batch as one piece."""

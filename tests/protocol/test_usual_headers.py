@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from fakemq.protocol import table
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.command import RemotingCommand, SerializeType
+from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand, SerializeType
 from fakemq.protocol.connection import Connection
 from fakemq.protocol.errors import HeaderError, NullFieldError, RemoteProtocolError
+from fakemq.protocol.frame import encode_frame, encode_usual_answer
 from fakemq.protocol.header import Header
-from fakemq.protocol.usual_headers import USUAL, UsualHeader, UsualSendHeader
+from fakemq.protocol.usual_headers import USUAL, UsualHeader, UsualSendAnswer, UsualSendHeader
 
 SEND = {
     "a": "producers",
@@ -147,3 +148,22 @@ def test_usual_header_knows_defaults() -> None:
     assert isinstance(read.usual, UsualSendHeader)
     assert read.usual.get("topic", "") == "orders"
     assert read.usual.get("nothing", "default") == "default"
+
+
+@given(
+    st.builds(
+        UsualSendAnswer,
+        msg_id=st.sampled_from(["7F00000100002A9F00000000000000AF", ",".join(["7F0A"] * 9)]),
+        queue_id=st.integers(0, 2**31 - 1),
+        queue_offset=st.integers(0, 2**63 - 1),
+        region_id=st.text() | st.sampled_from(['%d"opaque":0', "\\%s%%", "\ud800"]),
+        trace_on=st.booleans(),
+    ),
+    st.sampled_from([0, 10, 11, 12]),
+    st.integers(-(2**31), 2**31 - 1),
+)
+def test_usual_answer_has_the_bytes_of_the_general_encoder(
+    answer: UsualSendAnswer, code: int, opaque: int
+) -> None:
+    command = RemotingCommand(code, ext_fields=answer.encode(), flag=FLAG_RESPONSE, opaque=opaque)
+    assert encode_usual_answer(answer, code, opaque) == encode_frame(command)
