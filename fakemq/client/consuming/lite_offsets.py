@@ -90,7 +90,9 @@ class LiteOffsets:
         try:
             return (yield from self.offsets.read(queue))
         except _ERRORS as error:
-            raise MQClientError("Fetch consume offset from broker exception") from error
+            raise MQClientError(
+                f"Fetch consume offset from broker exception, {queue}: {error}"
+            ) from error
 
     # -- seeking --------------------------------------------------------------
 

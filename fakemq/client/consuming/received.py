@@ -79,6 +79,9 @@ class ReceivedMessage:
     def retry_later(self, level: int = 0) -> None:
         """Send this message back when the listener returns, to be tried again.
 
+        Call it before the listener returns, or the loop asks for the next message: then the message
+        is acknowledged, and this has no effect any more.
+
         ``level`` is a delay level: 1 for 1 s, 2 for 5 s, 3 for 10 s, and so on. 0 lets the broker
         choose, with a longer delay each time; -1 makes it a dead letter at once. In an ordered
         queue the message is tried again before any other, and no other ``level`` has an effect.

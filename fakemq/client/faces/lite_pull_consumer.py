@@ -138,7 +138,8 @@ class LitePullConsumer(LiteFace, BlockingFace[LitePullConsumerCore]):
             consumer.commit({queue: 100})           # the next message has offset 100
             consumer.commit(message)                # this one, and those before it in its queue
 
-        With ``persist`` it is sent to the broker at once, otherwise within 5 s.
+        With ``persist`` it is sent to the broker at once, otherwise within 5 s. A failure is in the
+        log, as in Java; then it is sent again every 5 s, as long as the queue is here.
         """
         self._run(self._running_core().commit(to_commit(what), persist=persist))
 

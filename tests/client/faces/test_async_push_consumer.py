@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import anyio
+import anyio.from_thread
 import anyio.to_thread
 import pytest
 
@@ -130,6 +131,14 @@ async def test_shutdown_within_a_function_returns_and_acknowledges(mq: fakemq.Cl
     assert returned
     assert consumed(mq)
     await c.shutdown()
+
+
+async def test_plain_function_ends_the_block_by_an_event(mq: fakemq.Cluster) -> None:
+    stop = anyio.Event()
+    mq.seed("orders", [b"tea"])
+    async with consumer(mq, on_message=lambda _: anyio.from_thread.run_sync(stop.set)):
+        await stop.wait()
+    assert consumed(mq)
 
 
 async def test_suspended_consumer_resumes(mq: fakemq.Cluster) -> None:
