@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from fakemq.client.addresses import vip_addr
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.name_servers import NameServers
 from fakemq.client.numbers import require_fit
@@ -116,8 +117,17 @@ class ClientInstance:
         return ask(addr, command, self.config.api_timeout_ms if timeout_ms is None else timeout_ms)
 
     def invoke_ok(self, addr: str, command: RemotingCommand) -> Operation[RemotingCommand]:
-        """Send any request to any address; raise MQBrokerError unless it succeeds."""
-        return ask_ok(addr, command, self.config.api_timeout_ms)
+        """Send a request to a broker, see `asked_addr`; raise MQBrokerError unless it succeeds."""
+        return ask_ok(self.asked_addr(addr), command, self.config.api_timeout_ms)
+
+    def asked_addr(self, addr: str) -> str:
+        """Return where a broker is asked: with ``vip_channel`` at its fast port.
+
+        Pulls, heartbeats and the ends of transactions go to its usual port nevertheless.
+
+        Source: client/impl/MQClientAPIImpl.java, common/MixAll.java#brokerVIPChannel (4.9.7)
+        """
+        return vip_addr(addr) if self.config.vip_channel else addr
 
     def ask_namesrv(self, command: RemotingCommand) -> Operation[RemotingCommand]:
         """Send a request to a name server that answers."""
@@ -283,12 +293,6 @@ class ClientInstance:
         with self._read_ok(response):
             return TopicList.decode(response.body).topic_list
 
-    def forget_offline_brokers(self) -> None:
-        """Forget the brokers that no known route names any more."""
-        named = self.routes.drop_offline()
-        for addr in self.broker_versions.keys() - named:
-            del self.broker_versions[addr]
-
     # -- membership ---------------------------------------------------------------------------
 
     def heartbeat_data(self) -> HeartbeatData:
@@ -302,10 +306,12 @@ class ClientInstance:
     def heartbeat(self) -> Operation[dict[str, int]]:
         """Send heartbeats to all known brokers; return the versions of those that answered.
 
-        Without a consumer only masters get a heartbeat; without any group no broker does.
+        Brokers that no known route names any more are forgotten before. Without a consumer only
+        masters get a heartbeat; without any group no broker does.
 
         Source: MQClientInstance.java#sendHeartbeatToAllBroker (4.9.7)
         """
+        self._forget_offline_brokers()
         answered: dict[str, int] = {}
         for addr in self._broker_addrs(masters_only=not self.consumers):
             if not self.producer_groups and not self.consumers:
@@ -313,13 +319,20 @@ class ClientInstance:
             # For each broker anew: a group that was left meanwhile must not be entered again.
             body = self.heartbeat_data().encode()
             try:
-                response = yield from self.invoke_ok(
-                    addr, self.command(RequestCode.HEART_BEAT, body=body)
+                response = yield from ask_ok(
+                    addr,
+                    self.command(RequestCode.HEART_BEAT, body=body),
+                    self.config.api_timeout_ms,
                 )
             except (RemotingError, MQBrokerError):
                 continue  # a broker that is down gets the next heartbeat
             answered[addr] = self.broker_versions[addr] = response.version
         return answered
+
+    def _forget_offline_brokers(self) -> None:
+        named = self.routes.drop_offline()
+        for addr in self.broker_versions.keys() - named:
+            del self.broker_versions[addr]
 
     def unregister(
         self, *, producer_group: str | None = None, consumer_group: str | None = None
@@ -337,7 +350,8 @@ class ClientInstance:
                 consumer_group=consumer_group,
             )
             try:
-                yield from self.invoke_ok(addr, self.command(RequestCode.UNREGISTER_CLIENT, header))
+                command = self.command(RequestCode.UNREGISTER_CLIENT, header)
+                yield from ask_ok(addr, command, self.config.api_timeout_ms)
             except (RemotingError, MQBrokerError):
                 continue
 

@@ -70,7 +70,7 @@ class ClientConfig(msgspec.Struct, frozen=True, kw_only=True):
     smart_send: bool = True
     """Send by SEND_MESSAGE_V2, which has one-letter fields; if False by SEND_MESSAGE."""
     vip_channel: bool = False
-    """Send, heartbeat and ask at the port two below the broker's."""
+    """Send messages, and ask for offsets, locks and members, at the port two below the broker's."""
     create_topic_key: str = "TBW102"
     """The topic whose route and settings are used for a topic that does not exist yet."""
     default_topic_queue_nums: int = 4

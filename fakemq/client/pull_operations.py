@@ -214,12 +214,13 @@ class PullOperations:
             bname=queue.broker_name,
         )
         command = self._instance.command(RequestCode.QUERY_CONSUMER_OFFSET, header)
-        response = yield from self._instance.invoke(broker.addr, command)
+        addr = self._instance.asked_addr(broker.addr)
+        response = yield from self._instance.invoke(addr, command)
         if response.code == ResponseCode.QUERY_NOT_FOUND:
             return None
         if response.code != ResponseCode.SUCCESS:
-            raise MQBrokerError(response.code, response.remark, broker.addr)
-        with Reading(broker.addr):
+            raise MQBrokerError(response.code, response.remark, addr)
+        with Reading(addr):
             return QueryConsumerOffsetResponseHeader.decode(response.ext_fields).offset
 
     def update_offset(
@@ -239,7 +240,8 @@ class PullOperations:
         )
         command = self._instance.command(RequestCode.UPDATE_CONSUMER_OFFSET, header)
         if oneway:
-            yield from tell(broker.addr, command, self._instance.config.api_timeout_ms)
+            addr = self._instance.asked_addr(broker.addr)
+            yield from tell(addr, command, self._instance.config.api_timeout_ms)
         else:
             yield from self._instance.invoke_ok(broker.addr, command)
 

@@ -166,7 +166,7 @@ class ClientServices:
             "heartbeats",
             FIRST_HEARTBEAT_MS,
             self.instance.config.heartbeat_interval_ms,
-            self._beat,
+            self.heartbeat,
             "heartbeat",
         )
         self._loop(
@@ -216,11 +216,6 @@ class ClientServices:
         for group, member in self.consumers.items():
             self.instance.consumers[group] = member.consumer_data()
         yield from self.instance.heartbeat()
-
-    def _beat(self) -> Task[None]:
-        """Source: MQClientInstance.java#startScheduledTask (4.9.7)"""
-        self.instance.forget_offline_brokers()
-        yield from self.heartbeat()
 
     def persist_offsets(self) -> Task[None]:
         """Commit the offsets of all consumers."""

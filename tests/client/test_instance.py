@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fakemq.client.admin import Admin
 from fakemq.client.errors import (
     MQBrokerError,
     MQClientError,
@@ -11,6 +12,7 @@ from fakemq.client.errors import (
     RemotingTimeoutError,
 )
 from fakemq.client.instance import ClientInstance
+from fakemq.client.pull_operations import PullOperations
 from fakemq.protocol.bodies.heartbeat import (
     ConsumerData,
     GetConsumerListByGroupResponseBody,
@@ -124,11 +126,45 @@ def test_heartbeat_ends_when_the_last_group_was_left_meanwhile() -> None:
 
 
 def test_client_without_groups_sends_no_heartbeat_and_a_producer_only_to_masters() -> None:
-    instance = client("a")
-    instance.routes.brokers["a"][1] = "a:slave"
+    instance = client()
+    data = route("a")
+    data.broker_datas[0].broker_addrs[1] = "a:slave"
+    instance.routes.put("orders", data, 0)
     assert ScriptedOperation(instance.heartbeat()).calls == []
     instance.producer_groups["p"] = None
     assert ScriptedOperation(instance.heartbeat(), answer()).addrs == [A]
+
+
+def test_heartbeat_goes_to_no_broker_that_no_route_names_any_more() -> None:
+    instance = client("a", "b")
+    instance.producer_groups["p"] = None
+    assert ScriptedOperation(instance.heartbeat(), answer(), answer()).addrs == [A, B]
+    instance.routes.put("orders", route("b"), 0)
+    assert ScriptedOperation(instance.heartbeat(), answer()).addrs == [B]
+    assert ScriptedOperation(instance.unregister(producer_group="p"), answer()).addrs == [B]
+    assert instance.broker_versions == {B: 407}
+
+
+def test_vip_channel_is_for_what_java_asks_there() -> None:
+    instance = client("a", vip_channel=True)
+    instance.producer_groups["p"] = None
+    consumer, admin, vip = PullOperations(instance, "g"), Admin(instance), "a:10909"
+    check = consumer.check_expression(queue(), "a > 1", "SQL92")
+    for expected, operation in (
+        (vip, consumer.query_offset(queue())),
+        (vip, consumer.update_offset(queue(), 3)),
+        (vip, consumer.update_offset(queue(), 3, oneway=False)),
+        (vip, consumer.lock([queue()])),
+        (vip, consumer.unlock([queue()])),
+        (A, consumer.unlock([queue()], oneway=True)),
+        (A, consumer.pull(queue(), 0)),
+        (vip, check),
+        (vip, admin.max_offset(queue())),
+        (vip, instance.consumer_ids("orders", "g")),
+        (A, instance.heartbeat()),
+        (A, instance.unregister(producer_group="p")),
+    ):
+        assert ScriptedOperation(operation).addrs == [expected], operation
 
 
 def test_unregistering_goes_to_every_broker_for_every_group() -> None:

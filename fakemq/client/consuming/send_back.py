@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Protocol
 
-from fakemq.client.addresses import vip_addr
 from fakemq.client.consuming.received import DEAD_LETTER, ReceivedMessage
 from fakemq.client.messages import Message
 from fakemq.client.operation import ask_ok
@@ -103,9 +102,7 @@ class SendingBack:
             bname=message.broker_name,
         )
         command = instance.command(RequestCode.CONSUMER_SEND_MSG_BACK, header)
-        if instance.config.vip_channel:
-            addr = vip_addr(addr)
-        yield from ask_ok(addr, command, TIMEOUT_MS)
+        yield from ask_ok(instance.asked_addr(addr), command, TIMEOUT_MS)
 
     def to_retry_topic(self, message: ReceivedMessage, reconsume_times: int) -> Task[bool]:
         """Send a message to the group's retry topic; return whether a broker has it.

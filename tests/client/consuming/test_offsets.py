@@ -9,13 +9,11 @@ import pytest
 
 from fakemq.client.consuming.offsets import COMMIT_AGAIN_MS, LocalOffsets, RemoteOffsets
 from fakemq.client.errors import MQClientError, RemotingConnectError
-from fakemq.client.operation import Call
 from fakemq.client.pull_operations import PullOperations
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.codes import RequestCode
 from tests.support.played_broker import CLIENT, GROUP, PlayedBroker
 from tests.support.push_lab import PushLab
-from tests.support.scripted_carrier import Outcome
 
 QUEUES = [MessageQueue(topic="orders", broker_name="a", queue_id=one) for one in range(3)]
 
@@ -129,12 +127,15 @@ def test_broker_that_is_down_does_not_end_the_commits(
 
 
 def test_last_offsets_that_cannot_be_stored_end_nothing_else(
-    broker: PlayedBroker, remote: RemoteOffsets, caplog: pytest.LogCaptureFixture
+    broker: PlayedBroker,
+    remote: RemoteOffsets,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def fail(_: Call) -> Outcome:
+    def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    broker.answers[RequestCode.UPDATE_CONSUMER_OFFSET] = fail
+    monkeypatch.setattr(PullOperations, "update_offset", fail)
     remote.update(QUEUES[0], 4, increase_only=True)
     broker.carrier.run(remote.persist_last(QUEUES))
     assert "the last offsets were not stored" in caplog.text
