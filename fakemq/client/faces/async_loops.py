@@ -6,6 +6,8 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Awaitable, Sequence
+from contextlib import suppress
+from functools import partial
 from inspect import isawaitable
 from typing import Self, cast
 
@@ -170,9 +172,7 @@ class AsyncMessageLoop:
     def _finish(self, result: ConsumeResult) -> None:
         delivery, self._current = self._current, None
         if delivery is not None:
-            self._user_tasks.leave(self._task)
-            if delivery.result is None:
-                delivery.finish(result)
+            _finish(delivery, result, self._user_tasks, self._task)
 
     def __del__(self) -> None:
         # A loop that is left by break, return or an error drops its iterator.
@@ -182,8 +182,18 @@ class AsyncMessageLoop:
         if threading.get_ident() == self._thread:
             self._finish(RECONSUME_LATER)
         else:  # collected in another thread
-            delivery = self._current
-            self._loop.call_threadsafe(lambda: delivery.finish(RECONSUME_LATER))
+            ended = (self._current, RECONSUME_LATER, self._user_tasks, self._task)
+            with suppress(RuntimeError):  # the loop is over, and with it the consumer
+                self._loop.call_threadsafe(partial(_finish, *ended))
+
+
+def _finish(
+    delivery: AsyncDelivery, result: ConsumeResult, user_tasks: UserTasks, task: int
+) -> None:
+    """Take the end of a loop's message, in the thread of its event loop."""
+    user_tasks.leave(task)
+    if delivery.result is None:
+        delivery.finish(result)
 
 
 class AsyncCalls:
