@@ -17,11 +17,13 @@ from conformance.wire.raw import create_topic
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), WAITING]
 
 TOPICS, QUEUES, MESSAGES = ("First", "Second"), 4, 600
+"""More than a megabyte: a clean stop seals the log."""
+SEAL = "fakemq.seal"
 PORTS = ("--namesrv-port", "0", "--broker-port", "0")
 
 
 def bodies(word: bytes) -> list[bytes]:
-    return [b"%04d-%s " % (number, word) + bytes(range(200)) for number in range(MESSAGES)]
+    return [b"%04d-%s " % (number, word) + bytes(range(256)) * 7 for number in range(MESSAGES)]
 
 
 def timeless(messages: list[Found]) -> list[Found]:
@@ -46,6 +48,7 @@ def test_store_of_either_broker_opens_in_the_other(java: None, how: str, tmp_pat
         else:
             ours.kill()
     assert (store / "abort").exists() == (how == "kill")
+    assert (store / SEAL).exists() == (how == "stop")
     assert len(list((store / "commitlog").iterdir())) > 3
 
     with JavaCluster(config=java_config(store)) as real:
@@ -58,6 +61,7 @@ def test_store_of_either_broker_opens_in_the_other(java: None, how: str, tmp_pat
         assert {found.unique_id for found in after} == sent
         (broker.stop if how == "stop" else broker.kill)()
     assert (store / "abort").exists() == (how == "kill")
+    assert (store / SEAL).exists() == (how == "stop"), "Java leaves other files alone"
 
     with FakemqProcess(*PORTS, *topics, config=fake_config(store)) as ours:
         assert timeless(walk(ours.namesrv_addr, TOPICS, QUEUES, "broker-a")) == timeless(after)

@@ -12,6 +12,7 @@ from fakemq.events.core import StoreRepaired, Warned
 from fakemq.events.store import StoreRecovered, UnsyncedLost
 from fakemq.faults.plan import FaultPlan
 from fakemq.store import checkpoint as checkpoints
+from fakemq.store import seal
 from fakemq.store.checkpoint import StoreCheckpoint
 from fakemq.store.commitlog import FOLDER as LOG
 from fakemq.store.directory_files import ABORT
@@ -72,6 +73,8 @@ class Disk:
         self._faults = FlushFaults(FaultPlan(journal) if faults is None else faults, node)
         self._lock = DirectoryLock(files.root)
         self._running = False
+        self._damaged = False
+        """Whether something was repaired or found damaged since the start."""
         store.disk = self
         store.put_listeners.insert(0, self)  # the wait for the flush is decided first
         files.broken = NOT_OPEN
@@ -85,6 +88,7 @@ class Disk:
         """
         self._lock.take()
         self.files.broken = ""
+        self._damaged = False
         try:
             # Asked first: nothing is changed if something else than a file is there.
             clean = not self.files.exists(ABORT)
@@ -98,12 +102,13 @@ class Disk:
     def _load(self, clean: bool, topics: Topics | None) -> None:
         files, store, now_ms = self.files, self._store, self._clock.now_ms()
         store.start_empty()
+        sealed_to = seal.take(files, store.config)
         self._checkpoint = StoreCheckpoint(
             files.open(checkpoints.PATH, checkpoints.FILE_BYTES, now_ms)
         )
         check = StartCheck(store, topics)
         recovery = Recovery(store, self._repaired, check)
-        recovery.run(now_ms, self._checkpoint, clean=clean)
+        recovery.run(now_ms, self._checkpoint, clean=clean, sealed_to=sealed_to if clean else None)
         for path, offset, text in check.findings():
             self._warn(f"{files.path_of(path)}:{offset}: {text}")
         if not clean:
@@ -141,19 +146,28 @@ class Disk:
         if not self._running:
             return
         flushed = False
+        to_seal = None
         try:
             self.flush.everything()
             flushed = True
             # Otherwise the next start recovers as after a crash, as in Java.
             if not self._store.disk_space.disk_full and not self.files.broken:
                 self.files.delete(ABORT)
+                to_seal = self._sealable_to()
         except StoreError as error:
             self._journal.add(Warned(node=self._node, text=str(error)))
         finally:
             try:
                 self.flush.end(flushed=flushed)
             finally:
-                self._close()
+                self._close(to_seal)
+
+    def _sealable_to(self) -> int | None:
+        """Return where the log ends; None if the next start should read its last files."""
+        store, log = self._store, self._store.log
+        whole = log.records_end in (None, log.max_offset) and not store.has_late_records
+        bad = self._damaged or self.files.damaged
+        return log.max_offset if whole and not bad and seal.is_worth_it(log) else None
 
     def kill(self, *, lose_unsynced: bool = False) -> None:
         """Close without a flush; ``lose_unsynced`` undoes unflushed writes, as a power failure."""
@@ -176,12 +190,15 @@ class Disk:
         self.flush.end(killed=True)
         self._close()
 
-    def _close(self) -> None:
+    def _close(self, to_seal: int | None = None) -> None:
+        """Close the files, and seal the log up to ``to_seal``."""
         if self._running:
             del self.flush, self._checkpoint  # they would keep files open
         self._running = False
         self._store.start_empty()
         self.files.close()
+        if to_seal is not None:
+            seal.leave(self.files, self._store.config, to_seal)
         self.files.broken = NOT_OPEN
         self._lock.release()
 
@@ -205,9 +222,11 @@ class Disk:
             result.flush_to = appended.wrote_offset + appended.wrote_bytes
 
     def _warn(self, text: str) -> None:
+        self._damaged = True
         self._journal.add(Warned(node=self._node, text=text))
 
     def _repaired(self, path: str, offset: int, cut_bytes: int, why: str) -> None:
+        self._damaged = True
         self._journal.add(
             StoreRepaired(
                 node=self._node,

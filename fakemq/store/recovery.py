@@ -50,8 +50,18 @@ class Recovery:
         self.dispatched = 0
         """How many records were added to the queues."""
 
-    def run(self, now_ms: int, checkpoint: StoreCheckpoint, *, clean: bool) -> None:
-        """Open all files, cut off bad bytes, and add to the queues what the log has more."""
+    def run(
+        self,
+        now_ms: int,
+        checkpoint: StoreCheckpoint,
+        *,
+        clean: bool,
+        sealed_to: int | None = None,
+    ) -> None:
+        """Open all files, cut off bad bytes, and add to the queues what the log has more.
+
+        Records before the physical offset ``sealed_to`` are known to be good.
+        """
         log, queues = self._log, self._queues
         log.load(now_ms)
         queues.load(now_ms)
@@ -61,7 +71,7 @@ class Recovery:
         if not log.files:
             self._drop_queues()
         else:
-            self._recover_log(checkpoint, clean)
+            self._recover_log(checkpoint, clean, sealed_to)
             self._set_offsets()
             self._reput()
         self._set_offsets()
@@ -81,10 +91,10 @@ class Recovery:
 
     # -- the log ------------------------------------------------------------------------------
 
-    def _recover_log(self, checkpoint: StoreCheckpoint, clean: bool) -> None:
+    def _recover_log(self, checkpoint: StoreCheckpoint, clean: bool, sealed_to: int | None) -> None:
         log = self._log
         newest = max((queue.max_physic_offset for queue in self._queues), default=-1)
-        index = self._first_file(checkpoint, clean)
+        index, at = self._first_place(checkpoint, clean, sealed_to)
         if self._check is not None:
             self._check.see_files()
         entries: dict[ConsumeQueue, tuple[int, int]] = {}
@@ -97,8 +107,11 @@ class Recovery:
             for queue in self._queues:
                 queue.truncate(log.files[index][0])
         if self._check is not None:
-            self._check.read_before(index)
-        end, why = self._scan(index, after_crash=not clean)
+            if at:
+                self._check.pass_over(log.files[index][0] + at)
+            else:
+                self._check.read_before(index)
+        end, why = self._scan(index, at, after_crash=not clean)
         cuts = log.truncate(end)
         if why:
             self._report(cuts, why)
@@ -111,8 +124,21 @@ class Recovery:
             for queue in self._queues:
                 self._report(queue.truncate(end), f"entries of records behind the log's end, {end}")
 
+    def _first_place(
+        self, checkpoint: StoreCheckpoint, clean: bool, sealed_to: int | None
+    ) -> tuple[int, int]:
+        """Return the file, by its index, and the position where the check begins.
+
+        All before is known to be good.
+        """
+        files = self._log.files
+        if sealed_to is not None:
+            index, at = divmod(sealed_to - files[0][0], self._log.file_size_bytes)
+            if 0 <= index < len(files):
+                return index, at
+        return self._first_file(checkpoint, clean), 0
+
     def _first_file(self, checkpoint: StoreCheckpoint, clean: bool) -> int:
-        """Return the index of the first file to check; all before it are known to be good."""
         files = self._log.files
         if clean:
             return max(0, len(files) - _FILES_LOOKED_AT)
@@ -125,8 +151,8 @@ class Recovery:
                 return index
         return 0
 
-    def _scan(self, index: int, *, after_crash: bool) -> tuple[int, str]:
-        """Check every record from a file on; return where the good ones end, and why there.
+    def _scan(self, index: int, at: int, *, after_crash: bool) -> tuple[int, str]:
+        """Check every record from a place in a file on; return where the good ones end, and why.
 
         After a crash they are added to the queues. A blank at the end of the last file counts as
         its end: the next record writes the blank once more.
@@ -136,7 +162,7 @@ class Recovery:
         check = self._check
         while True:
             first, file = files[index]
-            view, at, stop = file.view, 0, None
+            view, stop = file.view, None
             while stop is None:
                 records = read_range(
                     view,
@@ -156,6 +182,7 @@ class Recovery:
             index += 1
             if not stop.blank or index == len(files):
                 return first + at, stop.why
+            at = 0
 
     # -- queues -------------------------------------------------------------------------------
 

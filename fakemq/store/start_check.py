@@ -92,6 +92,10 @@ class StartCheck:
             if magic_code == MESSAGE_MAGIC_CODE and said_offset != first:
                 self._found.append(Finding(file.path, 0, wrong_place(first, said_offset)))
 
+    def pass_over(self, phy_offset: int) -> None:
+        """Leave out the records before a physical offset; they are known to be good."""
+        self._begin = phy_offset
+
     def read_before(self, index: int) -> None:
         """See the records of the files before one, up to `EARLIER_BYTES` and `EARLIER_RECORDS`."""
         files, config = self._log.files, self._store.config

@@ -305,6 +305,11 @@ class MessageStore:
                     put.queued()
             yield
 
+    @property
+    def has_late_records(self) -> bool:
+        """Whether records of the log are not in their queues yet."""
+        return bool(self._late or self._following)
+
     def finish_work(self) -> None:
         """Do what is done in slices up to its end, before the store is stopped or copied."""
         finished(self.dispatch_following())

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fakemq.protocol.message import MESSAGE_MAGIC_CODE
+from fakemq.store import seal
 
 NODE = "broker-a-0"
 
@@ -37,6 +38,7 @@ def mutate(draw: random.Random, node: Path) -> str:
 KINDS = (
     *("commitlog", "commitlog", "consumequeue", "consumequeue", "index", "config", "config"),
     *("checkpoint", "abort", "lock", "delayOffset", "consumerOffset", "topics", "", ".bak"),
+    seal.PATH,
 )
 
 

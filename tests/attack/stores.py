@@ -28,6 +28,7 @@ from fakemq.events import HandlerFailed, StoreRepaired, Warned
 from fakemq.events.store import StoreRecovered
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.message import decode_record
+from fakemq.store import seal
 from fakemq.store.store import KEPT_TOPICS
 from fakemq.store.stored_entries import Index
 from fakemq.store.stored_node import StoredNode
@@ -60,6 +61,7 @@ class Base(NamedTuple):
 
 
 def run(seed: int, count: int, folder: Path) -> Iterator[str]:
+    seal.LEAST_BYTES = 0  # the stores are short
     bases = [write_base(folder / f"base-{number}", number) for number in range(BASES)]
     for number in with_progress(range(count), count, "mutated stores"):
         for line in attack(bases, seed + number, folder / "mutated"):
