@@ -242,7 +242,7 @@ def read_range(
             found.stop = ARRIVING
             return found
         found.read_any(view, end, delay_levels, first_offset, check_crc, check_torn)
-        if found.stop is not None or found.at >= data_end:
+        if found.stop is not None or found.at >= data_end < end:
             return found
 
 
