@@ -204,6 +204,8 @@ class Clock:
         """The long work of all nodes. What timers have begun is finished before time is moved."""
         self.moment_ms: int | None = None
         """What `now_ms` returns in a held moment; None outside of one. Only the clock sets it."""
+        # What is called at the end of the held moment, in this order.
+        self._at_release: list[Callable[[], None]] = []
         # Whether the clock has had a rate other than 1, so that its wall has left real time.
         self._was_paced = False
         self.settle: Callable[[], None] = lambda: None
@@ -349,6 +351,15 @@ class Clock:
         if self.moment_ms is not None:
             self.moment_ms = None
             self._cluster.at_ms = None
+            while self._at_release:  # if one fails, the next release calls the others
+                self._at_release.pop(0)()
+
+    def at_release(self, act: Callable[[], None]) -> bool:
+        """Call ``act`` at the end of the held moment; return False if no moment is held."""
+        if self.moment_ms is None:
+            return False
+        self._at_release.append(act)
+        return True
 
     def freeze(self) -> None:
         """Stop the cluster axis; no timer fires, and the outside axis keeps running."""

@@ -152,12 +152,12 @@ class Dispatcher(Generic[NodeT]):
 
 
 def kept_bytes_of(command: RemotingCommand) -> int:
-    """Return the size of what a request that is answered later holds: its body and its fields."""
+    """Return the size of what a request that is answered later holds: its body and its texts."""
     usual = command.usual
     texts: Iterable[object] = command.ext_fields.values()
     if usual is not None:
         texts = msgspec.structs.astuple(usual)
-    return len(command.body) + sum([len(str(text)) for text in texts if text is not None])
+    return len(command.body) + sum([len(text) for text in texts if isinstance(text, str)])
 
 
 def response(request: RemotingCommand, reply: Reply[Any]) -> RemotingCommand:

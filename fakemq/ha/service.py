@@ -33,6 +33,8 @@ class HAService:
     def __init__(self, broker: ReplicatedBroker) -> None:
         self._broker = broker
         self.connections: list[MasterEnd] = []
+        self._has_outside = False
+        """Whether a slave lives outside the cluster."""
         self.push2_slave_max_offset = 0
         """The highest offset that any slave has reported since the start; it never decreases."""
         self.client: HAClient | None = None
@@ -109,6 +111,7 @@ class HAService:
         """Take a slave's connection; the slave counts from now on, also before its first report."""
         end = MasterEnd(link, self._broker, self)
         self.connections.append(end)
+        self._has_outside |= end.outside
         if self._broker.state is NodeState.PAUSED:
             end.pause()
         return end
@@ -116,6 +119,7 @@ class HAService:
     def connection_closed(self, end: MasterEnd) -> None:
         if end in self.connections:
             self.connections.remove(end)
+            self._has_outside = any(other.outside for other in self.connections)
 
     def stored(self, message: InnerMessage, result: PutMessageResult) -> None:
         """Handle a stored message: set in ``result`` for which offset its sender waits.
@@ -160,7 +164,7 @@ class HAService:
             next_offset,
             broker.config.slave_timeout,
             answered,
-            outside=any(end.outside for end in self.connections),
+            outside=self._has_outside,
         )
 
     def notify_transfer_some(self, offset: int) -> None:

@@ -81,8 +81,10 @@ class GroupTransferService:
             while self._requests:
                 first = self._requests[0]
                 transferred = self._acked >= first.next_offset
-                now_ms = self._clock.elapsed_ms(outside=first.outside)
-                if not transferred and now_ms < first.deadline_ms:
+                if (
+                    not transferred
+                    and self._clock.elapsed_ms(outside=first.outside) < first.deadline_ms
+                ):
                     break
                 self._requests.popleft()
                 first.done(transferred)

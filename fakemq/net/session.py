@@ -75,7 +75,7 @@ class Session:
         self._connection = Connection(usual=dispatch is not None)
         # Opaque of a sent request → what gets its response, and the timer of its time-out.
         self._waiting: dict[int, tuple[OnReply, Timer]] = {}
-        # The answers of the batch that is being handled; None between batches.
+        # The answers of the batch that is being handled, or of the present moment; None between.
         self._out: list[bytes | memoryview] | None = None
         self._out_bytes = 0  # the size of their bodies
         # Commands that wait until the peer reads its answers, or for the next turn.
@@ -129,6 +129,8 @@ class Session:
         2. Other connections wait: the rest is left until the next turn.
         3. All is handled: the answers are written in one piece.
         """
+        if self._out:
+            self._write_out()
         self._out, self._out_bytes, self._left = [], 0, []
         last = len(commands)
         for number, command in enumerate(commands, 1):
@@ -257,15 +259,20 @@ class Session:
             self._out_bytes += body_bytes
 
     def write(self, frame: bytes) -> None:
-        """Write a whole frame, with the answers of this batch if it is one of them."""
+        """Write a whole frame, with the others of this batch, or of the present moment."""
         if self._out is not None:
             self._out.append(frame)
         elif not self.closed:
             self._last_io_ms = self._elapsed_ms()
-            self.link.write(frame)
+            # Many answers may be written in one moment: a system call for each would take as long
+            # as to store a message. A link in memory notes the cause of each write instead.
+            if self.outside and self._clock.cluster.at_release(self._write_out):
+                self._out, self._out_bytes = [frame], 0
+            else:
+                self.link.write(frame)
 
     def _write_out(self) -> None:
-        """Write the answers of this batch as one piece."""
+        """Write the answers of this batch, or of this moment, as one piece."""
         out, self._out = self._out, None
         if out and not self.closed:
             self.link.write(b"".join(out))

@@ -217,9 +217,14 @@ class Flush:
 
     def _answer(self, flushed: bool) -> None:
         waiting, self._waiting = self._waiting, []
-        for wait in waiting:
-            self._clock.cancel(wait.timer)
-            wait.done(flushed)
+        moments = self._clock.cluster
+        moments.hold_moment()  # so that answers to one client leave together
+        try:
+            for wait in waiting:
+                self._clock.cancel(wait.timer)
+                wait.done(flushed)
+        finally:
+            moments.release_moment()
 
     def _time_out(self, wait: _Wait) -> None:
         if wait in self._waiting:

@@ -300,6 +300,25 @@ def test_moment_takes_no_cluster_time(machine: ManualTime) -> None:
     assert (clock.now_ms(), clock.elapsed_ms()) == (before[0] + 7, before[1] + 7)
 
 
+def test_end_of_a_moment_calls_what_waits_for_it(machine: ManualTime) -> None:
+    clock, called = Clock(source=machine), list[str]()
+
+    def fail() -> None:
+        called.append("fails")
+        raise ZeroDivisionError
+
+    assert not clock.at_release(lambda: called.append("no moment"))
+    clock.hold_moment()
+    assert clock.at_release(fail)
+    assert clock.at_release(lambda: called.append("later"))
+    with pytest.raises(ZeroDivisionError):
+        clock.release_moment()
+    clock.hold_moment()
+    clock.release_moment()
+    clock.release_moment()
+    assert called == ["fails", "later"]
+
+
 def test_timer_set_in_a_moment_is_not_late(machine: ManualTime) -> None:
     clock = Clock(source=machine)
     fired: list[int] = []
