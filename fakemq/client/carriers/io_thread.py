@@ -126,11 +126,11 @@ class IoThread(MachineTime):
                 caller.finish(None, closed_error())
 
     def join(self, timeout_s: float) -> None:
-        """Wait for the end of this thread and of those of the pools that had nothing to do."""
+        """Wait for the end of this thread and of those of the pools that are within no function."""
         this = threading.current_thread()
         if self.thread is not this:
             self.thread.join(timeout_s)
-        for thread in (*self.pool.idle_at_close, *self._resolvers.idle_at_close):
+        for thread in (*self.pool.ends_at_close, *self._resolvers.ends_at_close):
             if thread is not this:
                 thread.join(timeout_s)
 

@@ -32,16 +32,27 @@ class Job:
         """Do not call it any more; a call that has begun continues to its end."""
         self.cancelled = True
 
-    def run(self, post: Post) -> None:
-        """Call the function; post its result."""
+    def call(self) -> tuple[Performed, tuple[Any, BaseException | None]] | None:
+        """Call the function; return what takes its result, and the result. None if cancelled."""
         if self.cancelled:
-            return
+            return None
         try:
-            value = self._function(*self._args)
+            return self._done, (self._function(*self._args), None)
         except BaseException as error:
-            post(self._done, (None, error))
-        else:
-            post(self._done, (value, None))
+            return self._done, (None, error)
+
+
+class _Worker:
+    """One thread of a pool."""
+
+    __slots__ = ("has_job", "thread", "woken")
+
+    def __init__(self, work: Callable[[_Worker], None], name: str) -> None:
+        self.thread = threading.Thread(target=work, args=(self,), name=name, daemon=True)
+        self.woken = threading.Lock()
+        self.woken.acquire()
+        self.has_job = False
+        """Set with the lock of the pool; reset by the thread before it posts a result."""
 
 
 class Pool:
@@ -56,13 +67,13 @@ class Pool:
         self._name = name
         self._post = post
         self._size = size
-        self.idle_at_close: list[threading.Thread] = []
-        """After `close`: the threads that had nothing to do, and end at once."""
+        self.ends_at_close: list[threading.Thread] = []
+        """After `close`: the threads within no function, which end at once."""
         self._lock = threading.Lock()
         # All below is guarded by the lock.
         self._jobs: deque[Job] = deque()
-        self._idle: list[tuple[threading.Lock, threading.Thread]] = []
-        self._thread_count = 0
+        self._workers: list[_Worker] = []
+        self._idle: list[_Worker] = []
         self._waking = False
         self._closed = False
 
@@ -83,24 +94,20 @@ class Pool:
     def _wake_one(self) -> None:
         if self._idle:
             self._waking = True
-            woken, _ = self._idle.pop()
-            woken.release()
-        elif self._thread_count < self._size and not self._closed:
-            name = f"{self._name}-{self._thread_count + 1}"
+            self._idle.pop().woken.release()
+        elif len(self._workers) < self._size and not self._closed:
+            worker = _Worker(self._work, f"{self._name}-{len(self._workers) + 1}")
             try:
-                threading.Thread(target=self._work, name=name, daemon=True).start()
+                worker.thread.start()
             except RuntimeError:  # the system has no further thread: the others do its work
-                if not self._thread_count:
+                if not self._workers:
                     raise
                 return
             # After its start: `_work` waits for the lock.
             self._waking = True
-            self._thread_count += 1
+            self._workers.append(worker)
 
-    def _work(self) -> None:
-        woken = threading.Lock()
-        woken.acquire()
-        idle = woken, threading.current_thread()
+    def _work(self, worker: _Worker) -> None:
         was_woken = True
         while True:
             with self._lock:
@@ -110,15 +117,20 @@ class Pool:
                 if job is None and self._closed:
                     return
                 if job is None:
-                    self._idle.append(idle)
-                elif self._jobs and not self._waking:
-                    self._wake_one()
+                    self._idle.append(worker)
+                else:
+                    worker.has_job = True
+                    if self._jobs and not self._waking:
+                        self._wake_one()
             if job is None:
-                woken.acquire()
+                worker.woken.acquire()
                 was_woken = True
-            else:
-                job.run(self._post)
-                job = None  # do not keep its message until the next one comes
+                continue
+            ended = job.call()
+            worker.has_job = False  # a close that knows of the result waits for this thread
+            if ended is not None:
+                self._post(*ended)
+            job = ended = None  # do not keep its message until the next one comes
 
     def close(self) -> None:
         """Drop jobs that have not begun, and let each thread end when it is idle."""
@@ -126,6 +138,6 @@ class Pool:
             self._closed = True
             self._jobs.clear()
             idle, self._idle = self._idle, []
-            for woken, _ in idle:
-                woken.release()
-        self.idle_at_close = [thread for _, thread in idle]
+            for worker in idle:
+                worker.woken.release()
+            self.ends_at_close = [one.thread for one in self._workers if not one.has_job]

@@ -134,8 +134,26 @@ def test_close_ends_idle_threads_and_drops_jobs() -> None:
     pool.start(Job(lambda: "dropped", (), results.done))
     assert begun.wait(LIMIT_S)
     pool.close()
-    assert pool.idle_at_close == []
+    assert pool.ends_at_close == []
     release.set()
     threads[0].join(LIMIT_S)
     assert not threads[0].is_alive()
     assert results.take(1) == [None]
+
+
+def test_close_knows_the_threads_whose_result_is_there() -> None:
+    results = Results()
+    release = threading.Event()
+
+    def post(function: Callable[..., object], args: tuple[Any, ...]) -> None:
+        results.post(function, args)
+        release.wait(LIMIT_S)
+
+    pool = Pool("p", post)
+    pool.start(Job(threading.current_thread, (), results.done))
+    (thread,) = results.take(1)
+    pool.close()
+    assert pool.ends_at_close == [thread]
+    release.set()
+    pool.ends_at_close[0].join(LIMIT_S)
+    assert not pool.ends_at_close[0].is_alive()
