@@ -93,7 +93,7 @@ def test_dropped_face_ends_with_a_warning(mq: fakemq.Cluster) -> None:
     before = set(threading.enumerate())
     with pytest.warns(ResourceWarning, match="Producer g .* was dropped while it ran: shutdown"):
         Producer(mq.namesrv_addr, group="g").start()
-    eventually(lambda: set(threading.enumerate()) == before)
+    eventually(lambda: not set(threading.enumerate()) - before)
 
 
 def test_face_that_was_shut_down_is_dropped_silently(mq: fakemq.Cluster) -> None:
@@ -146,6 +146,7 @@ with PushConsumer(sys.argv[1], group="billing", subscribe="orders", on_message=c
                   consume_from="first") as consumer:
     signal.signal(signal.SIGTERM, lambda *_: consumer.shutdown())
     try:
+        print("waits", flush=True)
         consumer.wait()
     except KeyboardInterrupt:
         print("interrupted", flush=True)
@@ -163,6 +164,7 @@ async def charge(message):
 async def main():
     async with AsyncPushConsumer(sys.argv[1], group="billing", subscribe="orders",
                                  on_message=charge, consume_from="first") as consumer:
+        print("waits", flush=True)
         await consumer.wait()
 
 try:
@@ -198,7 +200,8 @@ def test_worker_that_is_stopped_commits_and_leaves_its_group(
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
-        assert process.stdout.readline() == b"charged b'tea'\n"
+        # The message may come before the worker is where it expects a signal.
+        assert {process.stdout.readline() for _ in range(2)} == {b"charged b'tea'\n", b"waits\n"}
         process.send_signal(stopped_by)
         assert (process.stdout.read(), process.stderr.read()) == (last, b"")
         assert process.wait(30) == 0
