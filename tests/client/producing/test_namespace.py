@@ -21,7 +21,10 @@ SYSTEM = (
     *("rmq_sys_anything", "CID_RMQ_SYS_TRANS", "OFFSET_MOVED_EVENT"),
 )
 
+PREFIXES = ("%RETRY%", "%DLQ%")
+
 PLAIN = st.text("abcABC019_-|", min_size=1, max_size=12).filter(lambda name: name not in SYSTEM)
+ANY = st.builds(str.__add__, st.sampled_from(["", *PREFIXES, *SYSTEM]), st.text())
 
 
 @pytest.mark.parametrize(
@@ -63,7 +66,7 @@ def test_name_loses_its_own_namespace_only(name: str, namespace: str | None, pla
     assert unwrap(name, namespace) == plain
 
 
-@given(PLAIN, PLAIN, st.sampled_from(["", "%RETRY%", "%DLQ%"]))
+@given(PLAIN, PLAIN, st.sampled_from(["", *PREFIXES]))
 def test_wrapped_name_is_unwrapped_to_what_it_was(namespace: str, name: str, prefix: str) -> None:
     wrapped = wrap(namespace, prefix + name)
     assert unwrap(wrapped) == unwrap(wrapped, namespace) == prefix + name
@@ -73,11 +76,14 @@ def test_wrapped_name_is_unwrapped_to_what_it_was(namespace: str, name: str, pre
         assert namespace_of(wrapped) == namespace
 
 
-@given(st.text(), st.text())
+@given(ANY, ANY)
 def test_any_text_is_wrapped_at_most_once(namespace: str, name: str) -> None:
+    prefix = next((one for one in PREFIXES if name.startswith(one)), "")
     wrapped = wrap(namespace, name)
-    assert wrapped.endswith(unwrap(name, namespace)) or wrapped == name
-    assert wrap(namespace, wrapped) == wrapped or not is_in(namespace, wrapped)
+    assert wrapped in (name, f"{prefix}{namespace}%{name.removeprefix(prefix)}")
+    # A namespace like a prefix is taken for one, and Java would not find it either.
+    if not f"{namespace}%".startswith(PREFIXES):
+        assert wrap(namespace, wrapped) == wrapped
 
 
 def test_queue_has_the_topic_in_its_namespace() -> None:
