@@ -115,6 +115,9 @@ class DelayLevels(RuleBasedStateMachine):
         ]
         assert sorted(kind for kind, _ in self.delays.timers()) == waiting
 
+    def teardown(self) -> None:
+        self.lab.free()
+
 
 TestDelayLevels = DelayLevels.TestCase
 # Over a second: restarts between two persists are found by few runs only.

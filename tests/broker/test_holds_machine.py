@@ -114,6 +114,9 @@ class Holds(RuleBasedStateMachine):
         assert len(hold_timers(self.lab)) <= 4 + waiting
         assert bool(hold_timers(self.lab)) is bool(waiting)
 
+    def teardown(self) -> None:
+        self.lab.free()
+
 
 TestHolds = Holds.TestCase
 # About a second: fewer runs miss a tag that passes by between two checks.

@@ -156,7 +156,13 @@ class Transactions(RuleBasedStateMachine):
         assert len(self.lab.journal.find(TransactionDiscarded)) == len(discarded(self.broker))
 
     def teardown(self) -> None:
-        # Every undecided message is discarded, once, and what has ended is not.
+        try:
+            self.all_undecided_are_discarded_once()
+        finally:
+            self.lab.free()
+
+    def all_undecided_are_discarded_once(self) -> None:
+        """Every undecided message is discarded, once, and what has ended is not."""
         dead = [message.msg_id for message in discarded(self.broker)]
         over = {
             key

@@ -118,12 +118,15 @@ class Membership(RuleBasedStateMachine):
             assert len(owned) == QUEUES, "a queue has no member"
 
     def teardown(self) -> None:
-        if not self.alive:
-            self.join()
-        self.lab.core.advance(BROKER_FORGETS_MS)
-        self.poll()
-        # Each poll is committed at once, so that no message comes to two members.
-        assert sorted(self.polled) == sorted(self.sent)
+        try:
+            if not self.alive:
+                self.join()
+            self.lab.core.advance(BROKER_FORGETS_MS)
+            self.poll()
+            # Each poll is committed at once, so that no message comes to two members.
+            assert sorted(self.polled) == sorted(self.sent)
+        finally:
+            self.lab.core.free()  # its log has a GiB of addresses, and there are many examples
 
 
 TestMembership = Membership.TestCase
