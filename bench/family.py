@@ -112,3 +112,15 @@ def used_s(pid: int) -> float:
     except OSError:
         return 0.0
     return sum(map(int, fields[11:15])) / TICKS_PER_S
+
+
+def waited_s(pid: int) -> float:
+    """Return how long threads of a process could run, but others had the processor; else 0.
+
+    The wall time without it does not depend on what else runs on the machine.
+    """
+    waited_ns = 0
+    for tasks in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        with suppress(OSError):  # a thread that has ended
+            waited_ns += int(tasks.read_text().split()[1])
+    return waited_ns / 1e9

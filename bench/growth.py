@@ -229,21 +229,33 @@ ASKED: Mapping[str, Callable[[Lab], list[bytes]]] = {
 }
 
 
+def _asker(lab: Lab, what: str) -> Callable[[bytes], None]:
+    """Return what takes a request to the cluster."""
+    if what == "connect and close":
+        return lambda _: lab.broker.accept(Sink()).connection_lost()
+    return (lab.namesrv_client if what == "route" else lab.client).data_received
+
+
 def run_us(lab: Lab, what: str) -> float:
     """Return the processor time of one run, in microseconds per request."""
-    requests = ASKED[what](lab)
-    if what == "connect and close":
-        ask: Callable[[bytes], None] = lambda _: lab.broker.accept(Sink()).connection_lost()  # noqa: E731
-    elif what == "route":
-        ask = lab.namesrv_client.data_received
-    else:
-        ask = lab.client.data_received
-    settle = lab.core.network.settle
+    requests, ask, settle = ASKED[what](lab), _asker(lab, what), lab.core.network.settle
     begin = process_time()
     for request in requests:
         ask(request)
         settle()
     return (process_time() - begin) / REQUESTS * 1e6
+
+
+def each_us(lab: Lab, what: str) -> list[float]:
+    """Return the processor time of each request of one run, in microseconds."""
+    requests, ask, settle = ASKED[what](lab), _asker(lab, what), lab.core.network.settle
+    costs_us = []
+    for request in requests:
+        begin = process_time()
+        ask(request)
+        settle()
+        costs_us.append((process_time() - begin) * 1e6)
+    return costs_us
 
 
 def cheapest_us(labs: Sequence[Lab], what: str, runs: int) -> list[float]:

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from time import perf_counter
 
-from bench.family import TICKS_PER_S, resident_bytes, used_s
+from bench.family import TICKS_PER_S, resident_bytes, used_s, waited_s
 from bench.measure import ENVIRONMENT, Figure, Plan, Round, compared
 
 ROOT = Path(__file__).parents[1]
@@ -46,7 +46,8 @@ FREE_PORTS = ("--namesrv-port", "0", "--broker-port", "0")
 class Running:
     """A ready ``python -m fakemq ARGUMENTS``; ``ready_ms`` is the time since it was executed.
 
-    ``tree`` is the folder with the fakemq that it runs.
+    In ``waited_ms`` of them it could run, but other processes had the processor. ``tree`` is the
+    folder with the fakemq that it runs.
     """
 
     def __init__(self, *arguments: str, tree: Path = TREE) -> None:
@@ -63,6 +64,7 @@ class Running:
         watchdog.start()
         self.line = self.process.stdout.readline()
         self.ready_ms = 1000 * (perf_counter() - begin)
+        self.waited_ms = 1000 * waited_s(self.process.pid)
         watchdog.cancel()
         if "fakemq ready" not in self.line:
             self.close()

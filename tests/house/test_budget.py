@@ -18,7 +18,7 @@ from bench import family, leaks, process
 from bench.measure import ENVIRONMENT
 
 SLOWER = 4
-"""How much slower than its target a loaded machine may be."""
+"""How much slower than its target a loaded machine may be while it does this work."""
 
 
 def in_child(code: str) -> str:
@@ -65,13 +65,21 @@ def test_importing_fakemq_is_next_to_nothing() -> None:
 
 def test_import_and_start_in_time() -> None:
     code = """
+import os
 from time import perf_counter
-begin = perf_counter()
+def now_s():  # without the time in which other processes had the processor
+    tasks = "/proc/self/task"
+    waited_ns = 0
+    for task in os.listdir(tasks) if os.path.isdir(tasks) else ():
+        with open(f"{tasks}/{task}/schedstat") as file:
+            waited_ns += int(file.read().split()[1])
+    return perf_counter() - waited_ns / 1e9
+begin = now_s()
 import fakemq
 cluster_class = fakemq.Cluster
-imported = perf_counter()
+imported = now_s()
 cluster = cluster_class().start()
-print(imported - begin, perf_counter() - imported)
+print(imported - begin, now_s() - imported)
 cluster.stop()
 """
     runs = [tuple(map(float, in_child(code).split())) for _ in range(3)]
@@ -84,7 +92,7 @@ cluster.stop()
 def test_ready_in_time_and_small() -> None:
     # The executable, from its first instruction to its ready line.
     with process.served() as first, process.served() as second:
-        assert min(first.ready_ms, second.ready_ms) <= 300 * SLOWER
+        assert min(one.ready_ms - one.waited_ms for one in (first, second)) <= 300 * SLOWER
         # Java's 4.9.7 name server and master have 370 MiB; bench measures both side by side.
         assert family.resident_bytes(second.process.pid) <= 36 << 20
 
