@@ -158,5 +158,5 @@ def test_waiting_send_ends_with_the_cluster() -> None:
         mq.wait_for(lambda: mq.inspect(lambda core: core.broker("broker-a").clock.paused))
         time.sleep(0.05)
         mq.reset()
-        thread.join(5)
+        thread.join(60)
         assert len(failures) == 1
