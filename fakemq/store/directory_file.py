@@ -13,19 +13,20 @@ import errno
 import mmap
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from fakemq.errors import StoreError
 from fakemq.regular_files import open_regular
+from fakemq.store.files import File
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PAGE_BYTES = 4096
+PAGE_BYTES: Final = 4096
 """A page as the store counts it, whatever the machine's pages are."""
-_STEP_BYTES = 1 << 20
-_ZEROS = memoryview(bytes(_STEP_BYTES))
-_MOST_END_ZEROS = 20
+_STEP_BYTES: Final = 1 << 20
+_ZEROS: Final = memoryview(bytes(_STEP_BYTES))
+_MOST_END_ZEROS: Final = 20
 """A record, or an entry of a queue, ends with fewer zeros than this."""
 
 
@@ -44,12 +45,12 @@ class Directory(Protocol):
         """Return the path in the file system."""
 
 
-_NONE = -1
-_PASSING = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+_NONE: Final = -1
+_PASSING: Final = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 _flush = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
 
 
-class DirectoryFile:
+class DirectoryFile(File):
     """A `File` of a directory.
 
     To undo unflushed writes, as a power failure does, the file must know the bytes that pages had
@@ -65,12 +66,6 @@ class DirectoryFile:
         "_flush_failed",
         "_number",
         "flush_is_lost",
-        "flushed",
-        "mtime_ms",
-        "path",
-        "position",
-        "size_bytes",
-        "view",
     )
 
     def __init__(

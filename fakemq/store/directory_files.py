@@ -11,12 +11,13 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fakemq.errors import StoreError
 from fakemq.regular_files import open_regular, require_regular, require_utf8
 from fakemq.store.commitlog import FOLDER as LOG_FOLDER
 from fakemq.store.directory_file import PAGE_BYTES, DirectoryFile, descriptor, store_error
+from fakemq.store.files import Files
 from fakemq.store.index import FOLDER as INDEX_FOLDER
 from fakemq.store.memory_files import size_text
 from fakemq.store.queue_folders import FOLDER as QUEUES_FOLDER
@@ -27,15 +28,15 @@ if TYPE_CHECKING:
 
     from fakemq.clock.node_clock import NodeClock
 
-FOLDERS = (LOG_FOLDER, QUEUES_FOLDER, INDEX_FOLDER)
+FOLDERS: Final = (LOG_FOLDER, QUEUES_FOLDER, INDEX_FOLDER)
 """The folders of a store that have files of fixed size."""
-_FOLDERS_BELOW = {LOG_FOLDER: 0, QUEUES_FOLDER: 2, INDEX_FOLDER: 0}
+_FOLDERS_BELOW: Final = {LOG_FOLDER: 0, QUEUES_FOLDER: 2, INDEX_FOLDER: 0}
 """How many levels of folders are between a folder of a store and its files."""
-ABORT = "abort"
+ABORT: Final = "abort"
 """A file that exists while a broker runs on the store; it remains if the broker is killed."""
-_LEAST_FREE_BYTES = 16 << 20
+_LEAST_FREE_BYTES: Final = 16 << 20
 """Left free for other processes."""
-_MOST_DESCRIPTORS = 64
+_MOST_DESCRIPTORS: Final = 64
 """Held for files that are written; the others are opened again when they are."""
 
 
@@ -46,7 +47,7 @@ class DiskSize(NamedTuple):
     free_bytes: int
 
 
-class DirectoryFiles:
+class DirectoryFiles(Files):
     """The `Files` of one node in a directory, ``root``; its commit log may be elsewhere.
 
     ``disk`` returns the size of the disk. ``broken`` is the reason why nothing is written any more,

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from fakemq.errors import StoreError
+from fakemq.store.files import File, Files
 
 if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
@@ -23,14 +24,14 @@ _MAPPED_FROM_BYTES: Final = 1 << 16
 NO_RESERVE: Final = 0x4000 if sys.platform == "linux" else 0
 
 
-class MemoryFile:
+class MemoryFile(File):
     """A `File` whose memory pages the system allocates when they are first written to.
 
     A file that ``grows`` has a few bytes at first and doubles whenever they are full. When it is
     large, it is mapped like the others.
     """
 
-    __slots__ = ("_files", "mtime_ms", "path", "position", "size_bytes", "used_bytes", "view")
+    __slots__ = ("_files", "used_bytes")
 
     def __init__(
         self, files: MemoryFiles, path: str, size_bytes: int, now_ms: int, grows: bool
@@ -38,7 +39,7 @@ class MemoryFile:
         self._files = files
         self.path = path
         self.size_bytes = size_bytes
-        self.position = 0
+        self.position = self.flushed = 0
         self.used_bytes = 0
         self.mtime_ms = now_ms
         self.view = memoryview(b"")
@@ -57,7 +58,7 @@ class MemoryFile:
     def append(self, data: bytes, now_ms: int) -> None:
         start = self.position
         size_bytes = len(data)
-        self.position = end = start + size_bytes
+        self.position = self.flushed = end = start + size_bytes
         if end > len(self.view):
             self._grow_to(end)
         self.view[start:end] = data
@@ -80,11 +81,7 @@ class MemoryFile:
     def truncate(self, position: int) -> None:
         if position > len(self.view):
             self._grow_to(position)
-        self.position = position
-
-    @property
-    def flushed(self) -> int:
-        return self.position
+        self.position = self.flushed = position
 
     def data_end(self, start: int) -> int:
         return start + len(bytes(self.view[start : self.position]).rstrip(b"\0"))
@@ -103,7 +100,7 @@ class MemoryFile:
         self.view[: len(old)] = old
 
 
-class MemoryFiles:
+class MemoryFiles(Files):
     """The files of one node, in memory; together they hold ``limit_bytes`` of appended bytes.
 
     An index file's header and hash slots are not counted; they cost at most 20 MB.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import struct
 from functools import partial
 from pathlib import Path
@@ -220,14 +221,15 @@ def test_failing_disk_is_reported_and_refuses_further_puts(
     sync.disk.flush.when_flushed(answers.append)
 
     def fail(_: object) -> None:
-        raise StoreError("commitlog/0: cannot be flushed: Input/output error")
+        raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr("fakemq.store.directory_file.DirectoryFile.flush", fail)
+    monkeypatch.setattr("fakemq.store.directory_file._flush", fail)
     sync.settle()
     assert answers == [False]
     result = sync.put()
     assert result.status is PutMessageStatus.SERVICE_NOT_AVAILABLE
-    assert result.reason == "commitlog/0: cannot be flushed: Input/output error"
+    log = sync.path(f"commitlog/{0:020}")
+    assert result.reason == f"{log}: cannot be flushed: Input/output error"
     assert "cannot be flushed" in sync.journal.find(Warned)[0].text
     sync.stop()
     assert sync.path("abort").exists()
