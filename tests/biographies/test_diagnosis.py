@@ -12,6 +12,7 @@ from fakemq.journal.entries import Entry
 from fakemq.journal.journal import Journal
 from fakemq.protocol.bodies.queue import MessageQueue
 from tests.support.consumer import Consumer, consuming
+from tests.support.form import pure_only
 
 NEVER = "b'one' of orders: never delivered: "
 
@@ -51,6 +52,7 @@ def test_diagnosis_of_several_messages_is_one_line(mq: fakemq.Cluster) -> None:
     ]
 
 
+@pure_only
 def test_diagnosis_reads_the_journal_once_for_many_messages(
     mq: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

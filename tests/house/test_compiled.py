@@ -181,18 +181,18 @@ def test_traceback_has_the_lines_of_the_source() -> None:
 
 
 @on_wheel
-def test_bug_is_journaled_with_its_traceback() -> None:
+def test_bug_is_journaled_with_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     lab = BrokerLab()
     broker = lab.broker()
     peer = lab.peer(broker.addr)
     peer.ask(RequestCode.SEND_MESSAGE_V2, send_header(), b"one")
-    vars(broker)["store"] = object()
+    monkeypatch.setattr("fakemq.broker.send.InnerMessage", None)
     response = peer.ask(RequestCode.SEND_MESSAGE_V2, send_header(), b"two")
     assert response.code == ResponseCode.SYSTEM_ERROR
     (failed,) = lab.journal.find(HandlerFailed)
     assert "fakemq/broker/send.py" in failed.traceback
-    assert "in _put_one" in failed.traceback
-    assert "broker.store.put_message(message)" in failed.traceback
+    assert "in _message" in failed.traceback
+    assert "return InnerMessage(" in failed.traceback
 
 
 CONSUMER = """

@@ -10,6 +10,7 @@ from fakemq.errors import StoreError
 from fakemq.events import Warned
 from fakemq.store.memory_files import MemoryFiles
 from fakemq.store.store import MessageStore
+from tests.support.form import pure_only
 from tests.support.slices import take_turns, work_in_turns
 from tests.support.store_lab import StoreLab
 
@@ -64,6 +65,7 @@ def test_store_that_is_copied_has_no_files_of_deleted_queues(lab: StoreLab) -> N
     assert files(lab) == 0
 
 
+@pure_only
 def test_file_that_cannot_be_deleted_causes_a_warning(
     lab: StoreLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:

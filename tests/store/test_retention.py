@@ -15,6 +15,7 @@ from fakemq.errors import StoreError
 from fakemq.events import FilesExpired, Warned
 from fakemq.store.memory_files import MemoryFiles
 from fakemq.store.results import GetMessageStatus, PutMessageStatus
+from tests.support.form import pure_only
 from tests.support.store_lab import StoreLab
 from tests.support.time import START_MS
 
@@ -236,6 +237,7 @@ def test_reset_ends_a_deletion_in_progress(again: bool) -> None:
         assert one.store.min_phy_offset == 0
 
 
+@pure_only
 def test_undeletable_file_is_reported_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     one = lab(file_reserved_time=0)
     one.store.disk_space.resize(20 * FILE_BYTES)

@@ -13,6 +13,7 @@ from fakemq.store.results import PutMessageResult, PutMessageStatus
 from fakemq.store.store import MessageStore
 from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.clients import TOPIC, send
+from tests.support.form import pure_only
 from tests.support.peer import Peer
 from tests.support.transactions import (
     COMMIT,
@@ -144,6 +145,7 @@ def test_slave_refuses(lab: BrokerLab) -> None:
     assert (response.code, response.remark) == (ResponseCode.SLAVE_NOT_AVAILABLE, NOTHING_SAID)
 
 
+@pure_only
 @pytest.mark.parametrize(
     ("status", "code", "remark"),
     [
