@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from inspect import get_annotations
-from itertools import count, islice, repeat
+from itertools import count, islice
 from typing import Final, TypeAlias, TypeVar
 
 import msgspec
@@ -161,11 +161,14 @@ class Journal:
             for event in events:
                 self.note(event)
             return
-        cause = self._seq_of(self.cause)
-        self._seq += len(events)
+        cause = self.cause
+        if type(cause) is not int:
+            cause = self._seq_of(cause)
+        number = len(events)
+        self._seq += number
         self._events.extend(events)
-        self._times_ms.extend(repeat(self._clock.now_ms(), len(events)))
-        self._causes.extend(repeat(cause, len(events)))
+        self._times_ms.extend((self._clock.now_ms(),) * number)
+        self._causes.extend((cause,) * number)
 
     def note(self, event: Noted) -> int:
         """Add an event of a kind that each message has, for less; return its ``seq``.

@@ -6,7 +6,8 @@ as keys of the table of next queue offsets. Source: store/CommitLog.java (4.9.7)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
@@ -48,6 +49,14 @@ _starts: Final = {
 _pack_topic_bytes: Final = record_field("topic_bytes").pack
 _pack_properties_bytes: Final = record_field("properties_bytes").pack
 _pack_offset: Final = record_field("physical_offset").pack
+
+
+@lru_cache(maxsize=1024)
+def _packed_topic(topic: str) -> bytes:
+    """Return a topic behind its length."""
+    data = topic.encode()
+    packed: bytes = _pack_topic_bytes(len(data)) + data
+    return packed
 
 
 class CommitLog:
@@ -106,7 +115,7 @@ class CommitLog:
         return row[0] if len(row) > 1 else None
 
     def append(
-        self, message: InnerMessage, drafts: Sequence[RecordDraft], size_bytes: int, now_ms: int
+        self, message: InnerMessage, drafts: list[RecordDraft], size_bytes: int, now_ms: int
     ) -> AppendMessageResult:
         """Append the records of a message, or of a batch, next to each other.
 
@@ -114,21 +123,18 @@ class CommitLog:
         queue offsets, physical offsets and store time here and nowhere else.
         Source: store/CommitLog.java#doAppend (4.9.7)
         """
-        queue_id, sys_flag = message.queue_id, message.sys_flag
-        key = (message.topic, queue_id)
+        topic, queue_id, sys_flag = message.topic, message.queue_id, message.sys_flag
+        key = (topic, queue_id)
         queued = sys_flag & _TRANSACTION_MASK not in UNQUEUED
-        queue_offset = self.topic_queue_table.get(key, 0) if queued else 0
+        logics_offset = queue_offset = self.topic_queue_table.get(key, 0) if queued else 0
         file = self._file_with_room(size_bytes, now_ms)
-        phy_offset = self._queue.last_offset + file.position
-        topic = message.topic.encode()
-        topic = _pack_topic_bytes(len(topic)) + topic
+        wrote_offset = phy_offset = self._queue.last_offset + file.position
+        pack_start, packed_topic = _starts[sys_flag & _V6_FLAGS], _packed_topic(topic)
         born_host, store_host = pack_host(message.born_host), pack_host(message.store_host)
         born_ms, times = message.born_timestamp_ms, message.reconsume_times
         prepared_offset = message.prepared_transaction_offset
-        wrote_offset, logics_offset = phy_offset, queue_offset
         pieces: list[bytes] = []
-        ids: list[bytes] = []
-        pack_start = _starts[sys_flag & _V6_FLAGS]
+        ids: list[str] = []
         for draft in drafts:
             body, properties = draft.body, draft.properties
             pieces += (
@@ -150,22 +156,29 @@ class CommitLog:
                     len(body),
                 ),
                 body,
-                topic,
+                packed_topic,
                 _pack_properties_bytes(len(properties)),
                 properties,
             )
-            ids.append(store_host + _pack_offset(phy_offset))
+            ids.append((store_host + _pack_offset(phy_offset)).hex())
             phy_offset += draft.size_bytes
             queue_offset += 1
         # In one write, so that a full disk takes all records or none.
         file.append(b"".join(pieces), now_ms)
-        assert phy_offset == wrote_offset + size_bytes
-        assert phy_offset == self._queue.last_offset + file.position
+        assert phy_offset == wrote_offset + size_bytes == self._queue.last_offset + file.position
         if queued:
             self.topic_queue_table[key] = queue_offset
-        msg_ids = ids[0].hex() if len(ids) == 1 else ",".join([one.hex() for one in ids])
         return AppendMessageResult(
-            wrote_offset, size_bytes, now_ms, logics_offset, len(ids), msg_ids.upper()
+            wrote_offset,
+            size_bytes,
+            now_ms,
+            logics_offset,
+            len(ids),
+            ",".join(ids).upper(),
+            topic,
+            queue_id,
+            sys_flag,
+            drafts,
         )
 
     def append_data(self, start_offset: int, data: bytes, now_ms: int) -> None:

@@ -4,6 +4,8 @@ An entry has 20 bytes: physical offset, size, tags code.
 Source: store/ConsumeQueue.java, store/DefaultMessageStore.java (4.9.7)
 """
 
+# Over 400 lines: one queue with its files, and the table of a store's queues.
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
@@ -89,6 +91,26 @@ class ConsumeQueue:
             return
         last.append(_pack_unit(phy_offset, size_bytes, tags_code), now_ms)
         self.max_physic_offset = phy_offset + size_bytes
+
+    def append_next(
+        self, queue_offset: int, units: bytes, phy_offset: int, end_offset: int, now_ms: int
+    ) -> bool:
+        """Add the entries of a put if they continue the queue in its last file, as most do.
+
+        Return whether they do. Their records are in the log from ``phy_offset`` to ``end_offset``.
+        """
+        queue = self._queue
+        last = queue.last
+        if (
+            last is None
+            or queue.last_offset + last.position != queue_offset * UNIT_BYTES
+            or last.position + len(units) > queue.file_size_bytes
+            or phy_offset < self.max_physic_offset
+        ):
+            return False
+        last.append(units, now_ms)
+        self.max_physic_offset = end_offset
+        return True
 
     def append_units(
         self, queue_offset: int, units: bytearray, stored_ms: int, log: CommitLog

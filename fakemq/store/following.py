@@ -10,39 +10,22 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
+import msgspec
+
 if TYPE_CHECKING:
-    from fakemq.store.inner_message import InnerMessage
-    from fakemq.store.records import RecordDraft
     from fakemq.store.results import AppendMessageResult
 
 
 class Following:
     """The records of one put that are not in their queue yet."""
 
-    __slots__ = (
-        "_drafts",
-        "_phy_offset",
-        "_queue_offset",
-        "_taken",
-        "message",
-        "queued",
-        "stored_ms",
-        "within",
-    )
+    __slots__ = ("_put", "_taken", "_taken_bytes", "queued", "within")
 
     def __init__(
-        self,
-        message: InnerMessage,
-        drafts: list[RecordDraft],
-        appended: AppendMessageResult,
-        within: Callable[[], AbstractContextManager[None]],
+        self, put: AppendMessageResult, within: Callable[[], AbstractContextManager[None]]
     ) -> None:
-        self._drafts = drafts
-        self._taken = 0
-        self.message = message
-        self._queue_offset = appended.logics_offset
-        self._phy_offset = appended.wrote_offset
-        self.stored_ms = appended.store_timestamp_ms
+        self._put = put
+        self._taken = self._taken_bytes = 0
         self.within = within
         """Returns the context in which the journal writes about them: the cause of the put."""
         self.queued: Callable[[], None] = _nothing
@@ -55,19 +38,25 @@ class Following:
     @property
     def left(self) -> bool:
         """Whether records are left to be taken."""
-        return self._taken < len(self._drafts)
+        return self._taken < len(self._put.drafts)
 
-    def take(self, number: int) -> tuple[list[RecordDraft], int, int]:
-        """Return the next records, at most ``number``, and where the first of them is.
-
-        That is its offset in the queue, and its physical offset in the log.
-        """
-        drafts = self._drafts[self._taken : self._taken + number]
-        at = drafts, self._queue_offset, self._phy_offset
+    def take(self, number: int) -> AppendMessageResult:
+        """Return the part of the put with the next records, at most ``number``."""
+        put = self._put
+        drafts = put.drafts[self._taken : self._taken + number]
+        size_bytes = sum([draft.size_bytes for draft in drafts])
+        part = msgspec.structs.replace(
+            put,
+            wrote_offset=put.wrote_offset + self._taken_bytes,
+            wrote_bytes=size_bytes,
+            logics_offset=put.logics_offset + self._taken,
+            msg_num=len(drafts),
+            msg_id="",
+            drafts=drafts,
+        )
         self._taken += len(drafts)
-        self._queue_offset += len(drafts)
-        self._phy_offset += sum([draft.size_bytes for draft in drafts])
-        return at
+        self._taken_bytes += size_bytes
+        return part
 
 
 def _nothing() -> None:

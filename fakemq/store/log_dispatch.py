@@ -17,7 +17,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from fakemq.errors import StoreError
-from fakemq.journal.noted import DISPATCHED, Noted
+from fakemq.journal.noted import APPENDED, DISPATCHED, Noted
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
 from fakemq.store.queue_folders import NoQueueError
@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from fakemq.store.index import IndexService
     from fakemq.store.record_scan import QueueRun, RecordRange
     from fakemq.store.records import LogRecord
+    from fakemq.store.results import AppendMessageResult
 
 _pack_unit: Final = UNIT.pack
+_TRANSACTION_MASK: Final = MessageSysFlag.TRANSACTION_MASK
 
 NoQueue = Callable[[int, str], None]
 """Called with the offset of a record that no queue can have, and the reason, a clause."""
@@ -89,23 +91,43 @@ class LogDispatch:
             )
         )
 
-    def add_at_once(self, records: list[LogRecord], log: CommitLog) -> bool:
-        """Add the records of a put to their queue in one write; return whether it took them.
+    def dispatch_put(self, put: AppendMessageResult) -> bool:
+        """Bring the records of a put to their queue in one write; write what happened to each.
 
-        If it did not, `dispatch` brings each of them there that is not there yet.
+        Return False, with nothing done, if the queue does not take them so: they are the first of a
+        queue or of a file, they have no queue, the index leaves them out, or the disk refuses.
         """
-        first, last = records[0], records[-1]
-        queue = self._queues.find(first.topic, first.queue_id)
-        if queue is None or not first.queued or not self._config.message_index_enable:
+        topic, queue_id = put.topic, put.queue_id
+        queue = self._queues.find(topic, queue_id)
+        if (
+            queue is None
+            or put.sys_flag & _TRANSACTION_MASK in UNQUEUED
+            or not self._config.message_index_enable
+        ):
             return False
-        units = bytearray()
-        for record in records:
-            units += _pack_unit(record.phy_offset, record.size_bytes, record.tags_code)
+        node, queue_offset, phy_offset = self._node, put.logics_offset, put.wrote_offset
+        units: list[bytes] = []
+        events: list[Noted] = []
+        for draft in put.drafts:
+            size_bytes = draft.size_bytes
+            at = (node, topic, queue_id, queue_offset, phy_offset)
+            units.append(_pack_unit(phy_offset, size_bytes, draft.tags_code))
+            events += ((APPENDED, *at, size_bytes, draft.msg_id), (DISPATCHED, *at))
+            queue_offset += 1
+            phy_offset += size_bytes
         try:
-            queue.append_units(first.queue_offset, units, last.store_timestamp_ms, log)
+            added = queue.append_next(
+                put.logics_offset,
+                b"".join(units),
+                put.wrote_offset,
+                phy_offset,
+                put.store_timestamp_ms,
+            )
         except StoreError:
             return False
-        return True
+        if added:
+            self._journal.note_all(events)
+        return added
 
     def dispatch_range(
         self,
@@ -142,7 +164,7 @@ class LogDispatch:
 
         Source: store/DefaultMessageStore.java#CommitLogDispatcherBuildConsumeQueue (4.9.7)
         """
-        if record.sys_flag & MessageSysFlag.TRANSACTION_MASK in UNQUEUED:
+        if record.sys_flag & _TRANSACTION_MASK in UNQUEUED:
             return False
         try:
             self._queues.find_or_make(record.topic, record.queue_id).append(

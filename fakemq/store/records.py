@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from fakemq.protocol.properties import (
-    TAGS,
-    UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
-    decode_properties,
-    property_value,
-)
-from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
+from fakemq.protocol.properties import decode_properties
 
 
 class RecordDraft(msgspec.Struct, gc=False):
@@ -22,6 +16,10 @@ class RecordDraft(msgspec.Struct, gc=False):
     """Encoded, as they are stored."""
     size_bytes: int
     """Of the whole record."""
+    tags_code: int
+    """As in `LogRecord`."""
+    msg_id: str
+    """The unique id that the client gave the message, as the journal has it; "" for none."""
     known_properties: dict[str, str] | None = None
     """Decoded; None if no one has needed that yet."""
 
@@ -33,16 +31,6 @@ class RecordDraft(msgspec.Struct, gc=False):
             known = decode_properties(self.properties.decode("utf-8", "replace"))
             self.known_properties = known
         return known
-
-    @property
-    def tags_and_id(self) -> tuple[str, str]:
-        """The tags, and the unique id that the client gave the message; "" for what is missing."""
-        known = self.known_properties
-        if known is not None:
-            return known.get(TAGS, ""), known.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, "")
-        text = self.properties.decode("utf-8", "replace")
-        tags = property_value(text, TAGS) if TAGS in text else ""
-        return tags, property_value(text, UNIQ_CLIENT_MESSAGE_ID_KEYIDX)
 
 
 class LogRecord(msgspec.Struct, gc=False):
@@ -64,8 +52,3 @@ class LogRecord(msgspec.Struct, gc=False):
     store_timestamp_ms: int
     draft: RecordDraft | None = None
     """The draft that a put wrote; None for a record that was read from a log."""
-
-    @property
-    def queued(self) -> bool:
-        """Whether it is added to a queue: prepared and rolled-back transactions are not."""
-        return self.sys_flag & MessageSysFlag.TRANSACTION_MASK not in UNQUEUED

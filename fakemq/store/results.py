@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fakemq.store.records import LogRecord
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fakemq.store.records import LogRecord
+    from fakemq.store.records import RecordDraft
 
 
 class PutMessageStatus(Enum):
@@ -56,7 +58,7 @@ class AppendMessageResult(msgspec.Struct):
 
     ``wrote_offset`` and ``wrote_bytes`` are the physical range to wait for in flush and
     replication; ``logics_offset`` is the queue offset of the first. ``msg_id`` holds the offset
-    ids, those of a batch joined by commas.
+    ids, those of a batch joined by commas. The fields behind that say what was appended.
     """
 
     wrote_offset: int
@@ -65,6 +67,21 @@ class AppendMessageResult(msgspec.Struct):
     logics_offset: int
     msg_num: int
     msg_id: str
+    topic: str = ""
+    queue_id: int = 0
+    sys_flag: int = 0
+    drafts: list[RecordDraft] = []
+
+    def records(self) -> list[LogRecord]:
+        """Return the records, as they are in the log."""
+        records: list[LogRecord] = []
+        phy_offset = self.wrote_offset
+        for queue_offset, draft in enumerate(self.drafts, self.logics_offset):
+            at = (self.topic, self.queue_id, queue_offset, phy_offset)
+            what = (draft.size_bytes, self.sys_flag, draft.tags_code, self.store_timestamp_ms)
+            records.append(LogRecord(*at, *what, draft))
+            phy_offset += draft.size_bytes
+        return records
 
     def __repr__(self) -> str:
         return (
@@ -86,10 +103,17 @@ class PutMessageResult(msgspec.Struct):
     reason: str = ""
     flush_to: int | None = None
     replicate_to: int | None = None
-    records: list[LogRecord] = []
-    """The records that reached their queues; fewer than were appended if that failed."""
+    reached: list[LogRecord] | None = None
+    """The records that reached their queues; None: all records that were appended."""
     when_queued: Callable[[Callable[[], None]], None] | None = None
     """If the records follow to their queue in slices: takes the function to call after that."""
+
+    @property
+    def records(self) -> list[LogRecord]:
+        """The records that reached their queues; fewer than were appended if that failed."""
+        if self.reached is not None:
+            return self.reached
+        return [] if self.append_result is None else self.append_result.records()
 
     @property
     def ok(self) -> bool:

@@ -50,7 +50,12 @@ class StoreStats:
 
     def put(self, num: int, size_bytes: int) -> None:
         """Count a put that stored ``num`` records of ``size_bytes`` together."""
-        self._put.add(self._clock.elapsed_ms() - self._began_ms, num)
+        now_ms, counter = self._clock.elapsed_ms() - self._began_ms, self._put
+        # `Counter.add`, repeated: saves a call a message.
+        if now_ms >= counter.next_ms:
+            counter.pass_to(now_ms)
+        counter.value += num
+        counter.times += 1
         self._put_size_bytes += size_bytes
 
     def put_failed(self) -> None:

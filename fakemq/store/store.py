@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Final, Protocol
 from fakemq.clock.slices import finished
 from fakemq.errors import StoreError
 from fakemq.events.core import AppendRefused
-from fakemq.journal.journal import TEXT_MAX_CHARS, shortened
-from fakemq.journal.noted import APPENDED, Noted
+from fakemq.journal.noted import APPENDED
 from fakemq.protocol.errors import RemoteProtocolError
-from fakemq.protocol.message import MessageExt, decode_record, tags_code
-from fakemq.protocol.properties import DELAY_TIME_LEVEL
+from fakemq.protocol.message import TOPIC_MAX_BYTES, MessageExt, decode_record
+from fakemq.protocol.properties import DELAY_TIME_LEVEL, PROPERTIES_MAX_BYTES
 from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC
 from fakemq.store.commitlog import CommitLog
 from fakemq.store.consumequeue import UNIT_BYTES, ConsumeQueue, ConsumeQueues
@@ -39,7 +38,7 @@ from fakemq.store.results import (
 )
 from fakemq.store.retention import Retention
 from fakemq.store.stats import StoreStats
-from fakemq.store.writing import check_message, draft_batch, draft_message
+from fakemq.store.writing import draft_batch, draft_message, set_host_flags
 
 if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
@@ -151,9 +150,13 @@ class MessageStore:
         config = self.config
         if config.broker_role == "SLAVE":
             return self._refused(message, PutMessageStatus.SERVICE_NOT_AVAILABLE)
-        status = check_message(message, config.max_message_size)
-        if status is not None:
-            return self._refused(message, status)
+        # In characters, as Java counts; their bytes are looked at with the draft.
+        if (
+            len(message.topic) > TOPIC_MAX_BYTES
+            or len(message.properties_string) > PROPERTIES_MAX_BYTES
+            or len(message.body) > config.max_message_size
+        ):
+            return self._refused(message, _ILLEGAL)
         # A queue that had a message needs no check: most puts end here without another call. A
         # delayed message is checked for the queue that it is on its way to.
         if (message.topic, message.queue_id) not in self.log.topic_queue_table:
@@ -181,6 +184,7 @@ class MessageStore:
             return self._refused(batch, _ILLEGAL, why)
         if drafts is None:
             return self._put(batch, finished(draft_batch(batch, self.config.max_message_size)))
+        set_host_flags(batch)  # as in the batch from which the drafts were made
         return self._put(batch, drafts, follow=True)
 
     def _put(
@@ -214,57 +218,31 @@ class MessageStore:
         self.stats.put(len(drafts), size_bytes)
         result = PutMessageResult(PUT_OK, appended)
         if follow or self._following:
-            self._let_follow(message, drafts, result, appended)
-        else:
-            queue_offset, phy_offset = appended.logics_offset, appended.wrote_offset
-            self._dispatch(message, drafts, result, queue_offset, phy_offset, now_ms)
+            self._let_follow(appended, result)
+        elif drafts:  # a batch may be empty
+            self._dispatch(appended, result)
         for listener in self.put_listeners:
             listener.stored(message, result)
         return result
 
-    def _dispatch(
-        self,
-        message: InnerMessage,
-        drafts: Drafts,
-        result: PutMessageResult,
-        queue_offset: int,
-        phy_offset: int,
-        stored_ms: int,
-    ) -> None:
-        """Write `LogAppended` for each of these records of a put, and dispatch it."""
-        topic, queue_id, sys_flag = message.topic, message.queue_id, message.sys_flag
-        records: list[LogRecord] = []
-        notes: list[Noted] = []
-        for draft in drafts:
-            tags, msg_id = draft.tags_and_id
-            if len(msg_id) > TEXT_MAX_CHARS:
-                msg_id = shortened(msg_id)
-            code = 0
-            if topic == SCHEDULE_TOPIC:  # repeated from `queue_code`: saves a call
-                code = self.delay_levels.queue_code(topic, draft.decoded_properties, stored_ms)
-            elif tags:
-                code = tags_code(tags)
-            size = draft.size_bytes
-            notes.append(
-                (APPENDED, self._node, topic, queue_id, queue_offset, phy_offset, size, msg_id)
-            )
-            at = (topic, queue_id, queue_offset, phy_offset)
-            records.append(LogRecord(*at, size, sys_flag, code, stored_ms, draft))
-            queue_offset += 1
-            phy_offset += size
-        journal = self._journal
-        if len(records) > 1 and not self._late and self.dispatch.add_at_once(records, self.log):
-            result.records += records
-            for note, record in zip(notes, records, strict=True):
-                journal.note(note)
-                self.dispatch.note(record)
+    def _dispatch(self, put: AppendMessageResult, result: PutMessageResult) -> None:
+        """Write `LogAppended` for each record of a put, or of a part of one, and dispatch it."""
+        topic = put.topic
+        if topic == SCHEDULE_TOPIC:  # repeated from `queue_code`: saves a call
+            for draft in put.drafts:
+                draft.tags_code = self.delay_levels.queue_code(
+                    topic, draft.decoded_properties, put.store_timestamp_ms
+                )
+        if not self._late and self.dispatch.dispatch_put(put):
             return
-        for note, record in zip(notes, records, strict=True):
-            journal.note(note)
+        result.reached = []
+        for draft, record in zip(put.drafts, put.records(), strict=True):
+            at = (record.topic, record.queue_id, record.queue_offset, record.phy_offset)
+            self._journal.note((APPENDED, self._node, *at, record.size_bytes, draft.msg_id))
             try:
                 if not self._late:
                     self.dispatch.dispatch(record)
-                    result.records.append(record)
+                    result.reached.append(record)
                 else:
                     self._late.append(record)
             except StoreError as error:
@@ -273,17 +251,12 @@ class MessageStore:
                 self._late.append(record)
                 self.disk_space.failed(error, self._dispatch_late)
 
-    def _let_follow(
-        self,
-        message: InnerMessage,
-        drafts: Drafts,
-        result: PutMessageResult,
-        appended: AppendMessageResult,
-    ) -> None:
+    def _let_follow(self, appended: AppendMessageResult, result: PutMessageResult) -> None:
         """Dispatch the records of a put in slices, behind those of earlier puts."""
         from fakemq.store.following import Following  # few runs have a large batch
 
-        put = Following(message, drafts, appended, self._journal.resume())
+        result.reached = []
+        put = Following(appended, self._journal.resume())
         self._following.append(put)
         if not self._clock.unfinished(self):
             self._clock.carry_out(self.dispatch_following(), peer=self)
@@ -294,10 +267,10 @@ class MessageStore:
         """Bring the records of all puts to their queues; each step does some of them."""
         while self._following:
             put = self._following[0]
-            result = PutMessageResult(PUT_OK)
             with put.within():
-                drafts, queue_offset, phy_offset = put.take(_FOLLOW_A_STEP)
-                self._dispatch(put.message, drafts, result, queue_offset, phy_offset, put.stored_ms)
+                part = put.take(_FOLLOW_A_STEP)
+                result = PutMessageResult(PUT_OK, part)
+                self._dispatch(part, result)
                 if not put.left:
                     self._following.popleft()
                 self.on_late(result)
@@ -319,7 +292,7 @@ class MessageStore:
         """Dispatch the records that their queues could not take; raise StoreError if one cannot."""
         while self._late:
             self.dispatch.dispatch(self._late[0])
-            self.on_late(PutMessageResult(PUT_OK, records=[self._late.pop(0)]))
+            self.on_late(PutMessageResult(PUT_OK, reached=[self._late.pop(0)]))
 
     def _refused(
         self, message: InnerMessage, status: PutMessageStatus, reason: str = ""

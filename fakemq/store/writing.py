@@ -8,14 +8,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
+from fakemq.journal.journal import TEXT_MAX_CHARS, shortened
 from fakemq.protocol.batch import member_properties
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.header import parse_int
-from fakemq.protocol.layout.codecs import parse_batch_member
-from fakemq.protocol.message import TOPIC_MAX_BYTES, record_size_bytes
+from fakemq.protocol.layout.codecs import (
+    RECORD_LEAST_BYTES,
+    RECORD_V6_MORE_BYTES,
+    parse_batch_member,
+)
+from fakemq.protocol.message import tags_code
 from fakemq.protocol.properties import (
     DELAY_TIME_LEVEL,
     PROPERTIES_MAX_BYTES,
+    TAGS,
+    UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
+    property_value,
 )
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.store.records import RecordDraft
@@ -51,35 +59,23 @@ class PutListener(Protocol):
         """
 
 
-def check_message(message: InnerMessage, max_message_size: int) -> PutMessageStatus | None:
-    """Return why a message cannot be stored, or None.
-
-    ``max_message_size`` is the most bytes of a body.
-    Source: store/DefaultMessageStore.java#checkMessage (4.9.7)
-    """
-    # In characters, as Java counts; the store looks at the bytes of the topic itself.
-    if (
-        len(message.topic) > TOPIC_MAX_BYTES
-        or len(message.properties_string) > PROPERTIES_MAX_BYTES
-        or len(message.body) > max_message_size
-    ):
-        return _ILLEGAL
-    return None
-
-
 def draft_message(
     message: InnerMessage, max_message_size: int
 ) -> list[RecordDraft] | PutMessageStatus:
     """Return the one record that a message becomes, or why it cannot be stored."""
-    body, topic_bytes = message.body, len(message.topic.encode())
+    body, known = message.body, message.properties
     properties = message.properties_string.encode("utf-8", "replace")
     if len(properties) > PROPERTIES_MAX_BYTES:
         return PutMessageStatus.PROPERTIES_SIZE_EXCEEDED
-    _set_host_flags(message)
-    size_bytes = record_size_bytes(message.sys_flag, len(body), topic_bytes, len(properties))
+    empty_bytes = set_host_flags(message) + len(message.topic.encode())
+    size_bytes = empty_bytes + len(body) + len(properties)
     if size_bytes > max_message_size + ENCODING_RESERVE_BYTES:
         return _ILLEGAL
-    return [RecordDraft(message.flag, body, properties, size_bytes, message.properties)]
+    tags, msg_id = known.get(TAGS), known.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, "")
+    if len(msg_id) > TEXT_MAX_CHARS:
+        msg_id = shortened(msg_id)
+    code = tags_code(tags) if tags else 0
+    return [RecordDraft(message.flag, body, properties, size_bytes, code, msg_id, known)]
 
 
 def draft_batch(batch: InnerMessage, max_message_size: int) -> Steps[Drafts | PutMessageStatus]:
@@ -90,7 +86,6 @@ def draft_batch(batch: InnerMessage, max_message_size: int) -> Steps[Drafts | Pu
     Differs: a batch of over `BATCH_MAX_MESSAGES` is illegal.
     Source: store/CommitLog.java#asyncPutMessages, #encode (4.9.7)
     """
-    topic_bytes = len(batch.topic.encode())
     if (
         len(batch.body) > max_message_size
         or batch.sys_flag & MessageSysFlag.TRANSACTION_MASK
@@ -109,28 +104,37 @@ def draft_batch(batch: InnerMessage, max_message_size: int) -> Steps[Drafts | Pu
                 yield
     except RemoteProtocolError:
         return PutMessageStatus.UNKNOWN_ERROR
-    _set_host_flags(batch)
+    empty_bytes = set_host_flags(batch) + len(batch.topic.encode())
     batch.prepared_transaction_offset = 0
     common = batch.properties_string.encode("utf-8", "replace")
     drafts: Drafts = []
-    empty_bytes = record_size_bytes(batch.sys_flag, 0, topic_bytes, 0)
     for body, own, flag in members:
         properties = member_properties(own, common)
         properties_bytes = len(properties)
         if properties_bytes > PROPERTIES_MAX_BYTES:
             return PutMessageStatus.PROPERTIES_SIZE_EXCEEDED
         size_bytes = empty_bytes + len(body) + properties_bytes
-        drafts.append(RecordDraft(flag, body, properties, size_bytes))
+        text = properties.decode("utf-8", "replace")
+        code = tags_code(property_value(text, TAGS)) if TAGS in text else 0
+        msg_id = shortened(property_value(text, UNIQ_CLIENT_MESSAGE_ID_KEYIDX))
+        drafts.append(RecordDraft(flag, body, properties, size_bytes, code, msg_id))
         if not len(drafts) % _MEMBERS_A_STEP:
             yield
     return drafts
 
 
-def _set_host_flags(message: InnerMessage) -> None:
-    # A client may have set the flags for its own hosts. Java then writes an unreadable record.
-    sys_flag = message.sys_flag & ~_V6_FLAGS
+def set_host_flags(message: InnerMessage) -> int:
+    """Set the flags that say which hosts have IPv6 addresses; return the size of an empty record.
+
+    A client may have set the flags for its own hosts. Java then writes an unreadable record.
+    """
+    sys_flag, size_bytes = message.sys_flag & ~_V6_FLAGS, RECORD_LEAST_BYTES
     if ":" in message.born_host[0]:
         sys_flag |= MessageSysFlag.BORNHOST_V6
+        size_bytes += RECORD_V6_MORE_BYTES
     if ":" in message.store_host[0]:
         sys_flag |= MessageSysFlag.STOREHOSTADDRESS_V6
-    message.sys_flag = sys_flag
+        size_bytes += RECORD_V6_MORE_BYTES
+    if sys_flag != message.sys_flag:
+        message.sys_flag = sys_flag
+    return size_bytes

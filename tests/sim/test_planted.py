@@ -23,6 +23,7 @@ from fakemq.sim.replay import replay_seed, store_folder
 from fakemq.sim.run import SimulationRun
 from fakemq.store.log_dispatch import LogDispatch
 from fakemq.store.records import LogRecord
+from fakemq.store.results import AppendMessageResult
 from tests.support.form import pure_only
 
 SEEDS = range(100)
@@ -47,14 +48,20 @@ def loses_a_machine(plan: Plan) -> bool:
 
 
 def skip_the_first_record_of_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = LogDispatch.dispatch
+    honest, honest_put = LogDispatch.dispatch, LogDispatch.dispatch_put
+
+    def skips(self: LogDispatch, offset: int) -> bool:
+        return offset > 0 and offset % self._config.mapped_file_size_commit_log == 0
 
     def dispatch(self: LogDispatch, record: LogRecord, *more: Any) -> None:
-        offset = record.phy_offset
-        if offset == 0 or offset % self._config.mapped_file_size_commit_log:
+        if not skips(self, record.phy_offset):
             honest(self, record, *more)
 
+    def dispatch_put(self: LogDispatch, put: AppendMessageResult) -> bool:
+        return not skips(self, put.wrote_offset) and honest_put(self, put)
+
     monkeypatch.setattr(LogDispatch, "dispatch", dispatch)
+    monkeypatch.setattr(LogDispatch, "dispatch_put", dispatch_put)
 
 
 def rolls_over(plan: Plan) -> bool:

@@ -10,8 +10,10 @@ import pytest
 from fakemq.clock.slices import finished
 from fakemq.events import AppendRefused, Dispatched, LogAppended, Warned
 from fakemq.protocol.batch import BatchMember, encode_batch
+from fakemq.protocol.message import decode_records
 from fakemq.store.inner_message import InnerMessage
 from fakemq.store.results import GetMessageStatus, PutMessageStatus
+from fakemq.store.writing import draft_batch
 from tests.support.store_lab import StoreLab
 from tests.support.time import START_MS
 
@@ -158,6 +160,16 @@ def test_batch_never_spans_two_files() -> None:
     assert result.wrote_offset == 580
     too_large = batch(*[(0, bytes(60), b"")] * 4)
     assert lab.store.put_messages(InnerMessage("orders", 0, too_large)).status is ILLEGAL
+
+
+def test_batch_stored_in_slices_keeps_the_host_of_a_peer_with_ipv6() -> None:
+    lab = StoreLab()
+    body = batch(*[(0, b"a", b"")] * 2)
+    first, again = [InnerMessage("t", 0, body, born_host=("::1", 9)) for _ in range(2)]
+    lab.store.put_messages(again, finished(draft_batch(first, 1000)))
+    lab.store.finish_work()
+    found = decode_records(lab.store.get_message("g", "t", 0, 0, 2).body)
+    assert [message.born_host for message in found] == [("::1", 9)] * 2
 
 
 def test_empty_batch_is_stored_as_nothing() -> None:
