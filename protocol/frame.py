@@ -102,16 +102,20 @@ def decode_frames(
                 f"Frame.header of {header_end - header_start} bytes"
                 f" where {frame_end - header_start} are left"
             )
-        if serialize_type == _ROCKETMQ:
+        body = data[header_end:frame_end]
+        if serialize_type == _JSON:
+            header = data[header_start:header_end]
+            if usual:
+                command = decode_usual_json_header(header, body)
+            else:
+                command = decode_json_header(header, body)
+        elif serialize_type == _ROCKETMQ:
             command = decode_binary_header(data, header_start, header_end)
+            command.body = body
             if usual:
                 take_usual_header(command)
-        elif serialize_type == _JSON:
-            header = data[header_start:header_end]
-            command = decode_usual_json_header(header) if usual else decode_json_header(header)
         else:
             raise RemoteProtocolError(f"serialize type {serialize_type}; 0 (JSON) and 1 are known")
-        command.body = data[header_end:frame_end]
         commands.append(command)
         start = frame_end
     if end - start < LENGTH_BYTES:

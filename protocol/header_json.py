@@ -30,8 +30,8 @@ _encode: Final = msgspec.json.Encoder().encode
 _decoder_of: Final = USUAL_DECODERS.get
 
 
-def decode_json_header(data: bytes) -> RemotingCommand:
-    """Return the command of a JSON header, without a body; RemoteProtocolError if it is bad."""
+def decode_json_header(data: bytes, body: bytes = b"") -> RemotingCommand:
+    """Return the command of a JSON header, with this body; RemoteProtocolError if it is bad."""
     try:
         header = _decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -45,26 +45,27 @@ def decode_json_header(data: bytes) -> RemotingCommand:
         flag=header.flag,
         remark=header.remark,
         ext_fields=header.ext_fields or {},
+        body=body,
         serialize_type=_JSON,
     )
 
 
-def decode_usual_json_header(data: bytes) -> RemotingCommand:
+def decode_usual_json_header(data: bytes, body: bytes) -> RemotingCommand:
     """Return what `decode_json_header` does; the ext fields of usual requests are in ``usual``."""
     decode = _decoder_of(data[:START_BYTES])
     if decode is None:
-        return decode_json_header(data)
+        return decode_json_header(data, body)
     try:
         header = decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return decode_json_header(data)
+        return decode_json_header(data, body)
     language = _LANGUAGES.get(header.language)
     if language is None or not header.is_whole():
-        return decode_json_header(data)
+        return decode_json_header(data, body)
     return RemotingCommand(
         header.code,
         {},
-        b"",
+        body,
         header.flag,
         header.opaque,
         header.remark,
@@ -97,17 +98,25 @@ def encode_json_header(command: RemotingCommand) -> bytes:
 
 def encode_usual_json_answer(answer: UsualSendAnswer, code: int, opaque: int) -> bytes:
     """Return what `encode_json_header` does for the answer to a send."""
-    form = _answer_form(code, answer.region_id, answer.trace_on)
-    return (form % (answer.msg_id, answer.queue_id, answer.queue_offset, opaque)).encode()
+    start, after_id, after_queue, after_offset, end = _answer_form(
+        code, answer.region_id, answer.trace_on
+    )
+    return (
+        f"{start}{answer.msg_id}{after_id}{answer.queue_id}{after_queue}{answer.queue_offset}"
+        f"{after_offset}{opaque}{end}"
+    ).encode()
 
 
 @lru_cache(maxsize=64)
-def _answer_form(code: int, region_id: str, trace_on: bool) -> str:
-    """Return the header of answers to sends, with a place for each value that changes."""
-    fields = UsualSendAnswer("%s", 0, 0, region_id.replace("%", "%%"), trace_on).encode()
-    fields |= {"queueId": "%d", "queueOffset": "%d"}
+def _answer_form(code: int, region_id: str, trace_on: bool) -> tuple[str, str, str, str, str]:
+    """Return what stands around the values that change in the header of an answer to a send."""
+    fields = UsualSendAnswer("?", 0, 0, region_id, trace_on).encode()
+    fields |= {"queueId": "?", "queueOffset": "?"}
     header = encode_json_header(RemotingCommand(code, ext_fields=fields, flag=FLAG_RESPONSE))
-    return header.decode().replace('"opaque":0', '"opaque":%d')
+    # The region may have any characters, but stands between the places, and its quotes are escaped.
+    start, after_id, after_queue, rest = header.decode().split("?", 3)
+    after_offset, opaque, end = rest.rpartition('"opaque":0')
+    return start, after_id, after_queue, f"{after_offset}{opaque[:-1]}", end
 
 
 def _sound(text: str) -> str:

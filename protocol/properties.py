@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
+from operator import add
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fakemq.protocol.java import java_hash_map_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 NAME_VALUE_SEPARATOR: Final = "\x01"
 PROPERTY_SEPARATOR: Final = "\x02"
@@ -104,12 +104,12 @@ def encode_properties_as_java(properties: Mapping[str, str], without: str | None
     form = _forms.get((without, names))
     if form is None:
         form = _form_of(names, without)
-    template, values_of = form
-    return template % values_of(properties)
+    starts, found = form
+    return "".join(map(add, starts, map(properties.__getitem__, found)))
 
 
-_Form: TypeAlias = "tuple[str, Callable[[Mapping[str, str]], object]]"
-"""The string with ``%s`` for each value, and what takes the values out of a mapping."""
+_Form: TypeAlias = "tuple[list[str], list[str]]"
+"""What stands before each value, and the names of the values."""
 
 _forms: Final[dict[tuple[str | None, tuple[str, ...]], _Form]] = {}
 """By the name that is left out, and the names that came together: mostly the same few."""
@@ -119,15 +119,10 @@ _FORM_MAX_CHARS: Final = 500
 
 def _form_of(names: tuple[str, ...], without: str | None) -> _Form:
     found = [name for name in java_hash_map_order(names) if name != without]
-    texts = [f"{name.replace('%', '%%')}{NAME_VALUE_SEPARATOR}%s" for name in found]
-    # Of one name the getter returns a text, which "%" takes as the only value, too.
-    form = PROPERTY_SEPARATOR.join(texts), itemgetter(*found) if found else _no_values
+    starts = [f"{PROPERTY_SEPARATOR}{name}{NAME_VALUE_SEPARATOR}" for name in found]
+    form = [start.removeprefix(PROPERTY_SEPARATOR) for start in starts[:1]] + starts[1:], found
     if sum(map(len, names)) <= _FORM_MAX_CHARS:  # a peer may send any names, of any length
         if len(_forms) >= _FORMS_MAX:
             _forms.clear()
         _forms[without, names] = form
     return form
-
-
-def _no_values(properties: Mapping[str, str]) -> tuple[()]:
-    return ()

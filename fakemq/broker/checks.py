@@ -6,13 +6,14 @@ common/topic/TopicValidator.java (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fakemq.broker.topics import NOT_ALLOWED_SEND_TOPICS, topic_config_text
 from fakemq.clock.calendar import human_time2
 from fakemq.dispatch.answers import Refused
 from fakemq.journal.noted import CHECKED
 from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.errors import NullFieldError
 from fakemq.protocol.sysflag import PermName, TopicSysFlag
 from fakemq.protocol.topics import FAQ, RETRY_PREFIX, topic_name_error
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
     SendHeader: TypeAlias = SendMessageRequestHeader | SendMessageRequestHeaderV2
     SendRequest: TypeAlias = Request[SendMessageRequestHeader] | Request[SendMessageRequestHeaderV2]
+
+_WRITE: Final = PermName.WRITE
 
 
 def check_topic_name(topic: str) -> None:
@@ -79,16 +82,20 @@ def check_send(broker: Broker, header: SendHeader, session: Session) -> TopicCon
 
     Raise Refused if the message may not be stored.
     """
-    start_ms = broker.config.start_accept_send_request_time_stamp
+    config = broker.config
+    start_ms = config.start_accept_send_request_time_stamp
     if start_ms and broker.clock.now_ms() < start_ms:
         raise Refused(
             ResponseCode.SYSTEM_ERROR, f"broker unable to service, until {human_time2(start_ms)}"
         )
-    topic = header.get("topic", "")  # Java's StringUtils takes null as blank
-    if not broker.config.broker_permission & PermName.WRITE and broker.topics.is_order(topic):
+    try:
+        topic = header.topic
+    except NullFieldError:
+        topic = ""  # Java's StringUtils takes null as blank
+    if not config.broker_permission & _WRITE and broker.topics.is_order(topic):
         raise Refused(
             ResponseCode.NO_PERMISSION,
-            f"the broker[{broker.config.broker_ip1}] sending message is forbidden",
+            f"the broker[{config.broker_ip1}] sending message is forbidden",
         )
     error = topic_name_error(topic)
     if error is not None:
@@ -97,16 +104,16 @@ def check_send(broker: Broker, header: SendHeader, session: Session) -> TopicCon
         raise Refused(
             ResponseCode.NO_PERMISSION, f"Sending message to topic[{topic}] is forbidden."
         )
-    config = broker.topics.select(topic) or _create_topic(broker, header)
+    found = broker.topics.select(topic) or _create_topic(broker, header)
     queue_id = header.queue_id
-    if queue_id >= max(config.write_queue_nums, config.read_queue_nums):
+    if queue_id >= found.write_queue_nums and queue_id >= found.read_queue_nums:
         raise Refused(
             ResponseCode.SYSTEM_ERROR,
-            f"request queueId[{queue_id}] is illegal, {topic_config_text(config)}"
+            f"request queueId[{queue_id}] is illegal, {topic_config_text(found)}"
             f" Producer: {session.remote_addr}",
         )
     broker.journal.note((CHECKED, broker.name, topic, queue_id))
-    return config
+    return found
 
 
 def _create_topic(broker: Broker, header: SendHeader) -> TopicConfig:

@@ -63,7 +63,8 @@ def send(
     ``drafts`` are the records of a large batch: with these it is called again.
     """
     header = request.header
-    if header.batch and drafts is None and len(request.command.body) > BATCH_AT_ONCE_BYTES:
+    batch = header.batch
+    if batch and drafts is None and len(request.command.body) > BATCH_AT_ONCE_BYTES:
         from fakemq.dispatch.long_work import in_slices  # most runs have no such batch
 
         return in_slices(_send_in_slices)(broker, request)
@@ -73,7 +74,7 @@ def send(
         if queue_id < 0:
             queue_id = random_queue_id(broker, config.write_queue_nums)
         destination = Destination(header.topic, config, queue_id)
-        if header.batch:
+        if batch:
             message = _batch(broker, request, destination)
             result = broker.store.put_messages(message, drafts)
         else:
@@ -136,11 +137,10 @@ def _put_one(
     header = request.header
     if destination.topic.startswith(RETRY_PREFIX):
         destination = retry_or_dead_letter(broker, request, destination)
-    message = _message(broker, request, destination)
-    properties = message.properties
     # A producer that waits sends WAIT with every message. Java takes it out of the properties,
     # makes the text to store, and puts it back at the end: later texts have that order.
-    message.properties_string = encode_properties_as_java(properties, without=WAIT_STORE_MSG_OK)
+    message = _message(broker, request, destination, without=WAIT_STORE_MSG_OK)
+    properties = message.properties
     if WAIT_STORE_MSG_OK in properties:
         properties[WAIT_STORE_MSG_OK] = properties.pop(WAIT_STORE_MSG_OK)
     prepared = properties.get(TRANSACTION_PREPARED)
@@ -168,13 +168,13 @@ def _send_in_slices(broker: Broker, request: SendRequest) -> Steps[Answer]:
 
 def _batch(broker: Broker, request: SendRequest, destination: Destination) -> InnerMessage:
     required(request.body or None, "MessageExtBatch", "body")
-    message = _message(broker, request, destination)
-    message.properties_string = encode_properties_as_java(message.properties)
-    return message
+    return _message(broker, request, destination)
 
 
-def _message(broker: Broker, request: SendRequest, destination: Destination) -> InnerMessage:
-    """Return the message to store; its ``properties_string`` is still to be set."""
+def _message(
+    broker: Broker, request: SendRequest, destination: Destination, without: str | None = None
+) -> InnerMessage:
+    """Return the message to store; ``without`` is a property that is not stored."""
     header, config = request.header, broker.config
     sys_flag = header.sys_flag
     if destination.config.topic_filter_type == "MULTI_TAG":
@@ -187,6 +187,7 @@ def _message(broker: Broker, request: SendRequest, destination: Destination) -> 
         destination.queue_id,
         request.command.body,
         properties=properties,
+        properties_string=encode_properties_as_java(properties, without),
         flag=header.flag,
         sys_flag=sys_flag,
         born_timestamp_ms=header.born_timestamp,
