@@ -110,9 +110,20 @@ class LogDispatch:
         events: list[Noted] = []
         for draft in put.drafts:
             size_bytes = draft.size_bytes
-            at = (node, topic, queue_id, queue_offset, phy_offset)
             units.append(_pack_unit(phy_offset, size_bytes, draft.tags_code))
-            events += ((APPENDED, *at, size_bytes, draft.msg_id), (DISPATCHED, *at))
+            events += (
+                (
+                    APPENDED,
+                    node,
+                    topic,
+                    queue_id,
+                    queue_offset,
+                    phy_offset,
+                    size_bytes,
+                    draft.msg_id,
+                ),
+                (DISPATCHED, node, topic, queue_id, queue_offset, phy_offset),
+            )
             queue_offset += 1
             phy_offset += size_bytes
         try:

@@ -92,35 +92,33 @@ def draft_batch(batch: InnerMessage, max_message_size: int) -> Steps[Drafts | Pu
         or parse_int(batch.properties.get(DELAY_TIME_LEVEL, "0")) > 0
     ):
         return _ILLEGAL
-    data, members, at = batch.body, list[tuple[bytes, bytes, int]](), 0
-    end = len(data)
-    try:
-        while at < end:
-            _, _, _, flag, body, own, at = parse_batch_member(data, at)
-            members.append((body, own, flag))
-            if len(members) > BATCH_MAX_MESSAGES:
-                return _ILLEGAL
-            if not len(members) % _MEMBERS_A_STEP:
-                yield
-    except RemoteProtocolError:
-        return PutMessageStatus.UNKNOWN_ERROR
     empty_bytes = set_host_flags(batch) + len(batch.topic.encode())
     batch.prepared_transaction_offset = 0
     common = batch.properties_string.encode("utf-8", "replace")
-    drafts: Drafts = []
-    for body, own, flag in members:
-        properties = member_properties(own, common)
-        properties_bytes = len(properties)
-        if properties_bytes > PROPERTIES_MAX_BYTES:
-            return PutMessageStatus.PROPERTIES_SIZE_EXCEEDED
-        size_bytes = empty_bytes + len(body) + properties_bytes
-        text = properties.decode("utf-8", "replace")
-        code = tags_code(property_value(text, TAGS)) if TAGS in text else 0
-        msg_id = shortened(property_value(text, UNIQ_CLIENT_MESSAGE_ID_KEYIDX))
-        drafts.append(RecordDraft(flag, body, properties, size_bytes, code, msg_id))
-        if not len(drafts) % _MEMBERS_A_STEP:
-            yield
-    return drafts
+    data, drafts, at, number = batch.body, list[RecordDraft](), 0, 0
+    end, properties_fit = len(data), True
+    try:
+        while at < end:
+            _, _, _, flag, body, own, at = parse_batch_member(data, at)
+            number += 1
+            if number > BATCH_MAX_MESSAGES:
+                return _ILLEGAL
+            if not number % _MEMBERS_A_STEP:
+                yield
+            if not properties_fit:
+                continue  # what is no batch is found first, as in Java
+            properties = member_properties(own, common)
+            properties_fit = len(properties) <= PROPERTIES_MAX_BYTES
+            size_bytes = empty_bytes + len(body) + len(properties)
+            text = properties.decode("utf-8", "replace")
+            code = tags_code(property_value(text, TAGS)) if TAGS in text else 0
+            msg_id = property_value(text, UNIQ_CLIENT_MESSAGE_ID_KEYIDX)
+            if len(msg_id) > TEXT_MAX_CHARS:
+                msg_id = shortened(msg_id)
+            drafts.append(RecordDraft(flag, body, properties, size_bytes, code, msg_id))
+    except RemoteProtocolError:
+        return PutMessageStatus.UNKNOWN_ERROR
+    return drafts if properties_fit else PutMessageStatus.PROPERTIES_SIZE_EXCEEDED
 
 
 def set_host_flags(message: InnerMessage) -> int:
