@@ -62,14 +62,14 @@ class LitePullConsumerCore:
         self.state = ServiceState.CREATE_JUST
         self.group = wrap(settings.namespace, settings.group)
         """In its namespace, as brokers know it."""
-        self._subscriptions = LiteSubscriptions()
+        self._subscriptions = subscribed = LiteSubscriptions()
         operations = PullOperations(services.instance, self.group)
         self._offsets = offsets = LiteOffsets(services, settings, operations)
-        self._reading = ReadAhead(
-            services, operations, settings, self._subscriptions.of, offsets.next_offset
+        self._reading = reading = ReadAhead(
+            services, operations, settings, subscribed.of, offsets.next_offset
         )
         self._queues = LiteQueues(
-            services, settings, offsets.offsets, self._reading, offsets.next_offset
+            services, settings, offsets.offsets, reading, offsets.next_offset, subscribed.has
         )
         self._rebalancer = Rebalancer(
             services,

@@ -46,12 +46,14 @@ class LiteQueues:
         offsets: OffsetStore,
         reading: ReadAhead,
         next_offset: Callable[[MessageQueue], Task[int]],
+        is_subscribed: Callable[[str], bool],
     ) -> None:
         self._services = services
         self._settings = settings
         self._offsets = offsets
         self._reading = reading
         self._next_offset = next_offset
+        self._is_subscribed = is_subscribed
         self._owned: dict[MessageQueue, int] = {}
         """With the offset at which each begins."""
         self.assigned: dict[MessageQueue, AssignedQueue] = {}
@@ -150,6 +152,9 @@ class LiteQueues:
     ) -> Task[None]:
         """Read the queues of a division, and call the listener."""
         if not self.is_reading:
+            return
+        if not self._is_subscribed(topic):  # any more: the subscription ended during the division
+            self.leave_topic(topic)
             return
         wanted = dict.fromkeys(mine)
         self._leave(

@@ -58,6 +58,10 @@ class LiteSubscriptions:
         self.set_type(SubscriptionType.ASSIGN)
         self._for_assign[topic] = expression
 
+    def has(self, topic: str) -> bool:
+        """Return whether a topic is subscribed to."""
+        return topic in self._by_topic
+
     def topics(self) -> list[str]:
         """Return the topics that are subscribed to."""
         return list(self._by_topic)

@@ -85,6 +85,21 @@ def test_unsubscribed_topic_is_left_with_its_offset_stored() -> None:
     assert lab.consumer.assignment() == []
 
 
+def test_topic_that_is_unsubscribed_while_it_is_divided_is_left() -> None:
+    lab = LiteLab(queues=2, started=False)
+
+    def unsubscribing(call: Call) -> Outcome | None:
+        lab.consumer.unsubscribe("orders")
+        return None
+
+    lab.broker.answers[RequestCode.QUERY_CONSUMER_OFFSET] = unsubscribing
+    lab.run(lab.consumer.start())
+    lab.carrier.settle()
+    assert lab.consumer.assignment() == []
+    lab.put(b"1")
+    assert lab.poll_all() == []
+
+
 def test_queue_that_another_member_gets_is_committed_and_left() -> None:
     lab = LiteLab(queues=2)
     lab.put(b"1", queue_id=1)
