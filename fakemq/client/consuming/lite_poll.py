@@ -44,6 +44,14 @@ class LitePoll:
         self._batch = batch
         return batch.messages
 
+    @property
+    def is_valid(self) -> bool:
+        """Whether what it returned is still to be consumed here.
+
+        It is not after a seek in its queue, nor when the consumer has lost the queue or ended.
+        """
+        return self._batch is None or self._batch.is_valid
+
     def put_back(self) -> None:
         """Let the next poll return the messages; do nothing if there are none, or twice.
 

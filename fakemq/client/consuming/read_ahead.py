@@ -45,6 +45,11 @@ class PolledBatch(NamedTuple):
     messages: list[ReceivedMessage]
     cleared: int
 
+    @property
+    def is_valid(self) -> bool:
+        """Whether its queue is still read, and was not sought meanwhile."""
+        return not self.assigned.dropped and self.cleared == self.assigned.cleared
+
 
 class ReadAhead:
     """The pull tasks of one lite pull consumer, and what they have found.
@@ -137,9 +142,9 @@ class ReadAhead:
 
     def put_back(self, batch: PolledBatch) -> None:
         """Let the next `take` return a batch again, which has reached no caller."""
-        assigned = batch.assigned
-        if assigned.dropped or batch.cleared != assigned.cleared:
+        if not batch.is_valid:
             return
+        assigned = batch.assigned
         waiting = assigned.process_queue
         highest = waiting.queue_offset_max
         waiting.put(batch.messages)

@@ -103,7 +103,8 @@ class AsyncLitePullConsumer(LiteFace, AsyncFace[LitePullConsumerCore]):
         """Return an iterator that polls, until it is shut down.
 
         With ``auto_commit`` a shutdown commits the messages behind which the loop has asked for the
-        next one. Without, `commit` what is done: ``await consumer.commit(message)``.
+        next one. Without, `commit` what is done: ``await consumer.commit(message)``. After a seek,
+        or when its queue is read no longer, the loop leaves the rest of a poll out.
         """
         return _PollLoop(self, self._running_core(), self._parts.progress)
 
@@ -152,6 +153,7 @@ class _PollLoop:
         self._consumer = consumer
         self._core = core
         self._progress = progress
+        self._polling = core.polling()
         self._messages: deque[ReceivedMessage] = deque()
         self._current: ReceivedMessage | None = None
 
@@ -160,8 +162,10 @@ class _PollLoop:
 
     async def __anext__(self) -> ReceivedMessage:
         if self._current is not None:
-            self._progress.finished(self._current)
+            self._progress.finished(self._current, self._polling)
             self._current = None
+        if not self._polling.is_valid:
+            self._messages.clear()
         while not self._messages:
             self._messages.extend(await self._polled())
         self._current = self._messages.popleft()
@@ -171,7 +175,8 @@ class _PollLoop:
         consumer, core = self._consumer, self._core
         try:
             if core.is_running:
-                return await consumer._polled(core.polling())
+                self._polling = core.polling()
+                return await consumer._polled(self._polling)
         except MQClientError:
             if consumer.state is ServiceState.RUNNING:
                 raise

@@ -21,6 +21,7 @@ from fakemq.errors import ConfigError
 from fakemq.protocol.bodies.queue import MessageQueue
 
 if TYPE_CHECKING:
+    from fakemq.client.consuming.lite_poll import LitePoll
     from fakemq.client.consuming.lite_queues import MessageQueueListener
     from fakemq.client.consuming.settings import Selector
     from fakemq.client.services import ClientServices
@@ -88,20 +89,26 @@ class Progress:
     """How far loops over a consumer are, by queue: the offset behind the last finished message."""
 
     def __init__(self) -> None:
-        self._offsets: dict[MessageQueue, int] = {}
+        self._finished: dict[MessageQueue, tuple[int, LitePoll]] = {}
 
-    def finished(self, message: ReceivedMessage) -> None:
-        """Note that a loop has asked for the next message."""
-        self._offsets[queue_of(message)] = message.queue_offset + 1
+    def finished(self, message: ReceivedMessage, polling: LitePoll) -> None:
+        """Note that a loop has asked for the message behind this one."""
+        if polling.is_valid:
+            self._finished[queue_of(message)] = message.queue_offset + 1, polling
 
     def forget(self) -> None:
         """Forget it: the program polls by itself."""
-        self._offsets.clear()
+        self._finished.clear()
 
     def end(self, core: LitePullConsumerCore) -> Task[None]:
-        """Commit it, if the consumer commits by itself, and shut down."""
-        if self._offsets and core.settings.auto_commit and core.is_running:
-            yield from core.commit(dict(self._offsets), persist=False)
+        """Commit it, if the consumer commits by itself, and shut down.
+
+        A queue that was sought, and not read since, is left out.
+        """
+        finished = self._finished.copy().items()
+        offsets = {queue: offset for queue, (offset, polling) in finished if polling.is_valid}
+        if offsets and core.settings.auto_commit and core.is_running:
+            yield from core.commit(offsets, persist=False)
         yield from core.shutdown()
 
 

@@ -114,19 +114,22 @@ class LitePullConsumer(LiteFace, BlockingFace[LitePullConsumerCore]):
         """Return an iterator that polls, until it is shut down.
 
         With ``auto_commit`` a shutdown commits the messages behind which the loop has asked for the
-        next one. Without, `commit` what is done: ``consumer.commit(message)``.
+        next one. Without, `commit` what is done: ``consumer.commit(message)``. After a seek, or
+        when its queue is read no longer, the loop leaves the rest of a poll out.
         """
         core = self._running_core()
         while core.is_running:
             try:
-                messages = self._polled(core.polling())
+                messages = self._polled(polling := core.polling())
             except MQClientError:
                 if self.state is ServiceState.RUNNING:
                     raise
                 return
             for message in messages:
+                if not polling.is_valid:
+                    break
                 yield message
-                self._parts.progress.finished(message)
+                self._parts.progress.finished(message, polling)
 
     # -- offsets ----------------------------------------------------------------
 

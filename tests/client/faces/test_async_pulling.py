@@ -62,6 +62,20 @@ async def test_loop_commits_what_it_has_finished(mq: fakemq.Cluster) -> None:
     assert mq.group("reports").lag("refunds") == 1
 
 
+async def test_loop_continues_where_its_queue_was_sought(mq: fakemq.Cluster) -> None:
+    mq.seed("refunds", [b"0", b"1", b"2", b"3"])
+    bodies = []
+    async with lite(mq) as c:
+        async for message in c:
+            bodies.append(message.body)
+            if len(bodies) == 2:
+                await c.seek(REFUNDS, 0)
+            elif len(bodies) == 4:
+                break
+    assert bodies == [b"0", b"1", b"0", b"1"]
+    assert mq.group("reports").lag("refunds") == 3
+
+
 async def test_poll_that_is_cancelled_when_messages_come_loses_none(
     mq: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

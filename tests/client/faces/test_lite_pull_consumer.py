@@ -103,6 +103,65 @@ def test_shutdown_commits_what_a_loop_has_finished(mq: fakemq.Cluster) -> None:
     assert mq.group("reports").lag("refunds") == 1
 
 
+REFUNDS = MessageQueue(topic="refunds", broker_name="broker-a", queue_id=0)
+
+
+@pytest.mark.parametrize("is_other_thread", [False, True])
+def test_loop_continues_where_its_queue_was_sought(
+    mq: fakemq.Cluster, is_other_thread: bool
+) -> None:
+    mq.seed("refunds", [b"0", b"1", b"2", b"3"])
+    bodies = []
+    with consumer(mq, subscribe="refunds") as c:
+        for message in c:
+            bodies.append(message.body)
+            if len(bodies) == 2 and is_other_thread:
+                thread = threading.Thread(target=c.seek, args=(REFUNDS, 0))
+                thread.start()
+                thread.join(LONG_MS / 1000)
+            elif len(bodies) == 2:
+                c.seek(REFUNDS, 0)
+            elif len(bodies) == 3:
+                break
+    assert bodies == [b"0", b"1", b"0"]
+    assert mq.group("reports").lag("refunds") == 4
+
+
+def test_loop_commits_what_it_has_finished_after_a_seek(mq: fakemq.Cluster) -> None:
+    mq.seed("refunds", [b"0", b"1", b"2", b"3"])
+    bodies = []
+    with consumer(mq, subscribe="refunds") as c:
+        for message in c:
+            bodies.append(message.body)
+            if bodies == [b"0"]:
+                c.seek(REFUNDS, 2)
+            elif message.body == b"3":
+                break
+    assert bodies == [b"0", b"2", b"3"]
+    assert mq.group("reports").lag("refunds") == 1
+
+
+def test_loop_leaves_out_a_topic_that_is_unsubscribed(mq: fakemq.Cluster) -> None:
+    mq.seed("refunds", [b"0", b"1"])
+    bodies = []
+    with consumer(mq, subscribe=["refunds", "orders"]) as c:
+        for message in c:
+            bodies.append(message.body)
+            if message.topic == "orders":
+                break
+            c.unsubscribe("refunds")
+            mq.seed("orders", [b"tea"])
+    assert bodies == [b"0", b"tea"]
+
+
+def test_loop_ends_with_a_shutdown_in_its_body(mq: fakemq.Cluster) -> None:
+    mq.seed("refunds", [b"0", b"1"])
+    with consumer(mq, subscribe="refunds") as c:
+        for message in c:
+            assert message.body == b"0"
+            c.shutdown()
+
+
 def test_shutdown_commits_nothing_that_was_only_polled(mq: fakemq.Cluster) -> None:
     mq.seed("refunds", [b"one", b"two"])
     with consumer(mq, subscribe="refunds") as c:
