@@ -39,17 +39,17 @@ class UserTasks:
     """The asynchronous tasks that run functions or loops of the user now."""
 
     def __init__(self) -> None:
-        self._ids: set[int] = set()
+        self._ids: list[int] = []  # a task is here for each of its loops and functions
 
     def enter(self) -> int:
         """Note that the present task begins with a message; return it for `leave`."""
         task = anyio.get_current_task().id
-        self._ids.add(task)
+        self._ids.append(task)
         return task
 
     def leave(self, task: int) -> None:
-        """Note that a task is done with its message."""
-        self._ids.discard(task)
+        """Note that a task is done with one message."""
+        self._ids.remove(task)
 
     @property
     def has_this(self) -> bool:
@@ -250,6 +250,10 @@ class AsyncFace(Face[CoreT]):
     @property
     def _is_started(self) -> bool:
         return self._life is not None
+
+    @property
+    def _is_cut_off(self) -> bool:
+        return self._life is not None and self._life.carrier.is_closed
 
     def _call(self, function: Callable[[], T]) -> T:
         return function()  # the caller is in the loop that carries it

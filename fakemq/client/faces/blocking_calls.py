@@ -25,10 +25,10 @@ class Calls:
         if function is None:
             function, argument = self._handlers.chosen(messages)
         # Written out: this is called for each message, and a with block is two calls more.
-        threads, thread = self._user_threads.threads, get_ident()
-        threads.add(thread)
+        running, call = self._user_threads.running, object()
+        running[call] = get_ident()
         try:
             returned = function(argument)
         finally:
-            threads.discard(thread)
+            del running[call]
         return None if returned is None else outcome(returned)

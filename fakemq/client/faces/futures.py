@@ -73,7 +73,7 @@ class PooledFuture(TaskFuture[T]):
             underway.carrier.perform(perform, (), called)
 
         def perform() -> None:
-            with underway.user_threads:
+            with underway.user_threads.calling():
                 fn(self)
 
         def called(_: object, error: BaseException | None) -> None:

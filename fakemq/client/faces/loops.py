@@ -33,8 +33,12 @@ class Delivery:
         self._finished = threading.Event()
 
     def finish(self, result: ConsumeResult | None) -> None:
-        """Let the consumer have the result; None if no loop has taken the message."""
-        self._result = result
+        """Let the consumer have the result; None if no loop has taken the message.
+
+        Only the first result counts. A call that Ctrl-C has interrupted is done again by the next.
+        """
+        if not self._finished.is_set():
+            self._result = result
         self._finished.set()
 
     def wait(self) -> ConsumeResult:
@@ -76,12 +80,29 @@ class Handover:
             self._changed.notify()
         return delivery.wait()
 
-    def take(self) -> Delivery | None:
-        """Wait for the next message; return None when the consumer ends."""
+    def take(self, loop: MessageLoop) -> None:
+        """Wait for the next message, and make it the loop's; it has none when the consumer ends.
+
+        Ctrl-C may come between any two steps, and so a message is with its loop before it leaves
+        the others: see `put_back`.
+        """
         with self._changed:
             while not self._waiting and not self._closed:
                 self._changed.wait()
-            return self._waiting.popleft() if self._waiting else None
+            if self._waiting:
+                loop.current = self._waiting[0]
+                self._waiting.popleft()
+
+    def put_back(self, loop: MessageLoop) -> None:
+        """Let another loop take a message that has not reached its loop's body."""
+        delivery, loop.current = loop.current, None
+        with self._changed:
+            if delivery is not None and delivery not in self._waiting:
+                if self._closed:
+                    delivery.finish(None)
+                else:
+                    self._waiting.appendleft(delivery)
+            self._changed.notify()  # the loop may have been woken for one that it does not take
 
     def end_loops_here(self) -> None:
         """End the loops by which this thread has messages; these are sent back."""
@@ -108,8 +129,8 @@ class MessageLoop:
         self._handover = handover
         self._consumer = consumer  # a consumer that is looped over is not dropped
         self._user_threads = user_threads
-        self._current: Delivery | None = None
-        self._thread = 0
+        self.current: Delivery | None = None
+        """What its body consumes."""
         handover.loops[id(self)] = weakref.ref(self)
 
     def __iter__(self) -> Self:
@@ -117,18 +138,22 @@ class MessageLoop:
 
     def __next__(self) -> ReceivedMessage:
         self._finish(SUCCESS)
-        delivery = self._handover.take()
-        if delivery is None:
-            raise StopIteration
-        self._current = delivery
-        # A shutdown in the loop's body must not wait for the body.
-        self._thread = self._user_threads.enter()
-        return delivery.message
+        try:
+            self._handover.take(self)
+            if self.current is not None:
+                # A shutdown in the loop's body must not wait for the body.
+                self._user_threads.enter(id(self))
+                return self.current.message
+        except BaseException:  # Ctrl-C
+            self._user_threads.leave(id(self))
+            self._handover.put_back(self)
+            raise
+        raise StopIteration
 
     @property
     def is_here(self) -> bool:
         """Whether this thread has a message by it."""
-        return self._current is not None and self._thread == threading.get_ident()
+        return self._user_threads.has_here(id(self))
 
     def close(self) -> None:
         """End the loop; its message is sent back, to be tried again."""
@@ -136,10 +161,10 @@ class MessageLoop:
         self._finish(RECONSUME_LATER)
 
     def _finish(self, result: ConsumeResult) -> None:
-        delivery, self._current = self._current, None
-        if delivery is not None:
-            self._user_threads.leave(self._thread)
-            delivery.finish(result)
+        if self.current is not None:
+            self.current.finish(result)
+            self._user_threads.leave(id(self))
+            self.current = None  # at last: after Ctrl-C before, the end of the loop does the rest
 
     def __del__(self) -> None:
         # A loop that is left by break, return or an error drops its iterator.

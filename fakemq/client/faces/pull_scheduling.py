@@ -113,5 +113,5 @@ class _Called:
         self._user_threads = user_threads
 
     def __call__(self, queue: MessageQueue, context: PullTaskContext[ScheduledPulling]) -> None:
-        with self._user_threads:
+        with self._user_threads.calling():
             self._function(queue, context)

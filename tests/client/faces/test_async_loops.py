@@ -35,6 +35,20 @@ async def test_loop_that_another_thread_collects_is_over(anyio_backend: str) -> 
     assert not user_tasks.has_this
 
 
+@pytest.mark.anyio
+async def test_task_with_two_loops_has_a_message_until_both_end() -> None:
+    handover, user_tasks = AsyncHandover(), UserTasks()
+    first, second = (AsyncMessageLoop(handover, None, user_tasks, current_loop()) for _ in "ab")
+    async with anyio.create_task_group() as group:
+        for loop in (first, second):
+            group.start_soon(handover.listen, [MESSAGE])
+            await anext(loop)
+        second.end()
+        assert user_tasks.has_this
+        first.end()
+    assert not user_tasks.has_this
+
+
 def test_loop_that_is_collected_after_its_event_loop_raises_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import count, islice
+from types import FrameType
+from typing import Any
 
 import pytest
 
 import fakemq
 from fakemq.client import MQClientError
+from fakemq.client.consuming.received import SUCCESS
+from fakemq.client.faces.blocking_calls import Calls
+from fakemq.client.faces.handlers import Handlers
+from fakemq.client.faces.loops import Delivery, Handover, MessageLoop
+from fakemq.client.faces.user_threads import UserThreads
 from tests.support.consuming_faces import LONG_S, RETRY, Seen, consumed, consumer
 from tests.support.eventually import eventually
 
@@ -115,3 +126,103 @@ def test_iterator_ends_with_the_block_of_its_thread(mq: fakemq.Cluster) -> None:
 def test_loop_over_a_consumer_with_functions_is_refused(mq: fakemq.Cluster) -> None:
     with consumer(mq, on_message=print) as c, pytest.raises(MQClientError, match="on_message"):
         iter(c)
+
+
+# -- without a consumer ------------------------------------------------------------------------
+
+MESSAGE: Any = "a message"
+
+
+def waiting(handover: Handover, count: int) -> list[Delivery]:
+    """Return messages that wait for loops."""
+    deliveries = [Delivery(MESSAGE) for _ in range(count)]
+    handover._waiting.extend(deliveries)
+    return deliveries
+
+
+def test_thread_with_two_loops_has_a_message_until_both_end() -> None:
+    handover, threads = Handover(), UserThreads()
+    waiting(handover, 2)
+    first, second = (MessageLoop(handover, None, threads) for _ in "ab")
+    next(first)
+    next(second)
+    second.close()
+    assert threads.has_this
+    first.close()
+    assert not threads.has_this
+
+
+def test_call_within_a_call_leaves_the_mark_of_its_thread() -> None:
+    threads = UserThreads()
+    inner = Calls(Handlers("consumer", None, lambda _: None, None, may_await=False), threads)
+    with threads.calling():
+        inner([MESSAGE])
+        with threads.calling():
+            pass
+        assert threads.has_this
+    assert not threads.has_this
+
+
+STEPS_OF = {inspect.getfile(MessageLoop), inspect.getfile(UserThreads)}
+
+
+def is_interrupted(step: int, function: Callable[[], object]) -> bool:
+    """Call a function; Ctrl-C comes at a step of the loops' code. Return whether it had so many.
+
+    Python looks for signals when a function begins, and when one that is written in C returns.
+    """
+    left = step
+
+    def profile(frame: FrameType, event: str, _: object) -> None:
+        nonlocal left
+        if event in ("call", "c_return") and frame.f_code.co_filename in STEPS_OF:
+            left -= 1
+            if left < 0:
+                raise KeyboardInterrupt
+
+    sys.setprofile(profile)
+    try:
+        function()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.setprofile(None)
+    return False
+
+
+def test_interrupted_loop_loses_no_message() -> None:
+    for step in count():
+        handover, threads = Handover(), UserThreads()
+        deliveries = waiting(handover, 2)
+        loop = MessageLoop(handover, None, threads)
+        bodies: list[object] = []
+        came = is_interrupted(step, partial(bodies.extend, islice(loop, 2)))
+        acknowledged = [one for one in deliveries if one._result is SUCCESS]
+        loop.close()
+        handover.close()
+        assert all(one._finished.is_set() for one in deliveries), step
+        assert len(acknowledged) <= len(bodies), step
+        assert not threads.has_this, step
+        if not came:
+            break
+    assert step > 10
+
+
+def test_message_of_an_interrupted_loop_is_for_the_next() -> None:
+    handover, threads = Handover(), UserThreads()
+    (delivery,) = waiting(handover, 1)
+    loop = MessageLoop(handover, None, threads)
+    enter, threads.enter = threads.enter, interrupt  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        next(loop)
+    threads.enter = enter  # type: ignore[method-assign]
+    other = MessageLoop(handover, None, threads)
+    assert next(other) is MESSAGE
+    assert other.current is delivery
+    handover.close()
+    with pytest.raises(StopIteration):
+        next(loop)
+
+
+def interrupt(loop: int) -> None:
+    raise KeyboardInterrupt
