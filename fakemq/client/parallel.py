@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import selectors
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
@@ -60,7 +61,8 @@ class Parallel:
     def wait(self, timeout_ms: int) -> None:
         """Wait up to ``timeout_ms`` for responses, and continue their operations.
 
-        If no operation is under way, wait for the whole time.
+        If no operation is under way, wait for the whole time. An operation or ``done`` that raises
+        anything but a FakemqError ends the call with it; the others continue with the next call.
         """
         now_ms = real_elapsed_ms()
         until_ms = min((one.until_ms for one in self._waiting), default=now_ms + timeout_ms)
@@ -69,18 +71,24 @@ class Parallel:
             until_ms = now_ms
         self._select(max(0, min(timeout_ms, until_ms - now_ms)))
         now_ms = real_elapsed_ms()
-        waiting, self._waiting = self._waiting, []
-        for one in waiting:
-            response = one.channel.take(one.opaque)
-            if response is not None:
-                self._advance(one.operation, one.done, partial(one.operation.send, response))
-            elif one.channel.closed:
-                self._fail(one, RemotingSendRequestError(one.channel.addr))
-            elif one.until_ms <= now_ms:
-                one.channel.close()
-                self._fail(one, RemotingTimeoutError(one.channel.addr, one.timeout_ms))
-            else:
-                self._waiting.append(one)
+        waiting, self._waiting = deque(self._waiting), []
+        try:
+            while waiting:
+                self._look(waiting.popleft(), now_ms)
+        finally:
+            self._waiting += waiting  # after an error that is not for the operation
+
+    def _look(self, one: _Waiting, now_ms: int) -> None:
+        response = one.channel.take(one.opaque)
+        if response is not None:
+            self._advance(one.operation, one.done, partial(one.operation.send, response))
+        elif one.channel.closed:
+            self._fail(one, RemotingSendRequestError(one.channel.addr))
+        elif one.until_ms <= now_ms:
+            one.channel.close()
+            self._fail(one, RemotingTimeoutError(one.channel.addr, one.timeout_ms))
+        else:
+            self._waiting.append(one)
 
     def _select(self, timeout_ms: int) -> None:
         channels = {one.channel for one in self._waiting if not one.channel.closed}

@@ -90,6 +90,23 @@ def test_response_received_meanwhile_needs_no_wait(outcomes: Outcomes) -> None:
     remoting.close()
 
 
+def test_operation_that_raises_leaves_the_others_under_way(
+    parallel: Parallel, outcomes: Outcomes
+) -> None:
+    def failing(addr: str) -> Operation[int]:
+        yield from asking(addr)
+        raise ValueError("cannot read it")
+
+    with ScriptedBroker(scripts.answers_in_reverse) as broker:
+        parallel.start(failing(broker.addr), outcomes.append)
+        parallel.start(asking(broker.addr), outcomes.append)
+        with pytest.raises(ValueError, match="cannot read it"):
+            until_done(parallel)
+        until_done(parallel)
+    assert len(outcomes) == 1
+    assert not isinstance(outcomes[0], FakemqError)
+
+
 def test_request_times_out(parallel: Parallel, outcomes: Outcomes) -> None:
     with ScriptedBroker(scripts.stays_silent) as broker:
         parallel.start(asking(broker.addr, timeout_ms=30), outcomes.append)

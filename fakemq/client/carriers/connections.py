@@ -180,7 +180,7 @@ class Channel:
             delay_ms = max(CHECK_GRAIN_MS, next_ms - now_ms)
             self._check_at(now_ms + delay_ms, delay_ms)
         for reply, _, timeout_ms in late.values():
-            reply(RemotingTimeoutError(self.addr, timeout_ms))
+            self._reply(reply, RemotingTimeoutError(self.addr, timeout_ms))
         self._fail(others, RemotingSendRequestError)
 
     # -- life -----------------------------------------------------------------
@@ -201,7 +201,7 @@ class Channel:
             if one.is_oneway:
                 oneways.append(self._requests.pop(opaque))
         for reply, _, _ in oneways:
-            reply(None)
+            self._reply(reply, None)
 
     def connect_failed(self, reason: str = "") -> None:
         """No peer accepted the connection, for a reason of the system."""
@@ -234,7 +234,14 @@ class Channel:
     def _fail(self, requests: list[_Request], error: Callable[[str], RemotingError]) -> None:
         # An error for each request, because tracebacks are written to it.
         for reply, _, _ in requests:
-            reply(error(self.addr))
+            self._reply(reply, error(self.addr))
+
+    def _reply(self, reply: Reply, outcome: RemotingCommand | Failure | None) -> None:
+        """Pass an outcome on; log an error, which must not keep the others from theirs."""
+        try:
+            reply(outcome)
+        except Exception:
+            _log.exception("the outcome %r of a request to %s was not taken", outcome, self.addr)
 
     def _check_idle(self) -> None:
         idle_ms = self._shell.elapsed_ms() - self._active_ms
@@ -259,7 +266,7 @@ class Channel:
             if not command.flag & FLAG_RESPONSE:
                 self._requested(command)
             elif (one := requests.pop(command.opaque, None)) is not None:
-                one[0](command)
+                self._reply(one[0], command)
             if self.state is _CLOSED:
                 return
         if self._codec.failure is not None:

@@ -20,7 +20,7 @@ from fakemq.client.errors import (
     RemotingTooMuchRequestError,
 )
 from fakemq.client.operation import Call
-from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
+from fakemq.protocol.command import FLAG_ONEWAY, FLAG_RESPONSE, RemotingCommand
 from tests.support.channel_lab import ADDR, ChannelLab, Outcome, Peer, codes
 
 
@@ -198,6 +198,39 @@ def test_request_from_a_failing_reply_opens_another_channel() -> None:
     lab.connected[0].channel.connect_failed()
     assert len(lab.connected) == 2
     assert lab.connected[1].channel.state is ChannelState.CONNECTING
+
+
+def broken(_: Outcome) -> None:
+    raise ValueError("cannot take it")
+
+
+def test_reply_that_raises_keeps_no_other_from_its_outcome(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    lab = ChannelLab()
+    for addr in ("a:1", "b:1", "c:1", "d:1"):
+        lab.connections.request(Call(addr, RemotingCommand(1), 1_000), broken)
+    others = [lab.request(2, addr=f"{name}:1", timeout_ms=1_000) for name in "abcd"]
+    answering, losing, failing, late = lab.connected
+    answering.channel.opened()
+    losing.channel.opened()
+    late.channel.opened()
+    answering.answer(*answering.read())
+    losing.channel.lost()
+    failing.channel.connect_failed()
+    lab.advance(1_000)
+    assert codes(others) == [
+        *(2, RemotingSendRequestError, RemotingConnectError, RemotingTimeoutError)
+    ]
+    assert len(caplog.records) == 4
+
+
+def test_oneway_reply_that_raises_keeps_no_other_from_its_outcome() -> None:
+    lab = ChannelLab()
+    lab.connections.request(Call(ADDR, RemotingCommand(1, flag=FLAG_ONEWAY), 1_000), broken)
+    other = lab.request(oneway=True)
+    lab.connected[0].channel.opened()
+    assert other == [None]
 
 
 def test_close_fails_requests_and_refuses_others() -> None:
