@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
 
+from fakemq.client.carriers.ownership import OwnProcess
 from fakemq.client.carriers.pool import DEFAULT_SIZE
 from fakemq.client.errors import MQClientError
 from fakemq.client.service_state import ServiceState
@@ -45,13 +46,16 @@ class Face(Generic[CoreT]):
     _BLOCK: ClassVar[str] = "with"
     """The block that starts it and shuts it down."""
 
+    _group: str = ""
+    _core: CoreT | None = None
+    _client_id: str = ""
+
     def __init__(self, settled: Settled, group: str, *, threads: int = 0) -> None:
         # ``threads`` is how many functions of the user it may call in threads at the same time.
         self._pool_size = max(DEFAULT_SIZE, threads + SPARE_THREADS)
         self._settled = settled
         self._group = group
-        self._core: CoreT | None = None
-        self._client_id = ""
+        self._process = OwnProcess()
 
     @property
     def state(self) -> ServiceState:
@@ -103,4 +107,18 @@ class Face(Generic[CoreT]):
 
     def __repr__(self) -> str:
         client = f" as {self._client_id}" if self._client_id else ""
-        return f"<{type(self).__name__} {self._group}{client}, {self.state.value}>"
+        return f"<{type(self).__name__} {self._group}{client}, {self._shown_state()}>"
+
+    def _shown_state(self) -> str:
+        """Return its state, and why it is of no use if its client has gone without a shutdown."""
+        state = self.state
+        if state is _RUNNING and not self._process.is_this:
+            return f"{state.value} in process {self._process.pid}"
+        if state is _RUNNING and self._is_cut_off:
+            return "its client is closed"
+        return state.value
+
+    @property
+    def _is_cut_off(self) -> bool:
+        """Whether its carrier was closed, as by the end of its event loop."""
+        raise NotImplementedError

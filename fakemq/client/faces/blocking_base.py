@@ -213,6 +213,10 @@ class BlockingFace(Face[CoreT]):
     def _is_started(self) -> bool:
         return self._life is not None
 
+    @property
+    def _is_cut_off(self) -> bool:
+        return self._life is not None and self._life.carrier.is_closed
+
     def _call(self, function: Callable[[], T]) -> T:
         """Call a function on the carrier's thread, where the core may be read and changed."""
         life = self._life

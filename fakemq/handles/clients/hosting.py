@@ -193,7 +193,8 @@ class InsideHandle(Generic[CoreT]):
         return future
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name}>"
+        program = getattr(self, "_program", None)  # none if it could not be made
+        return f"<{type(self).__name__} {program.name if program else '(not made)'}>"
 
 
 def _log_failed_start(starting: Outcome[None], name: str) -> None:

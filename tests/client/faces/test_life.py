@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import os
 import pydoc
 import signal
 import subprocess
@@ -131,6 +132,29 @@ def test_forked_child_is_refused_and_leaves_the_parent_alone(mq: fakemq.Cluster)
         assert in_fork(use) == "SendStatus.SEND_OK"
         p.send("orders", b"parent")
     assert sorted(one.body for one in mq.messages("orders")) == [b"own", b"parent", b"parent"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")
+def test_repr_of_a_forked_copy_tells_whose_it_is(mq: fakemq.Cluster) -> None:
+    with Producer(mq.namesrv_addr, group="g") as p:
+        assert in_fork(lambda: repr(p)).endswith(f", RUNNING in process {os.getpid()}>")
+        assert repr(p).endswith(", RUNNING>")
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_repr_tells_that_the_event_loop_is_over(mq: fakemq.Cluster, backend: str) -> None:
+    producer = AsyncProducer(mq.namesrv_addr, group="g")
+    anyio.run(producer.start, backend=backend)
+    assert repr(producer).endswith(", its client is closed>")
+    assert producer._finalizer is not None
+    producer._finalizer.detach()  # it would warn when another test collects it
+
+
+def test_repr_of_a_face_that_was_not_made() -> None:
+    made = Producer.__new__(Producer)
+    with pytest.raises(TypeError):
+        made.__init__(None, group="g", no_such_option=7)  # type: ignore[misc]
+    assert repr(made) == "<Producer , CREATE_JUST>"
 
 
 WORKER = """

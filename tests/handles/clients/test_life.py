@@ -10,6 +10,7 @@ import pytest
 import fakemq
 from fakemq.client.consuming.received import ReceivedMessage
 from fakemq.errors import FakemqError
+from fakemq.handles.clients.consumers import InsideConsumer
 from tests.support.forking import in_child
 from tests.support.inside_clients import TOPICS, bodies
 
@@ -124,3 +125,8 @@ def test_forked_child_cannot_use_a_client_and_may_close_it(mq: fakemq.Cluster) -
 
     assert "forked child" in in_child(child)
     assert producer.send("orders", b"x").queue_offset == 0
+
+
+def test_repr_of_a_client_that_was_not_made() -> None:
+    consumer = InsideConsumer.__new__(InsideConsumer)
+    assert repr(consumer) == "<InsideConsumer (not made)>"
