@@ -298,7 +298,7 @@ class OrderlyService:
         return the others.
 
         Differs: in a batch Java consumes again also those that it has sent. In Java no message of
-        an ordered queue becomes a dead letter at once.
+        an ordered queue becomes a dead letter at once; here one does in CLUSTERING.
 
         Source: ConsumeMessageOrderlyService.java#checkReconsumeTimes (4.9.7)
         """

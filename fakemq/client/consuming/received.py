@@ -84,7 +84,9 @@ class ReceivedMessage:
 
         ``level`` is a delay level: 1 for 1 s, 2 for 5 s, 3 for 10 s, and so on. 0 lets the broker
         choose, with a longer delay each time; -1 makes it a dead letter at once. In an ordered
-        queue the message is tried again before any other, and no other ``level`` has an effect.
+        queue the message is tried again before any other, and no other ``level`` has an effect. In
+        BROADCASTING no level sends it back: as in Java the message is dropped, or with ``ordered``
+        tried again before any other.
         Raise ConfigError for anything but a whole number from -1: Java takes any number below 0 for
         a dead letter.
         """

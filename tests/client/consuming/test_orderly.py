@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -136,6 +137,14 @@ def test_dead_letter_that_no_broker_takes_is_tried_again() -> None:
     lab.advance(1_000)
     assert lab.consumed == [b"0", b"0"]
     assert lab.messages[0].reconsume_times == 2
+
+
+def test_message_of_a_broadcast_queue_is_no_dead_letter_but_tried_again(tmp_path: Path) -> None:
+    options = {"message_model": "BROADCASTING", "offsets_directory": str(tmp_path)}
+    lab = ordered(PlayedBroker(), bury, **options)
+    lab.put(b"0", b"1")
+    lab.advance(1_000)
+    assert (lab.consumed, lab.broker.sent_back) == ([b"0", b"0"], [])
 
 
 def test_queue_that_waits_does_not_stop_others() -> None:
