@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable
 from functools import wraps
 from types import TracebackType
@@ -15,11 +14,10 @@ from fakemq.client.instance import ClientInstance
 from fakemq.client.operation import Operation
 from fakemq.client.options import ClientOptions
 from fakemq.client.pull_operations import PullOperations
-from fakemq.client.remoting import local_ip
 from fakemq.client.remoting_async import AsyncRemoting
 from fakemq.client.send_operations import SendOperations
+from fakemq.client.this_machine import instance_here
 from fakemq.client.transaction_operations import TransactionOperations
-from fakemq.clock.machine_time import real_utc_offset_ms
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -67,11 +65,8 @@ class AsyncClient:
 
     def __init__(self, namesrv_addr: str, **options: Unpack[ClientOptions]) -> None:
         namesrv_addr = name_server_addrs(namesrv_addr)
-        ip = local_ip(namesrv_addr.partition(";")[0])
         config = client_config_of(type(self).__name__, options)
-        self.instance = ClientInstance(
-            namesrv_addr, config, ip=ip, pid=os.getpid(), utc_offset_ms=real_utc_offset_ms()
-        )
+        self.instance = instance_here(namesrv_addr, config)
         self.producer = SendOperations(self.instance)
         self.transactions = TransactionOperations(self.instance)
         self.consumer = PullOperations(self.instance)

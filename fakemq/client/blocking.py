@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec, Self, TypeVar, Unpack
@@ -16,10 +15,10 @@ from fakemq.client.operation import Operation
 from fakemq.client.options import ClientOptions
 from fakemq.client.parallel import Parallel
 from fakemq.client.pull_operations import PullOperations
-from fakemq.client.remoting import BlockingChannel, BlockingRemoting, local_ip
+from fakemq.client.remoting import BlockingChannel, BlockingRemoting
 from fakemq.client.send_operations import SendOperations
+from fakemq.client.this_machine import instance_here
 from fakemq.client.transaction_operations import TransactionOperations
-from fakemq.clock.machine_time import real_utc_offset_ms
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -70,11 +69,8 @@ class Client:
 
     def __init__(self, namesrv_addr: str, **options: Unpack[ClientOptions]) -> None:
         namesrv_addr = name_server_addrs(namesrv_addr)
-        ip = local_ip(namesrv_addr.partition(";")[0])
         config = client_config_of(type(self).__name__, options)
-        self.instance = ClientInstance(
-            namesrv_addr, config, ip=ip, pid=os.getpid(), utc_offset_ms=real_utc_offset_ms()
-        )
+        self.instance = instance_here(namesrv_addr, config)
         self.producer = SendOperations(self.instance)
         self.transactions = TransactionOperations(self.instance)
         self.consumer = PullOperations(self.instance)

@@ -14,12 +14,11 @@ from weakref import WeakSet
 import msgspec
 
 from fakemq.client.errors import MQClientError
-from fakemq.client.instance import ClientInstance
-from fakemq.client.remoting import local_ip
-from fakemq.clock.machine_time import real_utc_offset_ms
+from fakemq.client.this_machine import instance_here
 
 if TYPE_CHECKING:
     from fakemq.client.faces.settings import Settled
+    from fakemq.client.instance import ClientInstance
     from fakemq.client.services import ClientServices
 
 
@@ -74,25 +73,15 @@ class Registry(Generic[C]):
         Clients are shared only within one ``where``, such as one event loop. Raise MQClientError if
         the client exists, but with other options.
         """
-        ip = local_ip(settled.namesrv_addr.partition(";")[0].strip())
         name = settled.instance_name
-        config = settled.client
-        if name:
-            config = msgspec.structs.replace(config, client_id=f"{ip}@{name}")
+        instance = instance_here(settled.namesrv_addr, settled.client, instance_name=name)
         with self._lock:
-            key = (settled.namesrv_addr, config.client_id, where)
+            key = (settled.namesrv_addr, instance.config.client_id, where)
             known = self._clients.get(key) if name else None
             if known is not None and not known.carrier.is_closed:
-                _require_equal(known.services.instance.config, config)
+                _require_equal(known.services.instance.config, instance.config)
                 known.users += 1
                 return known
-            instance = ClientInstance(
-                settled.namesrv_addr,
-                config,
-                ip=ip,
-                pid=os.getpid(),
-                utc_offset_ms=real_utc_offset_ms(),
-            )
             shared = SharedClient(key, *make(instance))
             if name:
                 self._clients[key] = shared
