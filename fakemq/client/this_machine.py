@@ -15,7 +15,7 @@ from fakemq.clock.machine_time import real_utc_offset_ms
 def instance_here(
     namesrv_addr: str, config: ClientConfig, *, instance_name: str | None = None
 ) -> ClientInstance:
-    """Return an instance whose ids tell of this machine, this process and its time zone.
+    """Return an instance whose ids name this machine, this process and its time zone.
 
     ``instance_name``, if there is one, replaces the process in its client id.
 

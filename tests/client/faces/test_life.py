@@ -135,14 +135,14 @@ def test_forked_child_is_refused_and_leaves_the_parent_alone(mq: fakemq.Cluster)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")
-def test_repr_of_a_forked_copy_tells_whose_it_is(mq: fakemq.Cluster) -> None:
+def test_repr_of_a_forked_copy_names_its_process(mq: fakemq.Cluster) -> None:
     with Producer(mq.namesrv_addr, group="g") as p:
         assert in_fork(lambda: repr(p)).endswith(f", RUNNING in process {os.getpid()}>")
         assert repr(p).endswith(", RUNNING>")
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_repr_tells_that_the_event_loop_is_over(mq: fakemq.Cluster, backend: str) -> None:
+def test_repr_shows_that_the_event_loop_is_over(mq: fakemq.Cluster, backend: str) -> None:
     producer = AsyncProducer(mq.namesrv_addr, group="g")
     anyio.run(producer.start, backend=backend)
     assert repr(producer).endswith(", its client is closed>")

@@ -167,7 +167,7 @@ STEPS_OF = {inspect.getfile(MessageLoop), inspect.getfile(UserThreads)}
 
 
 def is_interrupted(step: int, function: Callable[[], object]) -> bool:
-    """Call a function; Ctrl-C comes at a step of the loops' code. Return whether it had so many.
+    """Call a function; Ctrl-C comes at one step of the loops' code. Return whether it came.
 
     Python looks for signals when a function begins, and when one that is written in C returns.
     """
