@@ -155,7 +155,7 @@ class ClusterCore:
         files = DirectoryFiles(root, clock, config.store_path_commit_log)
         store = MessageStore(config, files, clock, journal, name, ram_size_bytes)
         randomness = self.randomness.stream(f"crashes of {name}")
-        Disk(store, files, clock, journal, name, self.network.post, randomness, self.faults)
+        Disk(store, files, clock, journal, name, self.network.post_later, randomness, self.faults)
         return store
 
     def start(self) -> None:

@@ -239,6 +239,8 @@ class MemoryNetwork:
         """Address → the node's name, what takes its links, and whether the node is up."""
         self._posted: deque[tuple[Cause, Callable[[], None]]] = deque()
         """Deliveries that `settle` will make, oldest first, each with its cause."""
+        self._later: list[tuple[Cause, Callable[[], None]]] = []
+        """Deliveries of the driver's next turn; `settle` makes them when no other is left."""
         self._next_port = 1
         self._settling = False
         self.on_post: Callable[[], None] = lambda: None
@@ -290,17 +292,32 @@ class MemoryNetwork:
         if not self._settling and len(self._posted) == 1:
             self.on_post()
 
+    def post_later(self, delivery: Callable[[], None]) -> None:
+        """Call ``delivery`` on the driver's next turn: other connections have theirs before it.
+
+        Without a driver, and where time is advanced, it is called when the network settles.
+        """
+        self._later.append((0 if self._journal is None else self._journal.cause, delivery))
+        self.on_post()
+
     def settle(self) -> None:
         """Make all deliveries, also those that a delivery posts."""
-        if self._posted and not self._settling:
+        if (self._posted or self._later) and not self._settling:
             self.deliver_until(_seldom(self.is_given_up))
 
     def settle_for(self, time_ms: int) -> bool:
-        """Make deliveries for about this real time; return whether none is left."""
+        """Make deliveries for about this real time; return whether none is left for now."""
+        if self._later:
+            self._take_later()
         if self._posted and not self._settling:
             until_ms = real_elapsed_ms() + time_ms
-            self.deliver_until(_seldom(lambda: real_elapsed_ms() >= until_ms))
+            self._deliver(_seldom(lambda: real_elapsed_ms() >= until_ms))
         return not self._posted
+
+    def _take_later(self) -> None:
+        """Let deliveries of the next turn be made now."""
+        later, self._later = self._later, []
+        self._posted.extend(later)
 
     def deliver_until(self, is_done: Callable[[], bool]) -> None:
         """Make deliveries until ``is_done`` returns True or none is left.
@@ -308,6 +325,14 @@ class MemoryNetwork:
         Unlike `settle` it also works within a delivery. So only a delivery that handles nothing
         itself, and waits for the result of others, may call it.
         """
+        while True:
+            self._deliver(is_done)
+            if self._posted or not self._later:
+                return
+            self._take_later()
+
+    def _deliver(self, is_done: Callable[[], bool]) -> None:
+        """As `deliver_until`, without those of the next turn."""
         journal, was_settling, self._settling = self._journal, self._settling, True
         before: Cause = 0 if journal is None else journal.cause
         try:

@@ -35,8 +35,10 @@ INDEX_STEP_MS = 5
 QUEUE_STEP_FILES = 10
 """How many queue files are flushed before others have their turn: each may wait for the disk."""
 QUEUE_STEP_MS = 1
+MOST_TURNS = 16
+"""How often a flush for sends waits for others, as long as each turn brings some."""
 Soon = Callable[[Callable[[], None]], None]
-"""Calls a function after the present event has been handled."""
+"""Calls a function on the next turn, after others have had theirs."""
 
 
 class Flush:
@@ -67,6 +69,7 @@ class Flush:
         self._stalled = False
         self._ended = False
         self._committing = False  # a `_commit` is about to be called
+        self._joined = self._turns = 0  # how many sends it was for, and how often it has waited
         self._waiting: list[_Wait] = []  # sends that wait for the next flush of the log
         self._appended_ms = checkpoint.newest_ms  # store time of the last record
         self._index_timer: Timer | None = None
@@ -174,8 +177,19 @@ class Flush:
             self._soon(self._commit)
 
     def _commit(self) -> None:
-        """Flush once for all sends that wait now."""
+        """Flush once for all sends that wait now, and for those that are about to join them.
+
+        A flush takes as long as hundreds of sends, and clients that were answered together send
+        together: the first of them should not have a flush of its own.
+        """
+        joined = len(self._waiting)
+        if joined > self._joined and self._turns < MOST_TURNS and not self._ended:
+            self._joined = joined
+            self._turns += 1
+            self._soon(self._commit)
+            return
         self._committing = False
+        self._joined = self._turns = 0
         if self._ended:
             return
         if self._faults.slow:

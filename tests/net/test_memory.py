@@ -239,3 +239,34 @@ def test_data_for_a_paused_end_are_bounded(
     codes = [code for _, code in lab.requests]
     assert codes.count(9) == 20
     assert 5 < codes.count(8) < 12
+
+
+def test_delivery_of_the_next_turn_lets_others_go_first(lab: NetworkLab) -> None:
+    network, done = lab.network, list[str]()
+
+    def later() -> None:
+        done.append("later")
+        if len(done) < 3:
+            network.post_later(later)
+
+    network.post_later(later)
+    network.post(lambda: done.append("now"))
+    assert lab.posts == 2
+    assert network.settle_for(1_000)
+    assert done == ["now", "later"]
+    assert lab.posts == 3
+    assert network.settle_for(1_000)
+    assert done == ["now", "later", "later"]
+
+
+def test_settling_makes_deliveries_of_later_turns(lab: NetworkLab) -> None:
+    network, done = lab.network, list[int]()
+
+    def later() -> None:
+        done.append(len(done))
+        if len(done) < 3:
+            network.post_later(later)
+
+    network.post_later(later)
+    network.settle()
+    assert done == [0, 1, 2]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fakemq.errors import StoreError
 from fakemq.events import Warned
 from fakemq.events.store import UnsyncedLost
-from fakemq.store.flush import QUEUE_STEP_FILES, QUEUE_STEP_MS
+from fakemq.store.flush import MOST_TURNS, QUEUE_STEP_FILES, QUEUE_STEP_MS
 from fakemq.store.inner_message import InnerMessage
 from fakemq.store.results import PutMessageStatus
 from tests.support.disk_lab import DiskLab
@@ -165,6 +165,32 @@ def test_puts_of_one_turn_share_one_flush(sync: DiskLab, monkeypatch: pytest.Mon
     sync.settle()
     assert answers == [True] * 5
     assert unflushed_bytes(sync) == 0
+
+
+def test_flush_waits_for_puts_as_long_as_each_turn_brings_some(sync: DiskLab) -> None:
+    answers: list[bool] = []
+
+    def put() -> None:
+        sync.put()
+        sync.disk.flush.when_flushed(answers.append)
+
+    put()
+    for _ in range(3):
+        sync.turn()
+        put()
+    sync.turn()
+    assert answers == []
+    sync.turn()
+    assert answers == [True] * 4
+
+
+def test_flush_does_not_wait_for_ever(sync: DiskLab) -> None:
+    answers: list[bool] = []
+    for _ in range(MOST_TURNS + 1):
+        sync.put()
+        sync.disk.flush.when_flushed(answers.append)
+        sync.turn()
+    assert answers == [True] * (MOST_TURNS + 1)
 
 
 def test_put_without_wait_does_not_wait(sync: DiskLab) -> None:

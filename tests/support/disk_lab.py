@@ -84,6 +84,11 @@ class DiskLab(Puts):
         while self._soon:
             self._soon.popleft()()
 
+    def turn(self) -> None:
+        """Do what is for the next turn, and nothing that is posted meanwhile."""
+        for _ in range(len(self._soon)):
+            self._soon.popleft()()
+
     def advance(self, ms: int) -> None:
         self.settle()
         self.clock.advance_ms(ms)
