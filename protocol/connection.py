@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from fakemq.protocol.command import RemotingCommand
+from typing import TYPE_CHECKING
+
+from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 from fakemq.protocol.errors import RemoteProtocolError, TruncatedError
 from fakemq.protocol.frame import LENGTH_BYTES, decode_frames, encode_frame, encode_frame_start
+
+if TYPE_CHECKING:
+    from fakemq.protocol.signature import Credentials
 
 
 class Connection:
@@ -77,3 +82,24 @@ class Connection:
         opaque = self._next_opaque
         self._next_opaque = opaque + 1 if opaque < 2**31 - 1 else -(2**31)
         return opaque
+
+
+class SigningConnection(Connection):
+    """A client's end that signs each request when it is encoded."""
+
+    __slots__ = ("_credentials",)
+
+    def __init__(self, credentials: Credentials) -> None:
+        super().__init__()
+        self._credentials = credentials
+
+    def encode(self, command: RemotingCommand) -> bytes:
+        """As `Connection.encode`; a request gets its keys and its signature before."""
+        if not command.flag & FLAG_RESPONSE:
+            self._credentials.sign(command)
+        return encode_frame(command)
+
+
+def client_connection(credentials: Credentials | None) -> Connection:
+    """Return a client's end of a connection."""
+    return Connection() if credentials is None else SigningConnection(credentials)

@@ -75,7 +75,7 @@ class Client:
         self.transactions = TransactionOperations(self.instance)
         self.consumer = PullOperations(self.instance)
         self.admin = Admin(self.instance)
-        self._remoting = BlockingRemoting(self.instance.handle)
+        self._remoting = BlockingRemoting(self.instance.handle, config.credentials)
 
     def run(self, operation: Operation[T]) -> T:
         """Run an operation to its end and return its result."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 import msgspec
 
+from fakemq.errors import ConfigError
 from fakemq.protocol.codes import LanguageCode
 from fakemq.protocol.command import VERSION_4_9_7, SerializeType
 from fakemq.protocol.java import INT_MAX
+
+if TYPE_CHECKING:
+    from fakemq.protocol.signature import Credentials
 
 LIMITS = {
     "send_timeout_ms": (1, INT_MAX),
@@ -48,6 +52,9 @@ class ClientOptions(TypedDict, total=False):
     language: LanguageCode
     version: int
     serialize_type: SerializeType
+    access_key: str
+    secret_key: str
+    security_token: str
 
 
 class ClientConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,3 +90,25 @@ class ClientConfig(msgspec.Struct, frozen=True, kw_only=True):
     language: LanguageCode = LanguageCode.PYTHON
     version: int = VERSION_4_9_7
     serialize_type: SerializeType = SerializeType.JSON
+    access_key: str = ""
+    """The account whose keys sign every request, with ``secret_key``; "" for none.
+
+    Source: acl/common/AclClientRPCHook.java (4.9.7)"""
+    secret_key: str = ""
+    security_token: str = ""
+    """Sent with each request and signed; a broker of 4.9.7 does not read it."""
+
+    def __post_init__(self) -> None:
+        if bool(self.access_key) != bool(self.secret_key):
+            raise ConfigError("access_key and secret_key belong together: give both, or neither")
+        if self.security_token and not self.access_key:
+            raise ConfigError("security_token needs access_key and secret_key")
+
+    @property
+    def credentials(self) -> Credentials | None:
+        """The keys that sign requests; None without an access key."""
+        if not self.access_key:
+            return None
+        from fakemq.protocol.signature import Credentials  # most clients sign nothing
+
+        return Credentials(self.access_key, self.secret_key, self.security_token)

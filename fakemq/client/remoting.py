@@ -13,7 +13,7 @@ import os
 import selectors
 import socket
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from fakemq.client.addresses import split_addr
 from fakemq.client.errors import (
@@ -28,8 +28,11 @@ from fakemq.client.operation import Call, Operation
 from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.forked_sockets import close_in_children
 from fakemq.protocol.command import RemotingCommand
-from fakemq.protocol.connection import Connection
+from fakemq.protocol.connection import Connection, client_connection
 from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError
+
+if TYPE_CHECKING:
+    from fakemq.protocol.signature import Credentials
 
 T = TypeVar("T")
 OnRequest = Callable[[str, RemotingCommand], RemotingCommand | None]
@@ -63,12 +66,17 @@ class BlockingChannel:
     """
 
     def __init__(
-        self, addr: str, on_request: OnRequest, *, timeout_ms: int = CONNECT_TIMEOUT_MS
+        self,
+        addr: str,
+        on_request: OnRequest,
+        *,
+        timeout_ms: int = CONNECT_TIMEOUT_MS,
+        credentials: Credentials | None = None,
     ) -> None:
         self.addr = addr
         self.closed = False
         self._on_request = on_request
-        self._connection = Connection()
+        self._connection = client_connection(credentials)
         self._waiting: set[int] = set()
         self._responses: dict[int, RemotingCommand] = {}
         try:
@@ -199,8 +207,9 @@ def encoded(connection: Connection, command: RemotingCommand) -> bytes:
 class BlockingRemoting:
     """Runs operations over plain sockets; for one thread."""
 
-    def __init__(self, on_request: OnRequest) -> None:
+    def __init__(self, on_request: OnRequest, credentials: Credentials | None = None) -> None:
         self._on_request = on_request
+        self._credentials = credentials
         self._pid = os.getpid()
         self._channels: dict[str, BlockingChannel] = {}
 
@@ -259,7 +268,9 @@ class BlockingRemoting:
             except RemotingSendRequestError:
                 channel.close()
         if channel is None or channel.closed:
-            channel = self._channels[addr] = BlockingChannel(addr, self._on_request)
+            channel = self._channels[addr] = BlockingChannel(
+                addr, self._on_request, credentials=self._credentials
+            )
         return channel
 
     def poll(self, timeout_ms: int) -> None:

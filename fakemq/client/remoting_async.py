@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import anyio
 from anyio.abc import SocketStream
@@ -20,8 +20,11 @@ from fakemq.client.errors import (
 from fakemq.client.operation import Call, Operation
 from fakemq.client.remoting import CONNECT_TIMEOUT_MS, READ_BYTES, OnRequest, encoded
 from fakemq.protocol.command import RemotingCommand
-from fakemq.protocol.connection import Connection
+from fakemq.protocol.connection import client_connection
 from fakemq.protocol.errors import RemoteProtocolError
+
+if TYPE_CHECKING:
+    from fakemq.protocol.signature import Credentials
 
 T = TypeVar("T")
 
@@ -39,12 +42,18 @@ class _Waiter:
 class AsyncChannel:
     """One connection, which its own task reads; any number of requests may wait."""
 
-    def __init__(self, addr: str, stream: SocketStream, on_request: OnRequest) -> None:
+    def __init__(
+        self,
+        addr: str,
+        stream: SocketStream,
+        on_request: OnRequest,
+        credentials: Credentials | None = None,
+    ) -> None:
         self.addr = addr
         self.closed = False
         self._on_request = on_request
         self._stream = stream
-        self._connection = Connection()
+        self._connection = client_connection(credentials)
         self._waiting: dict[int, _Waiter] = {}
         self._writing = anyio.Lock()
 
@@ -127,8 +136,9 @@ class AsyncChannel:
 class AsyncRemoting:
     """Runs operations over anyio, on asyncio and trio; an asynchronous context manager."""
 
-    def __init__(self, on_request: OnRequest) -> None:
+    def __init__(self, on_request: OnRequest, credentials: Credentials | None = None) -> None:
         self._on_request = on_request
+        self._credentials = credentials
         self._channels: dict[str, AsyncChannel] = {}
         self._connecting: dict[str, anyio.Lock] = {}
         self._tasks = anyio.create_task_group()
@@ -187,6 +197,8 @@ class AsyncRemoting:
                 UnicodeError,
             ) as error:  # TimeoutError is an OSError; UnicodeError: no host name for anyio
                 raise RemotingConnectError(addr, system_reason(error)) from error
-            channel = self._channels[addr] = AsyncChannel(addr, stream, self._on_request)
+            channel = self._channels[addr] = AsyncChannel(
+                addr, stream, self._on_request, self._credentials
+            )
             self._tasks.start_soon(channel.read)
             return channel

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fakemq.core.cluster import ClusterCore
     from fakemq.net.session import Session
     from fakemq.protocol.command import RemotingCommand
+    from fakemq.protocol.signature import Credentials
 
 
 class InsideCarrier:
@@ -32,8 +33,11 @@ class InsideCarrier:
     handling anything.
     """
 
-    def __init__(self, core: ClusterCore, name: str) -> None:
+    def __init__(
+        self, core: ClusterCore, name: str, credentials: Credentials | None = None
+    ) -> None:
         self.name = name
+        self._credentials = credentials
         self.journal = core.journal
         self.clock = NodeClock(core.clock, name, core.journal)
         self.outbound = Outbound(self, core.network, core.open_tcp, self._dispatch)
@@ -58,6 +62,8 @@ class InsideCarrier:
 
     def request(self, call: Call, reply: Reply) -> None:
         """Send a request; pass its response or error to ``reply``."""
+        if self._credentials is not None:
+            self._credentials.sign(call.command)
         if call.command.is_oneway:
             self.outbound.invoke_oneway(call.addr, call.command, partial(_sent, call.addr, reply))
         else:
@@ -91,6 +97,8 @@ class InsideCarrier:
 
         def answer(command: RemotingCommand) -> None:
             if command.is_oneway:
+                if self._credentials is not None:
+                    self._credentials.sign(command)
                 session.invoke_oneway(command)
             else:
                 session.send(command, answers=request.code)

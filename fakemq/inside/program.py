@@ -30,7 +30,7 @@ class InsideProgram:
     def __init__(self, core: ClusterCore, name: str, config: ClientConfig) -> None:
         self.name = name
         self.core = core
-        self.carrier = InsideCarrier(core, name)
+        self.carrier = InsideCarrier(core, name, config.credentials)
         self.journal = core.journal
         self.clock = self.carrier.clock
         self.instance = ClientInstance(

@@ -27,6 +27,7 @@ def _serialize_type(text: str) -> SerializeType:
 
 
 _SETTINGS: dict[str, tuple[str, Callable[[str], object], str]] = {
+    "accessKey": ("access_key", str, "the name of an account"),
     "createTopicKey": ("create_topic_key", str, "a topic"),
     "compressMsgBodyOverHowmuch": ("compress_over_bytes", int, "a number of bytes"),
     "maxMessageSize": ("max_message_bytes", int, "a number of bytes"),
@@ -34,6 +35,8 @@ _SETTINGS: dict[str, tuple[str, Callable[[str], object], str]] = {
     "pollNameServerInterval": ("route_interval_ms", int, "milliseconds"),
     "producerGroup": ("producer_group", str, "a group"),
     "retryTimesWhenSendFailed": ("retry_times_when_send_failed", int, "a number"),
+    "secretKey": ("secret_key", str, "the secret of the account"),
+    "securityToken": ("security_token", str, "a token"),
     "sendMsgTimeout": ("send_timeout_ms", int, "milliseconds"),
     "serialize.type": ("serialize_type", _serialize_type, "JSON or ROCKETMQ"),
     "vipChannelEnabled": ("vip_channel", _flag, "true or false"),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine
 from contextvars import copy_context
 from functools import partial
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import anyio
 import anyio.lowlevel
@@ -28,6 +28,9 @@ from fakemq.client.running_task import RunningTask
 from fakemq.client.tasks import Task
 from fakemq.clock.machine_time import MachineTime
 from fakemq.clock.timers import Timer
+
+if TYPE_CHECKING:
+    from fakemq.protocol.signature import Credentials
 
 T = TypeVar("T")
 
@@ -130,10 +133,12 @@ class AsyncCarrier(MachineTime):
     entered it: this ends all tasks and closes all connections.
     """
 
-    def __init__(self, *, pool_size: int = DEFAULT_SIZE) -> None:
+    def __init__(
+        self, *, pool_size: int = DEFAULT_SIZE, credentials: Credentials | None = None
+    ) -> None:
         self._process = OwnProcess()
         self._pool_size = pool_size
-        self._turns = Turns(self)
+        self._turns = Turns(self, credentials)
         self._connections = self._turns.connections
         self._ends: dict[RunningTask[Any], _End[Any]] = {}
         self._carried: dict[Channel, _Carried] = {}

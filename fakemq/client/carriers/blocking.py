@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 from itertools import count
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from fakemq.client.carrier import Cancellable, OnRequest, Performed, Reply
 from fakemq.client.carriers.io_thread import IoThread
@@ -19,6 +19,9 @@ from fakemq.client.operation import Call
 from fakemq.client.running_task import RunningTask
 from fakemq.client.tasks import Task
 from fakemq.clock.machine_time import MachineTime
+
+if TYPE_CHECKING:
+    from fakemq.protocol.signature import Credentials
 
 T = TypeVar("T")
 
@@ -91,9 +94,17 @@ class ThreadCarrier(MachineTime):
     created it: in a forked child every call raises MQClientError.
     """
 
-    def __init__(self, *, name: str = "fakemq-client", pool_size: int = DEFAULT_SIZE) -> None:
+    def __init__(
+        self,
+        *,
+        name: str = "fakemq-client",
+        pool_size: int = DEFAULT_SIZE,
+        credentials: Credentials | None = None,
+    ) -> None:
         self._process = OwnProcess()
-        self._io = io = IoThread(f"{name}-{next(_numbers)}", pool_size=pool_size)
+        self._io = io = IoThread(
+            f"{name}-{next(_numbers)}", pool_size=pool_size, credentials=credentials
+        )
         # At the exit of the interpreter, too.
         self._finalizer = weakref.finalize(self, io.stop)
 

@@ -13,7 +13,7 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from enum import Enum, auto
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from fakemq.client.addresses import split_addr
 from fakemq.client.carrier import Answer, Cancellable, Failure, OnRequest, Reply
@@ -27,9 +27,12 @@ from fakemq.client.errors import (
 )
 from fakemq.client.operation import Call
 from fakemq.protocol.command import FLAG_ONEWAY, FLAG_RESPONSE, RemotingCommand
-from fakemq.protocol.connection import Connection
+from fakemq.protocol.connection import client_connection
 from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError
 from fakemq.protocol.limits import UNREAD_MAX_BYTES
+
+if TYPE_CHECKING:
+    from fakemq.protocol.signature import Credentials
 
 _log = logging.getLogger("fakemq.client")
 
@@ -102,7 +105,7 @@ class Channel:
         self.unsent_bytes = 0
         self._connections = connections
         self._shell = shell
-        self._codec = Connection()
+        self._codec = client_connection(connections.credentials)
         self._requests: dict[int, _Request] = {}
         self._queued: dict[int, _Queued] = {}
         self._unsent: deque[bytes] = deque()
@@ -325,7 +328,15 @@ class Channel:
 class Connections:
     """The channels of one client by address; ``on_request`` takes the requests of peers."""
 
-    def __init__(self, shell: Shell, *, unsent_limit: int = UNREAD_MAX_BYTES) -> None:
+    def __init__(
+        self,
+        shell: Shell,
+        *,
+        credentials: Credentials | None = None,
+        unsent_limit: int = UNREAD_MAX_BYTES,
+    ) -> None:
+        self.credentials = credentials
+        """What signs the requests; None for a client without keys."""
         self.unsent_limit = unsent_limit
         """The most bytes that wait for one peer to read; further requests are refused."""
         self.on_request: OnRequest = _ignored

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from fakemq.client.carrier import Cancellable, OnRequest, Performed, Reply
 from fakemq.client.carriers.connections import Channel
@@ -25,6 +25,9 @@ from fakemq.client.tasks import Task
 from fakemq.clock.machine_time import MachineTime
 from fakemq.clock.timers import Timer
 from fakemq.forked_sockets import close_in_children
+
+if TYPE_CHECKING:
+    from fakemq.protocol.signature import Credentials
 
 T = TypeVar("T")
 _log = logging.getLogger("fakemq.client")
@@ -58,8 +61,8 @@ class IoThread(MachineTime):
     collected, which stops the thread.
     """
 
-    def __init__(self, name: str, *, pool_size: int) -> None:
-        self._turns = Turns(self)
+    def __init__(self, name: str, *, pool_size: int, credentials: Credentials | None) -> None:
+        self._turns = Turns(self, credentials)
         self.connections = self._turns.connections
         self.pool = Pool(f"{name}-call", self.post, size=pool_size)
         # Of its own, so that a resolver that hangs does not keep threads from functions of users.

@@ -9,11 +9,14 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from fakemq.client.carriers.connections import Channel, Connections
 from fakemq.clock.machine_time import MachineTime
 from fakemq.clock.timers import Domain, Timeline, Timer
+
+if TYPE_CHECKING:
+    from fakemq.protocol.signature import Credentials
 
 _log = logging.getLogger("fakemq.client")
 
@@ -40,8 +43,8 @@ class Host(Protocol):
 class Turns(MachineTime):
     """The timers, callbacks and connections of one client; used by one thread at a time."""
 
-    def __init__(self, host: Host) -> None:
-        self.connections = Connections(self)
+    def __init__(self, host: Host, credentials: Credentials | None) -> None:
+        self.connections = Connections(self, credentials=credentials)
         self._host = host
         self._timeline = Timeline()
         self._timer_count = 0

@@ -163,7 +163,7 @@ class BlockingFace(Face[CoreT]):
         return self
 
     def _new_client(self, instance: ClientInstance) -> tuple[ClientServices, ThreadCarrier]:
-        carrier = ThreadCarrier(pool_size=self._pool_size)
+        carrier = ThreadCarrier(pool_size=self._pool_size, credentials=instance.config.credentials)
         return ClientServices(instance, carrier), carrier
 
     def shutdown(self) -> None:

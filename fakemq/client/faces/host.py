@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio.abc import TaskGroup
@@ -16,14 +17,17 @@ from anyio.abc import TaskGroup
 from fakemq.client.carriers.asynchronous import AsyncCarrier
 from fakemq.client.carriers.loops import AsyncFunction, current_loop
 
+if TYPE_CHECKING:
+    from fakemq.protocol.signature import Credentials
+
 _log = logging.getLogger("fakemq.client")
 
 
 class HostedCarrier(AsyncCarrier):
     """An `AsyncCarrier` that enters and leaves its own block, in a task of its own."""
 
-    def __init__(self, *, pool_size: int) -> None:
-        super().__init__(pool_size=pool_size)
+    def __init__(self, *, pool_size: int, credentials: Credentials | None = None) -> None:
+        super().__init__(pool_size=pool_size, credentials=credentials)
         self.loop = current_loop()
         self._ready = anyio.Event()
         self._stop = anyio.Event()

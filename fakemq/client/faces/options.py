@@ -45,6 +45,9 @@ class FaceOptions(TypedDict, total=False):
     language: LanguageCode
     version: int
     serialize_type: SerializeType
+    access_key: str
+    secret_key: str
+    security_token: str
 
 
 class SendingOptions(FaceOptions, total=False):

@@ -22,8 +22,9 @@ _SIMPLE = {"bool": bool, "int": int, "str": str}
 S = TypeVar("S", bound=msgspec.Struct)
 
 CLIENT_OPTIONS = (
-    *("api_timeout_ms", "heartbeat_interval_ms", "language", "persist_interval_ms"),
-    *("route_interval_ms", "seed", "serialize_type", "version", "vip_channel"),
+    *("access_key", "api_timeout_ms", "heartbeat_interval_ms", "language", "persist_interval_ms"),
+    *("route_interval_ms", "secret_key", "security_token", "seed", "serialize_type", "version"),
+    "vip_channel",
 )
 """The fields of `ClientConfig` that a producer or consumer may set."""
 
