@@ -47,6 +47,7 @@ from fakemq.protocol.topics import SCHEDULE_TOPIC
 if TYPE_CHECKING:
     import random
 
+    from fakemq.broker.acl.access import AccessControl
     from fakemq.broker.image import NodeImage
     from fakemq.clock.node_clock import NodeClock
     from fakemq.clock.slices import Steps
@@ -141,6 +142,8 @@ class Broker:
         files.groups.connect(self.groups)
         files.filters.connect(self.filters)
         files.delays.connect(self.delay)
+        self.acl: AccessControl | None = None
+        """Access control, set by the owner before `start`; None for aclEnable=false."""
         self.ha: HAService | None = None
         """Replication, from `start` to the end; None for a broker without slaves and masters."""
         self.main_dispatcher = Dispatcher(self, handles, on_unknown=_unknown)
@@ -195,7 +198,8 @@ class Broker:
         return self.ha
 
     def _accept(self, link: Link, dispatcher: Dispatcher[Broker]) -> Session:
-        session = Session(link, self, dispatcher.dispatch)
+        acl = self.acl
+        session = Session(link, self, dispatcher.dispatch if acl is None else acl.door(dispatcher))
         self.sessions[session] = None
         if self.state is NodeState.PAUSED:
             session.pause()
@@ -254,6 +258,8 @@ class Broker:
         """Start every part, and register with all name servers at once."""
         if self.state is NodeState.STOPPING:
             self._end("stop")  # a new start does not wait for slow name servers
+        if self.acl is not None:
+            self.acl.start()
         disk = self.store.disk
         if disk is None:
             self.persistence.load()
@@ -410,6 +416,8 @@ class Broker:
         self._forget_clients()
         self.filters.reset()  # after the members, because the filters of members stay
         self.persistence.reset()
+        if self.acl is not None:
+            self.acl.reset(running=self.running)
         if self.running:
             self._start_replication()
 

@@ -39,6 +39,7 @@ DOMAINS: dict[str, Domain] = {
     "register_broker": Domain.LIVENESS,  # registerBrokerAll, 10 s / 30 s
     "client_expiry": Domain.LIVENESS,  # ClientHousekeepingService, 120 s, scan 10 s / 10 s
     "pull_hold": Domain.LIVENESS,  # PullRequestHoldService, grid of 5 s
+    "acl_watch": Domain.DEADLINE,  # AclFileWatchService, 5 s
     "delay_level": Domain.DEADLINE,  # ScheduleMessageService, per level: delay_level_3
     "delay_offset_persist": Domain.DEADLINE,  # ScheduleMessageService, 10 s / 10 s
     "config_persist": Domain.DEADLINE,  # ConfigManager: offsets 10 s / 5 s, filters 10 s / 10 s

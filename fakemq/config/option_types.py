@@ -36,6 +36,7 @@ class ClusterOptions(TypedDict, total=False):
     control_token: str | None
     ready_file: str | os.PathLike[str] | None
     config: ConfigSource | Iterable[ConfigSource]
+    acl: str | os.PathLike[str] | Mapping[str, object] | None
     strict: bool
     journal: str | os.PathLike[str] | None
     ram_size: Size | None

@@ -146,6 +146,11 @@ OPTIONS = (
         flag="-c",
         in_pytest=False,
     ),
+    Option(
+        *("acl", "text", None, "Accounts and permissions, as in plain_acl.yml; see docs/acl.md."),
+        metavar="FILE",
+        chosen="no access control",
+    ),
     Option("strict", "flag", False, "An unknown key in a config is an error.", in_pytest=False),
     Option(
         *("journal", "text", None, "Write every event to this file."),

@@ -72,6 +72,8 @@ class ClusterSpec(msgspec.Struct, frozen=True, kw_only=True):
     start_at_ms: int | None = None
     seed: int | None = None
     topics: dict[str, int] = {}
+    acl: str | dict[str, object] | None = None
+    """The file with accounts and permissions, or what it says. None: of each broker's config."""
     control: ControlSpec | None = None
     ready_file: str | None = None
     journal_path: str | None = None
@@ -101,6 +103,7 @@ def cluster_spec(
     broker_port, role = given["broker_port"], given["role"]
     store = path_text("store", given["store"])
     ram_size, start_at, seed = given["ram_size"], given["start_at"], given["seed"]
+    acl = _acl(given["acl"])
     advertised = bracketed(advertise or _reachable_at(listen))
     namesrv_ports = _namesrv_ports(given["namesrv_port"], given["namesrvs"], free_ports)
     brokers = lay_out(
@@ -110,7 +113,7 @@ def cluster_spec(
         advertise=advertised,
         base_port=_port("broker_port", broker_port, 0 if free_ports else BROKER_PORT),
         keep_ports=broker_port is not None,
-        flags=_flags(advertise and advertised, given["flush"]),
+        flags=_flags(advertise and advertised, given["flush"], acl is not None),
         role=role if role is None else one_of("role", role, CHOICES["BrokerRole"][:2]),
         store=store if store is None else os.fspath(store),
     )
@@ -131,6 +134,7 @@ def cluster_spec(
         start_at_ms=None if start_at is None else wall_ms(start_at, name="start_at"),
         seed=seed if seed is None else whole("seed", seed, None),
         topics=topic_queues(given["topics"]),
+        acl=acl,
         control=_control(given["control_port"], control_listen, given["control_token"]),
         ready_file=path_text("ready_file", given["ready_file"]),
         journal_path=path_text("journal", given["journal"]),
@@ -215,9 +219,17 @@ def require_supported(brokers: Iterable[BrokerConfig]) -> None:
         require_broker(broker)
 
 
-def _flags(advertise: str | None, flush: str | None) -> dict[str, Value]:
+def _acl(
+    given: str | os.PathLike[str] | Mapping[str, object] | None,
+) -> str | dict[str, object] | None:
+    return dict(given) if isinstance(given, Mapping) else path_text("acl", given)
+
+
+def _flags(advertise: str | None, flush: str | None, acl: bool) -> dict[str, Value]:
     """Return the config keys that options set."""
     flags: dict[str, Value] = {}
+    if acl:
+        flags["acl_enable"] = True
     if advertise:
         flags |= {"broker_ip1": advertise, "broker_ip2": advertise}
     if flush is not None:

@@ -16,7 +16,6 @@ _BROKER: tuple[tuple[str, str, tuple[Value, ...], str], ...] = (
         (None,),
         "one folder for the commit log",
     ),
-    ("acl_enable", "aclEnable", (False,), "aclEnable=false"),
     ("enable_d_leger_commit_log", "enableDLegerCommitLog", (False,), "no DLedger"),
     ("message_store_plug_in", "messageStorePlugIn", ("",), "the default store"),
     (

@@ -127,6 +127,12 @@ class ClusterCore:
             self.faults,
         )
         broker.outbound = Outbound(broker, self.network, self.open_tcp)
+        if config.acl_enable:
+            from fakemq.broker.acl.access import AccessControl  # most clusters have none
+            from fakemq.broker.acl.homes import home_of
+
+            home = home_of(self.spec.acl, config.rocketmq_home)
+            broker.acl = AccessControl(broker.node, home)
         for addr, accept in (
             (broker.addr, broker.accept),
             (broker.vip_addr, broker.accept_fast),

@@ -86,7 +86,7 @@ class Dispatcher(Generic[NodeT]):
         if isinstance(outcome, Parked):
             self._park(session, command, header, outcome)
         else:
-            self._answer(session, command, header, outcome)
+            self.answer(session, command, header, outcome)
 
     def header_of(self, command: RemotingCommand) -> AnyHeader | None:
         """Return a request's header as its handler sees it; None if its code has no handler."""
@@ -110,7 +110,7 @@ class Dispatcher(Generic[NodeT]):
         header: AnyHeader | None,
         parked: Parked[Any],
     ) -> None:
-        """Answer later; until then keep only the parts of the request that `_answer` needs.
+        """Answer later; until then keep only the parts of the request that `answer` needs.
 
         The handler may keep its header and body, so their bytes count as held for the peer.
         """
@@ -122,13 +122,14 @@ class Dispatcher(Generic[NodeT]):
         def answer(outcome: Outcome) -> None:
             release()
             with with_request_cause():
-                self._answer(session, command, header, outcome)
+                self.answer(session, command, header, outcome)
 
         parked.when_resolved(answer)
 
-    def _answer(
+    def answer(
         self, session: Session, command: RemotingCommand, header: AnyHeader | None, outcome: Outcome
     ) -> None:
+        """Answer a request, unless a fault does so; None sends no answer."""
         # BEFORE_REPLY and BEFORE_REPLICATE share one effect module, so one intercept serves both.
         if self._before_reply or self._before_replicate:
             BEFORE_REPLY.intercept(self, session, command, header, outcome)

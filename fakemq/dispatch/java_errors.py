@@ -27,9 +27,16 @@ def required(value: T | None, bean: str, field: str) -> T:
 def body_of(request: Request[NoHeader]) -> bytes:
     """Return the request's JSON; raise NullFieldError if it is empty: Java would decode null.
 
+    Raise BodyError as `readable_json` does.
+    """
+    return readable_json(required(request.body or None, "RemotingSerializable", "data"))
+
+
+def readable_json(body: bytes) -> bytes:
+    """Return a body of JSON.
+
     Raise BodyError for JSON that takes too long to read, as no other peer is answered meanwhile.
     """
-    body = required(request.body or None, "RemotingSerializable", "data")
     items = body.count(b",") + body.count(b"{") + body.count(b"[")
     if items > JSON_MAX_ITEMS:
         raise BodyError(f"JSON of about {items} items; fakemq reads {JSON_MAX_ITEMS} at most")

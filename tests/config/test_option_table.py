@@ -23,6 +23,7 @@ ACCEPTED: dict[Kind, tuple[str, ...]] = {
     "text": (
         *("str", "str | None", "str | os.PathLike[str] | None"),
         *("Size", "Size | None", "Instant | None"),
+        "str | os.PathLike[str] | Mapping[str, object] | None",
     ),
 }
 """Kind of an option → the Python types that it may have."""

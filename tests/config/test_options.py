@@ -152,7 +152,7 @@ def test_invalid_options_are_refused(options: ClusterOptions, message: str) -> N
             {"config": {"storePathRootDir": "/s", "storePathCommitLog": "/s/a,/s/b"}},
             "broker-a-0: storePathCommitLog=/s/a,/s/b is not supported yet; supported: one folder",
         ),
-        ({"config": {"aclEnable": True}}, "broker-a-0: aclEnable=true is not supported yet"),
+        ({"config": {"enableLmq": True}}, "broker-a-0: enableLmq=true is not supported yet"),
     ],
 )
 def test_unsupported_settings_are_refused(options: ClusterOptions, message: str) -> None:

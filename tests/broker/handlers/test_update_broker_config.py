@@ -108,11 +108,11 @@ def test_name_servers_are_notified_of_an_invalid_permission_too(lab: BrokerLab) 
 
 def test_unsupported_key_is_ignored_with_a_warning(broker: Broker, peer: Peer) -> None:
     before, _ = shown(peer)
-    text = "aclEnable=true\nuseTLS=false\nregionId=Nowhere\n"
+    text = "enableLmq=true\nuseTLS=false\nregionId=Nowhere\n"
     assert update(peer, text).code == ResponseCode.SUCCESS
     assert shown(peer)[0] == before | {"regionId": "Nowhere"}
     assert [warned.text for warned in broker.journal.find(Warned)] == [
-        "UPDATE_BROKER_CONFIG: aclEnable=true is not supported yet; supported: aclEnable=false",
+        "UPDATE_BROKER_CONFIG: enableLmq=true is not supported yet; supported: enableLmq=false",
     ]
 
 

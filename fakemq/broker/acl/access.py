@@ -1,0 +1,117 @@
+"""Access control of one broker: the door before its dispatchers, and the watch over its files.
+
+Source: broker/BrokerController.java#initialAcl, srvutil/AclFileWatchService.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from fakemq.broker.acl.errors import AclError
+from fakemq.broker.acl.permission_manager import PlainPermissionManager
+from fakemq.dispatch.outcomes import answer_to_error
+from fakemq.errors import ConfigError, printable
+from fakemq.events.core import Warned
+
+if TYPE_CHECKING:
+    from fakemq.broker.acl.homes import AclHome
+    from fakemq.clock.timers import Timer
+    from fakemq.config.model import BrokerConfig
+    from fakemq.dispatch.answers import Outcome
+    from fakemq.dispatch.node import NodeContext
+    from fakemq.net.session import Dispatch, Session
+    from fakemq.protocol.command import RemotingCommand
+
+WATCH_PERIOD_MS = 5_000
+"""Java looks this often for files that were changed, created or deleted."""
+
+
+class Door(Protocol):
+    """What the door leads to: a `fakemq.dispatch.dispatcher.Dispatcher`."""
+
+    def dispatch(self, session: Session, command: RemotingCommand) -> None:
+        """Handle a request."""
+
+    def answer(
+        self, session: Session, command: RemotingCommand, header: Any, outcome: Outcome
+    ) -> None:
+        """Answer a request."""
+
+
+class AccessControl:
+    """The rules of one broker, from `start` on."""
+
+    def __init__(self, node: NodeContext[BrokerConfig], home: AclHome) -> None:
+        self._node = node
+        self._home = home
+        self._stamps: dict[str, int] = {}
+        self._timer: Timer | None = None
+        self.manager = self._new_manager()
+
+    def _new_manager(self) -> PlainPermissionManager:
+        return PlainPermissionManager(self._home, now_ms=self._node.clock.now_ms, warn=self._warn)
+
+    def start(self) -> None:
+        """Read all files, and watch them; raise ConfigError if one is wrong."""
+        self._node.clock.cancel(self._timer)
+        self.manager = self._new_manager()
+        try:
+            self.manager.load()
+        except AclError as error:
+            raise ConfigError(
+                f"{self._node.name}: the rules of access control: {printable(str(error))}"
+            ) from None
+        self._stamps = self._present_stamps()
+        self._watch_again()
+
+    def reset(self, *, running: bool) -> None:
+        """Return to the rules of the beginning; files of the user are read again."""
+        self._home.reset()
+        if running:
+            self.start()
+
+    def door(self, inside: Door) -> Dispatch:
+        """Return what a session calls for each request: allowed requests go ``inside``."""
+
+        def dispatch(session: Session, command: RemotingCommand) -> None:
+            try:
+                self.manager.validate(self._host_of(session), command)
+            except AclError as error:
+                inside.answer(session, command, None, error.answer())
+            except Exception as error:
+                outcome = answer_to_error(self._node, command.code, error)
+                inside.answer(session, command, None, outcome)
+            else:
+                inside.dispatch(session, command)
+
+        return dispatch
+
+    def _host_of(self, session: Session) -> str:
+        """Return a peer's address without its port; inside the cluster all have the brokers'."""
+        if not session.outside:
+            return self._node.config.broker_ip1.strip("[]")
+        return session.remote_addr.rpartition(":")[0].strip("[]")
+
+    # -- the watch ----------------------------------------------------------------------------
+
+    def _present_stamps(self) -> dict[str, int]:
+        return {path: self._home.stamp(path) for path in self._home.files()}
+
+    def _watch_again(self) -> None:
+        self._timer = self._node.clock.call_later(WATCH_PERIOD_MS, self._watch, kind="acl_watch")
+
+    def _watch(self) -> None:
+        self._watch_again()
+        before, self._stamps = self._stamps, self._present_stamps()
+        try:
+            if len(before) != len(self._stamps):
+                self.manager.load()
+                return
+            for path, stamp in self._stamps.items():
+                if before.get(path) != stamp:
+                    self.manager.load_file(path)
+        except AclError as error:
+            self._warn(f"the rules of access control were not read again: {error}")
+
+    def _warn(self, text: str) -> None:
+        self._node.journal.add(Warned(node=self._node.name, text=printable(text)))

@@ -1,0 +1,143 @@
+"""Accounts: what a file says of one, and what the broker makes of it.
+
+Source: common/PlainAccessConfig.java, acl/plain/PlainAccessResource.java,
+acl/plain/PlainPermissionManager.java#buildPlainAccessResource (4.9.7)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from fakemq.broker.acl.addresses import AddressPattern, address_pattern
+from fakemq.broker.acl.errors import AclError
+from fakemq.broker.acl.permissions import Perm, allows, perm_of, perms_of, shown
+from fakemq.protocol.bodies.body import Body
+from fakemq.protocol.topics import RETRY_PREFIX
+
+KEY_MIN_LENGTH = 6
+"""Keys must be longer than this."""
+
+_CHECK_PERM = "PlainPermissionManager.checkPerm"
+
+
+class PlainAccessConfig(Body):
+    """One account of a file, and of GET_BROKER_CLUSTER_ACL_CONFIG."""
+
+    access_key: str | None = None
+    secret_key: str | None = None
+    white_remote_address: str | None = None
+    admin: bool = False
+    default_topic_perm: str | None = None
+    default_group_perm: str | None = None
+    topic_perms: list[str] | None = None
+    group_perms: list[str] | None = None
+
+    @classmethod
+    def of(cls, entry: object) -> PlainAccessConfig:
+        """Return the account that an entry of a file describes; raise AclError for no mapping.
+
+        Unknown names are ignored. Names may differ in case and in "_" and "-".
+        Source: fastjson 1.2.69, TypeUtils.castToJavaBean
+        """
+        if not isinstance(entry, Mapping):
+            raise AclError(f"{entry!r} is no account: expected a mapping with an accessKey")
+        values: dict[str, Any] = {}
+        for name, value in entry.items():
+            field = _FIELDS.get(_plain(str(name)))
+            if field is not None and value is not None:
+                values[field] = _cast(field, value)
+        return cls(**values)
+
+    def require_keys(self) -> None:
+        """Raise AclError if a key is missing or too short."""
+        keys = (self.access_key, self.secret_key)
+        if any(key is None or len(key) <= KEY_MIN_LENGTH for key in keys):
+            raise AclError(
+                f"The accessKey={_text(self.access_key)} and secretKey={_text(self.secret_key)}"
+                " cannot be null and length should longer than 6"
+            )
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").replace("-", "").casefold()
+
+
+_FIELDS = {_plain(field): field for field in PlainAccessConfig.__struct_fields__}
+
+
+def unknown_names(entry: object) -> list[str]:
+    """Return the names in an entry of a file that no account has."""
+    if not isinstance(entry, Mapping):
+        return []
+    return [str(name) for name in entry if _plain(str(name)) not in _FIELDS]
+
+
+def _cast(field: str, value: object) -> object:
+    if field in ("topic_perms", "group_perms"):
+        if not isinstance(value, list):
+            raise AclError(f"{field}: {value!r}: expected a list such as [topicA=PUB]")
+        return [_text(one) for one in value]
+    if field == "admin":
+        return value is True or _text(value).lower() in ("true", "1")
+    return _text(value)
+
+
+def _text(value: object) -> str:
+    """Return a scalar of YAML as Java's toString shows it."""
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class Account(msgspec.Struct, frozen=True):
+    """An account as requests are checked against it."""
+
+    access_key: str
+    secret_key: str
+    admin: bool
+    white: AddressPattern
+    """Addresses from which its requests need no signature, and no permission."""
+    default_topic_perm: Perm
+    default_group_perm: Perm
+    perms: dict[str, Perm]
+    """By topic, or retry topic of a group."""
+
+    @classmethod
+    def of(cls, config: PlainAccessConfig) -> Account:
+        """Return the account of a description; raise AclError if that is wrong."""
+        config.require_keys()
+        group_perms = perms_of(config.group_perms, of_topics=False)
+        return cls(
+            access_key=config.access_key or "",
+            secret_key=config.secret_key or "",
+            admin=config.admin,
+            white=address_pattern(config.white_remote_address),
+            default_topic_perm=perm_of(config.default_topic_perm),
+            default_group_perm=perm_of(config.default_group_perm),
+            perms=group_perms | perms_of(config.topic_perms, of_topics=True),
+        )
+
+    def require(self, code: int, needs: Mapping[str, Perm], admin_codes: frozenset[int]) -> None:
+        """Raise AclError unless the account may send a request of this code and these needs.
+
+        Source: acl/plain/PlainPermissionManager.java#checkPerm (4.9.7)
+        """
+        if code in admin_codes and not self.admin:
+            raise AclError(
+                f"Need admin permission for request code={code},"
+                f" but accessKey={self.access_key} is not",
+                *(_CHECK_PERM, 580),
+            )
+        if self.admin and not self.perms:
+            return
+        for resource, perm in needs.items():
+            owned, line = self.perms.get(resource), 610
+            if owned is None:
+                is_group, line = resource.startswith(RETRY_PREFIX), 605
+                owned = self.default_group_perm if is_group else self.default_topic_perm
+            if not allows(owned, perm):
+                message = f"No default permission for {shown(resource)}"
+                raise AclError(message, _CHECK_PERM, line)

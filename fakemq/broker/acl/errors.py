@@ -1,0 +1,40 @@
+"""The error of access control, and the answer that a peer gets for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fakemq.dispatch.answers import Reply
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.command import SerializeType
+
+_CLASS = "org.apache.rocketmq.acl.common.AclException"
+_PACKAGE = "org.apache.rocketmq.acl.plain"
+
+
+class AclError(Exception):
+    """A request is not allowed, or a rule cannot be read. The text is Java's, to the letter.
+
+    ``method`` and ``line`` are the place in Java's source that throws: a peer sees them.
+    """
+
+    def __init__(self, message: str | None, method: str = "", line: int = 0) -> None:
+        super().__init__(message)
+        self.message = message
+        self._method = method
+        self._line = line
+
+    def answer(self) -> Reply[Any]:
+        """Return the answer to the request that is refused.
+
+        Source: remoting/netty/NettyRemotingAbstract.java#processRequestCommand,
+        remoting/common/RemotingHelper.java#exceptionSimpleDesc (4.9.7)
+        """
+        file = self._method.partition(".")[0]
+        text = _CLASS if self.message is None else f"{_CLASS}: {self.message}"
+        return Reply(
+            code=ResponseCode.SYSTEM_ERROR,
+            remark=f"{text}, {_PACKAGE}.{self._method}({file}.java:{self._line})",
+            # Java makes it outside the processor's callback, so in the server's own serialisation.
+            serialize_type=SerializeType.JSON,
+        )

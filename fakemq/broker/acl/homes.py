@@ -1,0 +1,192 @@
+"""Where a broker's rules are kept: files of YAML in a folder, or values in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any, Protocol
+
+from fakemq.broker.acl.errors import AclError
+from fakemq.errors import ConfigError
+from fakemq.regular_files import open_regular
+
+_DEFAULT_FILE = os.path.join("conf", "plain_acl.yml")
+_FOLDER = os.path.join("conf", "acl")
+
+
+class AclHome(Protocol):
+    """The files with rules. Methods raise AclError for what cannot be read or written."""
+
+    default_file: str
+    """The path of the file to which new accounts go."""
+
+    def prepare(self) -> None:
+        """Make what must be there at the start."""
+
+    def files(self) -> list[str]:
+        """Return the paths of all files that exist; the default file is the last one."""
+
+    def stamp(self, path: str) -> int:
+        """Return a number that differs once the file has been changed."""
+
+    def read(self, path: str) -> dict[str, Any] | None:
+        """Return a copy of what a file says; None if it is empty or does not exist."""
+
+    def write(self, path: str, content: Mapping[str, Any]) -> None:
+        """Replace what a file says."""
+
+    def reset(self) -> None:
+        """Return to what was there at the beginning, where that is known."""
+
+
+class MemoryHome:
+    """One file that exists only here: a value that a test gave."""
+
+    default_file = _DEFAULT_FILE
+
+    def __init__(self, content: Mapping[str, Any]) -> None:
+        self._beginning = _plain(content)
+        self._content = self._beginning
+        self._stamp = 0
+
+    def prepare(self) -> None:
+        pass
+
+    def files(self) -> list[str]:
+        return [self.default_file]
+
+    def stamp(self, path: str) -> int:
+        return self._stamp
+
+    def read(self, path: str) -> dict[str, Any] | None:
+        return deepcopy(self._content)
+
+    def write(self, path: str, content: Mapping[str, Any]) -> None:
+        self._content = _plain(content)
+        self._stamp += 1
+
+    def reset(self) -> None:
+        self._content = self._beginning
+        self._stamp += 1
+
+
+class FileHome:
+    """Files of YAML: the default file, and those in a folder and its folders, if there is one."""
+
+    def __init__(self, default_file: str, folder: str | None = None) -> None:
+        self.default_file = os.path.abspath(default_file)
+        self._folder = None if folder is None else os.path.abspath(folder)
+
+    @classmethod
+    def of_rocketmq_home(cls, home: str) -> FileHome:
+        """Return the files of a ``rocketmqHome``, as in Java."""
+        return cls(os.path.join(home, _DEFAULT_FILE), os.path.join(home, _FOLDER))
+
+    def prepare(self) -> None:
+        """Make an empty default file if there is none, as Java does."""
+        if self._folder is not None and not os.path.exists(self.default_file):
+            try:
+                with open(self.default_file, "xb", opener=open_regular):
+                    pass
+            except OSError as error:
+                raise AclError(f"{self.default_file}: {error.strerror}") from None
+
+    def files(self) -> list[str]:
+        found = [] if self._folder is None else _yaml_files(self._folder)
+        if os.path.exists(self.default_file) and self.default_file not in found:
+            found.append(self.default_file)
+        return found
+
+    def stamp(self, path: str) -> int:
+        try:
+            return os.stat(path).st_mtime_ns
+        except OSError:
+            return 0
+
+    def read(self, path: str) -> dict[str, Any] | None:
+        """Source: acl/common/AclUtils.java#getYamlDataObject (4.9.7)"""
+        import yaml  # only a broker with access control by files needs it
+
+        try:
+            with open(path, "rb", opener=open_regular) as file:
+                content = yaml.safe_load(file)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise AclError(f"{path}: {error.strerror}") from None
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            raise AclError(f"{path}: {error}") from None
+        if content is None:
+            return None
+        if not isinstance(content, dict):
+            raise AclError(f"{path}: expected a mapping with accounts, not {content!r:.100}")
+        return content
+
+    def write(self, path: str, content: Mapping[str, Any]) -> None:
+        """Source: acl/common/AclUtils.java#writeDataObject (4.9.7)"""
+        import yaml
+
+        text = yaml.safe_dump(
+            dict(content), default_flow_style=False, allow_unicode=True, sort_keys=False
+        )
+        try:
+            with open(path, "w", encoding="utf-8", opener=open_regular) as file:
+                file.write(text)
+        except (OSError, UnicodeError) as error:
+            raise AclError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+
+    def reset(self) -> None:
+        """Leave the files, which belong to the user."""
+
+
+def _yaml_files(folder: str) -> list[str]:
+    """Return the files in a folder and below, by name; none if it does not exist.
+
+    Java takes them in the order of the file system.
+    Source: acl/plain/PlainPermissionManager.java#getAllAclFiles (4.9.7)
+    """
+    found: list[str] = []
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return found
+    for name in names:
+        path = os.path.join(folder, name)
+        if path.endswith((".yml", ".yaml")):
+            found.append(path)
+        elif os.path.isdir(path) and not os.path.islink(path):
+            found += _yaml_files(path)
+    return found
+
+
+def _plain(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of a value as a file would keep it: tuples become lists."""
+    return {str(name): _plain_value(value) for name, value in content.items()}
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return _plain(value)
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain_value(one) for one in value]
+    return value
+
+
+def home_of(acl: str | Mapping[str, Any] | None, rocketmq_home: str | None) -> AclHome:
+    """Return the home of a broker's rules.
+
+    ``acl`` is a path or a value and comes first. Raise ConfigError if neither is there.
+    """
+    if isinstance(acl, Mapping):
+        return MemoryHome(acl)
+    if acl is not None:
+        if not os.path.isfile(acl):
+            raise ConfigError(f"acl={acl}: there is no such file")
+        return FileHome(acl)
+    if not rocketmq_home:
+        raise ConfigError(
+            "aclEnable=true needs rocketmqHome=DIR, where DIR/conf/plain_acl.yml has the accounts;"
+            " or give the file itself: --acl FILE, acl=FILE"
+        )
+    return FileHome.of_rocketmq_home(rocketmq_home)

@@ -1,0 +1,312 @@
+"""The rules of one broker: read from its files, checked, and changed by operators.
+
+Java's tables are kept as they are, because clients can see their habits:
+
+1. An account that was deleted from a file stays known after the file is read again, and is refused
+   with a text of its own.
+2. A file that gets its first addresses later adds them again each time it is read.
+3. A change by an operator holds at once for what the request names, and for the rest of the account
+   when the file is read again, up to 5 s later.
+
+Source: acl/plain/PlainPermissionManager.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fakemq.broker.acl.accounts import Account, PlainAccessConfig, unknown_names
+from fakemq.broker.acl.addresses import AddressPattern, address_pattern
+from fakemq.broker.acl.errors import AclError
+from fakemq.broker.acl.permissions import ADMIN_CODES, Perm, check_entries, needed
+from fakemq.protocol.bodies.body import Body
+from fakemq.protocol.bodies.topic import DataVersion
+from fakemq.protocol.java import java_hash_map_order
+from fakemq.protocol.signature import ACCESS_KEY, SIGNATURE, signature
+from fakemq.protocol.topics import TRACE_TOPIC
+
+if TYPE_CHECKING:
+    from fakemq.broker.acl.homes import AclHome
+    from fakemq.protocol.command import RemotingCommand
+
+_WHITE = "globalWhiteRemoteAddresses"
+_ACCOUNTS = "accounts"
+_VERSION = "dataVersion"
+_VALIDATE = "PlainPermissionManager.validate"
+
+
+class AclConfig(Body):
+    """The body of GET_BROKER_CLUSTER_ACL_CONFIG.
+
+    Source: common/protocol/header/GetBrokerClusterAclConfigResponseBody.java (4.9.7)
+    """
+
+    global_white_addrs: list[str]
+    plain_access_configs: list[PlainAccessConfig]
+
+
+class PlainPermissionManager:
+    """The accounts and addresses of all files of ``home``. Methods raise AclError.
+
+    ``now_ms`` is the wall time; ``warn`` takes a text about what a file has in vain.
+    """
+
+    def __init__(
+        self, home: AclHome, *, now_ms: Callable[[], int], warn: Callable[[str], None]
+    ) -> None:
+        self._home = home
+        self._now_ms = now_ms
+        self._warn = warn
+        self._files: list[str] = []
+        self._accounts: dict[str, dict[str, Account]] = {}
+        """By file and access key."""
+        self._file_of: dict[str, str] = {}
+        """By access key."""
+        self._white: list[AddressPattern] = []
+        """Of all files."""
+        self._white_of: dict[str, list[AddressPattern]] = {}
+        """By file."""
+        self.versions: dict[str, DataVersion] = {}
+        """By file."""
+        self.version = DataVersion(timestamp=now_ms())
+        """That of the default file when it was read."""
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """Read all files. If that fails, what was read before stays."""
+        home = self._home
+        home.prepare()
+        self._files = home.files()
+        accounts: dict[str, dict[str, Account]] = {}
+        file_of: dict[str, str] = {}
+        white: list[AddressPattern] = []
+        white_of: dict[str, list[AddressPattern]] = {}
+        versions: dict[str, DataVersion] = {}
+        for path in self._files:
+            content = home.read(path)
+            if not content:
+                continue
+            patterns = _patterns(content)
+            if patterns:
+                white_of[path] = patterns
+                white += patterns
+            found: dict[str, Account] = {}
+            for account in self._accounts_in(path, content):
+                if account.access_key in file_of:
+                    self._warn(f"{path}: the account {account.access_key} is in another file, too")
+                else:
+                    found[account.access_key] = account
+                    file_of[account.access_key] = path
+            if found:
+                accounts[path] = found
+            versions[path] = self._version_in(content)
+        self.version = versions.get(home.default_file, self.version)
+        self.versions, self._white, self._white_of = versions, white, white_of
+        self._accounts, self._file_of = accounts, file_of
+
+    def load_file(self, path: str) -> None:
+        """Read one file again, which has changed."""
+        content = self._home.read(path)
+        if not content:
+            return
+        patterns = _patterns(content)
+        self._white += patterns
+        if path in self._white_of:
+            for pattern in self._white_of[path]:
+                if pattern in self._white:
+                    self._white.remove(pattern)
+            self._white_of[path] = patterns
+        found: dict[str, Account] = {}
+        for account in self._accounts_in(path, content):
+            if self._file_of.setdefault(account.access_key, path) == path:
+                found[account.access_key] = account
+        version = self._version_in(content)
+        self._accounts[path] = found
+        self.versions[path] = version
+        if path == self._home.default_file:
+            self.version = version
+
+    def _accounts_in(self, path: str, content: Mapping[str, Any]) -> list[Account]:
+        entries = _list(content, _ACCOUNTS)
+        accounts = []
+        for entry in entries:
+            config = PlainAccessConfig.of(entry)
+            if unknown := unknown_names(entry):
+                self._warn(
+                    f"{path}: account {config.access_key}: no account has {', '.join(unknown)}"
+                )
+            accounts.append(Account.of(config))
+        return accounts
+
+    def _version_in(self, content: Mapping[str, Any]) -> DataVersion:
+        now = DataVersion(timestamp=self._now_ms())
+        entries = _list(content, _VERSION)
+        if not entries:
+            return now
+        return DataVersion(
+            timestamp=_whole(entries[0], "timestamp", now.timestamp),
+            counter=_whole(entries[0], "counter", 0),
+        )
+
+    # -- checking -----------------------------------------------------------------------------
+
+    def validate(self, host: str, command: RemotingCommand) -> None:
+        """Raise AclError unless a peer at ``host`` may send this request."""
+        # A request in its usual form has no field for a key, and what it needs can be read.
+        needs = {} if command.usual is not None else needed(command)
+        if any(pattern.matches(host) for pattern in self._white):
+            return
+        fields = command.ext_fields
+        access_key = fields.get(ACCESS_KEY)
+        if access_key is None:
+            raise AclError("No accessKey is configured", _VALIDATE, 663)
+        path = self._file_of.get(access_key)
+        if path is None:
+            raise AclError(f"No acl config for {access_key}", _VALIDATE, 667)
+        account = self._accounts.get(path, {}).get(access_key)
+        if account is None:
+            raise AclError(f"No PlainAccessResource for accessKey={access_key}", _VALIDATE, 674)
+        if account.white.matches(host):
+            return
+        if fields.get(SIGNATURE) != signature(fields, command.body, account.secret_key):
+            raise AclError(f"Check signature failed for accessKey={access_key}", _VALIDATE, 683)
+        if needs.get(TRACE_TOPIC) is not Perm.PUB:
+            account.require(command.code, needs, ADMIN_CODES)
+
+    # -- changing -----------------------------------------------------------------------------
+
+    def update_access_config(self, config: PlainAccessConfig) -> None:
+        """Create an account in the default file, or change one in its file."""
+        config.require_keys()
+        check_entries(config.topic_perms)
+        check_entries(config.group_perms)
+        access_key = config.access_key or ""
+        path = self._file_of.get(access_key)
+        is_new = path is None
+        path = path or self._home.default_file
+        content = self._home.read(path)
+        if content is None:
+            content = {_ACCOUNTS: []}
+        accounts = content.get(_ACCOUNTS) or []
+        entry = None if is_new else _entry_of(accounts, access_key)
+        if entry is not None:
+            accounts.remove(entry)
+            accounts.append(_entry(entry, config))
+        elif is_new or content.get(_ACCOUNTS) is None:
+            accounts.append(_entry({}, config))
+        content[_ACCOUNTS] = accounts
+        self._file_of[access_key] = path
+        account = Account.of(config)
+        found = self._accounts.setdefault(path, {})
+        if is_new or not found or access_key in found:
+            found[access_key] = account
+        self._write(path, content)
+
+    def delete_access_config(self, access_key: str) -> bool:
+        """Delete an account from its file; return whether there was one."""
+        path = self._file_of.get(access_key)
+        if not access_key or path is None:
+            return False
+        content = self._home.read(path)
+        if not content:
+            return True
+        entry = _entry_of(content.get(_ACCOUNTS) or [], access_key)
+        if entry is None:
+            return False
+        content[_ACCOUNTS].remove(entry)
+        del self._file_of[access_key]
+        self._write(path, content)
+        return True
+
+    def update_global_white_addrs(self, addresses: Sequence[str], path: str) -> bool:
+        """Set the addresses of a file that need no key, "" for the default file.
+
+        They hold when the file is read again. Return False if the broker has no such file.
+        Differs: Java takes every path that begins with its home.
+        """
+        path = path or self._home.default_file
+        if path not in self._files:
+            return False
+        content = self._home.read(path) or {}
+        content[_WHITE] = list(addresses)
+        self._write(path, content)
+        return True
+
+    def _write(self, path: str, content: dict[str, Any]) -> None:
+        entries = content.get(_VERSION) or [{}]
+        before = DataVersion(
+            timestamp=_whole(entries[0], "timestamp", 0), counter=_whole(entries[0], "counter", 0)
+        )
+        version = self.versions[path] = before.next(self._now_ms())
+        content[_VERSION] = [{"counter": version.counter, "timestamp": version.timestamp}]
+        self._home.write(path, content)
+
+    # -- showing ------------------------------------------------------------------------------
+
+    def all_versions(self) -> dict[str, DataVersion]:
+        """Return the version of each file, in the order of Java's map."""
+        return {path: self.versions[path] for path in java_hash_map_order(self.versions)}
+
+    def config(self) -> AclConfig:
+        """Return what the files say now. Source: #getAllAclConfig"""
+        white: list[str] = []
+        configs: dict[str | None, PlainAccessConfig] = {}
+        for path in self._files:
+            content = self._home.read(path) or {}
+            white += [str(address) for address in _list(content, _WHITE)]
+            for entry in _list(content, _ACCOUNTS):
+                config = PlainAccessConfig.of(entry)
+                configs.setdefault(config.access_key, config)
+        return AclConfig(global_white_addrs=white, plain_access_configs=list(configs.values()))
+
+
+def _patterns(content: Mapping[str, Any]) -> list[AddressPattern]:
+    return [address_pattern(None if text is None else str(text)) for text in _list(content, _WHITE)]
+
+
+def _list(content: Mapping[str, Any], name: str) -> list[Any]:
+    """Return a list of a file; nothing is an empty one."""
+    value = content.get(name)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise AclError(f"{name}: {value!r}: expected a list")
+    return value
+
+
+def _whole(entry: object, name: str, default: int) -> int:
+    value = entry.get(name, default) if isinstance(entry, Mapping) else default
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        raise AclError(f"{name}: {value!r}: expected a whole number") from None
+
+
+def _entry_of(accounts: list[Any], access_key: str) -> dict[str, Any] | None:
+    for entry in accounts:
+        if isinstance(entry, dict) and entry.get("accessKey") == access_key:
+            return entry
+    return None
+
+
+def _entry(entry: dict[str, Any], config: PlainAccessConfig) -> dict[str, Any]:
+    """Return an account for a file: what it was, with all that is set now.
+
+    Source: #createAclAccessConfigMap
+    """
+    entry["accessKey"] = config.access_key
+    entry["secretKey"] = config.secret_key
+    if config.white_remote_address is not None:
+        entry["whiteRemoteAddress"] = config.white_remote_address
+    entry["admin"] = config.admin
+    if config.default_topic_perm:
+        entry["defaultTopicPerm"] = config.default_topic_perm
+    if config.default_group_perm:
+        entry["defaultGroupPerm"] = config.default_group_perm
+    if config.topic_perms is not None:
+        entry["topicPerms"] = config.topic_perms
+    if config.group_perms is not None:
+        entry["groupPerms"] = config.group_perms
+    return entry
