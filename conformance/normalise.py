@@ -55,8 +55,8 @@ _DATE = re.compile(r"\b(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}#[0-9]{2}:[0-9]{2}:[0-
 _ADDRESS = re.compile(r"\b127\.0\.0\.1:[0-9]{1,5}\b")
 _DISK = re.compile(r"\b(CL|CQ|INDEX): +-?[0-9]+\.[0-9]+")
 _EXCEPTION = re.compile(
-    # Those of the filters' parser are its own words, and the same everywhere.
-    r"^((?!org\.apache\.rocketmq\.filter\.)(?:java|com|org|io)\.[\w.$]+(?:Exception|Error))\b.*",
+    # Those of the filters' parser and of access control are their own words, the same everywhere.
+    r"^((?!org\.apache\.rocketmq\.(?:filter|acl)\.)(?:java|com|org|io)\.[\w.$]+(?:Exception|Error))\b.*",
     re.DOTALL,
 )
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from conformance.normalise import Normaliser
+from conformance.targets.accounts import ADMIN, SECRET, needs_accounts
 from conformance.wire.peer import NO_CODE, Answer, Body, Display, Frame, Peer, Pending
 from conformance.wire.raw import VERSION_4_9_7
 from conformance.wire.requests import HELD, group_config, pull_fields
@@ -62,7 +63,13 @@ class Run:
         self._target = target
         self._peers: dict[tuple[str, str], Peer] = {}
         self.lines = [f"# {title}"]
-        self.client = Client(target.namesrv_addr, seed=1)
+        checks = needs_accounts(target.config)
+        self.client = Client(
+            target.namesrv_addr,
+            seed=1,
+            access_key=ADMIN if checks else "",
+            secret_key=SECRET if checks else "",
+        )
         """The client core, for what a scenario needs and does not write down."""
         self.config = target.config
         """What the brokers of this cluster are configured with."""

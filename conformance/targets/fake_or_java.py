@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import fakemq
+from conformance.targets.accounts import RULES, needs_accounts
 from conformance.targets.java_cluster import JavaCluster
 from conformance.targets.master_slave_pairs import Member, Node, pair
 from conformance.targets.replicas import send_until_safe
@@ -67,7 +68,10 @@ def fake_target(config: Mapping[str, str] | None = None, slaves: int = 0) -> Ite
     """A fresh fake whose brokers are configured so: two masters, or one and its slave."""
     config = config or {}
     masters = 1 if slaves else MASTERS
-    with fakemq.Cluster(masters=masters, slaves=slaves, clock="frozen", config=config) as cluster:
+    acl = RULES if needs_accounts(config) else None
+    with fakemq.Cluster(
+        masters=masters, slaves=slaves, clock="frozen", config=config, acl=acl
+    ) as cluster:
         yield FakeTarget(cluster, config)
 
 

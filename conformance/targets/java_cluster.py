@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from conformance.targets.accounts import needs_accounts, write_rules
 from conformance.targets.java_jars import REFERENCE, archive_flags, class_path
 from conformance.wire.raw import call, create_topic, frame
 
@@ -317,6 +318,8 @@ class JavaCluster:
             home = self._home / name
             broker = JavaBroker(name, home, self.namesrv, self._jvm, self._version)
             broker.config |= self._config
+            if needs_accounts(broker.config):
+                write_rules(home)
             self.brokers.append(broker)
             broker.launch()
         for broker in self.brokers:

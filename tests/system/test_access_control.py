@@ -198,6 +198,6 @@ def test_missing_home_is_refused_at_the_start() -> None:
 
 
 @pytest.mark.rocketmq(acl=RULES, topics={"orders": 1})
-def test_marker_gives_a_cluster_that_checks(rocketmq: fakemq.Cluster) -> None:
+def test_marker_makes_a_cluster_that_checks(rocketmq: fakemq.Cluster) -> None:
     assert refusal(rocketmq) == "No accessKey is configured"
     assert refusal(rocketmq, **USER) == ""

@@ -73,6 +73,7 @@ public final class Program {
         SCENARIOS.put("query", Queries::query);
         SCENARIOS.put("litesubscribe", Lites::liteSubscribe);
         SCENARIOS.put("liteassign", Lites::liteAssign);
+        SCENARIOS.put("access", Access::access);
         SCENARIOS.put("steered", Steering::steered);
     }
 

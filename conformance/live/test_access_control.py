@@ -1,0 +1,115 @@
+"""Clients with keys see on fakemq what they see on a real cluster that checks them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import fakemq
+from conformance.drivers.drivers import EVENT_TIMEOUT_S
+from conformance.drivers.java_program import ACCESS_SCENARIO, JavaProgram
+from conformance.live.groups import WAITING
+from conformance.targets.accounts import CLIENT, RULES, SECRET, USER
+from conformance.targets.java_cluster import JavaCluster, wait_until
+from conformance.targets.java_jars import CLIENT_VERSIONS
+from conformance.targets.processes import assert_same, together
+from conformance.targets.quick_pair import QUICK
+from fakemq.client import (
+    Client,
+    LocalTransactionState,
+    Message,
+    MQBrokerError,
+    MQClientError,
+    Producer,
+    PushConsumer,
+    ReceivedMessage,
+)
+
+# Slow: a real cluster, and two JVMs for each version of the client.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), WAITING]
+
+CONFIG = {**QUICK, "aclEnable": "true"}
+
+
+@pytest.fixture(scope="module")
+def real(java: None) -> Iterator[JavaCluster]:
+    with JavaCluster(config=CONFIG, topics={}) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def fake() -> Iterator[fakemq.Cluster]:
+    with fakemq.Cluster(config=CONFIG, acl=RULES) as cluster:
+        yield cluster
+
+
+@pytest.mark.parametrize("version", CLIENT_VERSIONS)
+def test_java_client_with_keys_sees_the_same(
+    real: JavaCluster, fake: fakemq.Cluster, version: str
+) -> None:
+    on_real = JavaProgram(real.namesrv_addr, version)
+    on_fake = JavaProgram(fake.namesrv_addr, version)
+    with together(on_real, on_fake):
+        for program in (on_real, on_fake):
+            program.begin(ACCESS_SCENARIO)
+        assert_same(
+            lambda: on_real.observe(ACCESS_SCENARIO),
+            lambda: on_fake.observe(ACCESS_SCENARIO),
+            lambda: on_real.observe_again(ACCESS_SCENARIO),
+            lambda: on_fake.observe_again(ACCESS_SCENARIO),
+        )
+
+
+def test_python_client_with_keys_sees_the_same(real: JavaCluster, fake: fakemq.Cluster) -> None:
+    with ThreadPoolExecutor(2) as both:
+        expected = both.submit(python_seen, real.namesrv_addr)
+        seen = both.submit(python_seen, fake.namesrv_addr)
+        assert seen.result() == expected.result()
+
+
+def python_seen(namesrv_addr: str) -> list[str]:
+    """Return what Python clients see; the first send creates the topic."""
+    topic, received = "SAclPub", set[str]()
+    seen = []
+
+    def receive(message: ReceivedMessage) -> None:
+        received.add(message.body.decode())
+
+    with Producer(
+        namesrv_addr, group="GAclProducer", access_key=CLIENT, secret_key=SECRET
+    ) as producer:
+        batch = [Message(topic, body) for body in (b"two", b"three")]
+        seen.append(producer.send(topic, b"one").status.name)
+        seen.append(producer.send_batch(batch).status.name)
+        commit = LocalTransactionState.COMMIT_MESSAGE
+        half = producer.send_in_transaction(Message(topic, b"four"), lambda _: commit)
+        seen.append(half.status.name)
+    with PushConsumer(
+        namesrv_addr,
+        group="GAclSub",
+        subscribe={topic: "*"},
+        on_message=receive,
+        consume_from="first",
+        access_key=CLIENT,
+        secret_key=SECRET,
+    ):
+        wait_until(lambda: len(received) == 4, EVENT_TIMEOUT_S)
+    seen.append(f"received {sorted(received)}")
+    with Client(namesrv_addr, access_key=CLIENT, secret_key=SECRET) as client:
+        sent = client.send(Message(topic, b"five", keys="five"))
+        wait_until(lambda: is_found(client, topic, sent.msg_id), EVENT_TIMEOUT_S)
+    with Producer(namesrv_addr, group="G", access_key=USER, secret_key=SECRET) as producer:
+        for name in ("SAclSub", topic):
+            try:
+                seen.append(f"{name}: {producer.send(name, b'six').status.name}")
+            except (MQClientError, MQBrokerError) as error:
+                seen.append(f"{name}: {str(error).partition('AclException: ')[2]}")
+    return seen
+
+
+def is_found(client: Client, topic: str, unique_key: str) -> bool:
+    """Return whether a query finds a message; that of Java's client is refused."""
+    found = client.query_message_by_unique_key(topic, unique_key)
+    return found is not None and found.body == b"five"
