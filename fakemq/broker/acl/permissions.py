@@ -126,6 +126,8 @@ def needed(command: RemotingCommand) -> dict[str, Perm]:
     if rule is None:
         return {}
     needs = {name: perm for name, perm in rule(command) if name is not None}
+    if len(needs) < 2:
+        return needs
     return {name: needs[name] for name in java_hash_map_order(needs)}
 
 
