@@ -147,18 +147,17 @@ def encode_frame_start(command: RemotingCommand, body_bytes: int) -> bytes:
         header = encode_binary_header(command)
     else:
         header = encode_json_header(command)
-    size = _HEAD_BYTES + len(header) + body_bytes
+    header_bytes = len(header)
+    size = _HEAD_BYTES + header_bytes + body_bytes
     if size > FRAME_MAX_BYTES:
         raise LocalProtocolError(f"{command!r} takes {size} bytes; {FRAME_MAX_BYTES} is the most")
-    return _frame_start(header, serialize_type, body_bytes)
+    length = size - LENGTH_BYTES
+    return _pack_head(length, serialize_type, header_bytes >> 16, header_bytes & 0xFFFF) + header
 
 
 def encode_usual_answer(answer: UsualSendAnswer, code: int, opaque: int) -> bytes:
     """Return the frame of the answer to a send, with a JSON header and without a body."""
-    return _frame_start(encode_usual_json_answer(answer, code, opaque), _JSON, 0)
-
-
-def _frame_start(header: bytes, serialize_type: int, body_bytes: int) -> bytes:
+    header = encode_usual_json_answer(answer, code, opaque)
     header_bytes = len(header)
-    length = _HEAD_BYTES - LENGTH_BYTES + header_bytes + body_bytes
-    return _pack_head(length, serialize_type, header_bytes >> 16, header_bytes & 0xFFFF) + header
+    length = _HEAD_BYTES - LENGTH_BYTES + header_bytes
+    return _pack_head(length, _JSON, header_bytes >> 16, header_bytes & 0xFFFF) + header
