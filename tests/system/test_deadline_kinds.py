@@ -251,6 +251,7 @@ KINDS: dict[str, Kind] = {
     "register_broker": Kind(nothing),
     "client_expiry": Kind(beat_once, outside=True),
     "pull_hold": Kind(hold_a_pull, outside=True),
+    "acl_watch": Kind(nothing, {"acl": {"accounts": []}}),
     "delay_level": Kind(lambda scene: scene.send(DELAY="3")),
     "delay_level_3": Kind(lambda scene: scene.send(DELAY="3")),
     "delay_offset_persist": Kind(deliver_a_delayed_one),
