@@ -25,9 +25,11 @@ from conformance.targets.java_cluster import JavaCluster
 from conformance.targets.java_jars import CLIENT_VERSIONS, REFERENCE
 from conformance.targets.processes import FakemqProcess, together
 from conformance.targets.quick_pair import QUICK, TWO_MASTERS
+from fakemq.client import MessageQueue, Producer
 
 FOLDER = RECORDINGS / "clients"
 DIFFERENCES = Path(__file__).parent / "differences.toml"
+FILLED = "Filled"
 QUICK_SCENARIOS = (*SCENARIOS, *LITE_SCENARIOS)
 DEFAULT_SCENARIOS = ("nosql",)
 """Those for a cluster with the defaults."""
@@ -185,7 +187,13 @@ def _beside(chosen: Sequence[str], config: Mapping[str, str], options: argparse.
         with FakemqProcess(*TWO_MASTERS, config=lines) as fake:
             return _compare(chosen, java, fake.namesrv_addr, REFERENCE, "the fake")
     more = {} if options.version == REFERENCE else PROMPT_ENDS
-    with JavaCluster(masters=2, config={**config, **more}, version=options.version) as real:
+    with JavaCluster(
+        masters=2, config={**config, **more}, topics={FILLED: 1}, version=options.version
+    ) as real:
+        # A prepared message at the beginning of an empty log would look like no prepared one.
+        with Producer(real.namesrv_addr, group="GFilled") as producer:
+            for broker in ("broker-a", "broker-b"):
+                producer.send(FILLED, b"first", queue=MessageQueue(FILLED, broker, 0))
         if not options.recorded:
             java = _observed_by_java(chosen, real.namesrv_addr)
         if options.record:
