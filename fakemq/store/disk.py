@@ -102,19 +102,20 @@ class Disk:
     def _load(self, clean: bool, topics: Topics | None) -> None:
         files, store, now_ms = self.files, self._store, self._clock.now_ms()
         store.start_empty()
-        sealed_to = seal.take(files, store.config)
+        sealed_to = seal.sealed_to(files, store.config) if clean else None
         self._checkpoint = StoreCheckpoint(
             files.open(checkpoints.PATH, checkpoints.FILE_BYTES, now_ms)
         )
         check = StartCheck(store, topics)
         recovery = Recovery(store, self._repaired, check)
-        recovery.run(now_ms, self._checkpoint, clean=clean, sealed_to=sealed_to if clean else None)
+        recovery.run(now_ms, self._checkpoint, clean=clean, sealed_to=sealed_to)
         for path, offset, text in check.findings():
             self._warn(f"{files.path_of(path)}:{offset}: {text}")
         if not clean:
             for _, file in store.log.files:
                 file.flush()  # the bytes that a killed process wrote may not be on the disk
         files.create(ABORT)
+        files.delete(seal.PATH)
         self._start_flush(store.index)
         if recovery.dispatched:
             self.flush.recovered()

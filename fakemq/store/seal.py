@@ -3,8 +3,8 @@
 A start checks the last files of the log, record by record. After a clean stop it would find what
 that stop left, unless another program wrote there meanwhile. So a stop leaves the file `PATH`, and
 a start that finds every other file as it was checks only what is behind the end that the seal says.
-The start removes the seal first. Java does not read it, and leaves it there; but Java writes its
-checkpoint at each stop.
+The start removes the seal when the store is open; one that is refused leaves it with all other
+files. Java does not read it, and leaves it there; but Java writes its checkpoint at each stop.
 
 A file counts as it was if its name, size and time are the same, so a copy that keeps the times is
 sealed too. The last bytes of the log are compared as well. A byte that rots on the disk changes no
@@ -57,20 +57,15 @@ def leave(files: DirectoryFiles, config: BrokerConfig, log_end: int) -> None:
             file.write(text)
 
 
-def take(files: DirectoryFiles, config: BrokerConfig) -> int | None:
-    """Remove the seal; return where the log ends, or None if a file is not as it was sealed.
-
-    Raise StoreError if the seal cannot be removed.
-    """
-    log_end = None
+def sealed_to(files: DirectoryFiles, config: BrokerConfig) -> int | None:
+    """Return where the log ends, or None without a seal, or if a file is not as it was sealed."""
     with suppress(OSError, ValueError, StoreError):
         with open(files.path_of(PATH), encoding="ascii", opener=open_regular) as file:
             text = file.read(_MOST_BYTES)
-        said_end = int(text.partition(" ")[0])
-        if text == _text(files, config, said_end):
-            log_end = said_end
-    files.delete(PATH)
-    return log_end
+        log_end = int(text.partition(" ")[0])
+        if text == _text(files, config, log_end):
+            return log_end
+    return None
 
 
 def _text(files: DirectoryFiles, config: BrokerConfig, log_end: int) -> str:

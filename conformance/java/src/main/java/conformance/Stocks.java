@@ -50,7 +50,7 @@ final class Stocks {
     };
     private static final int DELAY_LEVEL = 2;
     /** Longer than a slow machine needs to end a transaction. */
-    private static final String IMMUNITY_S = "100";
+    private static final String IMMUNITY_S = "10";
     /** Wide: an index keeps whole seconds since its first entry, so what is found near the edge depends on the file. */
     private static final int LOOK_MS = 60_000;
 
