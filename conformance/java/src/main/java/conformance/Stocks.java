@@ -24,7 +24,6 @@ import org.apache.rocketmq.client.producer.TransactionMQProducer;
 import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
 import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.message.MessageClientExt;
-import org.apache.rocketmq.common.message.MessageConst;
 import org.apache.rocketmq.common.message.MessageExt;
 import org.apache.rocketmq.common.message.MessageQueue;
 
@@ -49,8 +48,6 @@ final class Stocks {
         "compressed", "plain",
     };
     private static final int DELAY_LEVEL = 2;
-    /** Longer than a slow machine needs to end a transaction. */
-    private static final String IMMUNITY_S = "10";
     /** Wide: an index keeps whole seconds since its first entry, so what is found near the edge depends on the file. */
     private static final int LOOK_MS = 60_000;
 
@@ -180,12 +177,7 @@ final class Stocks {
                 case "commit":
                 case "rollback":
                 case "later":
-                    Message prepared = message(queue.getTopic(), kind, key);
-                    if (!kind.equals("later")) {
-                        // A check whose answer is a commit beside the producer's own stores the message twice.
-                        prepared.putUserProperty(MessageConst.PROPERTY_CHECK_IMMUNITY_TIME_IN_SECONDS, IMMUNITY_S);
-                    }
-                    SendResult half = producer.sendMessageInTransaction(prepared, null);
+                    SendResult half = producer.sendMessageInTransaction(message(queue.getTopic(), kind, key), null);
                     ack(kind, key, half.getMessageQueue(), half.getQueueOffset(), half.getMsgId(), half.getOffsetMsgId());
                     return;
                 default:
