@@ -1,0 +1,1 @@
+"""TLS as bytes: contexts, streams without sockets, and a throw-away authority."""
