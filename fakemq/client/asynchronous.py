@@ -71,7 +71,9 @@ class AsyncClient:
         self.transactions = TransactionOperations(self.instance)
         self.consumer = PullOperations(self.instance)
         self.admin = Admin(self.instance)
-        self._remoting = AsyncRemoting(self.instance.handle, config.credentials)
+        self._remoting = AsyncRemoting(
+            self.instance.handle, config.credentials, config.client_tls()
+        )
 
     async def run(self, operation: Operation[T]) -> T:
         """Run an operation to its end and return its result."""

@@ -75,7 +75,9 @@ class Client:
         self.transactions = TransactionOperations(self.instance)
         self.consumer = PullOperations(self.instance)
         self.admin = Admin(self.instance)
-        self._remoting = BlockingRemoting(self.instance.handle, config.credentials)
+        self._remoting = BlockingRemoting(
+            self.instance.handle, config.credentials, config.client_tls()
+        )
 
     def run(self, operation: Operation[T]) -> T:
         """Run an operation to its end and return its result."""

@@ -13,6 +13,7 @@ from fakemq.protocol.java import INT_MAX
 
 if TYPE_CHECKING:
     from fakemq.protocol.signature import Credentials
+    from fakemq.tls.contexts import ClientTls
 
 LIMITS = {
     "send_timeout_ms": (1, INT_MAX),
@@ -55,6 +56,12 @@ class ClientOptions(TypedDict, total=False):
     access_key: str
     secret_key: str
     security_token: str
+    tls: bool
+    tls_ca_file: str
+    tls_check_host: bool
+    tls_cert_file: str
+    tls_key_file: str
+    tls_key_password: str
 
 
 class ClientConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,12 +104,33 @@ class ClientConfig(msgspec.Struct, frozen=True, kw_only=True):
     secret_key: str = ""
     security_token: str = ""
     """Sent with each request and signed; a broker of 4.9.7 does not read it."""
+    tls: bool = False
+    """Connect by TLS. Without ``tls_ca_file`` every certificate will do, as for Java's clients in
+    their test mode, which is their default.
+
+    Source: client/ClientConfig.java#useTLS (4.9.7)"""
+    tls_ca_file: str = ""
+    """The certificates, PEM, of the authorities of which one must have issued the server's."""
+    tls_check_host: bool = True
+    """With ``tls_ca_file``: whether the server's certificate must be for its host. Java's clients
+    do not check this."""
+    tls_cert_file: str = ""
+    """The certificate, with its chain, PEM, to show to servers that ask for one."""
+    tls_key_file: str = ""
+    """The private key of ``tls_cert_file``, PEM."""
+    tls_key_password: str = ""
 
     def __post_init__(self) -> None:
         if bool(self.access_key) != bool(self.secret_key):
             raise ConfigError("access_key and secret_key belong together: give both, or neither")
         if self.security_token and not self.access_key:
             raise ConfigError("security_token needs access_key and secret_key")
+        if bool(self.tls_cert_file) != bool(self.tls_key_file):
+            raise ConfigError("tls_cert_file and tls_key_file belong together: give both")
+        if self.tls_key_password and not self.tls_key_file:
+            raise ConfigError("tls_key_password needs tls_cert_file and tls_key_file")
+        if (self.tls_ca_file or self.tls_cert_file) and not self.tls:
+            raise ConfigError("tls_ca_file and tls_cert_file need tls=True")
 
     @property
     def credentials(self) -> Credentials | None:
@@ -112,3 +140,22 @@ class ClientConfig(msgspec.Struct, frozen=True, kw_only=True):
         from fakemq.protocol.signature import Credentials  # most clients sign nothing
 
         return Credentials(self.access_key, self.secret_key, self.security_token)
+
+    def client_tls(self) -> ClientTls | None:
+        """Return what connects by TLS, None for plain connections.
+
+        Raise ConfigError for a file that cannot be used.
+        """
+        if not self.tls:
+            return None
+        from fakemq.tls.contexts import ClientTls, KeyPair  # most clients are plain
+
+        own = None
+        if self.tls_cert_file:
+            own = KeyPair(self.tls_cert_file, self.tls_key_file, self.tls_key_password)
+        return ClientTls(
+            own=own,
+            checks_server=bool(self.tls_ca_file),
+            trust_path=self.tls_ca_file,
+            checks_host=self.tls_check_host,
+        )

@@ -9,10 +9,12 @@ Source: remoting/netty/NettyRemotingClient.java (4.9.7)
 
 from __future__ import annotations
 
+import logging
 import os
 import selectors
 import socket
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from fakemq.client.addresses import split_addr
@@ -33,7 +35,10 @@ from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError
 
 if TYPE_CHECKING:
     from fakemq.protocol.signature import Credentials
+    from fakemq.tls.contexts import ClientTls
+    from fakemq.tls.stream import TlsStream
 
+_log = logging.getLogger("fakemq.client")
 T = TypeVar("T")
 OnRequest = Callable[[str, RemotingCommand], RemotingCommand | None]
 """Takes a broker's address and its request; returns the answer, or None."""
@@ -72,6 +77,7 @@ class BlockingChannel:
         *,
         timeout_ms: int = CONNECT_TIMEOUT_MS,
         credentials: Credentials | None = None,
+        tls: ClientTls | None = None,
     ) -> None:
         self.addr = addr
         self.closed = False
@@ -89,6 +95,30 @@ class BlockingChannel:
         except OSError as error:  # macOS: the peer has reset the connection already
             self.close()
             raise RemotingConnectError(addr) from error
+        self._tls = None if tls is None else self._secured(tls, timeout_ms)
+
+    def _secured(self, tls: ClientTls, timeout_ms: int) -> TlsStream:
+        """Return TLS over this connection, after its handshake."""
+        from fakemq.tls.stream import TlsError  # most clients are plain
+
+        stream = tls.stream(split_addr(self.addr)[0])
+        until_ms = real_elapsed_ms() + timeout_ms
+        try:
+            stream.start()
+            while True:
+                self.socket.sendall(stream.data_to_send())
+                if not stream.handshaking:
+                    return stream
+                self.socket.settimeout(max(1, until_ms - real_elapsed_ms()) / 1000)
+                data = self.socket.recv(READ_BYTES)
+                if not data:
+                    raise TlsError("the peer closed the connection during the handshake")
+                stream.receive(data)
+        except (TlsError, OSError) as error:
+            with suppress(OSError):
+                self.socket.sendall(stream.data_to_send())  # an alert
+            self.close()
+            raise RemotingConnectError(self.addr, f"TLS: {system_reason(error)}") from error
 
     def send(self, command: RemotingCommand, *, timeout_ms: int = CONNECT_TIMEOUT_MS) -> int:
         """Send a request; return its opaque, the argument of `receive`."""
@@ -149,12 +179,26 @@ class BlockingChannel:
             raise self._lost() from error
         if not data:
             raise self._lost()
+        if self._tls is not None:
+            data = self._decrypted(self._tls, data)
         try:
             for command in self._connection.receive_data(data):
                 self._take(command)
         except RemoteProtocolError as error:
             raise self._lost() from error
         return True
+
+    def _decrypted(self, tls: TlsStream, data: bytes) -> bytes:
+        from fakemq.tls.stream import TlsError
+
+        try:
+            plain = tls.receive(data)
+        except TlsError as error:
+            _log.warning("the connection to %s is closed: TLS: %s", self.addr, error)
+            raise self._lost() from error
+        if tls.ended and not plain:
+            raise self._lost()
+        return plain
 
     def close(self) -> None:
         """Close the connection; do nothing if it is closed."""
@@ -179,6 +223,9 @@ class BlockingChannel:
 
     def _write(self, data: bytes, timeout_ms: int) -> None:
         self.socket.settimeout(timeout_ms / 1000)
+        if self._tls is not None:
+            self._tls.write(data)
+            data = self._tls.data_to_send()
         try:
             self.socket.sendall(data)
         except OSError as error:
@@ -207,9 +254,15 @@ def encoded(connection: Connection, command: RemotingCommand) -> bytes:
 class BlockingRemoting:
     """Runs operations over plain sockets; for one thread."""
 
-    def __init__(self, on_request: OnRequest, credentials: Credentials | None = None) -> None:
+    def __init__(
+        self,
+        on_request: OnRequest,
+        credentials: Credentials | None = None,
+        tls: ClientTls | None = None,
+    ) -> None:
         self._on_request = on_request
         self._credentials = credentials
+        self._tls = tls
         self._pid = os.getpid()
         self._channels: dict[str, BlockingChannel] = {}
 
@@ -269,7 +322,7 @@ class BlockingRemoting:
                 channel.close()
         if channel is None or channel.closed:
             channel = self._channels[addr] = BlockingChannel(
-                addr, self._on_request, credentials=self._credentials
+                addr, self._on_request, credentials=self._credentials, tls=self._tls
             )
         return channel
 

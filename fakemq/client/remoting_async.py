@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
 import anyio
-from anyio.abc import SocketStream
+from anyio.abc import ByteStream
 
 from fakemq.client.addresses import split_addr
 from fakemq.client.errors import (
@@ -25,6 +25,7 @@ from fakemq.protocol.errors import RemoteProtocolError
 
 if TYPE_CHECKING:
     from fakemq.protocol.signature import Credentials
+    from fakemq.tls.contexts import ClientTls
 
 T = TypeVar("T")
 
@@ -45,7 +46,7 @@ class AsyncChannel:
     def __init__(
         self,
         addr: str,
-        stream: SocketStream,
+        stream: ByteStream,
         on_request: OnRequest,
         credentials: Credentials | None = None,
     ) -> None:
@@ -136,9 +137,15 @@ class AsyncChannel:
 class AsyncRemoting:
     """Runs operations over anyio, on asyncio and trio; an asynchronous context manager."""
 
-    def __init__(self, on_request: OnRequest, credentials: Credentials | None = None) -> None:
+    def __init__(
+        self,
+        on_request: OnRequest,
+        credentials: Credentials | None = None,
+        tls: ClientTls | None = None,
+    ) -> None:
         self._on_request = on_request
         self._credentials = credentials
+        self._tls = tls
         self._channels: dict[str, AsyncChannel] = {}
         self._connecting: dict[str, anyio.Lock] = {}
         self._tasks = anyio.create_task_group()
@@ -191,7 +198,9 @@ class AsyncRemoting:
             host, port = split_addr(addr)
             try:
                 with anyio.fail_after(CONNECT_TIMEOUT_MS / 1000):
-                    stream = await anyio.connect_tcp(host, port)
+                    stream = await self._connected(host, port)
+            except RemotingConnectError:  # an OSError, too
+                raise
             except (
                 OSError,
                 UnicodeError,
@@ -202,3 +211,22 @@ class AsyncRemoting:
             )
             self._tasks.start_soon(channel.read)
             return channel
+
+    async def _connected(self, host: str, port: int) -> ByteStream:
+        """Return a stream to a peer, by TLS after the handshake. Raise RemotingConnectError."""
+        stream = await anyio.connect_tcp(host, port)
+        if self._tls is None:
+            return stream
+        from fakemq.client.secure_stream import SecureStream  # most clients are plain
+        from fakemq.tls.stream import TlsError
+
+        addr = f"{host}:{port}"
+        secure = SecureStream(stream, self._tls.stream(host), addr)
+        try:
+            await secure.shake_hands()
+        except BaseException as error:
+            await anyio.aclose_forcefully(stream)
+            if isinstance(error, TlsError | anyio.BrokenResourceError):
+                raise RemotingConnectError(addr, f"TLS: {error}") from error
+            raise
+        return secure

@@ -21,8 +21,8 @@ from tests.support.imports import (
 
 EDGES = (
     *("client.asynchronous", "client.carriers", "client.faces", "client.parallel"),
-    *("client.remoting", "client.remoting_async"),
-    *("cluster", "control", "forked_sockets", "handles", "net.tcp", "serving"),
+    *("client.remoting", "client.remoting_async", "client.secure_stream"),
+    *("cluster", "control", "forked_sockets", "handles", "net.tcp", "net.tls", "serving"),
 )
 """Folders and modules that know an event loop, sockets or threads; all others are synchronous."""
 
@@ -61,7 +61,7 @@ def is_edge(module: str) -> bool:
 
 
 CLIENT_KNOWS = {"client", "clock.machine_time", "clock.timers", "config.checked", "errors"} | {
-    *("forked_sockets", "protocol", "randomness"),
+    *("forked_sockets", "protocol", "randomness", "tls"),
 }
 """What the client imports: nothing of a server, so that it could be a package of its own."""
 

@@ -31,6 +31,7 @@ from fakemq.clock.timers import Timer
 
 if TYPE_CHECKING:
     from fakemq.protocol.signature import Credentials
+    from fakemq.tls.contexts import ClientTls
 
 T = TypeVar("T")
 
@@ -134,11 +135,15 @@ class AsyncCarrier(MachineTime):
     """
 
     def __init__(
-        self, *, pool_size: int = DEFAULT_SIZE, credentials: Credentials | None = None
+        self,
+        *,
+        pool_size: int = DEFAULT_SIZE,
+        credentials: Credentials | None = None,
+        tls: ClientTls | None = None,
     ) -> None:
         self._process = OwnProcess()
         self._pool_size = pool_size
-        self._turns = Turns(self, credentials)
+        self._turns = Turns(self, credentials, tls)
         self._connections = self._turns.connections
         self._ends: dict[RunningTask[Any], _End[Any]] = {}
         self._carried: dict[Channel, _Carried] = {}

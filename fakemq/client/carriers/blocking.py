@@ -22,6 +22,7 @@ from fakemq.clock.machine_time import MachineTime
 
 if TYPE_CHECKING:
     from fakemq.protocol.signature import Credentials
+    from fakemq.tls.contexts import ClientTls
 
 T = TypeVar("T")
 
@@ -100,10 +101,11 @@ class ThreadCarrier(MachineTime):
         name: str = "fakemq-client",
         pool_size: int = DEFAULT_SIZE,
         credentials: Credentials | None = None,
+        tls: ClientTls | None = None,
     ) -> None:
         self._process = OwnProcess()
         self._io = io = IoThread(
-            f"{name}-{next(_numbers)}", pool_size=pool_size, credentials=credentials
+            f"{name}-{next(_numbers)}", pool_size=pool_size, credentials=credentials, tls=tls
         )
         # At the exit of the interpreter, too.
         self._finalizer = weakref.finalize(self, io.stop)

@@ -33,6 +33,7 @@ from fakemq.protocol.limits import UNREAD_MAX_BYTES
 
 if TYPE_CHECKING:
     from fakemq.protocol.signature import Credentials
+    from fakemq.tls.contexts import ClientTls
 
 _log = logging.getLogger("fakemq.client")
 
@@ -103,6 +104,7 @@ class Channel:
         self.addr = addr
         self.state = ChannelState.CONNECTING
         self.unsent_bytes = 0
+        self.tls = connections.tls
         self._connections = connections
         self._shell = shell
         self._codec = client_connection(connections.credentials)
@@ -333,10 +335,13 @@ class Connections:
         shell: Shell,
         *,
         credentials: Credentials | None = None,
+        tls: ClientTls | None = None,
         unsent_limit: int = UNREAD_MAX_BYTES,
     ) -> None:
         self.credentials = credentials
         """What signs the requests; None for a client without keys."""
+        self.tls = tls
+        """What connects by TLS; None for plain connections."""
         self.unsent_limit = unsent_limit
         """The most bytes that wait for one peer to read; further requests are refused."""
         self.on_request: OnRequest = _ignored

@@ -28,6 +28,7 @@ from fakemq.forked_sockets import close_in_children
 
 if TYPE_CHECKING:
     from fakemq.protocol.signature import Credentials
+    from fakemq.tls.contexts import ClientTls
 
 T = TypeVar("T")
 _log = logging.getLogger("fakemq.client")
@@ -61,8 +62,15 @@ class IoThread(MachineTime):
     collected, which stops the thread.
     """
 
-    def __init__(self, name: str, *, pool_size: int, credentials: Credentials | None) -> None:
-        self._turns = Turns(self, credentials)
+    def __init__(
+        self,
+        name: str,
+        *,
+        pool_size: int,
+        credentials: Credentials | None,
+        tls: ClientTls | None,
+    ) -> None:
+        self._turns = Turns(self, credentials, tls)
         self.connections = self._turns.connections
         self.pool = Pool(f"{name}-call", self.post, size=pool_size)
         # Of its own, so that a resolver that hangs does not keep threads from functions of users.

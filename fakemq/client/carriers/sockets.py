@@ -8,7 +8,7 @@ import socket
 from collections import deque
 from collections.abc import Callable, Iterable
 from enum import Enum, auto
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from fakemq.client.addresses import split_addr
 from fakemq.client.carriers.connections import Channel, ChannelState
@@ -25,6 +25,16 @@ class Address(NamedTuple):
 
     family: int
     sockaddr: tuple[str | int | bytes, ...]
+
+
+class End(Protocol):
+    """What is behind a socket: a channel, or TLS and a channel."""
+
+    def opened(self) -> None: ...
+    def data_received(self, data: bytes) -> None: ...
+    def lost(self) -> None: ...
+    def data_to_send(self) -> memoryview: ...
+    def data_sent(self, count: int) -> None: ...
 
 
 class Wants(Enum):
@@ -75,8 +85,17 @@ class Wire:
         # nothing is wanted any more, because its loop may still wait for it.
         self._on_change = on_change
         self.socket: socket.socket | None = None
+        self._end = self._end_of(channel)
         self._addresses: deque[Address] = deque()
         self._reason = "the name of its host is not known"
+
+    def _end_of(self, channel: Channel) -> End:
+        if channel.tls is None:
+            return channel
+        from fakemq.client.carriers.secure import SecureEnd  # most clients are plain
+
+        stream = channel.tls.stream(split_addr(channel.addr)[0])
+        return SecureEnd(channel, stream, self.write)
 
     def connect(self, addresses: Iterable[Address]) -> None:
         """Connect to the first of these addresses that accepts.
@@ -135,7 +154,7 @@ class Wire:
             self.channel.connect_failed()
             return
         self._want(sock, _READ)
-        self.channel.opened()
+        self._end.opened()
 
     def _want(self, sock: socket.socket, wants: Wants) -> None:
         before, self.wants = self.wants, wants
@@ -164,25 +183,25 @@ class Wire:
         if self.socket is None:
             return
         if data:
-            self.channel.data_received(data)
+            self._end.data_received(data)
         else:
-            self.channel.lost()
+            self._end.lost()
 
     def write(self) -> None:
         """Write what the channel has to send, as much as the system takes."""
-        sock, channel = self.socket, self.channel
+        sock, end = self.socket, self._end
         if sock is None or self.wants is _CONNECT:
             return
-        while data := channel.data_to_send():
+        while data := end.data_to_send():
             try:
                 count = sock.send(data)
             except (BlockingIOError, InterruptedError):
                 self._want(sock, _READ_AND_WRITE)
                 return
             except OSError:
-                channel.lost()
+                end.lost()
                 return
-            channel.data_sent(count)
+            end.data_sent(count)
         self._want(sock, _READ)
 
     def close(self) -> None:

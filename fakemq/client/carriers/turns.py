@@ -17,6 +17,7 @@ from fakemq.clock.timers import Domain, Timeline, Timer
 
 if TYPE_CHECKING:
     from fakemq.protocol.signature import Credentials
+    from fakemq.tls.contexts import ClientTls
 
 _log = logging.getLogger("fakemq.client")
 
@@ -43,8 +44,8 @@ class Host(Protocol):
 class Turns(MachineTime):
     """The timers, callbacks and connections of one client; used by one thread at a time."""
 
-    def __init__(self, host: Host, credentials: Credentials | None) -> None:
-        self.connections = Connections(self, credentials=credentials)
+    def __init__(self, host: Host, credentials: Credentials | None, tls: ClientTls | None) -> None:
+        self.connections = Connections(self, credentials=credentials, tls=tls)
         self._host = host
         self._timeline = Timeline()
         self._timer_count = 0

@@ -187,7 +187,10 @@ class AsyncFace(Face[CoreT]):
         self._finalizer.atexit = False
 
     def _new_client(self, instance: ClientInstance) -> tuple[ClientServices, HostedCarrier]:
-        carrier = HostedCarrier(pool_size=self._pool_size, credentials=instance.config.credentials)
+        config = instance.config
+        carrier = HostedCarrier(
+            pool_size=self._pool_size, credentials=config.credentials, tls=config.client_tls()
+        )
         services = ClientServices(instance, carrier)
         carrier.before_close = services.shutdown
         return services, carrier

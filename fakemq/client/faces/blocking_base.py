@@ -163,7 +163,10 @@ class BlockingFace(Face[CoreT]):
         return self
 
     def _new_client(self, instance: ClientInstance) -> tuple[ClientServices, ThreadCarrier]:
-        carrier = ThreadCarrier(pool_size=self._pool_size, credentials=instance.config.credentials)
+        config = instance.config
+        carrier = ThreadCarrier(
+            pool_size=self._pool_size, credentials=config.credentials, tls=config.client_tls()
+        )
         return ClientServices(instance, carrier), carrier
 
     def shutdown(self) -> None:

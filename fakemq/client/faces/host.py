@@ -19,6 +19,7 @@ from fakemq.client.carriers.loops import AsyncFunction, current_loop
 
 if TYPE_CHECKING:
     from fakemq.protocol.signature import Credentials
+    from fakemq.tls.contexts import ClientTls
 
 _log = logging.getLogger("fakemq.client")
 
@@ -26,8 +27,14 @@ _log = logging.getLogger("fakemq.client")
 class HostedCarrier(AsyncCarrier):
     """An `AsyncCarrier` that enters and leaves its own block, in a task of its own."""
 
-    def __init__(self, *, pool_size: int, credentials: Credentials | None = None) -> None:
-        super().__init__(pool_size=pool_size, credentials=credentials)
+    def __init__(
+        self,
+        *,
+        pool_size: int,
+        credentials: Credentials | None = None,
+        tls: ClientTls | None = None,
+    ) -> None:
+        super().__init__(pool_size=pool_size, credentials=credentials, tls=tls)
         self.loop = current_loop()
         self._ready = anyio.Event()
         self._stop = anyio.Event()

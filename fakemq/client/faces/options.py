@@ -48,6 +48,12 @@ class FaceOptions(TypedDict, total=False):
     access_key: str
     secret_key: str
     security_token: str
+    tls: bool
+    tls_ca_file: str
+    tls_check_host: bool
+    tls_cert_file: str
+    tls_key_file: str
+    tls_key_password: str
 
 
 class SendingOptions(FaceOptions, total=False):

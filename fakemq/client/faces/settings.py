@@ -24,6 +24,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 CLIENT_OPTIONS = (
     *("access_key", "api_timeout_ms", "heartbeat_interval_ms", "language", "persist_interval_ms"),
     *("route_interval_ms", "secret_key", "security_token", "seed", "serialize_type", "version"),
+    *("tls", "tls_ca_file", "tls_cert_file", "tls_check_host", "tls_key_file", "tls_key_password"),
     "vip_channel",
 )
 """The fields of `ClientConfig` that a producer or consumer may set."""

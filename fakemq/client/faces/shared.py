@@ -115,7 +115,7 @@ if hasattr(os, "register_at_fork"):  # Windows has no fork
     os.register_at_fork(after_in_child=_forget_parents)
 
 
-_SECRETS = ("secret_key", "security_token")
+_SECRETS = ("secret_key", "security_token", "tls_key_password")
 """Options that no error shows."""
 
 
