@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
@@ -17,6 +17,7 @@ from fakemq.config.spec import (
     cluster_spec,
     namesrv_spec,
     require_supported,
+    tls_spec,
 )
 from fakemq.errors import ConfigError, FakemqError, NotYetSupported
 
@@ -79,10 +80,10 @@ def _print_option(function: F) -> F:
     )(function)
 
 
-def _cluster_options(function: F) -> F:
-    """Add the options of `fakemq.config.options.OPTIONS`, in the table's order."""
+def _cluster_options(function: F, names: Container[str] | None = None) -> F:
+    """Add the options of `fakemq.config.options.OPTIONS`, all or some, in the table's order."""
     for option in reversed(OPTIONS):
-        if option.flag == "-":
+        if option.flag == "-" or (names is not None and option.name not in names):
             continue
         function = click.option(
             option.spelling,
@@ -98,6 +99,11 @@ def _cluster_options(function: F) -> F:
             help=option.help + (f"  [default: {option.chosen}]" if option.chosen else ""),
         )(function)
     return function
+
+
+def _tls_options(function: F) -> F:
+    """Add the options of `OPTIONS` that a single node has, too."""
+    return _cluster_options(function, {"tls", "tls_config"})
 
 
 def _warn(message: str) -> None:
@@ -151,11 +157,18 @@ def serve(ctx: click.Context, print_config: bool, **options: Unpack[ClusterOptio
 
 @main.command()
 @click.option("-c", "config", metavar="FILE", help="RocketMQ's own name server config.")
+@_tls_options
 @_print_option
 @click.pass_context
-def namesrv(ctx: click.Context, config: str | None, print_config: bool) -> None:
+def namesrv(
+    ctx: click.Context,
+    config: str | None,
+    tls: str | None,
+    tls_config: str | None,
+    print_config: bool,
+) -> None:
     """One name server, as mqnamesrv: port 9876 on all addresses."""
-    spec = namesrv_spec(config, warn=_warn)
+    spec = namesrv_spec(config, tls=tls_spec(tls, tls_config), warn=_warn)
     if print_config:
         _print(spec.namesrv_config.printed())
         return
@@ -171,6 +184,7 @@ def namesrv(ctx: click.Context, config: str | None, print_config: bool) -> None:
     help="Name servers to register with, fake or real.  [default: the config's namesrvAddr,"
     " else $NAMESRV_ADDR]",
 )
+@_tls_options
 @_print_option
 @click.option("-m", "print_important", is_flag=True, help="Like -p, only the important keys.")
 @click.pass_context
@@ -178,11 +192,13 @@ def broker(
     ctx: click.Context,
     config: str | None,
     namesrv_addr: str | None,
+    tls: str | None,
+    tls_config: str | None,
     print_config: bool,
     print_important: bool,
 ) -> None:
     """One broker, as mqbroker: port 10911 on all addresses, named after the host."""
-    spec = broker_spec(config, namesrv_addr=namesrv_addr, warn=_warn)
+    spec = broker_spec(config, namesrv_addr=namesrv_addr, tls=tls_spec(tls, tls_config), warn=_warn)
     if print_config or print_important:
         _print(spec.broker_configs[0].printed(important=not print_config))
         return

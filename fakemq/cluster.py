@@ -70,7 +70,8 @@ class _StartableCluster(ClusterBase):
             if spec.ready_file is not None:
                 from fakemq.serving.ready import ready_info, write_ready_file  # few tests want it
 
-                write_ready_file(spec.ready_file, ready_info(self._core, life.control_url))
+                info = ready_info(thread.server, life.control_url)
+                write_ready_file(spec.ready_file, info)
         except BaseException:
             self._stop()
             raise

@@ -61,7 +61,8 @@ def _foreign(start: bytes) -> ForeignProtocolError | None:
     # ours is never taken for one of theirs.
     if start[0] == _TLS_HANDSHAKE:
         return ForeignProtocolError(
-            "a TLS handshake: fakemq does not speak TLS yet, switch it off in the client"
+            "a TLS handshake, which is disabled here: switch it off in the client, or start the"
+            " cluster with tls=permissive"
         )
     if start == b"PRI ":
         return ForeignProtocolError(

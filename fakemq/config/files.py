@@ -65,7 +65,7 @@ def load(
         entries = iter([(name, str(key), text_of(value)) for key, value in source.items()])
     else:
         name = os.fspath(source)
-        entries = _file_entries(name)
+        entries = file_entries(name)
     settings = Settings(name)
     known = keys_of(kind)
     for where, key_name, text in entries:
@@ -81,8 +81,8 @@ def load(
     return settings
 
 
-def _file_entries(path: str) -> Iterator[tuple[str, str, str]]:
-    """Yield place, key and text of each line with a setting."""
+def file_entries(path: str) -> Iterator[tuple[str, str, str]]:
+    """Yield place, key and text of each line with a setting; raise ConfigError."""
     from javaproperties import KeyValue, parse
 
     try:

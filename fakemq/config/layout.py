@@ -41,6 +41,7 @@ def lay_out(
     advertise: str = "127.0.0.1",
     base_port: int = BROKER_PORT,
     keep_ports: bool = False,
+    defaults: Mapping[str, Value] | None = None,
     flags: Mapping[str, Value] | None = None,
     role: str | None = None,
     store: str | None = None,
@@ -48,7 +49,7 @@ def lay_out(
     """Return the configs of all brokers: broker-a-0, broker-a-1 …, broker-b-0 ….
 
     ``slaves`` is per master. ``flags``, ``role`` (of masters), ``store`` and, with ``keep_ports``,
-    ``base_port`` replace the settings of ``sources``, and these replace the defaults. A single
+    ``base_port`` replace the settings of ``sources``, and these replace ``defaults``. A single
     source is for all brokers; of several, each is for one. Raise ConfigError if two brokers have
     the same identity.
     """
@@ -79,6 +80,7 @@ def lay_out(
             "broker_ip1": advertise,
             "broker_ip2": advertise,
         }
+        values |= defaults or {}
         values |= source.values
         values |= flags or {}
         if keep_ports:
@@ -125,12 +127,14 @@ def lone_broker(
     source: ConfigSource | None = None,
     *,
     namesrv_addr: str | None = None,
+    defaults: Mapping[str, Value] | None = None,
     strict: bool = False,
     warn: Warn = warn_user,
 ) -> BrokerConfig:
     """Return the config of one broker on its own: see ``cluster_spec.broker_spec``."""
     host = local_address()
     config = BrokerConfig(broker_name=_host_name(), broker_ip1=host, broker_ip2=host)
+    config.assign(defaults or {})
     environment = os.environ.get("NAMESRV_ADDR")
     if environment:
         named = {"namesrvAddr": environment}

@@ -37,6 +37,8 @@ class ClusterOptions(TypedDict, total=False):
     ready_file: str | os.PathLike[str] | None
     config: ConfigSource | Iterable[ConfigSource]
     acl: str | os.PathLike[str] | Mapping[str, object] | None
+    tls: str | None
+    tls_config: str | os.PathLike[str] | Mapping[str, object] | None
     strict: bool
     journal: str | os.PathLike[str] | None
     ram_size: Size | None

@@ -151,6 +151,16 @@ OPTIONS = (
         metavar="FILE",
         chosen="no access control",
     ),
+    Option(
+        *("tls", "text", None, "Whether name servers and brokers speak TLS; see docs/tls.md."),
+        metavar="disabled|permissive|enforcing",
+        chosen="permissive",
+    ),
+    Option(
+        *("tls_config", "text", None, "Certificates and keys, as in tls.properties."),
+        metavar="FILE",
+        chosen="a throw-away authority",
+    ),
     Option("strict", "flag", False, "An unknown key in a config is an error.", in_pytest=False),
     Option(
         *("journal", "text", None, "Write every event to this file."),

@@ -50,6 +50,20 @@ class ControlSpec(msgspec.Struct, frozen=True, kw_only=True):
         return self.listen in ("localhost", "::1") or self.listen.startswith("127.")
 
 
+TLS_MODES = ("disabled", "permissive", "enforcing")
+
+
+class TlsSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of a cluster that concern TLS."""
+
+    mode: str = "permissive"
+    """One of `TLS_MODES`. Source: remoting/netty/TlsSystemConfig.java#tlsMode (4.9.7)"""
+    config: str | dict[str, object] | None = None
+    """The file of the keys of ``tls.properties``, or what it says."""
+    announced: bool = False
+    """Whether it was asked for. Else certificates are made when the first peer speaks TLS."""
+
+
 class ClusterSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that the start of a cluster needs; a port of 0 means a free one."""
 
@@ -74,6 +88,7 @@ class ClusterSpec(msgspec.Struct, frozen=True, kw_only=True):
     topics: dict[str, int] = {}
     acl: str | dict[str, object] | None = None
     """The file with accounts and permissions, or what it says. None: of each broker's config."""
+    tls: TlsSpec = TlsSpec()
     control: ControlSpec | None = None
     ready_file: str | None = None
     journal_path: str | None = None
@@ -103,13 +118,15 @@ def cluster_spec(
     broker_port, role = given["broker_port"], given["role"]
     store = path_text("store", given["store"])
     ram_size, start_at, seed = given["ram_size"], given["start_at"], given["seed"]
-    acl = _acl(given["acl"])
+    acl = _source("acl", given["acl"])
+    tls = tls_spec(given["tls"], given["tls_config"])
     advertised = bracketed(advertise or _reachable_at(listen))
     namesrv_ports = _namesrv_ports(given["namesrv_port"], given["namesrvs"], free_ports)
     brokers = lay_out(
         masters=whole("masters", given["masters"], 1, MOST_NODES),
         slaves=whole("slaves", given["slaves"], 0, MOST_NODES),
         sources=_sources(given["config"], given["strict"], warn),
+        defaults=_tls_keys(tls),
         advertise=advertised,
         base_port=_port("broker_port", broker_port, 0 if free_ports else BROKER_PORT),
         keep_ports=broker_port is not None,
@@ -135,6 +152,7 @@ def cluster_spec(
         seed=seed if seed is None else whole("seed", seed, None),
         topics=topic_queues(given["topics"]),
         acl=acl,
+        tls=tls,
         control=_control(given["control_port"], control_listen, given["control_token"]),
         ready_file=path_text("ready_file", given["ready_file"]),
         journal_path=path_text("journal", given["journal"]),
@@ -175,8 +193,31 @@ def _reachable_at(listen: str) -> str:
     return local_address() if listen in (EVERYWHERE, "::") else listen
 
 
+def tls_spec(
+    mode: str | None = None, source: str | os.PathLike[str] | Mapping[str, object] | None = None
+) -> TlsSpec:
+    """Return the options that concern TLS; raise ConfigError for an unknown mode."""
+    return TlsSpec(
+        mode=one_of("tls", mode or "permissive", TLS_MODES),
+        config=_source("tls_config", source),
+        announced=mode is not None or source is not None,
+    )
+
+
+def _tls_keys(tls: TlsSpec) -> dict[str, Value]:
+    """Return the config keys that follow from the mode.
+
+    Source: broker/BrokerStartup.java#createBrokerController (4.9.7)
+    """
+    return {"use_tls": True} if tls.mode == "enforcing" else {}
+
+
 def namesrv_spec(
-    source: ConfigSource | None = None, *, strict: bool = False, warn: Warn = warn_user
+    source: ConfigSource | None = None,
+    *,
+    tls: TlsSpec = TlsSpec(),  # noqa: B008 - frozen
+    strict: bool = False,
+    warn: Warn = warn_user,
 ) -> ClusterSpec:
     """Return one name server and nothing else, as mqnamesrv is: reachable from everywhere."""
     config = NamesrvConfig()
@@ -188,6 +229,7 @@ def namesrv_spec(
         namesrv_ports=(config.listen_port,),
         namesrv_config=config,
         broker_configs=(),
+        tls=tls,
     )
 
 
@@ -195,6 +237,7 @@ def broker_spec(
     source: ConfigSource | None = None,
     *,
     namesrv_addr: str | None = None,
+    tls: TlsSpec = TlsSpec(),  # noqa: B008 - frozen
     strict: bool = False,
     warn: Warn = warn_user,
 ) -> ClusterSpec:
@@ -203,13 +246,16 @@ def broker_spec(
     Its name is that of the host, and its address the host's. Its name servers come from, in this
     order: the argument, the file, the environment's NAMESRV_ADDR.
     """
-    config = lone_broker(source, namesrv_addr=namesrv_addr, strict=strict, warn=warn)
+    config = lone_broker(
+        source, namesrv_addr=namesrv_addr, defaults=_tls_keys(tls), strict=strict, warn=warn
+    )
     return ClusterSpec(
         listen=EVERYWHERE,
         advertised_host=config.broker_ip1,
         namesrv_ports=(),
         namesrv_config=NamesrvConfig(),
         broker_configs=(config,),
+        tls=tls,
     )
 
 
@@ -219,10 +265,10 @@ def require_supported(brokers: Iterable[BrokerConfig]) -> None:
         require_broker(broker)
 
 
-def _acl(
-    given: str | os.PathLike[str] | Mapping[str, object] | None,
+def _source(
+    name: str, given: str | os.PathLike[str] | Mapping[str, object] | None
 ) -> str | dict[str, object] | None:
-    return dict(given) if isinstance(given, Mapping) else path_text("acl", given)
+    return dict(given) if isinstance(given, Mapping) else path_text(name, given)
 
 
 def _flags(advertise: str | None, flush: str | None, acl: bool) -> dict[str, Value]:

@@ -27,7 +27,6 @@ _BROKER: tuple[tuple[str, str, tuple[Value, ...], str], ...] = (
     ("enable_consume_queue_ext", "enableConsumeQueueExt", (False,), "plain consume queues"),
     ("enable_lmq", "enableLmq", (False,), "enableLmq=false"),
     ("enable_multi_dispatch", "enableMultiDispatch", (False,), "enableMultiDispatch=false"),
-    ("use_tls", "useTLS", (False,), "useTLS=false"),
 )
 """Attribute, Java's name, the supported values, and a description of those."""
 

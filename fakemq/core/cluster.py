@@ -126,7 +126,9 @@ class ClusterCore:
             self.randomness.stream(f"broker {name}"),
             self.faults,
         )
-        broker.outbound = Outbound(broker, self.network, self.open_tcp)
+        broker.outbound = Outbound(
+            broker, self.network, self.open_tcp, uses_tls=lambda: config.use_tls
+        )
         if config.acl_enable:
             from fakemq.broker.acl.access import AccessControl  # most clusters have none
             from fakemq.broker.acl.homes import home_of

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fakemq.core.snapshots import Snapshot
     from fakemq.handles.faults import Fault, Faults
     from fakemq.handles.name_servers import NameServerHandle
+    from fakemq.serving.tls import TlsFiles
 
 T = TypeVar("T")
 
@@ -107,6 +108,15 @@ class ClusterBase(StoredMessages):
         """The URL of the control port, such as ``http://127.0.0.1:8080``; None without a port."""
         self._running()
         return self._life.control_url
+
+    @property
+    def tls(self) -> TlsFiles:
+        """The files with which clients reach this cluster by TLS, such as ``mq.tls.ca_file``.
+
+        A cluster without certificates of the user makes some, in a folder that `stop` deletes.
+        Raise FakemqError if they cannot be made.
+        """
+        return self._call(self._running().server.tls.files)
 
     @property
     def seed_value(self) -> int:

@@ -19,19 +19,21 @@ CONNECT_TIMEOUT_MS = 3_000
 
 
 class OpenTcp(Protocol):
-    """Connects to ``host:port``; calls ``opened`` with the result of ``make``, None on failure."""
+    """Connects to ``host:port``, plainly or by TLS; calls ``opened`` with the result of ``make``,
+    None on failure."""
 
     def __call__(
         self,
         addr: str,
         make: Callable[[Link], EndpointT],
         opened: Callable[[EndpointT | None], None],
+        by_tls: bool,
         /,
     ) -> None: ...
 
 
 class Outbound:
-    """The connections that ``owner`` opened, by address."""
+    """The connections that ``owner`` opened, by address; ``uses_tls`` says how they are opened."""
 
     def __init__(
         self,
@@ -39,11 +41,13 @@ class Outbound:
         network: MemoryNetwork,
         open_tcp: OpenTcp | None = None,
         dispatch: Dispatch | None = None,
+        uses_tls: Callable[[], bool] = lambda: False,
     ) -> None:
         self._owner = owner
         self._network = network
         self._open_tcp = open_tcp
         self._dispatch = dispatch
+        self._uses_tls = uses_tls
         self._sessions: dict[str, Session] = {}
         self._opening: dict[str, list[Callable[[Session | None], None]]] = {}
         """Address → the calls that wait until its session is open."""
@@ -57,11 +61,19 @@ class Outbound:
         addr: str,
         make: Callable[[Link], EndpointT],
         opened: Callable[[EndpointT | None], None],
+        *,
+        by_tls: bool = False,
     ) -> None:
-        """Connect to ``addr``; call ``opened`` with the result of ``make``, or None on failure."""
+        """Connect to ``addr``; call ``opened`` with the result of ``make``, or None on failure.
+
+        Only connections to addresses outside the cluster use TLS.
+        """
         faults = self._network.links.faults
         if faults is not None and faults.swallows(
-            self._owner, addr, lambda: self.dial(addr, make, opened), lambda: opened(None)
+            self._owner,
+            addr,
+            lambda: self.dial(addr, make, opened, by_tls=by_tls),
+            lambda: opened(None),
         ):
             return
         if self._network.knows(addr):
@@ -69,7 +81,7 @@ class Outbound:
         elif self._open_tcp is None:
             opened(None)
         else:
-            self._open_tcp(addr, make, opened)
+            self._open_tcp(addr, make, opened, by_tls)
 
     def invoke(
         self,
@@ -147,7 +159,12 @@ class Outbound:
             self._opening[addr].append(use)
         else:
             self._opening[addr] = [use]
-            self.dial(addr, self._make, lambda opened: self._opened(addr, opened))
+            self.dial(
+                addr,
+                self._make,
+                lambda opened: self._opened(addr, opened),
+                by_tls=self._uses_tls(),
+            )
 
     def _make(self, link: Link) -> Session:
         return Session(link, self._owner, self._dispatch)

@@ -14,9 +14,9 @@ import struct
 import threading
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Generic, cast
+from typing import TYPE_CHECKING, Generic, Protocol, cast
 
-from fakemq.errors import NO_MEMORY
+from fakemq.errors import NO_MEMORY, FakemqError
 from fakemq.net.held import HeldBytes
 from fakemq.net.link import CLOSED_BY_PEER, UNREAD, Endpoint, EndpointT, Link, LinkState
 from fakemq.net.memory import OpenLinks
@@ -26,11 +26,17 @@ from fakemq.protocol.limits import UNREAD_MAX_BYTES
 
 if TYPE_CHECKING:
     from fakemq.net.faults.lane import Act, MakeWay, Way
+    from fakemq.net.tls import TlsTransport
+    from fakemq.tls.stream import TlsStream
 
 _READ_BYTES = 1 << 18
 _CATCH_UP_READS = 256
 """How many reads end a pause, at most: more than a system keeps for one socket. The limit is for a
 peer that never stops sending."""
+_TLS = "TLS"
+"""Kind of warning about a peer that cannot agree on TLS with this end."""
+_PAUSED_S = 1.0
+"""How long a refusal waits while the node is paused, in seconds."""
 _LINGER_S = 1.0
 """How long a peer may read the rest after this end has closed the connection, in seconds."""
 
@@ -48,11 +54,23 @@ class _Inbox(threading.local):
 _inbox = _Inbox()
 
 
+class Door(Protocol):
+    """What decides whether an accepted connection is plain or uses TLS."""
+
+    def stream_for(self, first_byte: int) -> TlsStream | None:
+        """Return this end of a TLS connection, None for a plain one.
+
+        Raise FakemqError to refuse the connection.
+        """
+
+
 class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
     """A link over an asyncio transport.
 
     While the peer does not read, nothing is read from it. ``make`` returns the endpoint, or None
     to refuse the connection. ``held`` gets the number of bytes that are held for the peer.
+    ``door`` looks at the first byte; without one the connection is plain, or with ``stream`` uses
+    TLS from its beginning.
     """
 
     outside = True
@@ -62,8 +80,13 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         make: Callable[[Link], EndpointT | None],
         held: HeldBytes | None = None,
         links: OpenLinks | None = None,
+        door: Door | None = None,
+        stream: TlsStream | None = None,
     ) -> None:
         self._make = make
+        # Until the first byte. A plain connection then has neither, which costs one comparison.
+        self._door, self._stream = door, stream
+        self._tls: TlsTransport | None = None
         self._links = OpenLinks() if links is None else links
         # They carry written and arriving bytes while a fault affects the link. Without a fault both
         # are None, which costs one comparison.
@@ -128,12 +151,18 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         unsent_bytes, pressure = self._count_unsent(), self._pressure
         if pressure.blocked:
             pressure.unread_bytes = unsent_bytes
-        pressure.unfinished_bytes = 0 if self.endpoint is None else self.endpoint.unfinished_bytes
+        pressure.unfinished_bytes = self._unfinished_bytes()
         held_bytes = unsent_bytes + pressure.unfinished_bytes
         return held_bytes if self._inward is None else held_bytes + self._inward.held_bytes
 
+    def _unfinished_bytes(self) -> int:
+        if self.endpoint is None:
+            return 0
+        size_bytes = self.endpoint.unfinished_bytes
+        return size_bytes if self._tls is None else size_bytes + self._tls.held_bytes
+
     def _count_unfinished(self) -> None:
-        size_bytes = 0 if self.endpoint is None else self.endpoint.unfinished_bytes
+        size_bytes = self._unfinished_bytes()
         if size_bytes != self._pressure.unfinished_bytes:
             self._pressure.unfinished_bytes = size_bytes
             self._account()
@@ -216,7 +245,9 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
                 self._transport.close()
                 self._end(CLOSED_BY_PEER)
                 return
-            if self._inward is None:
+            if self._tls is not None or self._door is not None:
+                self._decrypt(data)
+            elif self._inward is None:
                 self._take(data)
             else:
                 self._put(data, self._inward)
@@ -271,6 +302,8 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             self._transport.close()
             return
         self._links.add(self)
+        if self._stream is not None:
+            self._secure(self._stream).start()
         if self._paused:
             # asyncio (3.11) starts to read after this call, although reading was paused in it.
             _soon(self._pause_again)
@@ -285,12 +318,56 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
 
     def buffer_updated(self, nbytes: int) -> None:
         try:
-            if self._inward is None:
-                self._take(bytes(_inbox.view[:nbytes]))
+            data = bytes(_inbox.view[:nbytes])
+            if self._tls is not None or self._door is not None:
+                self._decrypt(data)
+            elif self._inward is None:
+                self._take(data)
             else:
-                self._put(bytes(_inbox.view[:nbytes]), self._inward)
+                self._put(data, self._inward)
         except MemoryError:  # the frame is lost, and with it where the next one begins
             self._drop(NO_MEMORY, "no memory")
+
+    # -- TLS ----------------------------------------------------------------------------------
+
+    def _decrypt(self, data: bytes) -> None:
+        """Pass on the plain bytes of what arrived; the first byte decides whether it is TLS."""
+        door, self._door = self._door, None
+        if door is not None:
+            try:
+                stream = door.stream_for(data[0])
+            except FakemqError as error:
+                self._refuse(str(error))
+                return
+            if stream is not None:
+                self._secure(stream)
+        if self._tls is not None:
+            data = self._tls.received(data)
+            if self._tls.ended:
+                _soon(self._transport.close)  # after the last bytes
+            if not data:
+                self._count_unfinished()
+                return
+        if self._inward is None:
+            self._take(data)
+        else:
+            self._put(data, self._inward)
+
+    def _secure(self, stream: TlsStream) -> TlsTransport:
+        from fakemq.net.tls import TlsTransport  # most connections are plain
+
+        tls = self._tls = TlsTransport(self._transport, stream, self._refuse)
+        self._transport = cast(asyncio.Transport, tls)
+        return tls
+
+    def _refuse(self, why: str) -> None:
+        """Close the connection because the two ends cannot agree on TLS."""
+        if self._paused:  # a stopped process closes nothing
+            asyncio.get_running_loop().call_later(_PAUSED_S, self._refuse, why)
+        elif self.endpoint is not None:
+            self.endpoint.close_for_violation(why, _TLS)
+
+    # -- bytes in -----------------------------------------------------------------------------
 
     def _put(self, data: bytes, inward: Way) -> None:
         if self.endpoint is not None:
@@ -310,6 +387,8 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
     def connection_lost(self, exc: Exception | None) -> None:
         self._enter(LinkState.GONE)
         self._pressure.forget()
+        if self._tls is not None:
+            self._tls.stop()
         if self._outward is not None:
             self._outward.drop()
         self._account()

@@ -63,7 +63,7 @@ async def _serve(
         await _either(server.registered(), signalled.wait())
         if not signalled.is_set():
             control_url = None if open_control is None else await open_control(server)
-            on_ready(ready_info(server.core, control_url))
+            on_ready(ready_info(server, control_url))
             # What was imported and built until now lives as long as the process does.
             gc.collect()
             gc.freeze()

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import socket
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from fakemq.errors import FakemqError
 from fakemq.forked_sockets import close_in_children
@@ -13,9 +14,12 @@ from fakemq.net.held import HeldBytes
 from fakemq.net.link import Accept, Endpoint, EndpointT, Link
 from fakemq.net.memory import OpenLinks
 from fakemq.net.outbound import CONNECT_TIMEOUT_MS
-from fakemq.net.tcp import TcpLink
+from fakemq.net.tcp import Door, TcpLink
 from fakemq.protocol.hosts import format_host
 from fakemq.store.descriptors import SPARE_DESCRIPTORS, descriptor_limit
+
+if TYPE_CHECKING:
+    from fakemq.tls.stream import TlsStream
 
 BACKLOG = 1024  # NettyServerConfig.serverSocketBacklog
 _BROKER_TRIES = 100
@@ -205,21 +209,36 @@ class Listener(Acceptor):
         held: HeldBytes | None = None,
         on_refused: Callable[[str], None] = lambda why: None,
         links: OpenLinks | None = None,
+        door: Door | None = None,
     ) -> None:
         def make(sock: socket.socket) -> TcpLink[Endpoint]:
             # The node may have been stopped or restarted when the connection is made; it has no
             # such connection then.
-            return TcpLink(lambda link: accept(link) if self._sock is sock else None, held, links)
+            return TcpLink(
+                lambda link: accept(link) if self._sock is sock else None, held, links, door
+            )
 
         super().__init__(port, make, on_refused)
 
 
 class TcpConnector:
-    """Outgoing TCP connections of a cluster's nodes."""
+    """Outgoing TCP connections of a cluster's nodes.
 
-    def __init__(self, held: HeldBytes | None = None, links: OpenLinks | None = None) -> None:
+    ``stream_to`` returns this end of a TLS connection to a host; ``warn`` gets the reason if there
+    can be none.
+    """
+
+    def __init__(
+        self,
+        held: HeldBytes | None = None,
+        links: OpenLinks | None = None,
+        stream_to: Callable[[str], TlsStream] | None = None,
+        warn: Callable[[str], None] = lambda why: None,
+    ) -> None:
         self._held = held
         self._links = links
+        self._stream_to = stream_to
+        self._warn = warn
         self._tasks: set[asyncio.Task[None]] = set()
 
     def open(
@@ -227,9 +246,10 @@ class TcpConnector:
         addr: str,
         make: Callable[[Link], EndpointT],
         opened: Callable[[EndpointT | None], None],
+        by_tls: bool = False,
     ) -> None:
         """Connect to ``addr``; call ``opened`` with the new endpoint, or None on failure."""
-        task = asyncio.get_running_loop().create_task(self._connect(addr, make, opened))
+        task = asyncio.get_running_loop().create_task(self._connect(addr, make, opened, by_tls))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -238,14 +258,22 @@ class TcpConnector:
         addr: str,
         make: Callable[[Link], EndpointT],
         opened: Callable[[EndpointT | None], None],
+        by_tls: bool,
     ) -> None:
         loop = asyncio.get_running_loop()
+        stream = None
         try:
+            if by_tls and self._stream_to is not None:
+                stream = self._stream_to(_host_of(addr))
             async with asyncio.timeout(CONNECT_TIMEOUT_MS / 1000):
                 sock = await _connected(addr)
                 _, link = await loop.create_connection(
-                    lambda: TcpLink(make, self._held, self._links), sock=sock
+                    lambda: TcpLink(make, self._held, self._links, stream=stream), sock=sock
                 )
+        except FakemqError as error:
+            self._warn(f"cannot connect to {addr} by TLS: {error}")
+            opened(None)
+            return
         except (OSError, OverflowError, ValueError):  # no listener there, or not an address
             opened(None)
             return
@@ -257,10 +285,13 @@ class TcpConnector:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
+def _host_of(addr: str) -> str:
+    return addr.rpartition(":")[0].removeprefix("[").removesuffix("]")
+
+
 async def _connected(addr: str) -> socket.socket:
     """Return a socket that is connected to ``host:port``. Raise OSError, ValueError."""
-    host, _, port = addr.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
+    host, port = _host_of(addr), addr.rpartition(":")[2]
     loop = asyncio.get_running_loop()
     failure: OSError = OSError(f"{host} has no address")
     for family, kind, number, _, address in await loop.getaddrinfo(

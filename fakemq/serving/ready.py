@@ -13,7 +13,8 @@ from fakemq.errors import FakemqError
 from fakemq.regular_files import require_regular
 
 if TYPE_CHECKING:
-    from fakemq.core.cluster import ClusterCore
+    from fakemq.serving.server import ClusterServer
+    from fakemq.serving.tls import ClusterTls
 
 
 class ReadyBroker(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +31,17 @@ class ReadyBroker(msgspec.Struct, frozen=True, kw_only=True):
     """``"memory"``, or the folder of the broker's files."""
 
 
+class ReadyTls(msgspec.Struct, frozen=True, kw_only=True):
+    """How clients reach the cluster by TLS."""
+
+    mode: str
+    """``permissive`` or ``enforcing``."""
+    ca_file: str
+    """The certificates that clients can trust; empty if the cluster does not know any."""
+    config_file: str
+    """A ``tls.properties`` for Java clients; empty if there is none."""
+
+
 class ReadyInfo(msgspec.Struct, frozen=True, kw_only=True):
     """The content of the ready file: JSON with these field names."""
 
@@ -39,11 +51,14 @@ class ReadyInfo(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     control: str | None = None
     """The URL of the control port."""
+    tls: ReadyTls | msgspec.UnsetType = msgspec.UNSET
+    """Left out unless an option asks for TLS."""
     brokers: tuple[ReadyBroker, ...] = ()
 
 
-def ready_info(core: ClusterCore, control_url: str | None) -> ReadyInfo:
-    """Return the addresses and stores of a cluster that has started."""
+def ready_info(server: ClusterServer, control_url: str | None) -> ReadyInfo:
+    """Return the addresses, stores and TLS files of a cluster that has started."""
+    core = server.core
     brokers = tuple(
         ReadyBroker(
             name=broker.config.broker_name,
@@ -60,8 +75,16 @@ def ready_info(core: ClusterCore, control_url: str | None) -> ReadyInfo:
         cluster=core.spec.cluster_name,
         pid=os.getpid(),
         control=control_url,
+        tls=_ready_tls(server.tls),
         brokers=brokers,
     )
+
+
+def _ready_tls(tls: ClusterTls) -> ReadyTls | msgspec.UnsetType:
+    if not tls.announced or tls.mode == "disabled":
+        return msgspec.UNSET
+    files = tls.files()
+    return ReadyTls(mode=files.mode, ca_file=files.ca_file, config_file=files.config_file)
 
 
 def ready_line(info: ReadyInfo) -> str:
@@ -72,6 +95,8 @@ def ready_line(info: ReadyInfo) -> str:
         parts.append(f"brokers {brokers}")
     if info.control is not None:
         parts.append(f"control {info.control}")
+    if info.tls is not msgspec.UNSET:
+        parts.append(f"tls {info.tls.mode} {info.tls.ca_file}".rstrip())
     return f"fakemq ready: {', '.join(parts)} (pid {info.pid})"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -17,6 +18,7 @@ from fakemq.net.held import HeldBytes
 from fakemq.net.memory import OpenLinks
 from fakemq.serving.driver import Driver
 from fakemq.serving.listener import BrokerPorts, Listener, Port, TcpConnector
+from fakemq.serving.tls import ClusterTls
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
@@ -48,7 +50,8 @@ class ClusterServer:
         self._ports: list[Port | BrokerPorts] = []
         self._held = HeldBytes()
         self._links = OpenLinks()
-        self._tcp = TcpConnector(self._held, self._links)
+        self.tls = ClusterTls(spec.tls, _hosts(spec), self._warn_of_tls)
+        self._tcp = TcpConnector(self._held, self._links, self.tls.connect, self._warn_of_tls)
         try:
             self._namesrv_ports = [
                 self._port(port, f"name server {number}")
@@ -93,6 +96,7 @@ class ClusterServer:
 
     def _start(self) -> None:
         asyncio.get_running_loop().set_exception_handler(self._failed)
+        self.tls.prepare()
         if self.spec.journal_path is not None:
             from fakemq.journal.file import JournalFile  # few clusters have one
 
@@ -101,21 +105,27 @@ class ClusterServer:
         self._driver = Driver(self.core.clock, self.core.network)
         self.core.wakes.soon = asyncio.get_running_loop().call_soon
         self.core.start()
+        door = None if self.tls.mode == "disabled" else self.tls
         for name_server, port in zip(self.core.name_servers, self._namesrv_ports, strict=True):
             name = name_server.name
-            self._listeners[name] = [self._listener(name, port, name_server.accept)]
+            self._listeners[name] = [self._listener(name, port, name_server.accept, door)]
         for broker, ports in zip(self.core.brokers.values(), self._broker_ports, strict=True):
             self._listeners[broker.name] = [
-                self._listener(broker.name, ports.main, broker.accept),
-                self._listener(broker.name, ports.vip, broker.accept_fast),
+                self._listener(broker.name, ports.main, broker.accept, door),
+                self._listener(broker.name, ports.vip, broker.accept_fast, door),
                 self._listener(broker.name, ports.ha, broker.accept_ha),
             ]
         for name in self._listeners:
             self._listen(name)
 
-    def _listener(self, name: str, port: Port, accept: Accept) -> Listener:
+    def _listener(
+        self, name: str, port: Port, accept: Accept, door: ClusterTls | None = None
+    ) -> Listener:
         refused = partial(self.core.journal.peer_warnings.warn, name, "no descriptors")
-        return Listener(port, accept, self._held, refused, self._links)
+        return Listener(port, accept, self._held, refused, self._links, door)
+
+    def _warn_of_tls(self, text: str) -> None:
+        self.core.journal.peer_warnings.warn(NODE, "TLS files", text)
 
     async def registered(self) -> None:
         """Wait until outside name servers have answered every broker, or the time is over."""
@@ -170,6 +180,7 @@ class ClusterServer:
             for listener in listeners:
                 await listener.settled()
         self._held.drop_all()
+        self.tls.close()
         self.core.free()
         for _ in range(2):  # transports close on the loop's next turn, dropped ones one later
             await asyncio.sleep(0)
@@ -277,3 +288,12 @@ class ClusterServer:
         for port in self._ports:
             port.close()
         self._ports.clear()
+
+
+def _hosts(spec: ClusterSpec) -> Iterator[str]:
+    """Yield the names and addresses that a throw-away certificate is for."""
+    yield from ("localhost", "127.0.0.1", "::1")
+    hosts = [spec.listen, spec.advertised_host]
+    hosts += [config.broker_ip1 for config in spec.broker_configs]
+    for host in hosts:
+        yield host.strip("[]")

@@ -64,8 +64,8 @@ CLUSTER = """
     assert_nothing_sent assert_sent biography broker brokers clock close_clients consumer
     control_url create_topic delayed diagnosis faults group heal inspect messages name
     name_server name_servers namesrv_addr partition producer queues reset restore
-    run_until running seed seed_value settle snapshot start stillness stop topic topics
-    wait_for
+    run_until running seed seed_value settle snapshot start stillness stop tls topic
+    topics wait_for
 """
 
 

@@ -35,7 +35,9 @@ class OutboundLab:
         clock.settle = self.network.settle
         self.double = NameServerDouble(self.network, clock, self.journal, INSIDE)
         self.opening: list[tuple[str, Open]] = []
-        self.out = Outbound(self, self.network, self.open_tcp)
+        self.by_tls: list[bool] = []
+        self.uses_tls = False
+        self.out = Outbound(self, self.network, self.open_tcp, uses_tls=lambda: self.uses_tls)
         self.replies: list[RemotingCommand | None] = []
 
     def session_closed(self, session: Session) -> None:
@@ -46,6 +48,7 @@ class OutboundLab:
         addr: str,
         make: Callable[[Link], EndpointT],
         opened: Callable[[EndpointT | None], None],
+        by_tls: bool,
     ) -> None:
         def open_(there: bool) -> EndpointT | None:
             # The double plays the listening node.
@@ -54,6 +57,7 @@ class OutboundLab:
             return endpoint
 
         self.opening.append((addr, open_))
+        self.by_tls.append(by_tls)
 
     def invoke(self, addr: str) -> None:
         self.out.invoke(addr, RemotingCommand(7), 3_000, self.replies.append)
@@ -146,3 +150,12 @@ def test_connections_pause_and_resume(lab: OutboundLab) -> None:
     assert len(lab.replies) == 1
     lab.out.resume()
     assert len(lab.replies) == 2
+
+
+def test_owner_decides_whether_connections_to_others_use_tls(lab: OutboundLab) -> None:
+    lab.invoke(OUTSIDE)
+    lab.uses_tls = True
+    lab.invoke("10.0.0.2:9876")
+    lab.invoke(INSIDE)
+    lab.out.dial("10.0.0.3:10912", lab.out._make, lambda _: None)  # as a slave's HA does
+    assert lab.by_tls == [False, True, False]

@@ -1,0 +1,107 @@
+"""The keys of tls.properties, and the options that concern TLS."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fakemq.config.spec import TlsSpec, broker_spec, cluster_spec, tls_spec
+from fakemq.config.tls import TlsSettings, read_tls
+from fakemq.errors import ConfigError
+
+
+def read(source: str | dict[str, object]) -> tuple[TlsSettings, list[str]]:
+    warnings: list[str] = []
+    return read_tls(source, warnings.append), warnings
+
+
+def test_file_has_the_keys_of_java(tmp_path: Path) -> None:
+    path = tmp_path / "tls.properties"
+    path.write_text(
+        "tls.test.mode.enable=false\ntls.server.certPath=/c.pem\ntls.server.keyPath=/c.key\n"
+        "tls.server.keyPassword=1234\ntls.server.need.client.auth=REQUIRE\n"
+        "tls.server.authClient=true\ntls.server.trustCertPath=/ca.pem\n"
+        "tls.client.authServer=True\ntls.client.certPath=/d.pem\ntls.client.keyPath=/d.key\n"
+        "tls.client.keyPassword=4321\ntls.client.trustCertPath=/ca.pem\n"
+    )
+    assert read(str(path)) == (
+        TlsSettings(
+            test_mode=False,
+            server_cert_path="/c.pem",
+            server_key_path="/c.key",
+            server_key_password="1234",
+            server_need_client_auth="require",
+            server_auth_client=True,
+            server_trust_cert_path="/ca.pem",
+            client_auth_server=True,
+            client_cert_path="/d.pem",
+            client_key_path="/d.key",
+            client_key_password="4321",
+            client_trust_cert_path="/ca.pem",
+        ),
+        [],
+    )
+
+
+def test_mapping_may_have_python_values() -> None:
+    settings, _ = read({"tls.test.mode.enable": False, "tls.server.certPath": Path("/c.pem")})
+    assert (settings.test_mode, settings.server_cert_path) == (False, "/c.pem")
+
+
+def test_keys_without_effect_are_warnings() -> None:
+    _, warnings = read({"tls.serverkeyPath": "/c", "tls.enable": "true"})
+    unknown, elsewhere = warnings
+    assert unknown == (
+        "tls_config: tls.serverkeyPath has no effect: RocketMQ 4.9.7 does not have it; did you mean"
+        " tls.server.keyPath?"
+    )
+    assert elsewhere == "tls_config: tls.enable has no effect: it is useTLS in a broker's config"
+    _, warnings = read({"tls.server.certPath": "/c"})
+    assert warnings == [
+        "tls.server.certPath: no effect while tls.test.mode.enable is true, which is the default"
+    ]
+    _, warnings = read({"tls.test.mode.enable": "false", "tls.server.need.client.auth": "require"})
+    assert "fakemq asks for none" in warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("tls.test.mode.enable", "no", "expected true or false"),
+        ("tls.server.need.client.auth", "maybe", "expected none, optional or require"),
+    ],
+)
+def test_invalid_value_is_refused(key: str, value: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=f"{key}={value}: {message}"):
+        read({key: value})
+
+
+def test_missing_file_is_refused() -> None:
+    with pytest.raises(ConfigError, match="/no/such/file: cannot read this config"):
+        read("/no/such/file")
+
+
+def test_mode_is_permissive_unless_an_option_says_more() -> None:
+    assert cluster_spec().tls == TlsSpec(mode="permissive", announced=False)
+    assert tls_spec("permissive").announced
+    assert tls_spec(None, {"tls.test.mode.enable": "true"}).announced
+    with pytest.raises(ConfigError, match="expected disabled or permissive or enforcing"):
+        cluster_spec(tls="on")
+
+
+@pytest.mark.parametrize(
+    ("tls", "config", "uses"),
+    [
+        ("permissive", {}, False),
+        ("enforcing", {}, True),
+        ("enforcing", {"useTLS": "false"}, False),
+        ("disabled", {"useTLS": "true"}, True),
+    ],
+)
+def test_brokers_connect_by_tls_where_it_is_enforced(
+    tls: str, config: dict[str, object], uses: bool
+) -> None:
+    (whole,) = cluster_spec(tls=tls, config=config).broker_configs
+    (lone,) = broker_spec(config, namesrv_addr="127.0.0.1:9876", tls=tls_spec(tls)).broker_configs
+    assert whole.use_tls is lone.use_tls is uses
