@@ -101,10 +101,15 @@ def java_command(
 
 
 def observe(
-    namesrv_addr: str, scenario: str, version: str = REFERENCE, *, binary: bool = False
+    namesrv_addr: str,
+    scenario: str,
+    version: str = REFERENCE,
+    *,
+    binary: bool = False,
+    jvm: Sequence[str] = SMALL_JVM,
 ) -> list[str]:
     """Run one scenario in a JVM of its own; see ``JavaProgram.observe``."""
-    with JavaProgram(namesrv_addr, version, binary=binary) as program:
+    with JavaProgram(namesrv_addr, version, binary=binary, jvm=jvm) as program:
         return program.observe(scenario)
 
 
@@ -166,7 +171,7 @@ class JavaProgram(JavaDriver, Observing):
         jvm: Sequence[str] = SMALL_JVM,
         domain: str | None = None,
     ) -> None:
-        self._again = partial(observe, namesrv_addr, version=version, binary=binary)
+        self._again = partial(observe, namesrv_addr, version=version, binary=binary, jvm=jvm)
         arguments = (namesrv_addr, "scenarios", str(AT_ONCE))
         super().__init__(version, *arguments, binary=binary, jvm=jvm, domain=domain)
 

@@ -1,21 +1,25 @@
-"""Clients with keys see on fakemq what they see on a real cluster that checks them."""
+"""Clients with keys see, by TLS, on fakemq what they see on a real cluster that checks them."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
 import fakemq
 from conformance.drivers.drivers import EVENT_TIMEOUT_S
-from conformance.drivers.java_program import ACCESS_SCENARIO, JavaProgram
+from conformance.drivers.java_program import ACCESS_SCENARIO, SMALL_JVM, JavaProgram
 from conformance.live.groups import WAITING
+from conformance.targets import java_cluster
 from conformance.targets.accounts import CLIENT, RULES, SECRET, USER
 from conformance.targets.java_cluster import JavaCluster, wait_until
 from conformance.targets.java_jars import CLIENT_VERSIONS
 from conformance.targets.processes import assert_same, together
 from conformance.targets.quick_pair import QUICK
+from conformance.targets.tls import Tls
 from fakemq.client import (
     Client,
     LocalTransactionState,
@@ -34,23 +38,33 @@ CONFIG = {**QUICK, "aclEnable": "true"}
 
 
 @pytest.fixture(scope="module")
-def real(java: None) -> Iterator[JavaCluster]:
-    with JavaCluster(config=CONFIG, topics={}) as cluster:
+def tls() -> Iterator[Tls]:
+    with contextlib.closing(Tls()) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def real(java: None, tls: Tls) -> Iterator[JavaCluster]:
+    jvm = (*java_cluster.SMALL_JVM, *tls.server_jvm("permissive"))
+    with JavaCluster(config=CONFIG, topics={}, jvm=jvm) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="module")
-def fake() -> Iterator[fakemq.Cluster]:
-    with fakemq.Cluster(config=CONFIG, acl=RULES) as cluster:
+def fake(tls: Tls) -> Iterator[fakemq.Cluster]:
+    with fakemq.Cluster(
+        config=CONFIG, acl=RULES, tls="enforcing", tls_config=tls.config_file
+    ) as cluster:
         yield cluster
 
 
 @pytest.mark.parametrize("version", CLIENT_VERSIONS)
 def test_java_client_with_keys_sees_the_same(
-    real: JavaCluster, fake: fakemq.Cluster, version: str
+    real: JavaCluster, fake: fakemq.Cluster, tls: Tls, version: str
 ) -> None:
-    on_real = JavaProgram(real.namesrv_addr, version)
-    on_fake = JavaProgram(fake.namesrv_addr, version)
+    jvm = (*SMALL_JVM, *tls.client_jvm())
+    on_real = JavaProgram(real.namesrv_addr, version, jvm=jvm)
+    on_fake = JavaProgram(fake.namesrv_addr, version, jvm=jvm)
     with together(on_real, on_fake):
         for program in (on_real, on_fake):
             program.begin(ACCESS_SCENARIO)
@@ -62,14 +76,17 @@ def test_java_client_with_keys_sees_the_same(
         )
 
 
-def test_python_client_with_keys_sees_the_same(real: JavaCluster, fake: fakemq.Cluster) -> None:
+def test_python_client_with_keys_sees_the_same(
+    real: JavaCluster, fake: fakemq.Cluster, tls: Tls
+) -> None:
+    options = {"tls": True, "tls_ca_file": tls.ca_file}
     with ThreadPoolExecutor(2) as both:
-        expected = both.submit(python_seen, real.namesrv_addr)
-        seen = both.submit(python_seen, fake.namesrv_addr)
+        expected = both.submit(python_seen, real.namesrv_addr, options)
+        seen = both.submit(python_seen, fake.namesrv_addr, options)
         assert seen.result() == expected.result()
 
 
-def python_seen(namesrv_addr: str) -> list[str]:
+def python_seen(namesrv_addr: str, options: dict[str, Any]) -> list[str]:
     """Return what Python clients see; the first send creates the topic."""
     topic, received = "SAclPub", set[str]()
     seen = []
@@ -78,7 +95,7 @@ def python_seen(namesrv_addr: str) -> list[str]:
         received.add(message.body.decode())
 
     with Producer(
-        namesrv_addr, group="GAclProducer", access_key=CLIENT, secret_key=SECRET
+        namesrv_addr, group="GAclProducer", access_key=CLIENT, secret_key=SECRET, **options
     ) as producer:
         batch = [Message(topic, body) for body in (b"two", b"three")]
         seen.append(producer.send(topic, b"one").status.name)
@@ -94,13 +111,16 @@ def python_seen(namesrv_addr: str) -> list[str]:
         consume_from="first",
         access_key=CLIENT,
         secret_key=SECRET,
+        **options,
     ):
         wait_until(lambda: len(received) == 4, EVENT_TIMEOUT_S)
     seen.append(f"received {sorted(received)}")
-    with Client(namesrv_addr, access_key=CLIENT, secret_key=SECRET) as client:
+    with Client(namesrv_addr, access_key=CLIENT, secret_key=SECRET, **options) as client:
         sent = client.send(Message(topic, b"five", keys="five"))
         wait_until(lambda: is_found(client, topic, sent.msg_id), EVENT_TIMEOUT_S)
-    with Producer(namesrv_addr, group="G", access_key=USER, secret_key=SECRET) as producer:
+    with Producer(
+        namesrv_addr, group="G", access_key=USER, secret_key=SECRET, **options
+    ) as producer:
         for name in ("SAclSub", topic):
             try:
                 seen.append(f"{name}: {producer.send(name, b'six').status.name}")

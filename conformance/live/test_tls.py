@@ -1,0 +1,168 @@
+"""What name servers do with each kind of peer where TLS is demanded, and where it is disabled."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import fakemq
+from conformance.live.groups import WAITING
+from conformance.targets.java_cluster import SMALL_JVM, JavaNode, free_port
+from conformance.targets.tls import Tls
+from conformance.wire.raw import frame
+from fakemq.tls.authority import Authority
+from fakemq.tls.contexts import ClientTls, KeyPair
+
+# Slow: a half handshake ends after 10 s.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), WAITING]
+
+_GET_BROKER_CLUSTER_INFO = 106
+_QUESTION = frame(_GET_BROKER_CLUSTER_INFO, {})
+_TIMEOUT_S = 15.0
+
+
+@pytest.fixture(scope="module")
+def tls() -> Iterator[Tls]:
+    with contextlib.closing(Tls()) as made:
+        path = Path(made.config_file)
+        path.write_text(path.read_text().replace("=optional", "=require"))
+        yield made
+
+
+@pytest.fixture(scope="module")
+def strange() -> Iterator[Authority]:
+    with contextlib.closing(Authority(["127.0.0.1"])) as authority:
+        yield authority
+
+
+@pytest.fixture(scope="module")
+def real(java: None, tls: Tls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+    main = "org.apache.rocketmq.namesrv.NamesrvStartup"
+    nodes = []
+    for mode in ("enforcing", "disabled"):
+        jvm = (*SMALL_JVM, *tls.server_jvm(mode))
+        home = tmp_path_factory.mktemp(mode)
+        node = JavaNode(f"namesrv-{mode}", home, main, free_port(), jvm)
+        node.config = {"listenPort": str(node.port), "kvConfigPath": str(home / "kv.json")}
+        nodes.append(node)
+    try:
+        for node in nodes:
+            node.launch()
+        for node in nodes:
+            node.wait_ready()
+        yield [node.addr for node in nodes]
+    finally:
+        for node in nodes:
+            node.kill()
+
+
+@pytest.fixture(scope="module")
+def fake(tls: Tls) -> Iterator[list[str]]:
+    with (
+        fakemq.Cluster(tls="enforcing", tls_config=tls.config_file) as enforcing,
+        fakemq.Cluster(tls="disabled") as disabled,
+    ):
+        yield [enforcing.namesrv_addr, disabled.namesrv_addr]
+
+
+Peer = Callable[[str], str]
+
+
+def connection(addr: str, timeout_s: float) -> socket.socket:
+    host, _, port = addr.rpartition(":")
+    return socket.create_connection((host, int(port)), timeout_s)
+
+
+def plainly(data: bytes) -> Peer:
+    """Return a peer that sends bytes without TLS and says what it gets back."""
+
+    def ask(addr: str) -> str:
+        with connection(addr, _TIMEOUT_S) as sock:
+            sock.sendall(data)
+            return _outcome(sock.recv)
+
+    return ask
+
+
+def by_tls(own: KeyPair | None) -> Peer:
+    """Return a peer that shows a certificate, or none, and asks a question."""
+    context = ClientTls(own=own).context
+
+    def ask(addr: str) -> str:
+        with connection(addr, _TIMEOUT_S) as sock:
+            try:
+                with context.wrap_socket(sock) as secure:
+                    secure.sendall(_QUESTION)
+                    return _outcome(secure.recv)
+            except (ssl.SSLError, ConnectionError):
+                return "closed"
+
+    return ask
+
+
+def half_handshake(addr: str) -> str:
+    """Send the beginning of a handshake; return how long the server waits for the rest."""
+    stream = ClientTls().stream("127.0.0.1")
+    stream.start()
+    begin = time.monotonic()
+    with connection(addr, 2 * _TIMEOUT_S) as sock:
+        sock.sendall(stream.data_to_send()[:100])
+        outcome = _outcome(sock.recv)
+    seconds = time.monotonic() - begin
+    return f"{outcome} {'after 10 s' if 9 < seconds < 14 else f'after {seconds:.1f} s'}"
+
+
+def _outcome(receive: Callable[[int], bytes]) -> str:
+    """Return ``answered`` if a response comes, ``closed`` if only alerts or nothing do."""
+    try:
+        data = receive(4096)
+    except (ssl.SSLError, ConnectionError):
+        return "closed"
+    except TimeoutError:
+        return "open"
+    return "answered" if b'"code":0' in data else "closed" if data[:1] in (b"", b"\x15") else "else"
+
+
+def test_peers_meet_the_same_at_real_and_fake(
+    real: list[str], fake: list[str], tls: Tls, strange: Authority
+) -> None:
+    known = KeyPair(tls.authority.client_cert_path, tls.authority.client_key_path)
+    unknown = KeyPair(strange.client_cert_path, strange.client_key_path)
+    peers: dict[str, Peer] = {
+        "plain": plainly(_QUESTION),
+        "no TLS behind the first byte": plainly(b"\x16" + bytes(100)),
+        "without a certificate": by_tls(None),
+        "of an unknown authority": by_tls(unknown),
+        "with a certificate": by_tls(known),
+        "half a handshake": half_handshake,
+    }
+
+    def seen(addrs: list[str]) -> dict[str, str]:
+        enforcing, disabled = addrs
+        with ThreadPoolExecutor(len(peers) + 1) as pool:
+            asked = {name: pool.submit(peer, enforcing) for name, peer in peers.items()}
+            asked["disabled"] = pool.submit(by_tls(None), disabled)
+            return {name: future.result() for name, future in asked.items()}
+
+    with ThreadPoolExecutor(2) as both:
+        expected, found = both.submit(seen, real), both.submit(seen, fake)
+        assert (
+            found.result()
+            == expected.result()
+            == {
+                "plain": "closed",
+                "no TLS behind the first byte": "closed",
+                "without a certificate": "closed",
+                "of an unknown authority": "closed",
+                "with a certificate": "answered",
+                "half a handshake": "closed after 10 s",
+                "disabled": "closed",
+            }
+        )
