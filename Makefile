@@ -9,7 +9,7 @@ PYTEST ?= $(BIN)/python -m pytest
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help serve setup check test check-wheel wheel oldest-pyspark lint scenarios bench campaign soak fuzz attack clean
+.PHONY: help serve setup check test check-wheel wheel oldest-pyspark lint scenarios bench campaign soak fuzz attack differ clean
 
 help:
 	@echo "make serve   start the local cluster (name server 127.0.0.1:9876)"
@@ -22,6 +22,7 @@ help:
 	@echo "make scenarios   what real RocketMQ needs hours for, in seconds, by recordings; ARGS='--runs 100'"
 	@echo "make fuzz    search for inputs on which parsers fail, one minute each; ARGS='sql --seconds 600 --keep'"
 	@echo "make attack  attack servers, stores and disks from outside; ARGS='requests --count 100000 --seed 7'"
+	@echo "make differ  random requests on real RocketMQ and on the fake, compared; ARGS='--sequences 20000 --seed 7'"
 	@echo "make campaign  500 simulated runs of 10 virtual minutes with faults, in minutes; ARGS='--seeds 500:900'"
 	@echo "make soak    an hour of mixed Java traffic with restarts in ten minutes; ARGS='--minutes 2'"
 	@echo "             ARGS='--hours 24': a day of cluster time with attackers, without Java, in ten minutes"
@@ -87,6 +88,9 @@ fuzz: setup
 
 attack: setup
 	$(BIN)/python -m tests.attack $(ARGS)
+
+differ: setup
+	$(BIN)/python -m conformance.differ $(ARGS)
 
 .venv/.bench: pyproject.toml setup.py | .venv/.development
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'

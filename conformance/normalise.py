@@ -14,6 +14,7 @@ from collections.abc import Mapping
 
 from fakemq.protocol import fastjson
 from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.hosts import format_host
 from fakemq.protocol.message import decode_records
 from fakemq.protocol.message_id import decode_offset_id
@@ -49,6 +50,7 @@ TRANSACTION, COMMITTED = 12, 8
 LONG = 300
 """Longer values are cut."""
 
+_NUMBER = re.compile(r"-?[0-9]+")
 _OFFSET_ID = re.compile(r"\b[0-9A-F]{32}\b")
 _MILLISECONDS = re.compile(r"\b1[0-9]{12}\b")
 _DATE = re.compile(r"\b(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}#[0-9]{2}:[0-9]{2}:[0-9]{2}:[0-9]{3}\b")
@@ -167,12 +169,15 @@ class Normaliser:
         """
         if name in HALF_OFFSETS:
             return self.since_start(TRANS_HALF_TOPIC, value)
-        if name == PLACE_FIELDS.get(code) and (name, value) != NO_INDEX:
+        is_place = name == PLACE_FIELDS.get(code) and (name, value) != NO_INDEX
+        if is_place and _NUMBER.fullmatch(value):
             return self.places.name(broker, int(value), learn=not sent)
         return self.text(value)
 
     def since_start(self, topic: str, offset: str) -> str:
-        """An offset in a topic, counted from where the scenario found it."""
+        """An offset in a topic, counted from where the scenario found it; no number stays."""
+        if not _NUMBER.fullmatch(offset):
+            return offset
         return str(int(offset) - self.starts.get(topic, 0))
 
     def body(self, body: bytes) -> list[str]:
@@ -195,7 +200,10 @@ class Normaliser:
         try:
             value, dialect = json.loads(body), "every key quoted"
         except ValueError:
-            value, dialect = fastjson.loads(body), "fastjson's own dialect"
+            try:
+                value, dialect = fastjson.loads(body), "fastjson's own dialect"
+            except fastjson.JsonError:
+                return [f"body: {len(body)} bytes that are no JSON: {body[:60]!r}"]
         value = without_order(self._strings(without_versions(value, self.now_ms)))
         text = without_times(json.dumps(value, indent=1, ensure_ascii=False), self.now_ms)
         return [f"body: JSON, {dialect}", *text.splitlines()]
@@ -216,7 +224,11 @@ class Normaliser:
     def records(self, body: bytes, queue: str = "") -> list[str]:
         """Messages as lines; ``queue`` is the topic in whose queue they are, if not their own."""
         lines: list[str] = []
-        for one in decode_records(body):
+        try:
+            found = decode_records(body)
+        except RemoteProtocolError as error:
+            return [f"{len(body)} bytes that no client can read: {error}"]
+        for one in found:
             born, store = format_host(one.born_host), format_host(one.store_host)
             offset = self.since_start(queue or one.topic, str(one.queue_offset))
             place = self._place(store, one.physical_offset)

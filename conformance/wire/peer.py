@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from typing import NamedTuple, TypeAlias
 
@@ -161,11 +161,20 @@ class Peer:
         self, code: int, fields: Mapping[str, str] | None = None, body: Body = b""
     ) -> Answer:
         """Send a request and give its answer, and write nothing of it down."""
-        self._opaque += 1
-        opaque = self._opaque
-        self._connection.send(frame(code, fields or {}, _body(body), opaque=opaque))
-        answer = self._wait(code, opaque, ANSWER_TIMEOUT_S)
-        return Answer(answer.code, answer.fields or {}, answer.body)
+        (answer,) = self.quietly_all([(code, fields or {})], body)
+        return answer
+
+    def quietly_all(
+        self, requests: Iterable[tuple[int, Mapping[str, str]]], body: Body = b""
+    ) -> list[Answer]:
+        """Send requests at once and give their answers, and write nothing of them down."""
+        sent = []
+        for code, fields in requests:
+            self._opaque += 1
+            sent.append((code, self._opaque))
+            self._connection.send(frame(code, fields, _body(body), opaque=self._opaque))
+        answers = [self._wait(code, opaque, ANSWER_TIMEOUT_S) for code, opaque in sent]
+        return [Answer(one.code, one.fields or {}, one.body) for one in answers]
 
     def take_requests(self, count: int = 1) -> None:
         """Wait for requests from the other side, which are written down as they come."""

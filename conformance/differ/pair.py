@@ -1,0 +1,108 @@
+"""A real broker and the fake, each with a name server, that play the same sequences."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import fakemq
+from conformance.differ.accepted import Accepted, fake_says
+from conformance.differ.observing import SIZES, Store, Tables
+from conformance.differ.playing import CONFIG, Block, Play
+from conformance.differ.sequences import Sequence
+from conformance.run import Run, Target
+from conformance.targets.fake_or_java import FakeTarget, JavaTarget
+from conformance.targets.java_cluster import JavaCluster
+
+LOOKS = 3
+"""How often two clusters play a sequence before it is a difference: real threads may be late."""
+
+
+class Difference(NamedTuple):
+    """Where the two clusters first differ in a sequence."""
+
+    title: str
+    code: int
+    java: tuple[str, ...]
+    fakemq: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "\n".join((self.title, "  4.9.7:", *self.java, "  fakemq:", *self.fakemq))
+
+
+class _Side(NamedTuple):
+    """One of the two clusters."""
+
+    target: Target
+    store: Store
+
+
+class Pair:
+    """Two clusters that have played the same sequences so far."""
+
+    def __init__(self, java: _Side, fake: _Side, accepted: list[Accepted]) -> None:
+        self._java = java
+        self._fake = fake
+        self._accepted = accepted
+        self.played = 0
+        self.late = 0
+        """Sequences that differed at the first look only."""
+
+    def difference(self, sequence: Sequence) -> Difference | None:
+        """Play a sequence on both, again if they differ; return the difference of the last look."""
+        for look in range(LOOKS):
+            found = self._look(sequence)
+            if found is None:
+                self.late += look > 0
+                return None
+        return found
+
+    def _look(self, sequence: Sequence) -> Difference | None:
+        self.played += 1
+        tag = f"{self.played:08}"
+        silent: set[int] = set()
+        fake = _play(self._fake, sequence, tag, None, silent)
+        java = _play(self._java, sequence, tag, silent.copy(), silent)
+        for one, other in zip(java, fake, strict=True):
+            wanted, ends = fake_says(one, other, self._accepted)
+            if wanted != other.lines:
+                return Difference(one.title, one.code, wanted, other.lines)
+            if ends:
+                return None
+        return None
+
+
+def _play(
+    side: _Side, sequence: Sequence, tag: str, expected: set[int] | None, silent: set[int]
+) -> list[Block]:
+    with Run(tag, side.target).running() as run:
+        play = Play(run, tag, silent=expected)
+        play.create_topic()
+        blocks = [*play.steps(sequence)]
+        tables = Tables.of(play)
+        blocks += [*tables.blocks(play), *side.store.grown(play)]
+        tables.clean(play)
+        silent |= play.silent
+        return blocks
+
+
+@contextmanager
+def pair(accepted: list[Accepted]) -> Iterator[Pair]:
+    """Two fresh clusters of one broker each, with stores in a directory."""
+    with tempfile.TemporaryDirectory(prefix="rocketmq-differ-") as folder:
+        root = Path(folder)
+        ours = CONFIG | SIZES | {"storePathRootDir": folder, "brokerName": "broker-a"}
+        with (
+            JavaCluster(config=CONFIG | SIZES) as java,
+            fakemq.Cluster(config=ours, clock="frozen") as fake,
+        ):
+            java_target = JavaTarget(java.namesrv_addr, CONFIG, java.broker)
+            fake_target = FakeTarget(fake, CONFIG)
+            yield Pair(
+                _Side(java_target, Store(java.broker("broker-a").store)),
+                _Side(fake_target, Store(root)),
+                accepted,
+            )
