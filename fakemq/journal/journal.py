@@ -117,8 +117,15 @@ class Journal:
         self._events: deque[Event | Noted] = deque(maxlen=capacity)
         self._times_ms: deque[int] = deque(maxlen=capacity)
         self._causes: deque[int] = deque(maxlen=capacity)
-        # The number of the newest entry.
+        # The number of the newest entry in the columns.
         self._seq = 0
+        # What was noted and is not in the columns yet, all of one moment; None if there is nothing.
+        # The first is caused by something else than the rest: it is a request that arrived, and the
+        # rest are its effects.
+        self._noted: list[Noted] | None = None
+        self._noted_ms = 0
+        self._cause_of_first = 0
+        self._cause_of_rest = 0
         # Whether no listener wants a kind that is noted.
         self._quiet = True
         self.epoch = 0
@@ -139,6 +146,16 @@ class Journal:
             value = getattr(event, name)
             if type(value) is not str or len(value) > TEXT_MAX_CHARS:
                 event = msgspec.structs.replace(event, **{name: _kept(value)})
+        seq = self._append(event)
+        if listeners:
+            entry = Entry(seq, self._times_ms[-1], event, self._causes[-1])
+            for listener in listeners:
+                listener(entry)
+        return seq
+
+    def _append(self, event: Event | Noted) -> int:
+        if self._noted is not None:
+            self._write_noted()
         cause = self.cause
         if type(cause) is not int:
             cause = self._seq_of(cause)
@@ -149,45 +166,68 @@ class Journal:
         self._events.append(event)
         self._times_ms.append(at_ms)
         self._causes.append(cause)
-        if listeners:
-            entry = Entry(seq, at_ms, event, cause)
-            for listener in listeners:
-                listener(entry)
         return seq
 
-    def note_all(self, events: Sequence[Noted]) -> None:
-        """Add events, all in one moment; as `note` does each."""
-        if not events or not self._quiet:
-            for event in events:
-                self.note(event)
-            return
-        cause = self.cause
-        if type(cause) is not int:
-            cause = self._seq_of(cause)
-        number = len(events)
-        self._seq += number
-        self._events.extend(events)
-        self._times_ms.extend((self._clock.now_ms(),) * number)
-        self._causes.extend((cause,) * number)
+    def begin(self, arrival: Noted) -> None:
+        """Add the arrival of a request, and make it the cause of what follows until `end`.
 
-    def note(self, event: Noted) -> int:
-        """Add an event of a kind that each message has, for less; return its ``seq``.
+        What is noted until then becomes entries in one step: at `end`, or before anything else is
+        added or read.
+        """
+        if not self._quiet:
+            self.cause = self.add(event_of(arrival))
+            return
+        if self._noted is not None:
+            self._write_noted()
+        at_ms, cause = self._clock.moment_ms, self.cause
+        self._noted_ms = self._clock.now_ms() if at_ms is None else at_ms
+        self._cause_of_first = cause if type(cause) is int else self._seq_of(cause)
+        self._noted = [arrival]
+        self.cause = self._cause_of_rest = self._seq + 1
+
+    def end(self, before: Cause) -> None:
+        """End what `begin` began; ``before`` is the cause that was in force."""
+        if self._noted is not None:
+            self._write_noted()
+        self.cause = before
+
+    def note(self, event: Noted) -> None:
+        """Add an event of a kind that each message has, for less.
 
         Texts of peers are `shortened` by the caller.
         """
-        if not self._quiet:
-            return self.add(event_of(event))
-        cause = self.cause
-        if type(cause) is not int:
-            cause = self._seq_of(cause)
-        at_ms = self._clock.moment_ms
-        if at_ms is None:
-            at_ms = self._clock.now_ms()
-        self._seq = seq = self._seq + 1
-        self._events.append(event)
-        self._times_ms.append(at_ms)
-        self._causes.append(cause)
-        return seq
+        if self._noted is not None and self.cause == self._cause_of_rest:
+            self._noted.append(event)
+        elif self._quiet:
+            self._append(event)
+        else:
+            self.add(event_of(event))
+
+    def note_all(self, events: Sequence[Noted]) -> None:
+        """Add events, all in one moment; as `note` does each."""
+        if self._noted is not None and self.cause == self._cause_of_rest:
+            self._noted.extend(events)
+        elif not self._quiet:
+            for event in events:
+                self.add(event_of(event))
+        elif events:
+            self._append(events[0])
+            number = len(events) - 1
+            self._seq += number
+            self._events.extend(events[1:])
+            self._times_ms.extend((self._times_ms[-1],) * number)
+            self._causes.extend((self._causes[-1],) * number)
+
+    def _write_noted(self) -> None:
+        """Make entries of what was noted."""
+        noted, self._noted = self._noted, None
+        if noted is not None:
+            number = len(noted)
+            self._seq += number
+            self._events.extend(noted)
+            self._times_ms.extend((self._noted_ms,) * number)
+            self._causes.append(self._cause_of_first)
+            self._causes.extend((self._cause_of_rest,) * (number - 1))
 
     def because(self, cause: Cause) -> AbstractContextManager[None]:
         """Make ``cause`` the cause of all that is added within the block."""
@@ -248,6 +288,7 @@ class Journal:
         return unlisten
 
     def _listeners_changed(self) -> None:
+        self._write_noted()
         self._kinds.clear()
         self._quiet = all(kinds and _NOTED.isdisjoint(kinds) for _, kinds in self._listeners)
 
@@ -256,6 +297,7 @@ class Journal:
 
         `fakemq.journal.search` takes more criteria.
         """
+        self._write_noted()
         of_kind = [event_of(event) for event in self._events if issubclass(kind_of(event), kind)]
         return [
             event
@@ -286,11 +328,12 @@ class Journal:
     @property
     def first_seq(self) -> int:
         """The number of the oldest entry that is kept; above 1 if older ones were deleted."""
-        return self._seq - len(self) + 1
+        return self.last_seq - len(self) + 1
 
     @property
     def last_seq(self) -> int:
         """The number of the newest entry; 0 if there is none."""
+        self._write_noted()
         return self._seq
 
     def tail(self, number: int = 20) -> list[Entry]:
@@ -299,6 +342,7 @@ class Journal:
 
     def clear(self) -> None:
         """Delete all entries; numbers start at 1 again."""
+        self._noted = None
         self._events.clear()
         self._times_ms.clear()
         self._causes.clear()
@@ -317,10 +361,11 @@ class Journal:
             yield Entry(seq, at_ms, event_of(event), cause)
 
     def __len__(self) -> int:
+        self._write_noted()
         return len(self._events)
 
     def __repr__(self) -> str:
-        return f"<journal of {len(self)} entries, last seq {self._seq}>"
+        return f"<journal of {len(self)} entries, last seq {self.last_seq}>"
 
 
 def line(entry: Entry) -> str:

@@ -211,16 +211,13 @@ class Session:
         code, journal = command.code, self._journal
         before = journal.cause
         try:
-            # Not by `because`: a generator for each request costs too much here.
-            journal.cause = journal.note(
-                (RECEIVED, self._name, code, self.remote_addr, command.opaque)
-            )
+            journal.begin((RECEIVED, self._name, code, self.remote_addr, command.opaque))
             if self._dispatch is not None:
                 self._dispatch(self, command)
         except Exception as error:  # only this request fails
             journal.add(failure(self._name, code, error))
         finally:
-            journal.cause = before
+            journal.end(before)
 
     # -- bytes out ----------------------------------------------------------------------------
 

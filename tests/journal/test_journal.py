@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fakemq.clock.clock import Clock
 from fakemq.errors import FakemqError
@@ -24,8 +27,8 @@ from fakemq.events import (
 )
 from fakemq.journal.entries import Entry
 from fakemq.journal.file import JournalFile
-from fakemq.journal.journal import TEXT_MAX_CHARS, Journal, line, log
-from fakemq.journal.noted import CHECKED, DISPATCHED, RECEIVED, Noted
+from fakemq.journal.journal import TEXT_MAX_CHARS, Cause, Journal, line, log
+from fakemq.journal.noted import CHECKED, DISPATCHED, RECEIVED, Noted, event_of
 
 START_MS = 1_709_208_000_000  # 2024-02-29T12:00:00Z
 
@@ -213,12 +216,13 @@ def test_noted_events_are_entries_for_every_reader() -> None:
         clock.hold_moment()
         received = RequestReceived(node="a", code=310, peer="p", opaque=moment)
         checked = MessageChecked(node="a", topic="orders", queue_id=moment)
-        first = plain.add(received)
-        assert journal.note((RECEIVED, "a", 310, "p", moment)) == first
-        journal.cause = plain.cause = first
+        plain.cause = plain.add(received)
+        journal.begin((RECEIVED, "a", 310, "p", moment))
+        assert journal.cause == plain.cause
         journal.note((CHECKED, "a", "orders", moment))
         plain.add(checked)
-        journal.cause = plain.cause = 0
+        plain.cause = 0
+        journal.end(0)
         clock.release_moment()
         clock.advance_ms(10)
     assert journal.last_seq == plain.last_seq == 6
@@ -234,6 +238,134 @@ def test_noted_events_are_entries_for_every_reader() -> None:
     assert [one.seq for one in listened] == [7]
     journal.clear()
     assert list(journal) == []
+
+
+class Pair:
+    """A journal, and one in which each event is added by itself: both are told the same."""
+
+    def __init__(self) -> None:
+        self.clock = Clock(frozen=True, start_at_ms=1_000)
+        self.journal, self.plain = Journal(self.clock, capacity=9), Journal(self.clock, capacity=9)
+        self.before: list[tuple[Cause, Cause]] = []
+        self.heard: tuple[list[Entry], list[Entry]] = [], []
+        self.unlisten: list[Callable[[], None]] = []
+        self.number = 0
+
+    def noted(self, count: int) -> list[Noted]:
+        self.number += count
+        return [(CHECKED, "a", "orders", self.number - at) for at in range(count)]
+
+    def begin(self, _: int) -> None:
+        self.number += 1
+        arrival: Noted = (RECEIVED, "a", 310, "p", self.number)
+        self.before.append((self.journal.cause, self.plain.cause))
+        self.journal.begin(arrival)
+        self.plain.cause = self.plain.add(event_of(arrival))
+
+    def because(self, count: int) -> None:
+        """A block that began within the last one, if there is one."""
+        self.before.append((self.journal.cause, self.plain.cause))
+        self.journal.cause = self.plain.cause = min(count, self.plain.last_seq)
+
+    def end(self, _: int) -> None:
+        if self.before:
+            before, self.plain.cause = self.before.pop()
+            self.journal.end(before)
+
+    def note(self, _: int) -> None:
+        (event,) = self.noted(1)
+        self.journal.note(event)
+        self.plain.add(event_of(event))
+
+    def note_all(self, count: int) -> None:
+        events = self.noted(count)
+        self.journal.note_all(events)
+        for event in events:
+            self.plain.add(event_of(event))
+
+    def add(self, _: int) -> None:
+        for journal in (self.journal, self.plain):
+            journal.add(started())
+
+    def fire(self, count: int) -> None:
+        self.journal.fire("a", "idle", lambda: self.journal.note_all(self.noted(count)))
+        self.number -= count
+        self.plain.fire("a", "idle", lambda: self.note_plain(count))
+
+    def note_plain(self, count: int) -> None:
+        for event in self.noted(count):
+            self.plain.add(event_of(event))
+
+    def request_of_timer(self, _: int) -> None:
+        arrival: Noted = (RECEIVED, "a", 11, "p", 0)
+
+        def request() -> None:
+            before = self.journal.cause
+            self.journal.begin(arrival)
+            self.journal.end(before)
+
+        def request_of_plain() -> None:
+            self.plain.add(event_of(arrival))
+
+        self.journal.fire("a", "idle", request)
+        self.plain.fire("a", "idle", request_of_plain)
+
+    def listen(self, _: int) -> None:
+        if self.unlisten:
+            for unlisten in self.unlisten:
+                unlisten()
+            self.unlisten = []
+        else:
+            pairs = zip((self.journal, self.plain), self.heard, strict=True)
+            self.unlisten = [one.listen(heard.append, MessageChecked) for one, heard in pairs]
+
+    def clear(self, _: int) -> None:
+        for journal in (self.journal, self.plain):
+            journal.clear()
+
+    def move(self, count: int) -> None:
+        if not self.before:
+            self.clock.advance_ms(count)
+
+    def hold(self, _: int) -> None:
+        self.clock.hold_moment()
+
+    def read(self, count: int) -> None:
+        """Look at one thing, which must not be changed by another look before it."""
+        looks: tuple[Callable[[Journal], object], ...] = (
+            list,
+            len,
+            repr,
+            lambda one: one.first_seq,
+            lambda one: one.last_seq,
+            lambda one: one.at(self.number),
+            lambda one: one.after(one.first_seq),
+            lambda one: one.tail(3),
+            lambda one: one.find(MessageChecked),
+            lambda one: [one.cause_chain(entry) for entry in one],
+        )
+        look = looks[count % len(looks)]
+        assert look(self.journal) == look(self.plain)
+
+
+_STEPS = (
+    *(Pair.begin, Pair.begin, Pair.note, Pair.note, Pair.note_all, Pair.end, Pair.end),
+    *(Pair.add, Pair.because, Pair.fire, Pair.request_of_timer, Pair.listen, Pair.clear),
+    *(Pair.move, Pair.hold, Pair.read),
+)
+
+
+@given(st.lists(st.tuples(st.sampled_from(_STEPS), st.integers(0, 9)), max_size=40))
+@settings(deadline=None)
+def test_events_of_requests_are_entries_as_if_each_were_added_by_itself(
+    steps: list[tuple[Callable[[Pair, int], None], int]],
+) -> None:
+    pair = Pair()
+    for step, count in steps:
+        step(pair, count)
+    for look in range(10):
+        pair.read(look)
+    assert pair.heard[0] == pair.heard[1]
 
 
 def test_oldest_noted_events_leave_a_full_journal() -> None:
