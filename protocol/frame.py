@@ -16,7 +16,11 @@ from fakemq.protocol.errors import (
     RemoteProtocolError,
     TruncatedError,
 )
-from fakemq.protocol.header_binary import decode_binary_header, encode_binary_header
+from fakemq.protocol.header_binary import (
+    decode_binary_header,
+    encode_binary_header,
+    encode_usual_binary_answer,
+)
 from fakemq.protocol.header_json import (
     decode_json_header,
     decode_usual_json_header,
@@ -156,9 +160,14 @@ def encode_frame_start(command: RemotingCommand, body_bytes: int) -> bytes:
     return _pack_head(length, serialize_type, header_bytes >> 16, header_bytes & 0xFFFF) + header
 
 
-def encode_usual_answer(answer: UsualSendAnswer, code: int, opaque: int) -> bytes:
-    """Return the frame of the answer to a send, with a JSON header and without a body."""
-    header = encode_usual_json_answer(answer, code, opaque)
+def encode_usual_answer(
+    answer: UsualSendAnswer, code: int, opaque: int, serialize_type: SerializeType
+) -> bytes:
+    """Return the frame of the answer to a send, without a body."""
+    if serialize_type == _ROCKETMQ:
+        header = encode_usual_binary_answer(answer, code, opaque)
+    else:
+        header = encode_usual_json_answer(answer, code, opaque)
     header_bytes = len(header)
     length = _HEAD_BYTES - LENGTH_BYTES + header_bytes
-    return _pack_head(length, _JSON, header_bytes >> 16, header_bytes & 0xFFFF) + header
+    return _pack_head(length, serialize_type, header_bytes >> 16, header_bytes & 0xFFFF) + header

@@ -11,7 +11,7 @@ Source: remoting/netty/NettyRemotingAbstract.java#processRequestCommand (4.9.7)
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -20,7 +20,7 @@ from fakemq.dispatch.node import Node
 from fakemq.dispatch.outcomes import answer_to_error
 from fakemq.faults.points import BEFORE_REPLICATE, BEFORE_REPLY, BEFORE_STORE
 from fakemq.journal.noted import HANDLED
-from fakemq.protocol.command import FLAG_ONEWAY, FLAG_RESPONSE, RemotingCommand, SerializeType
+from fakemq.protocol.command import FLAG_ONEWAY, FLAG_RESPONSE, RemotingCommand
 from fakemq.protocol.frame import encode_usual_answer
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     AnyHeader: TypeAlias = Header | msgspec.Struct
 
 NodeT = TypeVar("NodeT", bound=Node)
-_JSON: Final = SerializeType.JSON
 
 
 class Dispatcher(Generic[NodeT]):
@@ -146,10 +145,11 @@ class Dispatcher(Generic[NodeT]):
         if outcome is None or command.flag & FLAG_ONEWAY:
             return
         usual = outcome.usual
-        if usual is None or command.serialize_type is not _JSON:
+        if usual is None:
             session.send(response(command, outcome), outcome.body, answers=command.code)
         else:
-            session.write(encode_usual_answer(usual, outcome.code, command.opaque))
+            kind = command.serialize_type
+            session.write(encode_usual_answer(usual, outcome.code, command.opaque, kind))
 
 
 def kept_bytes_of(command: RemotingCommand) -> int:

@@ -161,9 +161,12 @@ def test_usual_header_knows_defaults() -> None:
     ),
     st.sampled_from([0, 10, 11, 12]),
     st.integers(-(2**31), 2**31 - 1),
+    st.sampled_from(SerializeType),
 )
 def test_usual_answer_has_the_bytes_of_the_general_encoder(
-    answer: UsualSendAnswer, code: int, opaque: int
+    answer: UsualSendAnswer, code: int, opaque: int, kind: SerializeType
 ) -> None:
-    command = RemotingCommand(code, ext_fields=answer.encode(), flag=FLAG_RESPONSE, opaque=opaque)
-    assert encode_usual_answer(answer, code, opaque) == encode_frame(command)
+    command = RemotingCommand(
+        code, ext_fields=answer.encode(), flag=FLAG_RESPONSE, opaque=opaque, serialize_type=kind
+    )
+    assert encode_usual_answer(answer, code, opaque, kind) == encode_frame(command)
