@@ -124,7 +124,7 @@ def _stored(
         result = broker.put(message)
         appended = result.append_result
         if appended is not None:
-            broker.stats.reply_stored(message.topic, appended.msg_num, appended.wrote_bytes)
+            broker.stats.put(message.topic, appended.msg_num, appended.wrote_bytes)
             header = SendMessageResponseHeader(
                 msg_id=appended.msg_id, queue_id=queue_id, queue_offset=appended.logics_offset
             )

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from fakemq.dispatch.answers import Refused
 from fakemq.events.core import DeadLettered, SentBack
 from fakemq.protocol.codes import ResponseCode
@@ -39,14 +37,6 @@ if TYPE_CHECKING:
 DLQ_NUMS_PER_GROUP = 1
 FIRST_RETRY_LEVEL = 3
 """The delay level of the first retry; each further one has the next level."""
-
-
-class Destination(msgspec.Struct, frozen=True, gc=False):
-    """Where a sent message is stored, unless its delay level or transaction diverts it."""
-
-    topic: str
-    config: TopicConfig
-    queue_id: int
 
 
 def send_back(
@@ -117,22 +107,19 @@ def _another_try(stored: MessageExt, topic: str, queue_id: int, level: int) -> I
     return message
 
 
-def retry_or_dead_letter(
-    broker: Broker, request: SendRequest, destination: Destination
-) -> Destination:
-    """Return where a send to a retry topic goes: the DLQ, if its tries are used up.
+def dead_letter_topic(broker: Broker, request: SendRequest) -> tuple[str, TopicConfig] | None:
+    """Return the DLQ of a send to a retry topic whose tries are used up; None if some are left.
 
     Clients send there what they could not send back (code 36). The delay level stays, so that a
     dead letter may be delayed: Java clears the level before it sets the properties.
     """
     header = request.header
-    name = destination.topic.removeprefix(RETRY_PREFIX)
+    name = header.topic.removeprefix(RETRY_PREFIX)
     tries = _most_tries(request.command, header.max_reconsume_times, _group(broker, name))
     if (header.reconsume_times or 0) < tries:
-        return destination
+        return None
     topic = dlq_topic(name)
-    config = broker.topics.create_in_send_back(topic, DLQ_NUMS_PER_GROUP)
-    return Destination(topic, config, 0)
+    return topic, broker.topics.create_in_send_back(topic, DLQ_NUMS_PER_GROUP)
 
 
 def dead_lettered(

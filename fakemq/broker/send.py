@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from fakemq.broker.checks import check_send
 from fakemq.broker.durable import when_durable
-from fakemq.broker.retry import Destination, dead_lettered, retry_or_dead_letter
+from fakemq.broker.retry import dead_letter_topic, dead_lettered
 from fakemq.dispatch.answers import Parked, Refused, Reply
 from fakemq.dispatch.java_errors import required
 from fakemq.protocol.bodies.topic import TopicConfig
@@ -73,21 +73,21 @@ def send(
         queue_id = header.queue_id
         if queue_id < 0:
             queue_id = random_queue_id(broker, config.write_queue_nums)
-        destination = Destination(header.topic, config, queue_id)
         if batch:
-            message = _batch(broker, request, destination)
+            message = _batch(broker, request, config, queue_id)
             result = broker.store.put_messages(message, drafts)
         else:
-            message, result = _put_one(broker, request, destination)
+            message, result = _put_one(broker, request, config, queue_id)
         status, appended = result.status, result.append_result
         code = _SUCCESS if status is _PUT_OK else _STORED.get(status)
         if appended is not None:
             # The store may have diverted the message: it is counted where it was stored.
-            broker.stats.sent(
-                message.topic, message.queue_id, appended.msg_num, appended.wrote_bytes
-            )
-            # The conditions of `Broker.arrived`, repeated: saves a call.
-            if broker.holds.by_queue or message.topic == SCHEDULE_TOPIC:
+            topic = message.topic
+            broker.stats.put(topic, appended.msg_num, appended.wrote_bytes)
+            if topic == SCHEDULE_TOPIC:
+                broker.stats.scheduled(message.queue_id, appended.msg_num, appended.wrote_bytes)
+                broker.arrived(result)
+            elif broker.holds.by_queue:  # repeated from `Broker.arrived`: saves a call
                 broker.arrived(result)
         if code is None or appended is None:
             raise refusal(broker, result)
@@ -132,14 +132,17 @@ def reply_when_durable(
 
 
 def _put_one(
-    broker: Broker, request: SendRequest, destination: Destination
+    broker: Broker, request: SendRequest, config: TopicConfig, queue_id: int
 ) -> tuple[InnerMessage, PutMessageResult]:
-    header = request.header
-    if destination.topic.startswith(RETRY_PREFIX):
-        destination = retry_or_dead_letter(broker, request, destination)
+    topic = request.header.topic
+    dead = None
+    if topic.startswith(RETRY_PREFIX):
+        dead = dead_letter_topic(broker, request)
+        if dead is not None:
+            (topic, config), queue_id = dead, 0
     # A producer that waits sends WAIT with every message. Java takes it out of the properties,
     # makes the text to store, and puts it back at the end: later texts have that order.
-    message = _message(broker, request, destination, without=WAIT_STORE_MSG_OK)
+    message = _message(broker, request, topic, config, queue_id, without=WAIT_STORE_MSG_OK)
     properties = message.properties
     if WAIT_STORE_MSG_OK in properties:
         properties[WAIT_STORE_MSG_OK] = properties.pop(WAIT_STORE_MSG_OK)
@@ -152,39 +155,45 @@ def _put_one(
             )
         return message, broker.transactions.prepare_message(message)
     result = broker.store.put_message(message)
-    if destination.topic != header.topic:
-        dead_lettered(broker, header.topic.removeprefix(RETRY_PREFIX), message, result)
+    if dead is not None:
+        dead_lettered(broker, request.header.topic.removeprefix(RETRY_PREFIX), message, result)
     return message, result
 
 
 def _send_in_slices(broker: Broker, request: SendRequest) -> Steps[Answer]:
     # All checks come after the slices, in which everything may change. The drafts do not depend on
     # the topic's config.
-    header = request.header
-    batch = _batch(broker, request, Destination(header.topic, TopicConfig(""), header.queue_id))
+    batch = _batch(broker, request, TopicConfig(""), request.header.queue_id)
     drafts = yield from draft_batch(batch, broker.config.max_message_size)
     return send(broker, request, drafts)
 
 
-def _batch(broker: Broker, request: SendRequest, destination: Destination) -> InnerMessage:
+def _batch(
+    broker: Broker, request: SendRequest, config: TopicConfig, queue_id: int
+) -> InnerMessage:
     required(request.body or None, "MessageExtBatch", "body")
-    return _message(broker, request, destination)
+    return _message(broker, request, request.header.topic, config, queue_id)
 
 
 def _message(
-    broker: Broker, request: SendRequest, destination: Destination, without: str | None = None
+    broker: Broker,
+    request: SendRequest,
+    topic: str,
+    topic_config: TopicConfig,
+    queue_id: int,
+    without: str | None = None,
 ) -> InnerMessage:
     """Return the message to store; ``without`` is a property that is not stored."""
     header, config = request.header, broker.config
     sys_flag = header.sys_flag
-    if destination.config.topic_filter_type == "MULTI_TAG":
+    if topic_config.topic_filter_type == "MULTI_TAG":
         sys_flag |= MessageSysFlag.MULTI_TAGS
     properties = decode_properties(header.properties or "")
     properties[CLUSTER] = config.broker_cluster_name
     wait = properties.get(WAIT_STORE_MSG_OK)
     return InnerMessage(
-        destination.topic,
-        destination.queue_id,
+        topic,
+        queue_id,
         request.command.body,
         properties=properties,
         properties_string=encode_properties_as_java(properties, without),

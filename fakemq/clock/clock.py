@@ -218,7 +218,8 @@ class Clock:
         self._part_ends_ms: int | None = None
         # Whether the last movement left a rest.
         self._has_rest = False
-        self._cluster = Axis(source, running=not frozen)
+        self.axis = self._cluster = Axis(source, running=not frozen)
+        """The cluster axis, for parts that read the time with each message."""
         self._outside = Axis(source, running=True)
         self._wall = Wall(source, self._cluster, start_at_ms)
         self._real_ms = source.elapsed_ms

@@ -1,5 +1,7 @@
 """The journal of a cluster: what happened, in order, as typed events with their causes."""
 
+# Over 400 lines: entries are added in three ways that must agree, and read by short methods.
+
 from __future__ import annotations
 
 import logging
@@ -174,16 +176,17 @@ class Journal:
         What is noted until then becomes entries in one step: at `end`, or before anything else is
         added or read.
         """
+        cause, at_ms = self.cause, self._clock.moment_ms
         if not self._quiet:
             self.cause = self.add(event_of(arrival))
-            return
-        if self._noted is not None:
-            self._write_noted()
-        at_ms, cause = self._clock.moment_ms, self.cause
-        self._noted_ms = self._clock.now_ms() if at_ms is None else at_ms
-        self._cause_of_first = cause if type(cause) is int else self._seq_of(cause)
-        self._noted = [arrival]
-        self.cause = self._cause_of_rest = self._seq + 1
+        elif at_ms is None:  # time may move on meanwhile
+            self.cause = self._append(arrival)
+        else:
+            if self._noted is not None:
+                self._write_noted()
+            self._cause_of_first = cause if type(cause) is int else self._seq_of(cause)
+            self._noted, self._noted_ms = [arrival], at_ms
+            self.cause = self._cause_of_rest = self._seq + 1
 
     def end(self, before: Cause) -> None:
         """End what `begin` began; ``before`` is the cause that was in force."""

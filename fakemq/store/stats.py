@@ -30,6 +30,7 @@ class StoreStats:
 
     def __init__(self, clock: NodeClock) -> None:
         self._clock = clock
+        self._axis = clock.cluster.axis
         self.start()
 
     def start(self) -> None:
@@ -50,7 +51,9 @@ class StoreStats:
 
     def put(self, num: int, size_bytes: int) -> None:
         """Count a put that stored ``num`` records of ``size_bytes`` together."""
-        now_ms, counter = self._clock.elapsed_ms() - self._began_ms, self._put
+        at_ms = self._axis.at_ms  # the first half of `elapsed_ms`, repeated: saves a call
+        now_ms = (self._clock.elapsed_ms() if at_ms is None else at_ms) - self._began_ms
+        counter = self._put
         # `Counter.add`, repeated: saves a call a message.
         if now_ms >= counter.next_ms:
             counter.pass_to(now_ms)

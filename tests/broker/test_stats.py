@@ -23,7 +23,7 @@ class StatsLab:
 
 def test_sends_are_counted_by_topic_and_broker() -> None:
     world = StatsLab()
-    world.stats.sent("orders", 1, 3, 300)
+    world.stats.put("orders", 3, 300)
     assert world.minute("TOPIC_PUT_NUMS", "orders") == (3, 0.3, 3.0)
     assert world.minute("TOPIC_PUT_SIZE", "orders") == (300, 15.0, 300.0)
     # Java adds to this one without saying how many times.
@@ -33,7 +33,8 @@ def test_sends_are_counted_by_topic_and_broker() -> None:
 
 def test_delayed_messages_are_counted_by_queue_too() -> None:
     world = StatsLab()
-    world.stats.sent("SCHEDULE_TOPIC_XXXX", 2, 1, 100)
+    world.stats.put("SCHEDULE_TOPIC_XXXX", 1, 100)
+    world.stats.scheduled(2, 1, 100)
     world.stats.delivered(3, "orders", 90)
     schedule = "SCHEDULE_TOPIC_XXXX"
     assert world.minute("QUEUE_PUT_SIZE", f"{schedule}@2") == (100, 10.0, 100.0)
@@ -66,7 +67,8 @@ def test_pulls_are_counted_by_group() -> None:
 
 def test_queues_are_not_counted_when_details_are_disabled() -> None:
     world = StatsLab(enable_detail_stat=False)
-    world.stats.sent("SCHEDULE_TOPIC_XXXX", 2, 1, 100)
+    world.stats.put("SCHEDULE_TOPIC_XXXX", 1, 100)
+    world.stats.scheduled(2, 1, 100)
     world.stats.pulled("g", "orders", 7, 4, 400)
     assert world.minute("QUEUE_PUT_NUMS", "SCHEDULE_TOPIC_XXXX@2") is None
     assert world.minute("GROUP_GET_LATENCY", "orders@g") == (0, 0.0, 0.0)
@@ -74,9 +76,9 @@ def test_queues_are_not_counted_when_details_are_disabled() -> None:
 
 def test_hours_and_days_have_their_own_samples() -> None:
     world = StatsLab()
-    world.stats.sent("orders", 0, 1, 10)
+    world.stats.put("orders", 1, 10)
     world.clock.advance("2h")
-    world.stats.sent("orders", 0, 1, 10)
+    world.stats.put("orders", 1, 10)
     world.clock.advance("50m")
     snapshots = world.stats.snapshots("TOPIC_PUT_NUMS", "orders")
     assert snapshots is not None
@@ -90,7 +92,7 @@ def test_counters_of_deleted_topics_end() -> None:
     world = StatsLab()
     stats = world.stats
     for topic, group in (("a", "g"), ("aa", "g"), ("a", "gg")):
-        stats.sent(topic, 0, 1, 1)
+        stats.put(topic, 1, 1)
         stats.pulled(group, topic, 0, 1, 1)
         stats.sent_back(group, topic, "SCHEDULE_TOPIC_XXXX", 0, 1)
     before = set(stats._table)
@@ -106,11 +108,11 @@ def test_counters_of_deleted_topics_end() -> None:
 
 def test_counters_are_empty_at_start() -> None:
     world = StatsLab()
-    world.stats.sent("orders", 0, 1, 10)
+    world.stats.put("orders", 1, 10)
     world.clock.advance("7s")
     world.stats.start()
     assert world.stats.snapshots("TOPIC_PUT_NUMS", "orders") is None
-    world.stats.sent("orders", 0, 1, 10)
+    world.stats.put("orders", 1, 10)
     world.clock.advance("9999ms")
     snapshots = world.stats.snapshots("TOPIC_PUT_NUMS", "orders")
     assert snapshots is not None

@@ -241,13 +241,13 @@ def test_noted_events_are_entries_for_every_reader() -> None:
 
 
 class Pair:
-    """A journal, and one in which each event is added by itself: both are told the same."""
+    """A journal, and one in which each event is added by itself; both get the same calls."""
 
     def __init__(self) -> None:
         self.clock = Clock(frozen=True, start_at_ms=1_000)
         self.journal, self.plain = Journal(self.clock, capacity=9), Journal(self.clock, capacity=9)
         self.before: list[tuple[Cause, Cause]] = []
-        self.heard: tuple[list[Entry], list[Entry]] = [], []
+        self.notified: tuple[list[Entry], list[Entry]] = [], []
         self.unlisten: list[Callable[[], None]] = []
         self.number = 0
 
@@ -316,8 +316,8 @@ class Pair:
                 unlisten()
             self.unlisten = []
         else:
-            pairs = zip((self.journal, self.plain), self.heard, strict=True)
-            self.unlisten = [one.listen(heard.append, MessageChecked) for one, heard in pairs]
+            pairs = zip((self.journal, self.plain), self.notified, strict=True)
+            self.unlisten = [one.listen(notified.append, MessageChecked) for one, notified in pairs]
 
     def clear(self, _: int) -> None:
         for journal in (self.journal, self.plain):
@@ -365,7 +365,7 @@ def test_events_of_requests_are_entries_as_if_each_were_added_by_itself(
         step(pair, count)
     for look in range(10):
         pair.read(look)
-    assert pair.heard[0] == pair.heard[1]
+    assert pair.notified[0] == pair.notified[1]
 
 
 def test_oldest_noted_events_leave_a_full_journal() -> None:

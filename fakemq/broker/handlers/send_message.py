@@ -9,22 +9,8 @@ Source: broker/processor/SendMessageProcessor.java#asyncSendMessage (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from fakemq.broker.broker import Broker, handles
+from fakemq.broker.broker import handles
 from fakemq.broker.send import send
 from fakemq.protocol import table
 
-if TYPE_CHECKING:
-    from fakemq.dispatch.answers import Parked, Reply, Request
-    from fakemq.protocol.headers.send import (
-        SendMessageRequestHeader,
-        SendMessageResponseHeader,
-    )
-
-
-@handles(table.SEND_MESSAGE)
-def send_message(
-    broker: Broker, request: Request[SendMessageRequestHeader]
-) -> Reply[SendMessageResponseHeader] | Parked[SendMessageResponseHeader] | None:
-    return send(broker, request)
+handles(table.SEND_MESSAGE)(send)
