@@ -17,6 +17,9 @@ from conformance.live.groups import WAITING
 from conformance.targets.java_cluster import SMALL_JVM, JavaNode, free_port
 from conformance.targets.tls import Tls
 from conformance.wire.raw import frame
+from fakemq.client import Producer
+from fakemq.config.spec import broker_spec, tls_spec
+from fakemq.serving.thread import ClusterThread
 from fakemq.tls.authority import Authority
 from fakemq.tls.contexts import ClientTls, KeyPair
 
@@ -70,6 +73,25 @@ def fake(tls: Tls) -> Iterator[list[str]]:
         fakemq.Cluster(tls="disabled") as disabled,
     ):
         yield [enforcing.namesrv_addr, disabled.namesrv_addr]
+
+
+def test_broker_registers_at_a_real_name_server_by_tls(real: list[str], tls: Tls) -> None:
+    keys = {"listenPort": "0", "brokerIP1": "127.0.0.1", "brokerName": "broker-z"}
+    spec = broker_spec(keys, namesrv_addr=real[0], tls=tls_spec("enforcing", tls.config_file))
+    broker = ClusterThread(spec)
+    try:
+        broker.wait(broker.server.registered())
+        with Producer(
+            real[0],
+            group="GTls",
+            tls=True,
+            tls_ca_file=tls.ca_file,
+            tls_cert_file=tls.authority.client_cert_path,
+            tls_key_file=tls.authority.client_key_path,
+        ) as producer:
+            assert producer.send("STls", b"tea").broker_name == "broker-z"
+    finally:
+        broker.stop()
 
 
 Peer = Callable[[str], str]

@@ -39,6 +39,11 @@ _SETTINGS: dict[str, tuple[str, Callable[[str], object], str]] = {
     "securityToken": ("security_token", str, "a token"),
     "sendMsgTimeout": ("send_timeout_ms", int, "milliseconds"),
     "serialize.type": ("serialize_type", _serialize_type, "JSON or ROCKETMQ"),
+    "tls.client.certPath": ("tls_cert_file", str, "a path"),
+    "tls.client.keyPassword": ("tls_key_password", str, "the password of the key"),
+    "tls.client.keyPath": ("tls_key_file", str, "a path"),
+    "tls.client.trustCertPath": ("tls_ca_file", str, "a path"),
+    "useTLS": ("tls", _flag, "true or false"),
     "vipChannelEnabled": ("vip_channel", _flag, "true or false"),
 }
 """Settings after ``rocketmq.``: Java's name → our name, its parser, and the expected text."""

@@ -30,6 +30,23 @@ def refused(given: dict[str, str], *, streaming: bool) -> None:
     read(streaming=streaming, columns=None, **given)
 
 
+def test_settings_of_tls_have_the_names_of_java() -> None:
+    options = read(
+        rocketmq__useTLS="true",
+        rocketmq__tls__client__trustCertPath="/ca.pem",
+        rocketmq__tls__client__certPath="/c.pem",
+        rocketmq__tls__client__keyPath="/c.key",
+        rocketmq__tls__client__keyPassword="1234",
+    )
+    assert options.connection.settings == {
+        "tls": True,
+        "tls_ca_file": "/ca.pem",
+        "tls_cert_file": "/c.pem",
+        "tls_key_file": "/c.key",
+        "tls_key_password": "1234",
+    }
+
+
 def test_defaults_are_those_of_kafkas_connector() -> None:
     batch, stream = read(), read(streaming=True)
     assert (batch.start, batch.end) == (
