@@ -18,7 +18,8 @@ import java.util.concurrent.Executors;
  *
  * <p>{@code Program NAMESRV produce|consume ...} is a driver steered over stdin (see {@link Drivers}), and so is
  * {@code Program NAMESRV soaksend|soakhear ...} (see {@link Soak}) {@code Program - stock} (see {@link Stocks}),
- * {@code Program - faulty} (see {@link Faulty}) and {@code Program - allocations} (see {@link Allocations});
+ * {@code Program - faulty} (see {@link Faulty}), {@code Program - allocations} (see {@link Allocations}) and
+ * {@code Program - mqadmin} (see {@link Mqadmin});
  * {@code Program NAMESRV latencies|drain ...} and {@code Program - suite} are measurements (see {@link Latencies},
  * {@link Drain}, {@link Suite}).
  */
@@ -101,6 +102,8 @@ public final class Program {
                 Faulty.run();
             } else if (args[1].equals("allocations")) {
                 Allocations.run();
+            } else if (args[1].equals("mqadmin")) {
+                Mqadmin.run();
             } else if (args[1].equals("soakhear")) {
                 Soak.hear(args[0], args);
             } else {

@@ -1,0 +1,38 @@
+"""RocketMQ's own mqadmin prints at the fake what it prints at a real cluster."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.live.groups import WAITING
+from conformance.mqadmin.program import Mqadmin
+from conformance.mqadmin.recordings import diff, differences, expected, recorded
+from conformance.mqadmin.script import PARTS, Part, sub_commands
+from conformance.mqadmin.session import fake, real, run
+
+# Slow: a JVM for some 180 sub-commands, and a real cluster beside the fake.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), WAITING]
+
+
+def test_script_has_every_sub_command_of_mqadmin(java: None) -> None:
+    with Mqadmin() as mqadmin:
+        assert sub_commands() == {name for name in mqadmin.run(["@commands"]) if name}
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
+def test_mqadmin_prints_at_the_fake_what_was_recorded(java: None, part: Part) -> None:
+    with fake(part) as namesrv_addr:
+        printed = run(part, namesrv_addr)
+    found = diff(expected(part, differences()), printed, "fakemq")
+    assert not found, f"\n{found}"
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
+def test_mqadmin_prints_at_a_real_cluster_what_was_recorded(java: None, part: Part) -> None:
+    for _ in range(2):  # what real threads did by accident, they do not do again
+        with real(part) as namesrv_addr:
+            found = diff(recorded(part), run(part, namesrv_addr), "RocketMQ 4.9.7")
+        if not found:
+            return
+        print(found)
+    pytest.fail(f"record anew and read the difference:\n{found}")

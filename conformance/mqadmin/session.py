@@ -1,0 +1,143 @@
+"""Runs a part of the script on a cluster, and returns what mqadmin printed, step by step."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import fakemq
+from conformance.mqadmin.output import Output
+from conformance.mqadmin.program import Mqadmin
+from conformance.mqadmin.script import Part, Step
+from conformance.mqadmin.state import State, addresses, seeded
+from conformance.targets.accounts import ADMIN, RULES, SECRET, needs_accounts
+from conformance.targets.java_cluster import JavaCluster
+from fakemq.client import Client
+
+MASTERS = 2
+UNTIL_S = 20.0
+BODIES = "/tmp/rocketmq/msgbodys/"
+"""Where mqadmin writes the bodies of messages, whatever its home."""
+
+SIZES = {
+    "mappedFileSizeCommitLog": str(16 << 20),
+    "mappedFileSizeConsumeQueue": "60000",
+    "maxHashSlotNum": "10000",
+    "maxIndexNum": "40000",
+    "waitTimeMillsInSendQueue": "10000",
+    "osPageCacheBusyTimeOutMills": "10000",
+}
+"""What the brokers of a `JavaCluster` are configured with besides."""
+
+Printed = dict[str, list[str]]
+"""Sub-command with its options → its output; calls of the same line differ by a number."""
+
+
+@contextmanager
+def fake(part: Part) -> Iterator[str]:
+    """Start a fake for a part; yield the address of its name server."""
+    acl = RULES if needs_accounts(part.config) else None
+    config = {**SIZES, **part.config}
+    with fakemq.Cluster(masters=MASTERS, config=config, acl=acl) as cluster:
+        yield cluster.namesrv_addr
+
+
+@contextmanager
+def real(part: Part) -> Iterator[str]:
+    """Start a real 4.9.7 cluster for a part; yield the address of its name server."""
+    with JavaCluster(masters=MASTERS, config=part.config) as cluster:
+        yield cluster.namesrv_addr
+
+
+def run(part: Part, namesrv_addr: str) -> Printed:
+    """Run all steps of a part."""
+    with Mqadmin() as mqadmin, _state(part, namesrv_addr) as state:
+        session = Session(mqadmin, state)
+        for step in part.steps:
+            session.run(step)
+        return session.printed
+
+
+@contextmanager
+def _state(part: Part, namesrv_addr: str) -> Iterator[State]:
+    """What the steps of a part find; brokers that check accounts are asked about these only."""
+    if not needs_accounts(part.config):
+        with seeded(namesrv_addr) as state:
+            yield state
+        return
+    with Client(namesrv_addr, access_key=ADMIN, secret_key=SECRET) as client:
+        yield State(addresses(client, namesrv_addr), {}, {}, {})
+
+
+class Session:
+    """One run of a part."""
+
+    def __init__(self, mqadmin: Mqadmin, state: State) -> None:
+        self._mqadmin = mqadmin
+        home = str(mqadmin.home)
+        self._output = Output(state, home)
+        self._words = {"home": home, **state.addrs, **state.clients}
+        self._words |= {f"id {name}": id for name, id in state.ids.items()}
+        self._words |= {f"key {name}": key for name, key in state.keys.items()}
+        self.printed: Printed = {}
+
+    def run(self, step: Step) -> None:
+        """Run one step and write down what it prints."""
+        if step.account is not None:
+            self._mqadmin.sign_as(step.account)
+        printed = self._printed(step)
+        _remove_bodies(printed)
+        for word, pattern in step.keeps.items():
+            self._words[word] = _found(pattern, printed, step)
+        lines = self._output.lines(printed, step.hides, unordered=step.unordered)
+        for name in step.files:
+            file = self._mqadmin.home / name
+            lines += [f"<home>/{name}:", *self._written(file, step)]
+        self.printed[self._title(step)] = lines
+
+    def _printed(self, step: Step) -> list[str]:
+        line = re.sub(r"\{([^}]*)\}", lambda found: self._words[found[1]], step.line)
+        arguments = shlex.split(line)
+        if not line.startswith("@"):
+            arguments += ["-n", self._words["namesrv"]]
+        deadline = time.monotonic() + UNTIL_S
+        while True:
+            printed = self._mqadmin.run(arguments, step.most_lines)
+            if not step.until or any(step.until in one for one in printed):
+                return printed
+            if time.monotonic() > deadline:
+                return [*printed, f"no {step.until!r} in {UNTIL_S} s"]
+
+    def _written(self, file: Path, step: Step) -> list[str]:
+        if not file.exists():
+            return ["no such file"]
+        value = json.loads(file.read_text(encoding="utf-8"))
+        file.unlink()  # the next step may not write it
+        text = json.dumps(value, indent=1, sort_keys=True)
+        return self._output.lines(text.splitlines(), step.hides)
+
+    def _title(self, step: Step) -> str:
+        """Return what names the step; the same line again has a number behind it."""
+        title, number = step.line, 2
+        while title in self.printed:
+            title, number = f"{step.line}  # {number}", number + 1
+        return title
+
+
+def _found(pattern: str, printed: Iterable[str], step: Step) -> str:
+    for line in printed:
+        if found := re.search(pattern, line):
+            return found[1]
+    raise AssertionError(f"{step.line}: no {pattern!r} in {printed}")
+
+
+def _remove_bodies(printed: Iterable[str]) -> None:
+    for line in printed:
+        _, found, name = line.partition(BODIES)
+        if found:
+            Path(BODIES, name.strip()).unlink(missing_ok=True)
