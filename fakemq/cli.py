@@ -101,9 +101,9 @@ def _cluster_options(function: F, names: Container[str] | None = None) -> F:
     return function
 
 
-def _tls_options(function: F) -> F:
+def _node_options(function: F) -> F:
     """Add the options of `OPTIONS` that a single node has, too."""
-    return _cluster_options(function, {"tls", "tls_config"})
+    return _cluster_options(function, {"tls", "tls_config", "strict"})
 
 
 def _warn(message: str) -> None:
@@ -157,7 +157,7 @@ def serve(ctx: click.Context, print_config: bool, **options: Unpack[ClusterOptio
 
 @main.command()
 @click.option("-c", "config", metavar="FILE", help="RocketMQ's own name server config.")
-@_tls_options
+@_node_options
 @_print_option
 @click.pass_context
 def namesrv(
@@ -165,10 +165,11 @@ def namesrv(
     config: str | None,
     tls: str | None,
     tls_config: str | None,
+    strict: bool,
     print_config: bool,
 ) -> None:
     """One name server, as mqnamesrv: port 9876 on all addresses."""
-    spec = namesrv_spec(config, tls=tls_spec(tls, tls_config), warn=_warn)
+    spec = namesrv_spec(config, tls=tls_spec(tls, tls_config), strict=strict, warn=_warn)
     if print_config:
         _print(spec.namesrv_config.printed())
         return
@@ -184,7 +185,7 @@ def namesrv(
     help="Name servers to register with, fake or real.  [default: the config's namesrvAddr,"
     " else $NAMESRV_ADDR]",
 )
-@_tls_options
+@_node_options
 @_print_option
 @click.option("-m", "print_important", is_flag=True, help="Like -p, only the important keys.")
 @click.pass_context
@@ -194,11 +195,18 @@ def broker(
     namesrv_addr: str | None,
     tls: str | None,
     tls_config: str | None,
+    strict: bool,
     print_config: bool,
     print_important: bool,
 ) -> None:
     """One broker, as mqbroker: port 10911 on all addresses, named after the host."""
-    spec = broker_spec(config, namesrv_addr=namesrv_addr, tls=tls_spec(tls, tls_config), warn=_warn)
+    spec = broker_spec(
+        config,
+        namesrv_addr=namesrv_addr,
+        tls=tls_spec(tls, tls_config),
+        strict=strict,
+        warn=_warn,
+    )
     if print_config or print_important:
         _print(spec.broker_configs[0].printed(important=not print_config))
         return

@@ -32,3 +32,8 @@ def ha_addr(config: BrokerConfig) -> str:
 def store_host(config: BrokerConfig) -> Host:
     """Return `client_addr` as records keep it."""
     return own_host(config.broker_ip1, config.listen_port)
+
+
+def namesrv_addrs(config: BrokerConfig) -> list[str]:
+    """Return the addresses of ``namesrvAddr``; none if it is not set."""
+    return [addr for addr in (config.namesrv_addr or "").split(";") if addr]

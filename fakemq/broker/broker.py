@@ -8,7 +8,7 @@ Source: broker/BrokerController.java (4.9.7)
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from fakemq.broker import addresses
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
     from fakemq.broker.acl.access import AccessControl
     from fakemq.broker.image import NodeImage
+    from fakemq.broker.slow_consumers import SlowConsumers
     from fakemq.clock.node_clock import NodeClock
     from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig, Value
@@ -77,6 +78,12 @@ class Broker:
 
     outbound: Outbound
     """Its connections to other nodes; the owner of the broker sets it before `start`."""
+    make_acl: Callable[[], AccessControl]
+    """Called with the first start with aclEnable=true; the owner of the broker sets it."""
+    _kept_acl: AccessControl | None = None
+    """Access control, once there was one: it keeps the rules of a test while it is switched off."""
+    _slow_consumers: SlowConsumers | None = None
+    _started_ms = 0
 
     def __init__(
         self,
@@ -90,7 +97,6 @@ class Broker:
     ) -> None:
         self.name = name
         self.config = config
-        self._start_config = config.copy()
         self.clock = clock
         self.journal = journal
         self.store = store
@@ -143,9 +149,10 @@ class Broker:
         files.filters.connect(self.filters)
         files.delays.connect(self.delay)
         self.acl: AccessControl | None = None
-        """Access control, set by the owner before `start`; None for aclEnable=false."""
+        """Access control, as aclEnable said at the start; None without it."""
         self.ha: HAService | None = None
         """Replication, from `start` to the end; None for a broker without slaves and masters."""
+        self._start_config = config.copy()  # with what the parts have set
         self.main_dispatcher = Dispatcher(self, handles, on_unknown=_unknown)
         self.fast_dispatcher = Dispatcher(self, handles, on_unknown=_unknown, without=_PULLS)
 
@@ -199,7 +206,9 @@ class Broker:
 
     def _accept(self, link: Link, dispatcher: Dispatcher[Broker]) -> Session:
         acl = self.acl
-        session = Session(link, self, dispatcher.dispatch if acl is None else acl.door(dispatcher))
+        dispatch = dispatcher.dispatch if acl is None else acl.door(dispatcher)
+        idle_ms = self.config.server_channel_max_idle_time_seconds * 1000
+        session = Session(link, self, dispatch, idle_ms)
         self.sessions[session] = None
         if self.state is NodeState.PAUSED:
             session.pause()
@@ -247,6 +256,20 @@ class Broker:
         if self.holds.by_queue:
             self.holds.arrived(records)
 
+    def slow_consumers(self) -> SlowConsumers:
+        """Return what disableConsumeIfConsumerReadSlowly does; make it at the first call."""
+        if self._slow_consumers is None:
+            from fakemq.broker.slow_consumers import SlowConsumers  # few brokers need it
+
+            self._slow_consumers = SlowConsumers(self.node, self.groups, self._started_ms)
+        return self._slow_consumers
+
+    def _forget_slow_consumers(self) -> None:
+        slow_ones, self._slow_consumers = self._slow_consumers, None
+        self._started_ms = self.clock.elapsed_ms()
+        if slow_ones is not None:
+            slow_ones.stop()
+
     # -- life ---------------------------------------------------------------------------------
 
     @property
@@ -258,6 +281,7 @@ class Broker:
         """Start every part, and register with all name servers at once."""
         if self.state is NodeState.STOPPING:
             self._end("stop")  # a new start does not wait for slow name servers
+        self._obey_acl_enable()
         if self.acl is not None:
             self.acl.start()
         disk = self.store.disk
@@ -269,6 +293,7 @@ class Broker:
         with self.journal.because(self.journal.add(NodeStarted(node=self.name, addr=self.addr))):
             self.stats.start()
             self.store.stats.start()
+            self._forget_slow_consumers()
             self.client_expiry.start()
             self.holds.start()
             self.filters.start()
@@ -278,6 +303,22 @@ class Broker:
             self.transactions.start()
             self._start_replication()
             self.registration.start(namesrv_addrs)
+
+    def _obey_acl_enable(self) -> None:
+        """Switch access control on or off, as a start does; that ends the connections."""
+        if self.config.acl_enable and self._kept_acl is None:
+            self._kept_acl = self.make_acl()
+        acl = self._kept_acl if self.config.acl_enable else None
+        if acl is self.acl:
+            return
+        if self.acl is not None:
+            self.acl.stop()
+        self.acl = acl
+        self._close_sessions("access control was switched on or off")
+
+    def rules(self) -> Mapping[str, object] | None:
+        """Return the rules of access control; None if there are none, or files keep them."""
+        return None if self._kept_acl is None else self._kept_acl.rules()
 
     def _load_tables(self, stopped: bool) -> Topics:
         from fakemq.store.findings import Topics  # only brokers with a directory check it
@@ -404,11 +445,14 @@ class Broker:
         self._stop_replication("reset")
         self.config.restore(self._start_config)
         self.config_version = DataVersion(timestamp=self.clock.now_ms(), counter=0)
+        self.registration.follow_config_now()
+        self._obey_acl_enable()
         self.topics.reset()
         self.groups.reset()
         self.offsets.reset()
         self.store.reset()
         self.stats.start()
+        self._forget_slow_consumers()
         self.delay.reset(running=self.running)
         self.transactions.reset(running=self.running)
         self.positions.reset()  # before the held pulls, whose answers depend on it
@@ -433,6 +477,10 @@ class Broker:
         self.config.restore(self._start_config)
         self.config.assign({**image.config, **image.store.sizes})
         self.config_version = self.config_version.next(self.clock.now_ms())
+        self.registration.follow_config_now()
+        self._obey_acl_enable()
+        if self.acl is not None:
+            self.acl.restore(image.rules)
         self.delay.stop(persist=False)
         images.restore(self.store, image.store, self.clock.now_ms())
         self.persistence.load_texts(dict(image.texts))

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import msgspec.structs
+
 from fakemq.dispatch.java_errors import required
 from fakemq.events.core import GroupChanged
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig, SubscriptionGroupWrapper
@@ -78,6 +80,18 @@ class SubscriptionGroupManager:
         self._changed(group, "deleted")
         return True
 
+    def disable_consume(self, group: str) -> bool:
+        """Suspend a group; return False if there is none, or it is suspended already.
+
+        Like Java, this writes no file.
+        """
+        config = self._table.get(group)
+        if config is None or not config.consume_enable:
+            return False
+        self._table[group] = msgspec.structs.replace(config, consume_enable=False)
+        self._note_change(group, "updated")
+        return True
+
     def snapshot(self) -> Mapping[str, SubscriptionGroupConfig]:
         """Return all groups as they are now, read-only."""
         return MappingProxyType(dict(self._table))
@@ -127,6 +141,9 @@ class SubscriptionGroupManager:
         self.data_version = DataVersion(timestamp=self._node.clock.now_ms(), counter=0)
 
     def _changed(self, group: str, how: str) -> None:
+        self._note_change(group, how)
+        self._file.persist()
+
+    def _note_change(self, group: str, how: str) -> None:
         self.data_version = self.data_version.next(self._node.clock.now_ms())
         self._node.journal.add(GroupChanged(node=self._node.name, group=group, how=how))
-        self._file.persist()

@@ -321,6 +321,10 @@ def _reply(
         header.queue_id,
         result.next_begin_offset,
     )
+    if config.disable_consume_if_consumer_read_slowly:
+        broker.slow_consumers().read(
+            header.consumer_group, header.topic, header.queue_id, result.fall_behind_bytes
+        )
     body: Body = b""
     leaving: tuple[Delivered, Cause] | None = None
     if code is _SUCCESS:

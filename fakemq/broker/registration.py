@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from fakemq.broker.addresses import client_addr, ha_addr
+from fakemq.broker.addresses import client_addr, ha_addr, namesrv_addrs
 from fakemq.config.model import text_of
 from fakemq.dispatch.answers import Parked, Reply
 from fakemq.events.core import Warned
@@ -40,6 +40,7 @@ from fakemq.protocol.table import NoHeader
 
 if TYPE_CHECKING:
     from fakemq.broker.topics import TopicConfigManager
+    from fakemq.clock.timers import Timer
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
     from fakemq.net.outbound import Outbound
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
 FIRST_PERIODIC_MS = 10_000
 MIN_PERIOD_MS, MAX_PERIOD_MS = 10_000, 60_000
 UNREGISTER_TIMEOUT_MS = 3_000
+LOOK_MS = 120_000
+"""How often Java looks at its namesrvAddr, first after `FIRST_PERIODIC_MS`."""
 
 
 class Round:
@@ -104,6 +107,8 @@ class Registration:
         """Called with a slave's master and the master's HA address, as a name server knows them."""
         self._namesrv_addrs: tuple[str, ...] = ()
         self._outside: set[str] = set()
+        self._began_ms = 0
+        self._following: Timer | None = None
         self._silences = node.faults.at(SILENCE)
         self._soon = False
         self._last_body: tuple[TopicConfigSerializeWrapper, bool, bytes] | None = None
@@ -123,9 +128,34 @@ class Registration:
         """Register with all at once, then after 10 s, then every registerNameServerPeriod."""
         self._namesrv_addrs = tuple(namesrv_addrs)
         self._outside = set()
+        self._began_ms = self._node.clock.elapsed_ms()
+        self._following = None
         self.master_addr = self.master_ha_addr = None
         self.first_round = self.register_all()
         self._schedule(FIRST_PERIODIC_MS, outside=False)
+
+    def follow_config(self) -> None:
+        """Follow a changed namesrvAddr as soon as Java looks at it again: after 2 minutes at most.
+
+        Without one at the start Java never looks.
+        Source: broker/BrokerController.java#initialize (4.9.7)
+        """
+        if self._namesrv_addrs and self._following is None:
+            clock = self._node.clock
+            past_ms = clock.elapsed_ms() - self._began_ms - FIRST_PERIODIC_MS
+            self._following = clock.call_later(
+                -past_ms if past_ms < 0 else LOOK_MS - past_ms % LOOK_MS,
+                self.follow_config_now,
+                kind="update_namesrv_addr",
+            )
+
+    def follow_config_now(self) -> None:
+        """Register at the name servers of the config from now on; with none at the old ones."""
+        self._node.clock.cancel(self._following)
+        self._following = None
+        addrs = namesrv_addrs(self._node.config)
+        if addrs and self._namesrv_addrs:
+            self._namesrv_addrs = tuple(addrs)
 
     def stop(self) -> None:
         """Register no more; the broker's clock cancels the timers."""

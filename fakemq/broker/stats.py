@@ -40,8 +40,9 @@ class BrokerStatsManager:
         self._table: dict[tuple[str, str], Counter] = {}
         self._puts: dict[str, tuple[Counter, Counter, Counter]] = {}
         """The counters that a send adds to, by topic: one look-up instead of three."""
-        self._pulls: dict[tuple[str, str, int | None], tuple[Counter, ...]] = {}
-        """The counters that a pull adds to, by group, topic and queue (None: not counted)."""
+        self._pulls: dict[tuple[str, str, int | None, bool], tuple[Counter, ...]] = {}
+        """The counters that a pull adds to, by group, topic, queue (None: not counted), and whether
+        its latency is counted."""
         self.start()
 
     def start(self) -> None:
@@ -114,18 +115,21 @@ class BrokerStatsManager:
     def pulled(self, group: str, topic: str, queue_id: int, num: int, size_bytes: int) -> None:
         """Count the messages of a pull answer; its latency is 0, as handlers take no cluster time.
 
+        Java does not know the latency of an answer whose bytes go from the file to the socket.
         Source: broker/processor/PullMessageProcessor.java#processRequest (4.9.7)
         """
         now_ms = self._now_ms()
-        key = (group, topic, queue_id if self._config.enable_detail_stat else None)
+        config = self._config
+        by_heap = config.transfer_msg_by_heap
+        key = (group, topic, queue_id if config.enable_detail_stat else None, by_heap)
         counters = self._pulls.get(key)
         if counters is None:
             counters = self._pulls[key] = self._counters_of_pull(now_ms, *key)
-        nums, sizes, of_broker, latency = counters
-        nums.add(now_ms, num)
-        sizes.add(now_ms, size_bytes)
-        of_broker.add(now_ms, num, 0)
-        latency.add(now_ms, 0)
+        counters[0].add(now_ms, num)
+        counters[1].add(now_ms, size_bytes)
+        counters[2].add(now_ms, num, 0)
+        if by_heap:
+            counters[3].add(now_ms, 0)
 
     def read_for_check(self, group: str, topic: str, num: int, size_bytes: int) -> None:
         """Count half or op messages that the transaction check read.
@@ -144,17 +148,18 @@ class BrokerStatsManager:
         self._add(now_ms, "GROUP_GET_SIZE", key, size_bytes)
 
     def _counters_of_pull(
-        self, now_ms: int, group: str, topic: str, queue_id: int | None
+        self, now_ms: int, group: str, topic: str, queue_id: int | None, by_heap: bool
     ) -> tuple[Counter, ...]:
         key = f"{topic}@{group}"
-        return (
+        counters = (
             self._counter(now_ms, "GROUP_GET_NUMS", key),
             self._counter(now_ms, "GROUP_GET_SIZE", key),
             self._counter(now_ms, "BROKER_GET_NUMS", self._config.broker_cluster_name),
-            self._counter(
-                now_ms, "GROUP_GET_LATENCY", key if queue_id is None else f"{queue_id}@{key}"
-            ),
         )
+        if not by_heap:
+            return counters
+        of_queue = key if queue_id is None else f"{queue_id}@{key}"
+        return (*counters, self._counter(now_ms, "GROUP_GET_LATENCY", of_queue))
 
     def _add_queue(self, now_ms: int, what: str, key: str, num: int, size_bytes: int) -> None:
         if self._config.enable_detail_stat:

@@ -37,9 +37,11 @@ DOMAINS: dict[str, Domain] = {
     "offences": Domain.LIVENESS,
     # broker
     "register_broker": Domain.LIVENESS,  # registerBrokerAll, 10 s / 30 s
+    "update_namesrv_addr": Domain.DEADLINE,  # updateNameServerAddressList, 10 s / 2 min
     "client_expiry": Domain.LIVENESS,  # ClientHousekeepingService, 120 s, scan 10 s / 10 s
     "pull_hold": Domain.LIVENESS,  # PullRequestHoldService, grid of 5 s
     "acl_watch": Domain.DEADLINE,  # AclFileWatchService, 5 s
+    "protect_broker": Domain.DEADLINE,  # BrokerController#protectBroker, 3 min / 3 min
     "delay_level": Domain.DEADLINE,  # ScheduleMessageService, per level: delay_level_3
     "delay_offset_persist": Domain.DEADLINE,  # ScheduleMessageService, 10 s / 10 s
     "config_persist": Domain.DEADLINE,  # ConfigManager: offsets 10 s / 5 s, filters 10 s / 10 s

@@ -1,7 +1,8 @@
 """Reading configs: ``.properties`` files and mappings of the same keys, checked with their places.
 
 Java silently ignores an unknown key and a value that it cannot read. A test could then pass against
-a broker with a wrong config. Here an unknown key is a warning, and a wrong value an error.
+a broker with a wrong config. Here an unknown key is a warning, and a wrong value an error. The keys
+that RocketMQ knows and that do nothing here are one warning for each source.
 """
 
 from __future__ import annotations
@@ -58,9 +59,16 @@ def load(
     """Read and check one source for a broker or a name server.
 
     ``name`` is the name of a mapping in errors; that of a file is its path. An unknown key is a
-    warning, or with ``strict`` a ConfigError. Raise ConfigError also for an invalid value and for
-    a file that cannot be read.
+    warning, and so are all keys together that have no effect (`effects.WITHOUT_EFFECT`); with
+    ``strict`` each is a ConfigError. Raise ConfigError also for an invalid value and for a file
+    that cannot be read.
     """
+
+    def complain(message: str) -> None:
+        if strict:
+            raise ConfigError(message)
+        warn(message)
+
     if isinstance(source, Mapping):
         entries = iter([(name, str(key), text_of(value)) for key, value in source.items()])
     else:
@@ -71,13 +79,15 @@ def load(
     for where, key_name, text in entries:
         key = known.get(key_name)
         if key is None:
-            message = f"{where}: unknown key {key_name}: {_hint(key_name, kind)}"
-            if strict:
-                raise ConfigError(message)
-            warn(message)
+            complain(f"{where}: unknown key {key_name}: {_hint(key_name, kind)}")
             continue
         settings.values[key.attribute] = parsed(key, text, where)
         settings.where[key.attribute] = where
+    if settings.values:
+        from fakemq.config.effects import idle_keys  # many clusters have no config
+
+        if idle := idle_keys(kind, settings.values):
+            complain(f"{name}: without effect here, see docs/config.md: {', '.join(idle)}")
     return settings
 
 

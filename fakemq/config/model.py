@@ -64,6 +64,7 @@ _AT_LEAST_ONE = frozenset(
         "slave_timeout",
         "flush_delay_offset_interval",
         "server_channel_max_idle_time_seconds",
+        "server_socket_backlog",
     }
 )
 """Keys that must be above zero: with less, Java starts, and then fails or loops for ever."""
@@ -219,7 +220,7 @@ class Config:
         Source: common/MixAll.java#object2Properties (4.9.7)
         """
         return {
-            FIELD_NAMES.get(key.attribute, key.name): text_of(getattr(self, key.attribute))
+            java_name(key): text_of(getattr(self, key.attribute))
             for key in keys_of(type(self)).values()
             if key.table not in _NOT_IN_ANSWERS and getattr(self, key.attribute) is not None
         }
@@ -301,6 +302,11 @@ class NamesrvConfig(Config, NamesrvKeys, NettyServerKeys):
 
     tables = (NamesrvKeys, NettyServerKeys)
     listen_port: int = 9876
+
+
+def java_name(key: Key) -> str:
+    """Return the name of Java's field, which answers have; files have ``key.name``."""
+    return FIELD_NAMES.get(key.attribute, key.name)
 
 
 _KEYS: dict[tuple[type, ...], dict[str, Key]] = {}

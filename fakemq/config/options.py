@@ -161,7 +161,11 @@ OPTIONS = (
         metavar="FILE",
         chosen="a throw-away authority",
     ),
-    Option("strict", "flag", False, "An unknown key in a config is an error.", in_pytest=False),
+    Option(
+        *("strict", "flag", False),
+        "An unknown key in a config is an error, and so is one without effect; see docs/config.md.",
+        in_pytest=False,
+    ),
     Option(
         *("journal", "text", None, "Write every event to this file."),
         metavar="FILE",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fakemq.config.model import BrokerConfig, Value, text_of
 from fakemq.errors import NotYetSupported
 
-_BROKER: tuple[tuple[str, str, tuple[Value, ...], str], ...] = (
+REFUSED: tuple[tuple[str, str, tuple[Value, ...], str], ...] = (
     (
         "read_only_commit_log_store_paths",
         "readOnlyCommitLogStorePaths",
@@ -27,6 +27,12 @@ _BROKER: tuple[tuple[str, str, tuple[Value, ...], str], ...] = (
     ("enable_consume_queue_ext", "enableConsumeQueueExt", (False,), "plain consume queues"),
     ("enable_lmq", "enableLmq", (False,), "enableLmq=false"),
     ("enable_multi_dispatch", "enableMultiDispatch", (False,), "enableMultiDispatch=false"),
+    (
+        "duplication_enable",
+        "duplicationEnable",
+        (False,),
+        "duplicationEnable=false; with true, RocketMQ 4.9.7 delivers no message",
+    ),
 )
 """Attribute, Java's name, the supported values, and a description of those."""
 
@@ -35,7 +41,7 @@ def missing(config: BrokerConfig) -> dict[str, str]:
     """Return the missing features that a broker needs: Java's key → the line of text."""
     lines = {
         name: f"{name}={text_of(value)} is not supported yet; supported: {instead}"
-        for attribute, name, there, instead in _BROKER
+        for attribute, name, there, instead in REFUSED
         if (value := getattr(config, attribute)) not in there
     }
     paths = config.store_path_commit_log

@@ -1,6 +1,6 @@
-"""Changes of a config at run time, by the properties text of an admin's request.
+"""A config as admins see it, and its changes at run time by the properties text of a request.
 
-Source: common/Configuration.java#update, common/MixAll.java#properties2Object (4.9.7)
+Source: common/Configuration.java, common/MixAll.java#properties2Object (4.9.7)
 """
 
 from __future__ import annotations
@@ -8,17 +8,37 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fakemq.config.model import Config, keys_of, text_of
+from fakemq.config.model import Config, java_name, keys_of, text_of
 from fakemq.errors import ConfigError
 from fakemq.protocol.header import parse_bool
+from fakemq.protocol.java import java_concurrent_map_order
 from fakemq.protocol.limits import CONFIG_BODY_MAX_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+_PROPERTIES_CAPACITY = 8
+"""The capacity of the map in java.util.Properties, which decides its order."""
 UNREADABLE = "string2Properties error"
 """Java's remark for a body that `properties_of` cannot read."""
+
+
+def properties_text(config: Config) -> str:
+    """Return ``key=value`` lines, nothing escaped, in the order of Java's map.
+
+    Java merges the map of each config object into one of all.
+    Source: common/Configuration.java#registerConfig, #getAllConfigsFormatString (4.9.7)
+    """
+    properties = config.java_properties()
+    names = {key.attribute: java_name(key) for key in keys_of(type(config)).values()}
+    merged: list[str] = []
+    for table in config.tables:
+        of_object = [names[attribute] for attribute in table.__annotations__]
+        found = [name for name in of_object if name in properties]
+        merged += java_concurrent_map_order(found, _PROPERTIES_CAPACITY)
+    order = java_concurrent_map_order(merged, _PROPERTIES_CAPACITY)
+    return "".join(f"{name}={properties[name]}\n" for name in order)
 
 
 def properties_of(body: bytes) -> dict[str, str] | None:

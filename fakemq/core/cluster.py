@@ -12,7 +12,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from fakemq.broker import persistence
+from fakemq.broker import addresses, persistence
 from fakemq.broker.broker import Broker
 from fakemq.clock.clock import Clock
 from fakemq.clock.durations import wall_ms
@@ -36,6 +36,7 @@ from fakemq.text_files import DiskTextFile
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fakemq.broker.acl.access import AccessControl
     from fakemq.broker.image import NodeImage
     from fakemq.clock.clock import ClockState
     from fakemq.config.model import BrokerConfig
@@ -106,7 +107,8 @@ class ClusterCore:
 
     def _make_name_server(self, number: int) -> NameServer:
         name = f"namesrv-{number}"
-        config = self.spec.namesrv_config
+        config = self.spec.namesrv_config.copy()
+        config.listen_port = int(self.namesrv_addrs[number].rpartition(":")[2])
         kv_file = DiskTextFile(config.kv_config_path) if config.kv_config_path else None
         clock = NodeClock(self.clock, name, self.journal)
         return NameServer(name, config, clock, self.journal, kv_file=kv_file, faults=self.faults)
@@ -114,6 +116,8 @@ class ClusterCore:
     def _make_broker(self, spec: BrokerConfig, port: int) -> Broker:
         config = spec.copy()
         config.listen_port, config.ha_listen_port = port, port + 1
+        if self.namesrv_addrs:
+            config.namesrv_addr = ";".join(self.namesrv_addrs)
         name = config.node_name
         clock = NodeClock(self.clock, name, self.journal)
         store = self._make_store(config, clock)
@@ -126,15 +130,9 @@ class ClusterCore:
             self.randomness.stream(f"broker {name}"),
             self.faults,
         )
-        broker.outbound = Outbound(
-            broker, self.network, self.open_tcp, uses_tls=lambda: config.use_tls
-        )
-        if config.acl_enable:
-            from fakemq.broker.acl.access import AccessControl  # most clusters have none
-            from fakemq.broker.acl.homes import home_of
-
-            home = home_of(self.spec.acl, config.rocketmq_home)
-            broker.acl = AccessControl(broker.node, home)
+        broker.outbound = Outbound(broker, self.network, self.open_tcp, config=config)
+        # The home of the start: a peer may change rocketmqHome, and must not choose files.
+        broker.make_acl = partial(self._make_acl, broker, config.rocketmq_home)
         for addr, accept in (
             (broker.addr, broker.accept),
             (broker.vip_addr, broker.accept_fast),
@@ -147,6 +145,12 @@ class ClusterCore:
                 lambda name: DiskTextFile(os.path.join(folder, persistence.FOLDER, name))
             )
         return broker
+
+    def _make_acl(self, broker: Broker, home: str | None) -> AccessControl:
+        from fakemq.broker.acl.access import AccessControl  # most clusters have none
+        from fakemq.broker.acl.homes import home_of
+
+        return AccessControl(broker.node, home_of(self.spec.acl, home))
 
     def _make_store(self, config: BrokerConfig, clock: NodeClock) -> MessageStore:
         journal, name, ram_size_bytes = self.journal, config.node_name, self.spec.ram_size_bytes
@@ -191,9 +195,8 @@ class ClusterCore:
         self.network.settle()
 
     def start_broker(self, broker: Broker) -> None:
-        """Start a broker; it registers at this cluster's name servers, or those of its config."""
-        elsewhere = (broker.config.namesrv_addr or "").split(";")
-        broker.start(self.namesrv_addrs or [addr for addr in elsewhere if addr])
+        """Start a broker; it registers at the name servers of its config: those of this cluster."""
+        broker.start(addresses.namesrv_addrs(broker.config))
 
     def stop(self) -> None:
         """Stop every node cleanly: guests leave, brokers unregister, then name servers stop."""

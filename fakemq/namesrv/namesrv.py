@@ -160,7 +160,8 @@ class NameServer:
 
     def accept(self, link: Link) -> Session:
         """Take a connection."""
-        session = Session(link, self, self.dispatcher.dispatch)
+        idle_ms = self.config.server_channel_max_idle_time_seconds * 1000
+        session = Session(link, self, self.dispatcher.dispatch, idle_ms)
         self.sessions[session] = None
         if self.state is NodeState.PAUSED:
             session.pause()

@@ -32,8 +32,20 @@ class OpenTcp(Protocol):
     ) -> None: ...
 
 
+class OutboundConfig(Protocol):
+    """The keys of Java's NettyClientConfig that a node's own connections obey."""
+
+    use_tls: bool
+    client_channel_max_idle_time_seconds: int
+    client_close_socket_if_timeout: bool
+
+
 class Outbound:
-    """The connections that ``owner`` opened, by address; ``uses_tls`` says how they are opened."""
+    """The connections that ``owner`` opened, by address.
+
+    Without ``config`` they use no TLS, are idle as long as those of a `Session`, and no time-out
+    closes them.
+    """
 
     def __init__(
         self,
@@ -41,13 +53,13 @@ class Outbound:
         network: MemoryNetwork,
         open_tcp: OpenTcp | None = None,
         dispatch: Dispatch | None = None,
-        uses_tls: Callable[[], bool] = lambda: False,
+        config: OutboundConfig | None = None,
     ) -> None:
         self._owner = owner
         self._network = network
         self._open_tcp = open_tcp
         self._dispatch = dispatch
-        self._uses_tls = uses_tls
+        self._config = config
         self._sessions: dict[str, Session] = {}
         self._opening: dict[str, list[Callable[[Session | None], None]]] = {}
         """Address → the calls that wait until its session is open."""
@@ -93,7 +105,9 @@ class Outbound:
     ) -> None:
         """Send a request to ``addr``; ``on_reply`` gets the response, or None if there is none.
 
-        ``on_open`` is called with the session just before the request is sent on it.
+        ``on_open`` is called with the session just before the request is sent on it. With
+        clientCloseSocketIfTimeout a time-out closes the connection.
+        Source: remoting/netty/NettyRemotingClient.java#invokeSync (4.9.7)
         """
 
         def send(session: Session | None) -> None:
@@ -102,7 +116,9 @@ class Outbound:
                 return
             if on_open is not None:
                 on_open(session)
-            session.invoke(command, timeout_ms, on_reply)
+            config = self._config
+            closing = config is not None and config.client_close_socket_if_timeout
+            session.invoke(command, timeout_ms, on_reply, close_on_timeout=closing)
 
         self._with_session(addr, send)
 
@@ -163,11 +179,14 @@ class Outbound:
                 addr,
                 self._make,
                 lambda opened: self._opened(addr, opened),
-                by_tls=self._uses_tls(),
+                by_tls=self._config is not None and self._config.use_tls,
             )
 
     def _make(self, link: Link) -> Session:
-        return Session(link, self._owner, self._dispatch)
+        if self._config is None:
+            return Session(link, self._owner, self._dispatch)
+        idle_ms = self._config.client_channel_max_idle_time_seconds * 1000
+        return Session(link, self._owner, self._dispatch, idle_ms)
 
     def _opened(self, addr: str, session: Session | None) -> None:
         uses = self._opening.pop(addr, None)

@@ -38,7 +38,7 @@ COMMAND_BYTES: Final = 300
 """The estimated memory of a waiting command, in addition to its bytes."""
 
 CHANNEL_IDLE_MS: Final = 120_000
-"""A connection with neither read nor write for this long is closed."""
+"""A connection with neither read nor write for this long is closed, unless a config says else."""
 
 OnReply = Callable[[RemotingCommand | None], None]
 
@@ -58,11 +58,20 @@ Dispatch = Callable[["Session", RemotingCommand], None]
 
 
 class Session:
-    """One end of a connection. ``dispatch`` gets the peer's requests, None refuses them all."""
+    """One end of a connection. ``dispatch`` gets the peer's requests, None refuses them all.
+
+    After ``idle_ms`` without bytes in either direction the session closes; 0 means never.
+    """
 
     language = "remoting"
 
-    def __init__(self, link: Link, owner: Owner, dispatch: Dispatch | None) -> None:
+    def __init__(
+        self,
+        link: Link,
+        owner: Owner,
+        dispatch: Dispatch | None,
+        idle_ms: int = CHANNEL_IDLE_MS,
+    ) -> None:
         self.link = link
         self.remote_addr = link.remote_addr
         self.outside = link.outside
@@ -83,7 +92,8 @@ class Session:
         self._left_bytes = 0  # their size when they arrived, at most
         self._held_bytes = 0  # the size of requests that are answered later
         self._last_io_ms = self._elapsed_ms()
-        self._idle_timer = self._watch_idle(CHANNEL_IDLE_MS)
+        self._idle_ms = idle_ms
+        self._idle_timer = self._watch_idle(idle_ms) if idle_ms > 0 else None
         self._journal.add(LinkOpened(node=self._name, peer=self.remote_addr, outside=self.outside))
 
     @property
@@ -280,7 +290,14 @@ class Session:
         command.opaque = self._connection.next_opaque()
         self.send(command)
 
-    def invoke(self, command: RemotingCommand, timeout_ms: int, on_reply: OnReply) -> None:
+    def invoke(
+        self,
+        command: RemotingCommand,
+        timeout_ms: int,
+        on_reply: OnReply,
+        *,
+        close_on_timeout: bool = False,
+    ) -> None:
         """Send a request; ``on_reply`` gets the response, or None on time-out or a lost link."""
         if self.closed:
             on_reply(None)
@@ -289,6 +306,8 @@ class Session:
 
         def give_up() -> None:
             if self._waiting.pop(opaque, None) is not None:
+                if close_on_timeout:
+                    self.close(f"no answer within {timeout_ms} ms")
                 self._tell(on_reply, None)
 
         timer = self._clock.call_later(
@@ -335,11 +354,11 @@ class Session:
         )
 
     def _check_idle(self) -> None:
-        left_ms = self._last_io_ms + CHANNEL_IDLE_MS - self._elapsed_ms()
+        left_ms = self._last_io_ms + self._idle_ms - self._elapsed_ms()
         if left_ms > 0:
             self._idle_timer = self._watch_idle(left_ms)
         else:
-            self.close(f"idle for {CHANNEL_IDLE_MS // 1000} s")
+            self.close(f"idle for {self._idle_ms // 1000} s")
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else "outside" if self.outside else "inside"

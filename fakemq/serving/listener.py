@@ -6,8 +6,9 @@ import asyncio
 import errno
 import socket
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from fakemq.config.keys import NettyServerKeys
 from fakemq.errors import FakemqError
 from fakemq.forked_sockets import close_in_children
 from fakemq.net.held import HeldBytes
@@ -21,10 +22,23 @@ from fakemq.store.descriptors import SPARE_DESCRIPTORS, descriptor_limit
 if TYPE_CHECKING:
     from fakemq.tls.stream import TlsStream
 
-BACKLOG = 1024  # NettyServerConfig.serverSocketBacklog
 _BROKER_TRIES = 100
 PAUSE_S = 1.0
 """How long, in real seconds, no connection is accepted after the descriptors ran out."""
+_MOST_AT_ONCE = 1024
+"""How many connections are accepted in one turn."""
+
+
+class SocketOptions(Protocol):
+    """The keys of Java's NettyServerConfig that sockets obey from the start of their node on."""
+
+    server_socket_backlog: int
+    server_socket_snd_buf_size: int
+    server_socket_rcv_buf_size: int
+
+
+DEFAULTS: SocketOptions = NettyServerKeys()
+"""Those of a node whose config says nothing, and of HA ports."""
 
 
 class Port:
@@ -44,16 +58,22 @@ class Port:
     def addr(self) -> str:
         return format_host((self.host, self.port))
 
-    def listener(self) -> socket.socket:
-        """Return a new listening socket on this port."""
+    def listener(self, options: SocketOptions = DEFAULTS) -> socket.socket:
+        """Return a new listening socket on this port; its connections inherit ``options``."""
         # By its number: asyncio turns Nagle's algorithm off for what is TCP by name only.
         sock = socket.socket(self._holder.family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         close_in_children(sock)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         try:
+            for option, size_bytes in (
+                (socket.SO_SNDBUF, options.server_socket_snd_buf_size),
+                (socket.SO_RCVBUF, options.server_socket_rcv_buf_size),
+            ):
+                if size_bytes > 0:
+                    sock.setsockopt(socket.SOL_SOCKET, option, size_bytes)
             sock.bind((self.host, self.port))
-            sock.listen(BACKLOG)
+            sock.listen(options.server_socket_backlog)
         except OSError:
             sock.close()
             raise
@@ -139,15 +159,17 @@ class Acceptor:
         port: Port,
         make: Callable[[socket.socket], asyncio.BaseProtocol],
         on_refused: Callable[[str], None] = lambda why: None,
+        options: SocketOptions = DEFAULTS,
     ) -> None:
         self._port = port
+        self._options = options
         self._make = make
         self._on_refused = on_refused
         self._sock: socket.socket | None = None
         self._tasks: set[asyncio.Task[object]] = set()
 
     def open(self) -> None:
-        sock = self._sock = self._port.listener()
+        sock = self._sock = self._port.listener(self._options)
         self._watch(sock)
 
     def close(self) -> None:
@@ -167,7 +189,7 @@ class Acceptor:
 
     def _accept_all(self, sock: socket.socket) -> None:
         most = descriptor_limit() - SPARE_DESCRIPTORS
-        for _ in range(BACKLOG):
+        for _ in range(_MOST_AT_ONCE):
             try:
                 connection, _ = sock.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
@@ -210,6 +232,7 @@ class Listener(Acceptor):
         on_refused: Callable[[str], None] = lambda why: None,
         links: OpenLinks | None = None,
         door: Door | None = None,
+        options: SocketOptions = DEFAULTS,
     ) -> None:
         def make(sock: socket.socket) -> TcpLink[Endpoint]:
             # The node may have been stopped or restarted when the connection is made; it has no
@@ -218,7 +241,7 @@ class Listener(Acceptor):
                 lambda link: accept(link) if self._sock is sock else None, held, links, door
             )
 
-        super().__init__(port, make, on_refused)
+        super().__init__(port, make, on_refused, options)
 
 
 class TcpConnector:

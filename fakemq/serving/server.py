@@ -17,7 +17,14 @@ from fakemq.namesrv.namesrv import NameServer
 from fakemq.net.held import HeldBytes
 from fakemq.net.memory import OpenLinks
 from fakemq.serving.driver import Driver
-from fakemq.serving.listener import BrokerPorts, Listener, Port, TcpConnector
+from fakemq.serving.listener import (
+    DEFAULTS,
+    BrokerPorts,
+    Listener,
+    Port,
+    SocketOptions,
+    TcpConnector,
+)
 from fakemq.serving.tls import ClusterTls
 
 if TYPE_CHECKING:
@@ -108,21 +115,28 @@ class ClusterServer:
         door = None if self.tls.mode == "disabled" else self.tls
         for name_server, port in zip(self.core.name_servers, self._namesrv_ports, strict=True):
             name = name_server.name
-            self._listeners[name] = [self._listener(name, port, name_server.accept, door)]
+            # That of the spec, with which it begins again: a peer may change the present one.
+            config = self.spec.namesrv_config
+            self._listeners[name] = [self._listener(name, port, name_server.accept, door, config)]
         for broker, ports in zip(self.core.brokers.values(), self._broker_ports, strict=True):
             self._listeners[broker.name] = [
-                self._listener(broker.name, ports.main, broker.accept, door),
-                self._listener(broker.name, ports.vip, broker.accept_fast, door),
+                self._listener(broker.name, ports.main, broker.accept, door, broker.config),
+                self._listener(broker.name, ports.vip, broker.accept_fast, door, broker.config),
                 self._listener(broker.name, ports.ha, broker.accept_ha),
             ]
         for name in self._listeners:
             self._listen(name)
 
     def _listener(
-        self, name: str, port: Port, accept: Accept, door: ClusterTls | None = None
+        self,
+        name: str,
+        port: Port,
+        accept: Accept,
+        door: ClusterTls | None = None,
+        options: SocketOptions = DEFAULTS,
     ) -> Listener:
         refused = partial(self.core.journal.peer_warnings.warn, name, "no descriptors")
-        return Listener(port, accept, self._held, refused, self._links, door)
+        return Listener(port, accept, self._held, refused, self._links, door, options)
 
     def _warn_of_tls(self, text: str) -> None:
         self.core.journal.peer_warnings.warn(NODE, "TLS files", text)

@@ -69,6 +69,7 @@ class Flush:
         self._stalled = False
         self._ended = False
         self._committing = False  # a `_commit` is about to be called
+        self._asked = False  # a `_flush_untimed` is about to be called
         self._joined = self._turns = 0  # how many sends it was for, and how often it has waited
         self._waiting: list[_Wait] = []  # sends that wait for the next flush of the log
         self._appended_ms = checkpoint.newest_ms  # store time of the last record
@@ -113,6 +114,9 @@ class Flush:
             self._commit_soon()
         else:
             self._loops[LOG].arm()
+            if not (self._config.flush_commit_log_timed or self._asked):
+                self._asked = True
+                self._soon(self._flush_untimed)
         self._loops[QUEUES].arm()
 
     def recovered(self) -> None:
@@ -250,6 +254,15 @@ class Flush:
     def _log_periods(self) -> tuple[int, int]:
         config = self._config
         return config.flush_interval_commit_log, config.flush_commit_log_thorough_interval
+
+    def _flush_untimed(self) -> None:
+        """Flush the log between two ticks, as each put asks with flushCommitLogTimed=false.
+
+        Source: store/CommitLog.java#FlushRealTimeService (4.9.7)
+        """
+        self._asked = False
+        if not self._ended:
+            self._flush_log(thorough=False)
 
     def _flush_log(self, thorough: bool) -> None:
         if self._flush_log_files(thorough):

@@ -110,7 +110,8 @@ def gather_all(
     result.message_count = count
     result.buffer_total_size = total_bytes
     result.next_begin_offset += count
-    result.suggest_pulling_from_slave = max_phy_offset - behind > memory_bytes
+    result.fall_behind_bytes = max_phy_offset - behind
+    result.suggest_pulling_from_slave = result.fall_behind_bytes > memory_bytes
     return True
 
 
@@ -181,7 +182,8 @@ def gather(
     result.message_count = count
     result.buffer_total_size = total_bytes
     result.next_begin_offset += looked_at
-    result.suggest_pulling_from_slave = max_phy_offset - phy_offset > memory_bytes
+    result.fall_behind_bytes = max_phy_offset - phy_offset
+    result.suggest_pulling_from_slave = result.fall_behind_bytes > memory_bytes
 
 
 def _limits(config: BrokerConfig, max_msg_nums: int) -> tuple[tuple[int, int], tuple[int, int]]:

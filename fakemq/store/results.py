@@ -144,6 +144,8 @@ class GetMessageResult(msgspec.Struct):
     next_begin_offset: int
     min_offset: int
     max_offset: int
+    fall_behind_bytes: int = -1
+    """How far the last entry read is behind the log's end; below 0 if none was read."""
     suggest_pulling_from_slave: bool = False
     buffers: list[memoryview] = []
     message_count: int = 0

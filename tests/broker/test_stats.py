@@ -65,6 +65,13 @@ def test_pulls_are_counted_by_group() -> None:
     assert world.minute("BROKER_GET_NUMS", "DefaultCluster") == (4, 0.1, 0.0)
 
 
+def test_latency_is_not_counted_without_the_heap() -> None:
+    world = StatsLab(transfer_msg_by_heap=False)
+    world.stats.pulled("g", "orders", 7, 4, 400)
+    assert world.minute("GROUP_GET_NUMS", "orders@g") == (4, 0.4, 4.0)
+    assert world.minute("GROUP_GET_LATENCY", "7@orders@g") is None
+
+
 def test_queues_are_not_counted_when_details_are_disabled() -> None:
     world = StatsLab(enable_detail_stat=False)
     world.stats.put("SCHEDULE_TOPIC_XXXX", 1, 100)

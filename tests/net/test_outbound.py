@@ -8,6 +8,7 @@ import pytest
 
 from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
+from fakemq.config.model import BrokerConfig
 from fakemq.journal.journal import Journal
 from fakemq.net.link import Endpoint, EndpointT, Link
 from fakemq.net.memory import MemoryNetwork
@@ -36,8 +37,8 @@ class OutboundLab:
         self.double = NameServerDouble(self.network, clock, self.journal, INSIDE)
         self.opening: list[tuple[str, Open]] = []
         self.by_tls: list[bool] = []
-        self.uses_tls = False
-        self.out = Outbound(self, self.network, self.open_tcp, uses_tls=lambda: self.uses_tls)
+        self.config = BrokerConfig()
+        self.out = Outbound(self, self.network, self.open_tcp, config=self.config)
         self.replies: list[RemotingCommand | None] = []
 
     def session_closed(self, session: Session) -> None:
@@ -123,6 +124,28 @@ def test_missing_answer_times_out(lab: OutboundLab) -> None:
     assert lab.replies == [None]
 
 
+@pytest.mark.parametrize("closes", [True, False])
+def test_time_out_closes_the_connection_if_the_config_says_so(
+    lab: OutboundLab, closes: bool
+) -> None:
+    lab.config.client_close_socket_if_timeout = closes
+    lab.double.answer = lambda request: None
+    lab.invoke(INSIDE)
+    lab.real.advance("3s")
+    assert lab.replies == [None]
+    assert (lab.out.session(INSIDE) is None) is closes
+    assert bool(lab.double.lost) is closes
+
+
+def test_connection_is_closed_after_the_idle_time_of_the_config(lab: OutboundLab) -> None:
+    lab.config.client_channel_max_idle_time_seconds = 7
+    lab.invoke(INSIDE)
+    lab.real.advance("6.999s")
+    assert lab.out.session(INSIDE) is not None
+    lab.real.advance("1ms")
+    assert lab.out.session(INSIDE) is None
+
+
 def test_close_ends_every_connection(lab: OutboundLab) -> None:
     lab.invoke(INSIDE)
     lab.out.close("done")
@@ -154,7 +177,7 @@ def test_connections_pause_and_resume(lab: OutboundLab) -> None:
 
 def test_owner_decides_whether_connections_to_others_use_tls(lab: OutboundLab) -> None:
     lab.invoke(OUTSIDE)
-    lab.uses_tls = True
+    lab.config.use_tls = True
     lab.invoke("10.0.0.2:9876")
     lab.invoke(INSIDE)
     lab.out.dial("10.0.0.3:10912", lab.out._make, lambda _: None)  # as a slave's HA does

@@ -311,6 +311,21 @@ def test_session_is_closed_after_120_idle_seconds(lab: SessionLab) -> None:
     assert lab.journal.find(LinkClosed)[0].why == "idle for 120 s"
 
 
+def test_idle_time_is_chosen_by_the_owner(lab: SessionLab) -> None:
+    session = lab.session = Session(lab.link, lab, lab.take, 5_000)
+    lab.real.advance("4.999s")
+    assert lab.gone == []
+    lab.real.advance("1ms")
+    assert lab.gone == [session]
+    assert lab.journal.find(LinkClosed)[0].why == "idle for 5 s"
+
+
+def test_session_without_an_idle_time_stays(lab: SessionLab) -> None:
+    session = Session(lab.link, lab, lab.take, 0)
+    lab.real.advance("119s")
+    assert not session.closed
+
+
 def test_outside_session_is_idle_in_real_time_only() -> None:
     lab = SessionLab(outside=True)
     lab.real.advance("10h")

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 import pytest
 
+from fakemq.config.model import BrokerConfig
 from fakemq.errors import FakemqError
 from fakemq.serving.listener import BrokerPorts, Port
 from tests.support.tcp import HOST, refuses
@@ -22,6 +23,21 @@ def test_port_is_reserved_and_refuses_until_it_listens(port: Port) -> None:
         assert not refuses(port.port)
         listener.close()
         assert refuses(port.port)
+
+
+def test_sockets_have_the_buffers_of_the_config(port: Port) -> None:
+    config = BrokerConfig(server_socket_snd_buf_size=40_000, server_socket_rcv_buf_size=30_000)
+    with port.listener(config) as listener:
+        listener.setblocking(True)
+        with socket.create_connection((HOST, port.port)):
+            accepted, _ = listener.accept()
+            with accepted:
+                # Linux doubles what it is asked for.
+                sizes = [
+                    accepted.getsockopt(socket.SOL_SOCKET, option)
+                    for option in (socket.SO_SNDBUF, socket.SO_RCVBUF)
+                ]
+    assert sizes == [80_000, 60_000]
 
 
 def test_port_in_use_is_refused(port: Port) -> None:

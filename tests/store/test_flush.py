@@ -73,6 +73,18 @@ def test_log_is_flushed_by_four_pages_or_every_ten_seconds(lab: DiskLab) -> None
     assert unflushed_bytes(lab) == 0
 
 
+def test_log_that_is_not_timed_is_flushed_with_the_put_that_fills_pages(tmp_path: Path) -> None:
+    lab = DiskLab(tmp_path, log_bytes=1 << 20, flush_commit_log_timed=False)
+    with lab:
+        lab.put()
+        lab.settle()
+        assert unflushed_bytes(lab) > 0
+        lab.put(b"x" * 5 * 4096)
+        lab.put()
+        lab.settle()
+        assert unflushed_bytes(lab) == 0
+
+
 def test_queues_are_flushed_by_two_pages_or_every_minute(lab: DiskLab) -> None:
     lab.put()
     lab.advance(1_000)

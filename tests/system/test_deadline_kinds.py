@@ -31,6 +31,7 @@ from tests.support.clients import GROUP, consumer_data, pull_header, subscriptio
 from tests.support.namesrv_lab import wrapper
 from tests.support.tcp import TcpPeer
 
+SLOW_READERS = {"disableConsumeIfConsumerReadSlowly": True, "consumerFallbehindThreshold": 100}
 SMALL = {"mappedFileSizeCommitLog": 4096, "fileReservedTime": 0}
 
 
@@ -138,6 +139,17 @@ def fill_files(scene: Scene) -> None:
 def fill_the_disk(scene: Scene) -> None:
     fill_files(scene)
     scene.mq.broker("broker-a").set_disk_size("24KiB")  # no hour is to be waited for
+
+
+def follow_a_name_server(scene: Scene) -> None:
+    body = f"namesrvAddr={scene.mq.namesrv_addr};127.0.0.1:1"
+    assert scene.peer().ask(RequestCode.UPDATE_BROKER_CONFIG, body=body.encode()).code == 0
+
+
+def read_slowly(scene: Scene) -> None:
+    fill_files(scene)
+    scene.consumer()
+    scene.peer().ask(RequestCode.PULL_MESSAGE, pull_header())
 
 
 def clean(scene: Scene) -> None:
@@ -249,9 +261,11 @@ KINDS: dict[str, Kind] = {
     "rpc_timeout": Kind(ask_a_client, outside=True),
     "offences": Kind(offend, outside=True),
     "register_broker": Kind(nothing),
+    "update_namesrv_addr": Kind(follow_a_name_server),
     "client_expiry": Kind(beat_once, outside=True),
     "pull_hold": Kind(hold_a_pull, outside=True),
     "acl_watch": Kind(nothing, {"acl": {"accounts": []}}),
+    "protect_broker": Kind(read_slowly, {"config": SLOW_READERS}),
     "delay_level": Kind(lambda scene: scene.send(DELAY="3")),
     "delay_level_3": Kind(lambda scene: scene.send(DELAY="3")),
     "delay_offset_persist": Kind(deliver_a_delayed_one),

@@ -8,8 +8,6 @@ Source: filter/util/BloomFilter.java (4.9.7)
 
 from __future__ import annotations
 
-from math import ceil, e, log
-
 from fakemq.protocol.java import int32
 
 _MASK = 2**64 - 1
@@ -17,15 +15,11 @@ _C1, _C2 = 0x87C37B91114253D5, 0x4CF5AD432745937F
 
 
 class BloomFilter:
-    """A filter of ``bits`` bits; each text sets ``hashes`` of them.
+    """A filter of ``bits`` bits; each text sets ``hashes`` of them."""
 
-    The size is computed for ``expected`` texts and an ``error_rate`` in percent, from 1 to 99.
-    """
-
-    def __init__(self, error_rate: int, expected: int) -> None:
-        rate = error_rate / 100.0
-        self.hashes = ceil(_log(0.5, rate))
-        self.bits = 8 * ceil(ceil(expected * _log(2, 1 / rate) * _log(2, e)) / 8.0)
+    def __init__(self, bits: int, hashes: int) -> None:
+        self.bits = bits
+        self.hashes = hashes
 
     @property
     def size(self) -> tuple[int, int]:
@@ -38,10 +32,6 @@ class BloomFilter:
         low, high = int32(hash64), int32(hash64 >> 32)
         combined = (int32(low + number * high) for number in range(1, self.hashes + 1))
         return [(~value if value < 0 else value) % self.bits for value in combined]
-
-
-def _log(base: float, value: float) -> float:
-    return log(value) / log(base)
 
 
 def murmur3_64(data: bytes) -> int:

@@ -10,6 +10,7 @@ Source: broker/filter/ConsumerFilterManager.java, ConsumerFilterData.java (4.9.7
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from math import ceil, e, log
 from typing import TYPE_CHECKING
 
 from fakemq.clock.timers import next_tick_ms
@@ -36,6 +37,21 @@ LOADED_DEAD_FOR_MS = 30_000
 
 _TOPICS_CAPACITY = 512
 """The capacity of Java's map of topics, which decides the order in the file."""
+
+
+def bloom_size(error_rate: int, expected: int) -> tuple[int, int]:
+    """Return the bits of a Bloom filter, and how many of them each text sets.
+
+    It is for ``expected`` texts and an ``error_rate`` in percent, from 1 to 99.
+    Source: filter/util/BloomFilter.java#BloomFilter (4.9.7)
+    """
+    rate = error_rate / 100.0
+    hashes = ceil(_log(0.5, rate))
+    return 8 * ceil(ceil(expected * _log(2, 1 / rate) * _log(2, e)) / 8.0), hashes
+
+
+def _log(base: float, value: float) -> float:
+    return log(value) / log(base)
 
 
 class ConsumerFilter:
@@ -76,6 +92,8 @@ class ConsumerFilterManager:
         """Removes the next dead filter."""
         self._started_ms = 0
         """The origin of the grid of clean-ups, in elapsed time."""
+        # Java's constructor does so, too: operators see it.
+        node.config.bit_map_length_consume_queue_ext = self._bloom_size()[0]
 
     # -- what consumers say -------------------------------------------------------------------
 
@@ -268,8 +286,11 @@ class ConsumerFilterManager:
     def _bloom_filter(self) -> BloomFilter:
         from fakemq.broker.filters.bloom import BloomFilter  # only the file needs it
 
+        return BloomFilter(*self._bloom_size())
+
+    def _bloom_size(self) -> tuple[int, int]:
         config = self._node.config
-        return BloomFilter(
+        return bloom_size(
             config.max_error_rate_of_bloom_filter, config.expect_consumer_num_use_filter
         )
 

@@ -1,9 +1,10 @@
 """UPDATE_BROKER_CONFIG (25): set keys of the config at run time, from properties text.
 
 Behaviour: SUCCESS, also without a body. Nearly every key works at once, because it is read when it
-is needed. ``brokerPermission`` registers the broker with all name servers again, and the answer
-waits for their replies. Unknown keys and unreadable values change nothing; each is a warning in the
-journal, where Java is silent. Every boolean but "true" is false.
+is needed; docs/config.md has the others. ``namesrvAddr`` is followed within 2 minutes.
+``brokerPermission`` registers the broker with all name servers again, and the answer waits for
+their replies. Unknown keys and unreadable values change nothing; each is a warning in the journal,
+where Java is silent. Every boolean but "true" is false.
 Refused: text that is no properties file: SYSTEM_ERROR.
 Differs: two kinds of values are ignored with a warning: values with which Java fails later, and
 values that need features which fakemq does not have yet. No file is rewritten.
@@ -43,6 +44,8 @@ def update_broker_config(
         broker.journal.peer_warnings.warn(broker.name, _NAME, f"{_NAME}: {text}")
     if "brokerRole" in taken:
         broker.replication()  # a new role may make puts wait for slaves
+    if "namesrvAddr" in taken:
+        broker.registration.follow_config()
     broker.config_version = broker.config_version.next(broker.clock.now_ms())
     if "brokerPermission" in taken:
         broker.topics.next_version()

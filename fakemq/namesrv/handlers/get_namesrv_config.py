@@ -8,15 +8,13 @@ common/Configuration.java#getAllConfigsFormatString (4.9.7)
 
 from __future__ import annotations
 
+from fakemq.config.updates import properties_text
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.namesrv.namesrv import NameServer, handles
 from fakemq.protocol import table
-from fakemq.protocol.java import java_hash_map_order
 from fakemq.protocol.table import NoHeader
 
 
 @handles(table.GET_NAMESRV_CONFIG)
 def get_namesrv_config(node: NameServer, request: Request[NoHeader]) -> Reply[NoHeader]:
-    properties = node.config.java_properties()
-    lines = [f"{name}={properties[name]}\n" for name in java_hash_map_order(properties)]
-    return Reply(body="".join(lines).encode())
+    return Reply(body=properties_text(node.config).encode())

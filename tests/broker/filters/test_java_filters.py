@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable
 
 from fakemq.broker.filters.bloom import BloomFilter
+from fakemq.broker.filters.manager import bloom_size
 from fakemq.broker.filters.sql_expressions import Expression
 from fakemq.broker.filters.sql_parser import compile_sql
 from fakemq.broker.filters.sql_tokens import MQFilterError
@@ -78,6 +79,6 @@ def test_bloom_filters_have_javas_bits() -> None:
     for line in recorded("bloom"):
         error_rate, expected, rest = line.split(" ", 2)
         text, end = json.JSONDecoder().raw_decode(rest)
-        bloom = BloomFilter(int(error_rate), int(expected))
+        bloom = BloomFilter(*bloom_size(int(error_rate), int(expected)))
         bits = {"bitNum": bloom.bits, "bitPos": bloom.bit_positions(text)}
         assert bits == json.loads(rest[end + 1 :]), line

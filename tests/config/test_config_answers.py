@@ -1,0 +1,73 @@
+"""GET_BROKER_CONFIG and GET_NAMESRV_CONFIG beside the answers of real nodes, key by key.
+
+See ``conformance/capture/config_answers.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import fakemq
+from fakemq.client import Client
+from fakemq.protocol.codes import RequestCode
+
+DATA = Path(__file__).with_name("data")
+Answer = dict[str, str]
+"""The values of an answer by key, in its order."""
+
+OF_THE_MACHINE = {
+    *("heartbeatThreadPoolNums", "sendMessageThreadPoolNums", "putMessageFutureThreadPoolNums"),
+    *("pullMessageThreadPoolNums", "processReplyMessageThreadPoolNums"),
+    *("queryMessageThreadPoolNums", "endTransactionThreadPoolNums"),
+    "clientCallbackExecutorThreads",
+}
+"""RocketMQ counts processors; the fake says the same on each machine."""
+FOLDERS = {"rocketmqHome", "storePathRootDir", "kvConfigPath", "configStorePath"}
+"""A node in memory has none."""
+
+
+@pytest.fixture(scope="module")
+def mq() -> Iterator[fakemq.Cluster]:
+    with fakemq.Cluster() as cluster:
+        yield cluster
+
+
+def recorded(node: str) -> Answer:
+    lines = (DATA / f"java_{node}_config.txt").read_text(encoding="utf-8").splitlines()
+    return read(line for line in lines if not line.startswith("#"))
+
+
+def read(lines: Iterator[str] | list[str]) -> Answer:
+    return dict(line.split("=", 1) for line in lines)
+
+
+def asked(mq: fakemq.Cluster, addr: str, code: RequestCode) -> Answer:
+    with Client(mq.namesrv_addr) as client:
+        response = client.invoke(addr, client.instance.command(code))
+    port = int(addr.rpartition(":")[2])
+    text = response.body.decode().replace(mq.namesrv_addr, "<name server>")
+    text = text.replace(f"={port}\n", "=<port>\n").replace(f"={port + 1}\n", "=<port + 1>\n")
+    return read(text.splitlines())
+
+
+def assert_same(answer: Answer, expected: Answer) -> None:
+    """Compare the keys, their order, and the values that do not depend on the machine."""
+    assert list(answer) == [key for key in expected if key not in FOLDERS]
+    assert {
+        key: (value, expected[key])
+        for key, value in answer.items()
+        if value != expected[key] and key not in OF_THE_MACHINE
+    } == {}
+
+
+def test_broker_shows_what_a_real_broker_shows(mq: fakemq.Cluster) -> None:
+    answer = asked(mq, mq.broker("broker-a").addr, RequestCode.GET_BROKER_CONFIG)
+    assert_same(answer, recorded("broker"))
+
+
+def test_name_server_shows_what_a_real_name_server_shows(mq: fakemq.Cluster) -> None:
+    answer = asked(mq, mq.namesrv_addr, RequestCode.GET_NAMESRV_CONFIG)
+    assert_same(answer, recorded("name_server"))

@@ -1,0 +1,86 @@
+"""What each config key does: the tables, the code that reads the keys, and docs/config.md."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from fakemq.config.effects import ACTS, WITHOUT_EFFECT, idle_keys, refused, without_effect
+from fakemq.config.files import load
+from fakemq.config.model import BrokerConfig, Config, NamesrvConfig, keys_of
+from fakemq.errors import ConfigError, ConfigWarning
+from tests.support.imports import ROOT
+from tests.support.key_table import key_page
+
+KEYS = {
+    (key.table, key.attribute): key
+    for kind in (BrokerConfig, NamesrvConfig)
+    for key in keys_of(kind).values()
+}
+DECLARING = ("keys.py", "model.py", "effects.py", "unsupported.py")
+
+
+def code_of_servers() -> str:
+    """Return the code that may read keys: that of clients and Spark has options of its own."""
+    return "\n".join(
+        path.read_text(encoding="utf-8")
+        for path in (ROOT / "fakemq").rglob("*.py")
+        if path.relative_to(ROOT / "fakemq").parts[0] not in ("client", "spark")
+        and not (path.parent.name == "config" and path.name in DECLARING)
+    )
+
+
+def test_every_key_acts_or_is_without_effect_or_refused() -> None:
+    counted = Counter(
+        (table, attribute)
+        for effects in (ACTS, WITHOUT_EFFECT)
+        for table, lines in effects.items()
+        for attribute in lines
+    )
+    counted.update(at for at, key in KEYS.items() if refused(key))
+    assert counted == Counter(KEYS.keys())
+
+
+def test_code_reads_the_keys_that_act_and_no_others() -> None:
+    code = code_of_servers()
+    read = {at for at in KEYS if re.search(rf"\b{at[1]}\b", code)}
+    acts = {(table, attribute) for table, lines in ACTS.items() for attribute in lines}
+    # That of name servers has its name in common with that of brokers.
+    idle = {at for at, key in KEYS.items() if without_effect(key)}
+    idle -= {at for at in idle if any(at[1] == other[1] for other in acts)}
+    assert sorted(at[1] for at in acts - read) == []
+    assert sorted(at[1] for at in idle & read) == []
+
+
+def test_docs_page_prints_the_tables() -> None:
+    assert (ROOT / "docs/config.md").read_text(encoding="utf-8") == key_page()
+
+
+def test_keys_without_effect_are_one_warning_for_each_source(tmp_path: Path) -> None:
+    path = tmp_path / "broker.conf"
+    path.write_text("sendMessageThreadPoolNums=64\nregionId=r\nwarmMapedFileEnable=true\n")
+    warnings: list[str] = []
+    loaded = load(path, BrokerConfig, warn=warnings.append)
+    assert loaded.values["send_message_thread_pool_nums"] == 64
+    text = "without effect here, see docs/config.md: sendMessageThreadPoolNums, warmMapedFileEnable"
+    assert warnings == [f"{path}: {text}"]
+    with pytest.warns(ConfigWarning, match="warmMapedFileEnable"):
+        load(path, BrokerConfig)
+    with pytest.raises(ConfigError, match=r"broker\.conf: without effect here, .*warmMapedFile"):
+        load(path, BrokerConfig, strict=True)
+
+
+@pytest.mark.parametrize("kind", [BrokerConfig, NamesrvConfig])
+def test_defaults_of_keys_without_effect_are_no_warning(kind: type[Config]) -> None:
+    defaults = {key.attribute: getattr(kind, key.attribute) for key in keys_of(kind).values()}
+    assert idle_keys(kind, defaults) == []
+
+
+def test_refused_keys_say_which_values_are_supported() -> None:
+    by_name = keys_of(BrokerConfig)
+    assert refused(by_name["useReentrantLockWhenPutMessage"]) is None
+    found = refused(by_name["duplicationEnable"])
+    assert found == "false; with true, RocketMQ 4.9.7 delivers no message"

@@ -1,0 +1,63 @@
+"""docs/config.md, made from the tables of keys: ``python -m tests.support.key_table``."""
+
+from __future__ import annotations
+
+from fakemq.config import keys
+from fakemq.config.effects import ACTS, refused, without_effect
+from fakemq.config.model import BrokerConfig, Config, Key, NamesrvConfig, keys_of, text_of
+from tests.support.imports import ROOT
+
+_TOP = """# Config keys
+
+What each key of RocketMQ 4.9.7 does here, in files of `-c`, in `config=` and in
+UPDATE_BROKER_CONFIG (`mqadmin updateBrokerConfig`):
+
+- **acts**: as in RocketMQ, at once unless the line says when it is read.
+- **no effect**: the key is accepted, and the line says why no client and no operator notices
+  that it does nothing. All such keys of a file that differ from their defaults are one warning;
+  with `--strict` (`strict=True`), an error.
+- **refused**: a value other than the default is an error at the start. UPDATE_BROKER_CONFIG warns,
+  and leaves the key as it was.
+
+An unknown key is a warning, with `--strict` an error; a value that the key cannot have is an error.
+RocketMQ ignores both. `python -m fakemq -p` prints all keys with their values. This page is made
+from `fakemq/config/effects.py`.
+"""
+_PARTS: tuple[tuple[str, type[Config], type], ...] = (
+    ("BrokerConfig", BrokerConfig, keys.BrokerKeys),
+    ("MessageStoreConfig", BrokerConfig, keys.MessageStoreKeys),
+    ("NettyServerConfig, of brokers and name servers", NamesrvConfig, keys.NettyServerKeys),
+    ("NettyClientConfig, of brokers", BrokerConfig, keys.NettyClientKeys),
+    ("NamesrvConfig", NamesrvConfig, keys.NamesrvKeys),
+    ("Keys that BrokerStartup reads by itself", BrokerConfig, keys.BrokerStartupKeys),
+    ("Keys of later versions", BrokerConfig, keys.LaterKeys),
+)
+
+
+def key_page() -> str:
+    """Return the text of docs/config.md."""
+    return _TOP + "".join(_part(*part) for part in _PARTS)
+
+
+def _part(title: str, kind: type[Config], table: type) -> str:
+    rows = [_row(key, kind) for key in keys_of(kind).values() if key.table is table]
+    return f"\n## {title}\n\n| key | default | here | |\n|---|---|---|---|\n{''.join(rows)}"
+
+
+def _row(key: Key, kind: type[Config]) -> str:
+    state, text = state_of(key)
+    default = text_of(getattr(kind, key.attribute)) if key.attribute != "listen_port" else ""
+    return f"| `{key.name}` | {default} | {state} | {text} |\n"
+
+
+def state_of(key: Key) -> tuple[str, str]:
+    """Return what a key does, and the line about it."""
+    if instead := refused(key):
+        return "refused", f"supported: {instead}"
+    if why := without_effect(key):
+        return "no effect", why
+    return "acts", ACTS[key.table][key.attribute]
+
+
+if __name__ == "__main__":
+    (ROOT / "docs/config.md").write_text(key_page(), encoding="utf-8")
