@@ -19,3 +19,5 @@ class NodeImage(NamedTuple):
     """The texts of its config files (``topics.json``, ...), by file name."""
     config: Mapping[str, Value]
     """The settings that were changed at run time, by attribute of `BrokerConfig`."""
+    rules: Mapping[str, object] | None = None
+    """The rules of access control; None if there are none, or files keep them."""

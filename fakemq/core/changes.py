@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from fakemq.config.files import ConfigSource
     from fakemq.core.cluster import ClusterCore
 
-_KEPT = {"broker_name", "listen_port", "store_path_root_dir", "store_path_commit_log"}
+_KEPT = {
+    *("broker_name", "listen_port", "rocketmq_home"),
+    *("store_path_root_dir", "store_path_commit_log"),
+}
 _PERMS = {"R": PermName.READ, "W": PermName.WRITE}
 
 

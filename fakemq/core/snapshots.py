@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 class Snapshot:
     """Messages, topics, groups, offsets and settings of a cluster's nodes; immutable.
 
-    It does not contain the clock, connections and the journal. It is independent of its cluster: it
+    It contains the rules of access control, too, unless they are in files of the user; it does not
+    contain the clock, connections and the journal. It is independent of its cluster: it
     stays valid after the stop, and can be restored into another cluster with the same nodes.
     """
 
@@ -84,9 +85,10 @@ def node_image(broker: Broker) -> NodeImage:
     if disk is not None and not broker.running:
         root = disk.files.root
         store = images.read(root, broker.config, disk.files.path_of(LOG))
-        return NodeImage(store, texts_in(root), broker.changed_config())
+        return NodeImage(store, texts_in(root), broker.changed_config(), broker.rules())
     texts = {file.name: file.text() for file in broker.persistence.files}
-    return NodeImage(images.take(broker.store), texts, broker.changed_config())
+    store = images.take(broker.store)
+    return NodeImage(store, texts, broker.changed_config(), broker.rules())
 
 
 def texts_in(root: str) -> dict[str, str]:

@@ -178,6 +178,73 @@ def test_option_names_the_file(tmp_path: Path) -> None:
         assert refusal(mq) == "No accessKey is configured"
 
 
+def update_config(mq: fakemq.Cluster, text: str, access_key: str = "") -> None:
+    secret_key = ADMIN["secret_key"] if access_key else ""
+    with Client(mq.namesrv_addr, access_key=access_key, secret_key=secret_key) as client:
+        broker = client.cluster_info().broker_addr_table["broker-a"].broker_addrs[0]
+        command = client.instance.command(RequestCode.UPDATE_BROKER_CONFIG)
+        command.body = text.encode()
+        assert client.invoke(broker, command).code == ResponseCode.SUCCESS
+
+
+def test_request_switches_access_control_on_for_the_next_start(tmp_path: Path) -> None:
+    home(tmp_path, "orders=PUB")
+    config = {"rocketmqHome": str(tmp_path)}
+    with fakemq.Cluster(config=config, clock="frozen", topics={"orders": 1}) as mq:
+        update_config(mq, "aclEnable=true")
+        assert refusal(mq) == ""
+        mq.broker("broker-a").restart()
+        assert refusal(mq) == "No accessKey is configured"
+        assert refusal(mq, **USER) == ""
+        mq.reset()
+        mq.create_topic("orders")
+        assert refusal(mq) == "", "the config of the start is without it"
+
+
+def test_request_switches_access_control_off_for_the_next_start(mq: fakemq.Cluster) -> None:
+    update_config(mq, "aclEnable=false", ADMIN["access_key"])
+    assert refusal(mq) == "No accessKey is configured"
+    mq.broker("broker-a").restart()
+    assert refusal(mq) == ""
+    mq.reset()
+    assert refusal(mq) == "No accessKey is configured"
+
+
+def test_peer_does_not_choose_the_home_of_the_rules(tmp_path: Path) -> None:
+    home(tmp_path, "orders=PUB")
+    with fakemq.Cluster(clock="frozen", topics={"orders": 1}) as mq:
+        update_config(mq, f"aclEnable=true\nrocketmqHome={tmp_path}")
+        with pytest.raises(fakemq.ConfigError, match="aclEnable=true needs rocketmqHome=DIR"):
+            mq.broker("broker-a").restart()
+
+
+def test_snapshot_has_the_rules(mq: fakemq.Cluster) -> None:
+    before = mq.snapshot()
+    with Client(mq.namesrv_addr, access_key="useruser", secret_key="12345678") as client:
+        broker = client.cluster_info().broker_addr_table["broker-a"].broker_addrs[0]
+        command = client.instance.command(RequestCode.DELETE_ACL_CONFIG)
+        command.ext_fields["accessKey"] = "useruser"
+        assert client.invoke(broker, command).code == ResponseCode.SUCCESS
+    without = mq.snapshot()
+    mq.restore(before)
+    assert refusal(mq, **USER) == ""
+    mq.restore(without)
+    assert refusal(mq, **USER) == "No acl config for useruser"
+    with fakemq.Cluster(acl={"accounts": []}, clock="frozen", topics={"orders": 1}) as other:
+        assert refusal(other, **USER) == "No acl config for useruser"
+        other.restore(before)
+        assert refusal(other, **USER) == ""
+
+
+def test_snapshot_leaves_files_of_rules(tmp_path: Path) -> None:
+    path = home(tmp_path, "orders=PUB")
+    with fakemq.Cluster(acl=path, clock="frozen", topics={"orders": 1}) as mq:
+        before = mq.snapshot()
+        changed(path, "orders=SUB")
+        mq.restore(before)
+        assert refusal(mq, **USER) == "No default permission for topic:orders"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -14,6 +14,8 @@ from fakemq.errors import ConfigError, printable
 from fakemq.events.core import Warned
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fakemq.broker.acl.homes import AclHome
     from fakemq.clock.timers import Timer
     from fakemq.config.model import BrokerConfig
@@ -63,6 +65,20 @@ class AccessControl:
             ) from None
         self._stamps = self._present_stamps()
         self._watch_again()
+
+    def stop(self) -> None:
+        """Watch no more."""
+        self._node.clock.cancel(self._timer)
+
+    def rules(self) -> Mapping[str, Any] | None:
+        """Return the rules of a test as they are now; None for files."""
+        return self._home.image()
+
+    def restore(self, rules: Mapping[str, Any] | None) -> None:
+        """Return to rules that `rules` returned; files of the user are read again."""
+        if rules is not None:
+            self._home.restore(rules)
+        self.start()
 
     def reset(self, *, running: bool) -> None:
         """Return to the rules of the beginning; files of the user are read again."""

@@ -39,6 +39,12 @@ class AclHome(Protocol):
     def reset(self) -> None:
         """Return to what was there at the beginning, where that is known."""
 
+    def image(self) -> dict[str, Any] | None:
+        """Return a copy of what there is; None where files of the user keep it."""
+
+    def restore(self, image: Mapping[str, Any]) -> None:
+        """Return to an image; files of the user stay."""
+
 
 class MemoryHome:
     """One file that exists only here: a value that a test gave."""
@@ -67,7 +73,13 @@ class MemoryHome:
         self._stamp += 1
 
     def reset(self) -> None:
-        self._content = self._beginning
+        self.restore(self._beginning)
+
+    def image(self) -> dict[str, Any] | None:
+        return deepcopy(self._content)
+
+    def restore(self, image: Mapping[str, Any]) -> None:
+        self._content = deepcopy(dict(image))
         self._stamp += 1
 
 
@@ -138,6 +150,12 @@ class FileHome:
 
     def reset(self) -> None:
         """Leave the files, which belong to the user."""
+
+    def image(self) -> dict[str, Any] | None:
+        return None
+
+    def restore(self, image: Mapping[str, Any]) -> None:
+        """Leave the files, too."""
 
 
 def _yaml_files(folder: str) -> list[str]:
