@@ -62,6 +62,8 @@ SCENARIOS = (
     "namespace",
     "admin",
 )
+ACCESS_SCENARIO = "access"
+"""The scenario of a cluster with aclEnable=true."""
 SCENARIO_TIMEOUT_S = 200.0
 BUILD_TIMEOUT_S = 600.0
 

@@ -57,6 +57,7 @@ var scenarios = map[string]func(*lab){
 	"admin":        adminCalls,
 	"grow":         grow,
 	"steered":      steered,
+	"access":       access,
 }
 
 func main() {

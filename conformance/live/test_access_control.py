@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import fakemq
+from conformance.drivers import go_program
 from conformance.drivers.drivers import EVENT_TIMEOUT_S
 from conformance.drivers.java_program import ACCESS_SCENARIO, SMALL_JVM, JavaProgram
 from conformance.live.groups import WAITING
@@ -74,6 +75,16 @@ def test_java_client_with_keys_sees_the_same(
             lambda: on_real.observe_again(ACCESS_SCENARIO),
             lambda: on_fake.observe_again(ACCESS_SCENARIO),
         )
+
+
+def test_go_client_with_keys_sees_the_same(go: None, real: JavaCluster) -> None:
+    go_program.binary()  # while no scenario's time runs
+    scenario = go_program.ACCESS_SCENARIO
+    # This client has no TLS.
+    with fakemq.Cluster(config=CONFIG, acl=RULES) as fake, ThreadPoolExecutor(2) as both:
+        expected = both.submit(go_program.observe, real.namesrv_addr, scenario)
+        seen = both.submit(go_program.observe, fake.namesrv_addr, scenario)
+        assert seen.result() == expected.result()
 
 
 def test_python_client_with_keys_sees_the_same(

@@ -18,8 +18,8 @@ import java.util.concurrent.Executors;
  *
  * <p>{@code Program NAMESRV produce|consume ...} is a driver steered over stdin (see {@link Drivers}), and so is
  * {@code Program NAMESRV soaksend|soakhear ...} (see {@link Soak}) {@code Program - stock} (see {@link Stocks}),
- * {@code Program - faulty} (see {@link Faulty}), {@code Program - allocations} (see {@link Allocations}) and
- * {@code Program - mqadmin} (see {@link Mqadmin});
+ * {@code Program - faulty} (see {@link Faulty}), {@code Program - allocations} (see {@link Allocations}),
+ * {@code Program - mqadmin} (see {@link Mqadmin}), and {@code Program - addresses} (see {@link Addresses});
  * {@code Program NAMESRV latencies|drain ...} and {@code Program - suite} are measurements (see {@link Latencies},
  * {@link Drain}, {@link Suite}).
  */
@@ -100,6 +100,8 @@ public final class Program {
                 Stocks.run();
             } else if (args[1].equals("faulty")) {
                 Faulty.run();
+            } else if (args[1].equals("addresses")) {
+                Addresses.run();
             } else if (args[1].equals("allocations")) {
                 Allocations.run();
             } else if (args[1].equals("mqadmin")) {
