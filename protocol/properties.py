@@ -81,13 +81,11 @@ def property_value(text: str, name: str) -> str:
 
     As `decode_properties` finds it, but without looking at the others.
     """
-    at = text.rfind(f"{name}{NAME_VALUE_SEPARATOR}")
-    if at < 0:
+    before, found, rest = text.rpartition(f"{name}{NAME_VALUE_SEPARATOR}")
+    if not found:
         return ""
-    start = at + len(name) + 1
-    end = text.find(PROPERTY_SEPARATOR, start)
-    value = text[start:] if end < 0 else text[start:end]
-    if value and (not at or text[at - 1] == PROPERTY_SEPARATOR):
+    value = rest.partition(PROPERTY_SEPARATOR)[0]
+    if value and (not before or before.endswith(PROPERTY_SEPARATOR)):
         return value
     return decode_properties(text).get(name, "")
 

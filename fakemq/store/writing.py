@@ -9,14 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from fakemq.journal.journal import TEXT_MAX_CHARS, shortened
-from fakemq.protocol.batch import member_properties
+from fakemq.protocol.batch import member_fields, member_properties
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.header import parse_int
-from fakemq.protocol.layout.codecs import (
-    RECORD_LEAST_BYTES,
-    RECORD_V6_MORE_BYTES,
-    parse_batch_member,
-)
+from fakemq.protocol.layout.codecs import RECORD_LEAST_BYTES, RECORD_V6_MORE_BYTES
 from fakemq.protocol.message import tags_code
 from fakemq.protocol.properties import (
     DELAY_TIME_LEVEL,
@@ -95,12 +91,9 @@ def draft_batch(batch: InnerMessage, max_message_size: int) -> Steps[Drafts | Pu
     empty_bytes = set_host_flags(batch) + len(batch.topic.encode())
     batch.prepared_transaction_offset = 0
     common = batch.properties_string.encode("utf-8", "replace")
-    data, drafts, at, number = batch.body, list[RecordDraft](), 0, 0
-    end, properties_fit = len(data), True
+    drafts, properties_fit = list[RecordDraft](), True
     try:
-        while at < end:
-            _, _, _, flag, body, own, at = parse_batch_member(data, at)
-            number += 1
+        for number, (flag, body, own) in enumerate(member_fields(batch.body), 1):
             if number > BATCH_MAX_MESSAGES:
                 return _ILLEGAL
             if not number % _MEMBERS_A_STEP:

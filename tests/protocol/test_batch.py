@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakemq.protocol.batch import BatchMember, decode_batch, encode_batch, member_properties
+from fakemq.protocol.batch import (
+    BatchMember,
+    decode_batch,
+    encode_batch,
+    member_fields,
+    member_properties,
+)
 from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError, TruncatedError
+from fakemq.protocol.layout.codecs import parse_batch_member
 
 MEMBERS = st.lists(
     st.builds(
@@ -25,6 +32,35 @@ def test_batch_is_decoded_as_encoded(members: list[BatchMember]) -> None:
     body = encode_batch(members)
     assert decode_batch(body) == members
     assert decode_batch(memoryview(body)) == members
+
+
+def one_by_one(body: bytes) -> list[tuple[int, bytes, bytes]] | None:
+    """Return the fields of each member; None if a member is bad."""
+    at, found = 0, []
+    try:
+        while at < len(body):
+            _, _, _, flag, data, properties, at = parse_batch_member(body, at)
+            found.append((flag, data, properties))
+    except RemoteProtocolError:
+        return None
+    return found
+
+
+@given(
+    st.lists(st.sampled_from([b"x", b"y", b"z", b"w" * 24]), min_size=1, max_size=8),
+    st.lists(st.tuples(st.integers(0, 200), st.integers(0, 255)), max_size=3),
+)
+def test_members_of_one_size_are_read_as_each_would_be(
+    bodies: list[bytes], damage: list[tuple[int, int]]
+) -> None:
+    body = bytearray(encode_batch(BatchMember(one) for one in bodies))  # 23 bytes each, or twice 23
+    for at, value in damage:
+        body[at % len(body)] = value
+    expected = one_by_one(bytes(body))
+    try:
+        assert list(member_fields(body)) == expected
+    except RemoteProtocolError:
+        assert expected is None
 
 
 def test_batch_has_javas_layout() -> None:
