@@ -10,7 +10,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fakemq.clock.slices import finished
-from fakemq.events.core import OffsetCommitted
+from fakemq.journal.journal import shortened
+from fakemq.journal.noted import COMMITTED
 from fakemq.protocol.java import java_concurrent_map_order_in_steps, java_hash_map_order
 
 if TYPE_CHECKING:
@@ -49,15 +50,8 @@ class ConsumerOffsetManager:
         """Store an offset; nothing is checked, and it may go backwards, as in Java."""
         self._table.setdefault(f"{topic}@{group}", {})[queue_id] = offset
         self._file.changed()
-        self._node.journal.add(
-            OffsetCommitted(
-                node=self._node.name,
-                group=group,
-                topic=topic,
-                queue_id=queue_id,
-                offset=offset,
-            )
-        )
+        what = (shortened(group), shortened(topic), queue_id, offset)
+        self._node.journal.note((COMMITTED, self._node.name, *what))
 
     def clone(self, source: str, group: str, topic: str) -> None:
         """Replace the offsets of ``group`` in a topic by those of ``source``.

@@ -15,6 +15,8 @@ from fakemq.broker.positions import Reading
 from fakemq.dispatch.answers import Parked, Refused, Reply, Request
 from fakemq.dispatch.java_errors import list_capacity
 from fakemq.events.core import Delivered
+from fakemq.journal.journal import shortened
+from fakemq.journal.noted import DELIVERED, event_of
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import SerializeType
 from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from fakemq.broker.filters.sql_expressions import Expression
     from fakemq.broker.positions import Position
     from fakemq.journal.journal import Cause
+    from fakemq.journal.noted import Noted
     from fakemq.protocol.bodies.group import SubscriptionGroupConfig
     from fakemq.protocol.bodies.heartbeat import SubscriptionData
     from fakemq.protocol.command import Body
@@ -299,8 +302,8 @@ def _reply(
     code: ResponseCode,
     result: GetMessageResult,
 ) -> PullReply:
-    header = request.header
-    config = broker.config
+    header, config = request.header, broker.config
+    group, topic, queue_id = header.consumer_group, header.topic, header.queue_id
     broker_id = MASTER_ID
     if config.slave_read_enable:
         broker_id = (
@@ -314,13 +317,8 @@ def _reply(
             code = ResponseCode.PULL_RETRY_IMMEDIATELY
         else:
             store_offset_moved_event(broker, header, result.next_begin_offset)
-    broker.positions.replied(
-        request.session,
-        header.consumer_group,
-        header.topic,
-        header.queue_id,
-        result.next_begin_offset,
-    )
+    next_offset = result.next_begin_offset
+    broker.positions.replied(request.session, group, topic, queue_id, next_offset)
     if config.disable_consume_if_consumer_read_slowly:
         broker.slow_consumers().read(
             header.consumer_group, header.topic, header.queue_id, result.fall_behind_bytes
@@ -329,30 +327,28 @@ def _reply(
     leaving: tuple[Delivered, Cause] | None = None
     if code is _SUCCESS:
         body = result.buffers
-        broker.stats.pulled(
-            header.consumer_group,
-            header.topic,
-            header.queue_id,
-            result.message_count,
-            result.buffer_total_size,
-        )
-        delivered = Delivered(
-            node=broker.name,
-            topic=header.topic,
-            queue_id=header.queue_id,
-            offsets=_delivered(result, header.queue_offset),
-            next_offset=result.next_begin_offset,
-            group=header.consumer_group,
-            peer=request.session.remote_addr,
+        count, size_bytes = result.message_count, result.buffer_total_size
+        broker.stats.pulled(group, topic, queue_id, count, size_bytes)
+        delivered: Noted = (
+            DELIVERED,
+            broker.name,
+            shortened(topic),
+            queue_id,
+            _delivered(result, header.queue_offset),
+            next_offset,
+            shortened(group),
+            request.session.remote_addr,
         )
         if broker.answer_faults:
-            leaving = delivered, broker.journal.cause
+            event = event_of(delivered)
+            assert isinstance(event, Delivered)
+            leaving = event, broker.journal.cause
         else:
-            broker.journal.add(delivered)
+            broker.journal.note(delivered)
     return Reply(
         ext_fields={
             "suggestWhichBrokerId": str(broker_id),
-            "nextBeginOffset": str(result.next_begin_offset),
+            "nextBeginOffset": str(next_offset),
             "minOffset": str(result.min_offset),
             "maxOffset": str(result.max_offset),
         },

@@ -1,18 +1,20 @@
-"""Events of the kinds that each message has, kept as the values of their fields.
+"""Events of the kinds that each message has, or each pull, kept as the values of their fields.
 
 They are written with each message and seldom read, so the event is made when it is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from fakemq.events.core import (
+    Delivered,
     Dispatched,
     Event,
     LogAppended,
     MessageChecked,
+    OffsetCommitted,
     RequestHandled,
     RequestReceived,
 )
@@ -26,8 +28,10 @@ KINDS: tuple[type[Event], ...] = (
     LogAppended,
     Dispatched,
     RequestHandled,
+    Delivered,
+    OffsetCommitted,
 )
-RECEIVED, CHECKED, APPENDED, DISPATCHED, HANDLED = range(5)
+RECEIVED, CHECKED, APPENDED, DISPATCHED, HANDLED, DELIVERED, COMMITTED = range(7)
 """The numbers of the kinds: in a tuple of plain values only, the garbage collector looks once."""
 
 
@@ -85,11 +89,37 @@ def _handled(node: str, code: int, peer: str, response_code: int | None) -> Even
     return RequestHandled(node=node, code=code, peer=peer, response_code=response_code)
 
 
+def _delivered(
+    node: str,
+    topic: str,
+    queue_id: int,
+    offsets: Sequence[int],
+    next_offset: int,
+    group: str,
+    peer: str,
+) -> Event:
+    return Delivered(
+        node=node,
+        topic=topic,
+        queue_id=queue_id,
+        offsets=offsets,
+        next_offset=next_offset,
+        group=group,
+        peer=peer,
+    )
+
+
+def _committed(node: str, group: str, topic: str, queue_id: int, offset: int) -> Event:
+    return OffsetCommitted(node=node, group=group, topic=topic, queue_id=queue_id, offset=offset)
+
+
 _MAKERS: tuple[Callable[..., Event], ...] = (
     _received,
     _checked,
     _appended,
     _dispatched,
     _handled,
+    _delivered,
+    _committed,
 )
 """By the numbers of the kinds."""
