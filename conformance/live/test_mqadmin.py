@@ -7,16 +7,18 @@ import pytest
 from conformance.live.groups import WAITING
 from conformance.mqadmin.program import Mqadmin
 from conformance.mqadmin.recordings import diff, differences, expected, recorded
-from conformance.mqadmin.script import PARTS, Part, sub_commands
+from conformance.mqadmin.script import PARTS, Part, options_used
 from conformance.mqadmin.session import fake, real, run
 
 # Slow: a JVM for some 180 sub-commands, and a real cluster beside the fake.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), WAITING]
 
 
-def test_script_has_every_sub_command_of_mqadmin(java: None) -> None:
+def test_script_has_every_sub_command_with_all_its_options(java: None) -> None:
     with Mqadmin() as mqadmin:
-        assert sub_commands() == {name for name in mqadmin.run(["@commands"]) if name}
+        lines = [line.split() for line in mqadmin.run(["@commands"]) if line]
+    known = {name: {option[1] for option in options} - {"n"} for name, *options in lines}
+    assert options_used() == known
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from conformance.compare import RECORDINGS
-from conformance.mqadmin.script import PARTS, Part, sub_commands
+from conformance.mqadmin.script import Part, options_used
 from conformance.mqadmin.session import Printed
 
 FOLDER = RECORDINGS / "mqadmin"
@@ -87,18 +87,9 @@ def table() -> list[str]:
     """Return the table of docs/mqadmin.md: each sub-command, and where the fake differs."""
     accepted = differences()
     lines = ["| sub-command | options that are compared | at fakemq |", "|---|---|---|"]
-    for name in sorted(sub_commands(), key=str.lower):
-        options = sorted(
-            {
-                word
-                for part in PARTS
-                for step in part.steps
-                for word in step.line.split()
-                if step.line.startswith(f"{name} ") and re.fullmatch("-[a-z]", word)
-            }
-        )
+    for name, options in sorted(options_used().items(), key=lambda item: item[0].lower()):
         reasons = dict.fromkeys(row.why for row in accepted if row.command.split()[0] == name)
-        words = " ".join(f"`{one}`" for one in options) or "–"
+        words = " ".join(f"`-{one}`" for one in sorted(options)) or "–"
         lines.append(f"| `{name}` | {words} | {'; '.join(reasons) or 'the same'} |")
     return lines
 

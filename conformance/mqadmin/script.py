@@ -1,13 +1,14 @@
 """Which sub-commands of mqadmin run, with which options, in which order.
 
 Words in braces are known to the session: the addresses ``{namesrv}``, ``{broker-a}``,
-``{broker-b}``; the folder ``{home}``; ``{id NAME}`` and ``{key NAME}``, the offset id and the
-unique key of a seeded message; ``{consumer}``, the consumer's client id; and what an
-earlier step has kept. Every sub-command gets ``-n {namesrv}`` as its last option.
+``{broker-b}``, ``{broker-a-1}``; the folder ``{home}``; ``{id NAME}`` and ``{key NAME}``, the
+offset id and the unique key of a seeded message; ``{consumer}``, the consumer's client id; and what
+an earlier step has kept. Every sub-command gets ``-n {namesrv}`` as its last option.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -44,6 +45,8 @@ class Part(NamedTuple):
     config: Mapping[str, str]
     """The config of its brokers."""
     steps: tuple[Step, ...]
+    slaves: int = 0
+    """With one, it runs on a master and its slave, else on two masters."""
 
 
 _RT = {r"\b\d+$": "<ms>", r"(Avg RT:).*": r"\1 <ms>"}
@@ -52,6 +55,9 @@ _LOAD = {
     r"\b0\.\d\d +0\.\d{4}$": "<hours> <full>",
     r"\b[45]\d{5}\.\d\d +0\.\d{4}$": "<since 1970> <full>",
 }
+_ATTACHED = {r"\b((?:msgPutTotalTodayNow|putMessageTimesTotal) *:).*": r"\1 <of this run>"}
+"""A slave is there when messages are safe there; how many are sent until then is by chance."""
+_PLACE = {r"physicOffset=\d+": "physicOffset=<place>"}
 _STATS = {
     r"( +\d+\.\d\d){2} +\d+ +\d+$": " <of this run>",
     r" +\d+\.\d\d +\d+ +NO_CONSUMER": " <of this run> NO_CONSUMER",
@@ -128,11 +134,12 @@ MESSAGES = (
     Step("printMsg -t MNowhere"),
     Step(f"printMsgByQueue -t {ORDERS} -a broker-a -i 0 -p true -d true -f true"),
     Step(f"printMsgByQueue -t {ORDERS} -a broker-b -i 1 -s red -b 0 -e 9999999999999 -p true"),
-    Step(f"printMsgByQueue -t {ORDERS} -a broker-a -i 9 -p true"),
+    Step(f"printMsgByQueue -t {ORDERS} -a broker-a -i 9 -p true -c UTF-8"),
     Step(f"consumeMessage -t {ORDERS} -b broker-a -i 0"),
     Step(f"consumeMessage -t {ORDERS} -b broker-a -i 0 -o 1 -c 1 -g GTools"),
     Step(f"consumeMessage -t {ORDERS} -b broker-a -i 0 -o 9"),
     Step(f"consumeMessage -t {ORDERS} -s 2020-01-01#00:00:00:000 -c 3"),
+    Step(f"consumeMessage -t {ORDERS} -b broker-a -i 1 -s 0 -e 2020-01-01#00:00:00:000"),
     Step(f"consumeMessage -t {ORDERS} -i 0"),
     Step(f"consumeMessage -t {ORDERS} -c 0"),
     Step(f"queryCq -t {ORDERS} -q 0 -i 0 -c 2 -b {{broker-a}}"),
@@ -144,6 +151,7 @@ MESSAGES = (
     Step("sendMessage -t MSingle -p hello -i 0"),
     Step("sendMessage -t MSingle -p hello -b broker-x -i 0"),
     Step("queryMsgById -i {id solo} -s true"),
+    Step("queryMsgById -i {id solo} -s true -u unit"),
 )
 CONNECTIONS = (
     Step(f"producerConnection -g {PRODUCER} -t {ORDERS}"),
@@ -162,6 +170,7 @@ CONNECTIONS = (
         f"consumerStatus -g {ONLINE} -i {{consumer}}",
         hides={r"( +\d+\.\d\d){5} +(\d+)$": r" <of this run> \2"},
     ),
+    Step(f"consumerStatus -g {ONLINE} -s -b {{broker-a}}"),
     Step(f"consumerStatus -g {ONLINE} -i nothing"),
     Step(f"consumerStatus -g {OFFLINE}"),
 )
@@ -177,6 +186,7 @@ OFFSETS = (
     Step(f"resetOffsetByTime -g {ONLINE} -t {ORDERS} -s now -f false", unordered=True),
     Step(f"resetOffsetByTime -g {ONLINE} -t {ORDERS} -s 2020-01-01#00:00:00:000", unordered=True),
     Step(f"skipAccumulatedMessage -g {ONLINE} -t {ORDERS}", unordered=True),
+    Step(f"resetOffsetByTime -g {OFFLINE} -t {ORDERS} -s now -c", unordered=True),
     Step(f"resetOffsetByTime -g {OFFLINE} -t MNowhere -s now"),
 )
 BROKERS = (
@@ -269,6 +279,7 @@ TRACES = (
         hides={r"(Pub +)\S+ +\S+ +(<date>) +\S+ms": r"\1<group> <host> \2 <ms>"},
     ),
     Step("queryMsgTraceById -i {key order-0}"),
+    Step("queryMsgTraceById -i {key order-0} -t MNowhere"),
 )
 LAST = (
     Step(f"deleteTopic -t MPlain -c {CLUSTER}"),
@@ -307,6 +318,31 @@ ACCOUNTS = (
     Step("getAclConfig -b {broker-a}"),
     Step("brokerStatus -b {broker-b}"),
 )
+REPLICAS = (
+    Step("clusterList", hides=_LOAD),
+    Step("brokerStatus -b {broker-a-1}", hides=_ATTACHED),
+    Step(f"brokerStatus -c {CLUSTER}", unordered=True, hides=_ATTACHED),
+    Step("getBrokerConfig -b {broker-a-1}", unordered=True),
+    Step(f"exportConfigs -c {CLUSTER} -f {{home}}/export", files=("export/configs.json",)),
+    Step(f"updateTopic -c {CLUSTER} -t MCopied -r 1 -w 1"),
+    Step("topicRoute -t MCopied -l"),
+    Step("topicRoute -t MCopied", unordered=True),
+    Step("updateTopicPerm -b {broker-a-1} -t MCopied -p 4"),
+    Step("updateTopic -b {broker-a-1} -t MAtSlave -r 1 -w 1"),
+    Step("topicStatus -t MCopied"),
+    Step("sendMessage -t MCopied -p hello -b broker-a -i 0"),
+    Step("queryCq -t MCopied -q 0 -i 0 -b {broker-a-1}", until="max: 1", hides=_PLACE),
+    Step(f"updateSubGroup -c {CLUSTER} -g GCopied"),
+    Step("getConsumerConfig -g GCopied"),
+    Step(f"deleteSubGroup -c {CLUSTER} -g GCopied"),
+    Step("updateBrokerConfig -b {broker-a-1} -k fileReservedTime -v 48"),
+    Step(f"cleanExpiredCQ -c {CLUSTER}"),
+    Step(f"cleanUnusedTopic -c {CLUSTER}"),
+    Step(f"deleteExpiredCommitLog -c {CLUSTER}"),
+    Step("producer -b {broker-a-1}"),
+    Step("brokerConsumeStats -b {broker-a-1}", unordered=True),
+    Step(f"deleteTopic -t MCopied -c {CLUSTER}"),
+)
 
 PARTS = (
     Part(
@@ -317,11 +353,18 @@ PARTS = (
             *(*BROKERS, *NAME_SERVERS, *EXPORTS, *TRAFFIC, *TRACES, *LAST),
         ),
     ),
+    Part("replicas", {"brokerRole": "SYNC_MASTER"}, REPLICAS, slaves=1),
     Part("accounts", {"aclEnable": "true"}, ACCOUNTS),
 )
 
 
-def sub_commands() -> set[str]:
-    """Return the names of all sub-commands in the script."""
-    steps = [step for part in PARTS for step in part.steps]
-    return {step.line.split()[0] for step in steps if not step.line.startswith("@")}
+def options_used() -> dict[str, set[str]]:
+    """Return the options of each sub-command that the script has, without dashes."""
+    used: dict[str, set[str]] = {}
+    for part in PARTS:
+        for step in part.steps:
+            name, *words = step.line.split()
+            if not name.startswith("@"):
+                options = {word[1] for word in words if re.fullmatch("-[a-zA-Z]", word)}
+                used.setdefault(name, set()).update(options)
+    return used

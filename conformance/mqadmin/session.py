@@ -16,10 +16,10 @@ from conformance.mqadmin.program import Mqadmin
 from conformance.mqadmin.script import Part, Step
 from conformance.mqadmin.state import State, addresses, seeded
 from conformance.targets.accounts import ADMIN, RULES, SECRET, needs_accounts
-from conformance.targets.java_cluster import JavaCluster
+from conformance.targets.fake_or_java import MASTERS, java_target
+from conformance.targets.replicas import send_until_safe
 from fakemq.client import Client
 
-MASTERS = 2
 UNTIL_S = 20.0
 BODIES = "/tmp/rocketmq/msgbodys/"
 """Where mqadmin writes the bodies of messages, whatever its home."""
@@ -43,15 +43,16 @@ def fake(part: Part) -> Iterator[str]:
     """Start a fake for a part; yield the address of its name server."""
     acl = RULES if needs_accounts(part.config) else None
     config = {**SIZES, **part.config}
-    with fakemq.Cluster(masters=MASTERS, config=config, acl=acl) as cluster:
+    masters = 1 if part.slaves else MASTERS
+    with fakemq.Cluster(masters=masters, slaves=part.slaves, config=config, acl=acl) as cluster:
         yield cluster.namesrv_addr
 
 
 @contextmanager
 def real(part: Part) -> Iterator[str]:
     """Start a real 4.9.7 cluster for a part; yield the address of its name server."""
-    with JavaCluster(masters=MASTERS, config=part.config) as cluster:
-        yield cluster.namesrv_addr
+    with java_target(part.config, part.slaves) as target:
+        yield target.namesrv_addr
 
 
 def run(part: Part, namesrv_addr: str) -> Printed:
@@ -65,12 +66,16 @@ def run(part: Part, namesrv_addr: str) -> Printed:
 
 @contextmanager
 def _state(part: Part, namesrv_addr: str) -> Iterator[State]:
-    """What the steps of a part find; brokers that check accounts are asked about these only."""
-    if not needs_accounts(part.config):
+    """What the steps of a part find: only two masters that check no accounts are filled."""
+    checks = needs_accounts(part.config)
+    if not checks and not part.slaves:
         with seeded(namesrv_addr) as state:
             yield state
         return
-    with Client(namesrv_addr, access_key=ADMIN, secret_key=SECRET) as client:
+    access_key, secret_key = (ADMIN, SECRET) if checks else ("", "")
+    with Client(namesrv_addr, access_key=access_key, secret_key=secret_key) as client:
+        if part.slaves:
+            send_until_safe(client)
         yield State(addresses(client, namesrv_addr), {}, {}, {})
 
 

@@ -43,8 +43,11 @@ class State(NamedTuple):
 
 def addresses(client: Client, namesrv_addr: str) -> dict[str, str]:
     """Return where the nodes of a cluster are."""
-    table = client.cluster_info().broker_addr_table
-    return {"namesrv": namesrv_addr} | {name: table[name].broker_addrs[0] for name in BROKERS}
+    addrs = {"namesrv": namesrv_addr}
+    for name, broker in client.cluster_info().broker_addr_table.items():
+        for broker_id, addr in broker.broker_addrs.items():
+            addrs[name if broker_id == 0 else f"{name}-{broker_id}"] = addr
+    return addrs
 
 
 @contextmanager

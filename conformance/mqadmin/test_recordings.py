@@ -16,7 +16,7 @@ from conformance.mqadmin.recordings import (
     recorded,
     table,
 )
-from conformance.mqadmin.script import PARTS, Part, sub_commands
+from conformance.mqadmin.script import PARTS, Part, options_used
 from conformance.mqadmin.state import State
 
 DOCS = Path(__file__).parents[2] / "docs" / "mqadmin.md"
@@ -38,7 +38,7 @@ def test_every_accepted_difference_still_applies() -> None:
     for part in PARTS:
         expected(part, differences())
     assert {row.part for row in differences()} <= {part.name for part in PARTS}
-    assert {row.command.split()[0] for row in differences()} <= sub_commands() | {"@monitor"}
+    assert {row.command.split()[0] for row in differences()} <= options_used().keys() | {"@monitor"}
 
 
 def test_difference_that_no_longer_applies_is_refused() -> None:

@@ -10,6 +10,8 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.Map;
 import java.util.TreeMap;
+import org.apache.commons.cli.Option;
+import org.apache.commons.cli.Options;
 import org.apache.rocketmq.common.MixAll;
 import org.apache.rocketmq.tools.command.MQAdminStartup;
 import org.apache.rocketmq.tools.command.SubCommand;
@@ -23,7 +25,7 @@ import org.apache.rocketmq.tools.monitor.UndoneMsgs;
  *
  * <p>Each line of stdin has, separated by tabs, a tag, after how many lines of output the sub-command is interrupted (0: it
  * ends by itself) in its sleep, and mqadmin's arguments. The answer is {@code printed TAG LINE} for each line on its stdout and stderr,
- * then {@code ended TAG}. Instead of arguments, {@code @commands} prints the names of all sub-commands, and
+ * then {@code ended TAG}. Instead of arguments, {@code @commands} prints all sub-commands with their options, and
  * {@code @monitor NAMESRV} what one round of the service that startMonitoring starts reports of lags.
  */
 final class Mqadmin {
@@ -83,12 +85,20 @@ final class Mqadmin {
         throw new NoSuchFieldException("the table of sub-commands");
     }
 
+    private static void describe(SubCommand command) {
+        StringBuilder line = new StringBuilder(command.commandName());
+        for (Object option : command.buildCommandlineOptions(new Options()).getOptions()) {
+            line.append(" -").append(((Option) option).getOpt().trim());
+        }
+        System.out.println(line);
+    }
+
     private static void command(String[] arguments) {
         try {
             table().clear(); // A sub-command is a new object at each call, as in a JVM of its own.
             if (arguments[0].equals("@commands")) {
                 MQAdminStartup.initCommand();
-                table().forEach(one -> System.out.println(((SubCommand) one).commandName()));
+                table().forEach(one -> describe((SubCommand) one));
             } else if (arguments[0].equals("@monitor")) {
                 monitor(arguments[1]);
             } else {
