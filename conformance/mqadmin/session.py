@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import time
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,7 +45,10 @@ def fake(part: Part) -> Iterator[str]:
     acl = RULES if needs_accounts(part.config) else None
     config = {**SIZES, **part.config}
     masters = 1 if part.slaves else MASTERS
-    with fakemq.Cluster(masters=masters, slaves=part.slaves, config=config, acl=acl) as cluster:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # some of the sizes are only shown
+        cluster = fakemq.Cluster(masters=masters, slaves=part.slaves, config=config, acl=acl)
+    with cluster:
         yield cluster.namesrv_addr
 
 
