@@ -114,7 +114,7 @@ class BlockingChannel:
                 if not data:
                     raise TlsError("the peer closed the connection during the handshake")
                 stream.receive(data)
-        except (TlsError, OSError) as error:
+        except OSError as error:
             with suppress(OSError):
                 self.socket.sendall(stream.data_to_send())  # an alert
             self.close()
@@ -223,10 +223,10 @@ class BlockingChannel:
 
     def _write(self, data: bytes, timeout_ms: int) -> None:
         self.socket.settimeout(timeout_ms / 1000)
-        if self._tls is not None:
-            self._tls.write(data)
-            data = self._tls.data_to_send()
         try:
+            if self._tls is not None:
+                self._tls.write(data)
+                data = self._tls.data_to_send()
             self.socket.sendall(data)
         except OSError as error:
             raise self._lost() from error

@@ -51,7 +51,10 @@ class SecureStream(ByteStream):
     async def send(self, item: bytes) -> None:
         """Send bytes, encrypted."""
         async with self._sending:
-            self._tls.write(item)
+            try:
+                self._tls.write(item)
+            except TlsError as error:
+                raise anyio.BrokenResourceError from error
             await self._stream.send(self._tls.data_to_send())
 
     async def _flush(self) -> None:

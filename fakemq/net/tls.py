@@ -70,7 +70,11 @@ class TlsTransport:
     # -- the transport ------------------------------------------------------------------------
 
     def write(self, data: bytes) -> None:
-        self._stream.write(data)
+        try:
+            self._stream.write(data)
+        except TlsError as error:  # on the next turn: the endpoint may be writing now
+            asyncio.get_running_loop().call_soon(self._refuse, f"TLS: {error}")
+            return
         self._flush()
 
     def close(self) -> None:

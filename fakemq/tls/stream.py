@@ -6,8 +6,8 @@ import ssl
 from contextlib import suppress
 from typing import Final
 
-READ_BYTES: Final = 1 << 18
-"""How much is asked of OpenSSL in one call; it returns one record at most."""
+READ_BYTES: Final = 1 << 14
+"""How much is asked of OpenSSL in one call: the most that a record has. More costs fresh pages."""
 
 RECORD_BYTES: Final = 17 * 1024
 """About the largest record: OpenSSL keeps the first part of one until the rest arrives."""
@@ -19,7 +19,7 @@ HANDSHAKE_MAX_BYTES: Final = 256 * 1024
 """What a peer may send in one handshake: chains of certificates are a few KiB."""
 
 
-class TlsError(Exception):
+class TlsError(ConnectionError):
     """The peer violates TLS, or one end refuses the other; the text says why."""
 
 
@@ -70,9 +70,14 @@ class TlsStream:
                 return b""
         plain = []
         try:
-            while piece := self._object.read(READ_BYTES):
+            # To read until there is no more would raise an error each time, which costs as much as
+            # the rest.
+            while self._incoming.pending or self._object.pending():
+                piece = self._object.read(READ_BYTES)
+                if not piece:
+                    self.ended = True
+                    break
                 plain.append(piece)
-            self.ended = True
         except ssl.SSLWantReadError:
             pass
         except ssl.SSLError as error:
@@ -82,13 +87,17 @@ class TlsStream:
         return plain[0] if len(plain) == 1 else b"".join(plain)
 
     def write(self, data: bytes | memoryview) -> None:
-        """Encrypt plain bytes, now or when the handshake is over."""
+        """Encrypt plain bytes, now or when the handshake is over. Raise TlsError."""
         if self.handshaking:
             self._unsent.append(bytes(data))
             return
-        rest = memoryview(data)
-        while rest:
-            rest = rest[self._object.write(rest) :]
+        sent_bytes = 0
+        try:
+            while sent_bytes < len(data):  # one record at a time
+                rest = memoryview(data)[sent_bytes:] if sent_bytes else data
+                sent_bytes += self._object.write(rest)
+        except ssl.SSLError as error:  # the connection is over already
+            raise TlsError(explained(error)) from error
 
     def data_to_send(self) -> bytes:
         """Return the bytes for the peer, none if there are none."""

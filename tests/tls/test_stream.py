@@ -75,6 +75,14 @@ def test_bytes_arrive_however_they_are_cut(
     assert client.held_bytes <= RECORD_BYTES  # what the server sends for later sessions
 
 
+def test_write_after_the_own_end_is_refused(context: ssl.SSLContext, trusting: ClientTls) -> None:
+    client, server = ends(context, trusting)
+    shaken(client, server)
+    client.close()
+    with pytest.raises(TlsError, match="shutdown"):
+        client.write(b"late")
+
+
 def test_end_of_the_peer_is_seen_after_its_bytes(
     context: ssl.SSLContext, trusting: ClientTls
 ) -> None:
