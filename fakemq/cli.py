@@ -169,7 +169,9 @@ def namesrv(
     print_config: bool,
 ) -> None:
     """One name server, as mqnamesrv: port 9876 on all addresses."""
-    spec = namesrv_spec(config, tls=tls_spec(tls, tls_config), strict=strict, warn=_warn)
+    spec = namesrv_spec(
+        config, tls=tls_spec(tls, tls_config, strict=strict, warn=_warn), strict=strict, warn=_warn
+    )
     if print_config:
         _print(spec.namesrv_config.printed())
         return
@@ -203,7 +205,7 @@ def broker(
     spec = broker_spec(
         config,
         namesrv_addr=namesrv_addr,
-        tls=tls_spec(tls, tls_config),
+        tls=tls_spec(tls, tls_config, strict=strict, warn=_warn),
         strict=strict,
         warn=_warn,
     )

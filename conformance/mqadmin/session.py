@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 import time
-import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,10 +44,7 @@ def fake(part: Part) -> Iterator[str]:
     acl = RULES if needs_accounts(part.config) else None
     config = {**SIZES, **part.config}
     masters = 1 if part.slaves else MASTERS
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # some of the sizes are only shown
-        cluster = fakemq.Cluster(masters=masters, slaves=part.slaves, config=config, acl=acl)
-    with cluster:
+    with fakemq.Cluster(masters=masters, slaves=part.slaves, config=config, acl=acl) as cluster:
         yield cluster.namesrv_addr
 
 

@@ -59,10 +59,8 @@ class RebalanceLockManager:
         self._changed(group, client_id, len(locked), "locked")
         return locked
 
-    def unlock_batch(
-        self, group: str, queues: Iterable[MessageQueue], client_id: str | None
-    ) -> None:
-        """Free the client's own locks; other clients' locks stay. No lock is of a client None."""
+    def unlock_batch(self, group: str, queues: Iterable[MessageQueue], client_id: str) -> None:
+        """Free the client's own locks; other clients' locks stay."""
         locks = self._table.get(group, {})
         freed = 0
         for queue in queues:
@@ -70,7 +68,7 @@ class RebalanceLockManager:
             if entry is not None and entry.client_id == client_id:
                 del locks[queue]
                 freed += 1
-        self._changed(group, client_id or "", freed, "unlocked")
+        self._changed(group, client_id, freed, "unlocked")
 
     def expire(self, group: str, picks: Callable[[MessageQueue, str], bool]) -> int:
         """Expire the locks of a group for which ``picks(queue, client_id)`` is true.

@@ -28,6 +28,7 @@ from fakemq.protocol.hosts import bracketed
 
 if TYPE_CHECKING:
     from fakemq.config.option_types import ClusterOptions
+    from fakemq.config.tls import TlsSettings
 
 NAMESRV_PORT = 9876
 MOST_NODES = 1_000
@@ -58,8 +59,10 @@ class TlsSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     mode: str = "permissive"
     """One of `TLS_MODES`. Source: remoting/netty/TlsSystemConfig.java#tlsMode (4.9.7)"""
-    config: str | dict[str, object] | None = None
-    """The file of the keys of ``tls.properties``, or what it says."""
+    settings: TlsSettings | None = None
+    """What ``tls.properties`` says; None for Java's defaults."""
+    config_file: str = ""
+    """The path of that file; empty if there is none."""
     announced: bool = False
     """Whether it was asked for. Else certificates are made when the first peer speaks TLS."""
 
@@ -119,7 +122,7 @@ def cluster_spec(
     store = path_text("store", given["store"])
     ram_size, start_at, seed = given["ram_size"], given["start_at"], given["seed"]
     acl = _source("acl", given["acl"])
-    tls = tls_spec(given["tls"], given["tls_config"])
+    tls = tls_spec(given["tls"], given["tls_config"], strict=given["strict"], warn=warn)
     advertised = bracketed(advertise or _reachable_at(listen))
     namesrv_ports = _namesrv_ports(given["namesrv_port"], given["namesrvs"], free_ports)
     brokers = lay_out(
@@ -194,13 +197,26 @@ def _reachable_at(listen: str) -> str:
 
 
 def tls_spec(
-    mode: str | None = None, source: str | os.PathLike[str] | Mapping[str, object] | None = None
+    mode: str | None = None,
+    source: str | os.PathLike[str] | Mapping[str, object] | None = None,
+    *,
+    strict: bool = False,
+    warn: Warn = warn_user,
 ) -> TlsSpec:
-    """Return the options that concern TLS; raise ConfigError for an unknown mode."""
+    """Return the options that concern TLS.
+
+    Raise ConfigError for an unknown mode, and a file or key that cannot be used.
+    """
+    settings, config = None, _source("tls_config", source)
+    if config is not None:
+        from fakemq.config.tls import read_tls  # most clusters have none
+
+        settings = read_tls(config, strict=strict, warn=warn)
     return TlsSpec(
         mode=one_of("tls", mode or "permissive", TLS_MODES),
-        config=_source("tls_config", source),
-        announced=mode is not None or source is not None,
+        settings=settings,
+        config_file=config if isinstance(config, str) else "",
+        announced=mode is not None or config is not None,
     )
 
 

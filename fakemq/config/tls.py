@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from fakemq.config.files import Warn, file_entries
+from fakemq.config.files import Warn, file_entries, warn_user
 from fakemq.errors import ConfigError, did_you_mean
 
 ClientAuth: TypeAlias = Literal["none", "optional", "require"]
@@ -63,17 +63,23 @@ _ELSEWHERE: Final = {
 """Java's system properties that its file does not have → where they are given here."""
 
 
-def read_tls(source: str | Mapping[str, object], warn: Warn) -> TlsSettings:
+def read_tls(
+    source: str | Mapping[str, object], *, strict: bool = False, warn: Warn = warn_user
+) -> TlsSettings:
     """Return the settings of a file, or a mapping of the same keys.
 
-    What Java ignores silently is a warning: unknown keys, and certificates in test mode. Raise
-    ConfigError for a file that cannot be read, and an invalid value.
+    What Java ignores silently is a warning: unknown keys, which are errors with ``strict``, and
+    certificates in test mode. Raise ConfigError for a file that cannot be read, and an invalid
+    value.
     """
     settings, given = TlsSettings(), set[str]()
     for where, key, text in _entries(source):
         if key not in _KEYS:
             hint = _ELSEWHERE.get(key) or f"RocketMQ 4.9.7 does not have it{_meant(key)}"
-            warn(f"{where}: {key} has no effect: {hint}")
+            message = f"{where}: {key} has no effect: {hint}"
+            if strict:
+                raise ConfigError(message)
+            warn(message)
             continue
         setattr(settings, _KEYS[key], _parsed(where, key, text))
         given.add(key)

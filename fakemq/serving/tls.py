@@ -54,7 +54,6 @@ class ClusterTls:
         self._spec = spec
         self._hosts = tuple(hosts)
         self._warn = warn
-        self._settings: TlsSettings | None = None
         self._authority: Authority | None = None
         self._server: _ServerCertificates | None = None
         self._client: ClientTls | None = None
@@ -97,8 +96,7 @@ class ClusterTls:
         if self._client is None:
             from fakemq.tls.contexts import ClientTls, KeyPair
 
-            settings = self._read()
-            own = None
+            settings, own = self._settings(), None
             if not settings.test_mode and settings.client_cert_path:
                 own = KeyPair(
                     settings.client_cert_path,
@@ -112,29 +110,27 @@ class ClusterTls:
             )
         return self._client.stream(host)
 
-    def _read(self) -> TlsSettings:
-        if self._settings is None:
-            from fakemq.config.tls import TlsSettings, read_tls
+    def _settings(self) -> TlsSettings:
+        if self._spec.settings is not None:
+            return self._spec.settings
+        from fakemq.config.tls import TlsSettings
 
-            given = self._spec.config
-            self._settings = TlsSettings() if given is None else read_tls(given, self._warn)
-        return self._settings
+        return TlsSettings()
 
     def files(self) -> TlsFiles:
         """Return the files for clients; raise FakemqError if they cannot be made."""
         if self.mode == "disabled":
             return TlsFiles(self.mode, "", "", "", "")
-        settings = self._read()
+        settings = self._settings()
         if settings.test_mode:
             made = self._made_authority()
             return TlsFiles(
                 *(self.mode, made.ca_path, made.client_cert_path, made.client_key_path),
                 made.properties_path,
             )
-        given = self._spec.config
         return TlsFiles(
             *(self.mode, settings.client_trust_cert_path, settings.client_cert_path),
-            *(settings.client_key_path, given if isinstance(given, str) else ""),
+            *(settings.client_key_path, self._spec.config_file),
         )
 
     def _made_authority(self) -> Authority:
@@ -147,7 +143,7 @@ class ClusterTls:
 
     def _server_paths(self) -> tuple[str, str, str]:
         """Return the files of the certificate, the key and those that are trusted."""
-        settings = self._read()
+        settings = self._settings()
         if settings.test_mode:
             return "", "", ""  # they do not change
         if not (settings.server_cert_path and settings.server_key_path):
@@ -160,7 +156,7 @@ class ClusterTls:
     def _make_server_context(self) -> ssl.SSLContext:
         from fakemq.tls.contexts import KeyPair, server_context
 
-        settings = self._read()
+        settings = self._settings()
         if settings.test_mode:
             made = self._made_authority()
             own = KeyPair(made.server_cert_path, made.server_key_path)

@@ -8,12 +8,12 @@ import pytest
 
 from fakemq.config.spec import TlsSpec, broker_spec, cluster_spec, tls_spec
 from fakemq.config.tls import TlsSettings, read_tls
-from fakemq.errors import ConfigError
+from fakemq.errors import ConfigError, ConfigWarning
 
 
 def read(source: str | dict[str, object]) -> tuple[TlsSettings, list[str]]:
     warnings: list[str] = []
-    return read_tls(source, warnings.append), warnings
+    return read_tls(source, warn=warnings.append), warnings
 
 
 def test_file_has_the_keys_of_java(tmp_path: Path) -> None:
@@ -65,6 +65,13 @@ def test_keys_without_effect_are_warnings() -> None:
     assert "fakemq asks for none" in warnings[0]
 
 
+def test_unknown_key_is_an_error_when_strict() -> None:
+    with pytest.raises(ConfigError, match="it is useTLS in a broker's config"):
+        cluster_spec(tls_config={"tls.enable": "true"}, strict=True)
+    with pytest.warns(ConfigWarning, match="it is useTLS in a broker"):
+        cluster_spec(tls_config={"tls.enable": "true"})
+
+
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
@@ -85,7 +92,8 @@ def test_missing_file_is_refused() -> None:
 def test_mode_is_permissive_unless_an_option_says_more() -> None:
     assert cluster_spec().tls == TlsSpec(mode="permissive", announced=False)
     assert tls_spec("permissive").announced
-    assert tls_spec(None, {"tls.test.mode.enable": "true"}).announced
+    given = tls_spec(None, {"tls.test.mode.enable": "true"})
+    assert (given.announced, given.settings) == (True, TlsSettings())
     with pytest.raises(ConfigError, match="expected disabled or permissive or enforcing"):
         cluster_spec(tls="on")
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
 from fakemq.dispatch.answers import Refused, Reply, Request
-from fakemq.dispatch.java_errors import NULL
 from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.headers.offset import (
@@ -25,8 +24,7 @@ def query_consumer_offset(
     broker: Broker, request: Request[QueryConsumerOffsetRequestHeader]
 ) -> Reply[QueryConsumerOffsetResponseHeader]:
     header = request.header
-    group, topic = header.get("consumer_group", NULL), header.get("topic", NULL)
-    offset: int | None = broker.offsets.query(group, topic, header.queue_id)
+    offset: int | None = broker.offsets.query(header.consumer_group, header.topic, header.queue_id)
     if offset is not None and offset < 0:
         offset = broker.offsets.first_boot_offset(header.topic, header.queue_id)
     if offset is None:
