@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from functools import partial
 
 from fakemq.clock.clock import Clock
@@ -36,6 +37,7 @@ class Driver:
         clock.on_change = self._clock_changed
         network.on_post = self.schedule
         clock.slices.soon = self.schedule
+        clock.apart = self._wait_apart
 
     def schedule(self) -> None:
         """Schedule a turn on the loop soon; several calls make one turn."""
@@ -74,6 +76,10 @@ class Driver:
             wait_ms = max(0, due_at_ms - real_elapsed_ms()) + 1
             self._wake = self._loop.call_later(wait_ms / 1000, self._take_turn)
 
+    def _wait_apart(self, wait: Callable[[], None], done: Callable[[], None]) -> None:
+        waiting = self._loop.run_in_executor(None, wait)
+        waiting.add_done_callback(lambda _: self._network.post(done))
+
     def close(self) -> None:
         """Detach from the clock and the network."""
         for handle in (self._wake, self._turn):
@@ -82,4 +88,5 @@ class Driver:
         nothing = lambda: None  # noqa: E731
         self._clock.on_change = nothing
         self._clock.slices.soon = None
+        self._clock.apart = None
         self._network.on_post = nothing

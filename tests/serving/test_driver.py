@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from functools import partial
 
 from freezegun import freeze_time
@@ -135,3 +136,26 @@ def test_loop_runs_while_time_is_frozen() -> None:
         loop.run_until_complete(asyncio.sleep(0.005))
         assert loop.time() > before
     loop.close()
+
+
+def test_timer_lets_another_thread_wait() -> None:
+    async def main() -> None:
+        clock, ended = Clock(), asyncio.Event()
+        driver = Driver(clock, MemoryNetwork())
+        threads: list[int] = []
+
+        def wait() -> None:
+            threads.append(threading.get_ident())
+
+        def done() -> None:
+            threads.append(threading.get_ident())
+            ended.set()
+
+        clock.wait_apart(wait, lambda: None)  # no timer of real time: done on return
+        assert threads == [threading.get_ident()]
+        clock.call_later(1, partial(clock.wait_apart, wait, done), kind="pull_hold", owner="lab")
+        await asyncio.wait_for(ended.wait(), 5)
+        assert threads[1] != threads[2] == threads[0]
+        driver.close()
+
+    run(main())
