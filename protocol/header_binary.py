@@ -18,7 +18,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from functools import lru_cache
-from operator import itemgetter
 from typing import Final, NamedTuple
 
 from fakemq.protocol.codes import LanguageCode
@@ -109,13 +108,12 @@ def _decode_usual(data: bytes, start: int, end: int) -> RemotingCommand | None:
 class _Layout(NamedTuple):
     """Where the values of some ext fields are, and what stands before each: its key, and lengths.
 
-    ``frames_of`` and ``values_of`` cut them out of the bytes of the fields.
+    ``unpack`` cuts the bytes of the fields into what stands before a value, that value, and so on.
     """
 
     keys: tuple[str, ...]
     frames: tuple[bytes, ...]
-    frames_of: Callable[[bytes], tuple[bytes, ...]]
-    values_of: Callable[[bytes], tuple[bytes, ...]]
+    unpack: Callable[[bytes], tuple[bytes, ...]]
 
 
 _layouts: Final[dict[tuple[int, int], _Layout]] = {}
@@ -125,39 +123,35 @@ _layouts: Final[dict[tuple[int, int], _Layout]] = {}
 def _read_fields(code: int, fields: bytes) -> dict[str, str] | None:
     layout = _layouts.get((code, len(fields)))
     if layout is not None:
-        keys, frames, frames_of, values_of = layout
-        if frames_of(fields) == frames:
-            return dict(zip(keys, map(_decode, values_of(fields)), strict=True))
+        keys, frames, unpack = layout
+        parts = unpack(fields)
+        if parts[::2] == frames:
+            return dict(zip(keys, map(_decode, parts[1::2]), strict=True))
     return _walk_fields(code, fields)
 
 
 def _walk_fields(code: int, fields: bytes) -> dict[str, str] | None:
     ext_fields: dict[str, str] = {}
-    frames: list[slice] = []
-    values: list[slice] = []
+    sizes: list[int] = []
     at, end = 0, len(fields)
     while at < end:
         key_end = at + 2 + (fields[at] << 8 | fields[at + 1])
         value_at = key_end + 4
         value_end = value_at + _read_int32(fields, key_end)[0]
         key, value = fields[at + 2 : key_end], fields[value_at:value_end]
-        frames.append(slice(at, value_at))
-        values.append(slice(value_at, value_end))
+        sizes += (value_at - at, value_end - value_at)
         # Java keeps nulls in its map, where they have the same effect as absent keys.
         if key and value:
             ext_fields[key.decode()] = value.decode()
         at = value_end
     if at != end:
         return None
-    # Nulls and repeated keys have no place in a layout, a single field would not come as a tuple.
-    # What is long is not worth remembering.
-    if 1 < len(frames) == len(ext_fields) <= _LAYOUT_MAX_FIELDS and end <= _LAYOUT_MAX_BYTES:
+    # Nulls and repeated keys have no place in a layout. What is long is not worth remembering.
+    if len(sizes) == 2 * len(ext_fields) <= 2 * _LAYOUT_MAX_FIELDS and end <= _LAYOUT_MAX_BYTES:
         if len(_layouts) >= _LAYOUTS_MAX:
             _layouts.clear()
-        frames_of = itemgetter(*frames)
-        _layouts[code, end] = _Layout(
-            tuple(ext_fields), frames_of(fields), frames_of, itemgetter(*values)
-        )
+        unpack = struct.Struct("".join([f"{size}s" for size in sizes])).unpack
+        _layouts[code, end] = _Layout(tuple(ext_fields), unpack(fields)[::2], unpack)
     return ext_fields
 
 
