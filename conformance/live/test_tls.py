@@ -14,7 +14,7 @@ import pytest
 
 import fakemq
 from conformance.live.groups import WAITING
-from conformance.targets.java_cluster import SMALL_JVM, JavaNode, free_port
+from conformance.targets.java_cluster import SMALL_JVM, JavaNode, free_port, wait_until
 from conformance.targets.tls import Tls
 from conformance.wire.raw import frame
 from fakemq.client import Producer
@@ -26,7 +26,7 @@ from fakemq.tls.contexts import ClientTls, KeyPair
 # Slow: a half handshake ends after 10 s.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), WAITING]
 
-_GET_BROKER_CLUSTER_INFO = 106
+_PUT_KV_CONFIG, _GET_KV_CONFIG, _GET_BROKER_CLUSTER_INFO = 100, 101, 106
 _QUESTION = frame(_GET_BROKER_CLUSTER_INFO, {})
 _TIMEOUT_S = 15.0
 
@@ -92,6 +92,29 @@ def test_broker_registers_at_a_real_name_server_by_tls(real: list[str], tls: Tls
             assert producer.send("STls", b"tea").broker_name == "broker-z"
     finally:
         broker.stop()
+
+
+def test_plain_request_is_done_by_the_real_name_server_alone(
+    real: list[str], fake: list[str], tls: Tls
+) -> None:
+    # HandshakeHandler closes the connection, and passes the bytes on nevertheless.
+    known = KeyPair(tls.authority.client_cert_path, tls.authority.client_key_path)
+    fields = {"namespace": "NTls", "key": "one", "value": "done"}
+
+    def is_done(addr: str) -> bool:
+        with (
+            connection(addr, _TIMEOUT_S) as sock,
+            ClientTls(own=known).context.wrap_socket(sock) as secure,
+        ):
+            secure.sendall(frame(_GET_KV_CONFIG, {"namespace": "NTls", "key": "one"}))
+            return b"done" in secure.recv(4096)
+
+    for addr in (fake[0], real[0]):
+        with connection(addr, _TIMEOUT_S) as sock:
+            sock.sendall(frame(_PUT_KV_CONFIG, fields))
+            assert _outcome(sock.recv) == "closed"
+    wait_until(lambda: is_done(real[0]), _TIMEOUT_S)
+    assert not is_done(fake[0])
 
 
 Peer = Callable[[str], str]
