@@ -16,8 +16,6 @@ _MILLISECONDS = re.compile(r"\b1[6-9]\d{11}\b")
 _BLANKS = re.compile(r"(?<=\S) +")
 _DASHES = re.compile(r"-{20,}|={20,}")
 
-_DROPPED = re.compile(r"(?:bitMapLengthConsumeQueueExt|namesrvAddr) +=")
-
 _COUNTED = (
     r"\b(commitLogDirCapacity|commitLogDiskRatio|consumeQueueDiskRatio|runtime"
     r"|putMessageDistributeTime|putMessageEntireTimeMax|putLatency\w+|pageCacheLockTimeMills"
@@ -63,11 +61,7 @@ class Output:
         self, printed: Iterable[str], hides: Mapping[str, str], *, unordered: bool = False
     ) -> list[str]:
         """Return lines that are the same on every correct cluster."""
-        lines = [
-            self._line(line, hides)
-            for line in printed
-            if not _STACK.match(line) and not _DROPPED.match(line)
-        ]
+        lines = [self._line(line, hides) for line in printed if not _STACK.match(line)]
         if unordered:
             lines.sort()
         while lines and not lines[-1]:

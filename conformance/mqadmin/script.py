@@ -6,13 +6,35 @@ offset id and the unique key of a seeded message; ``{consumer}``, the consumer's
 an earlier step has kept. Every sub-command gets ``-n {namesrv}`` as its last option.
 """
 
+# Over 400 lines: one list of calls, in the order in which they run.
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from conformance.mqadmin.state import CLUSTER, OFFLINE, ONLINE, ORDERS, PRODUCER
+from conformance.mqadmin.letters import (
+    BLUE,
+    BROADCAST,
+    DEAD,
+    EMPTY,
+    FAILING,
+    LETTERS,
+    LEVEL_QUEUE,
+    MIXED,
+    letters,
+)
+from conformance.mqadmin.state import (
+    CLUSTER,
+    OFFLINE,
+    ONLINE,
+    ORDERS,
+    PRODUCER,
+    Contents,
+    only_accounts,
+    orders,
+    slave_in_step,
+)
 from conformance.targets.accounts import ADMIN, USER
 
 
@@ -44,6 +66,8 @@ class Part(NamedTuple):
     """The name of its recording."""
     config: Mapping[str, str]
     """The config of its brokers."""
+    contents: Contents
+    """What its cluster has before."""
     steps: tuple[Step, ...]
     slaves: int = 0
     """With one, it runs on a master and its slave, else on two masters."""
@@ -344,17 +368,64 @@ REPLICAS = (
     Step(f"deleteTopic -t MCopied -c {CLUSTER}"),
 )
 
+LETTER_STEPS = (
+    Step("topicList", unordered=True),
+    Step("topicStatus -t RMQ_SYS_TRANS_HALF_TOPIC"),
+    Step(f"printMsgByQueue -t SCHEDULE_TOPIC_XXXX -a broker-a -i {LEVEL_QUEUE} -p true -d true"),
+    Step("printMsgByQueue -t RMQ_SYS_TRANS_HALF_TOPIC -a broker-a -i 0 -p true -d true"),
+    Step("queryMsgById -i {id later}"),
+    Step("queryMsgById -i {id plain}"),
+    Step(f"queryMsgByKey -t {LETTERS} -k later"),
+    Step(f"queryMsgByUniqueKey -t {LETTERS} -i {{key later}}"),
+    Step(f"queryMsgByUniqueKey -t {LETTERS} -i {{key plain}}"),
+    Step(f"topicRoute -t {DEAD} -l"),
+    Step(f"topicStatus -t {DEAD}"),
+    Step(f"printMsg -t {DEAD}"),
+    Step(f"updateTopicPerm -b {{broker-a}} -t {DEAD} -p 6"),
+    Step(f"printMsg -t {DEAD}"),
+    Step(f"consumeMessage -t {DEAD} -b broker-a -i 0"),
+    Step(f"consumerProgress -g {FAILING}"),
+    Step(f"consumerProgress -g {BLUE}"),
+    # What a group subscribes to is what any of its members has said last.
+    Step(
+        f"consumerConnection -g {MIXED}",
+        unordered=True,
+        until="mixed-2",
+        hides={f"{EMPTY} +(?:red|blue)": f"{EMPTY} <of a member>"},
+    ),
+    Step(f"consumerStatus -g {MIXED}", unordered=True),
+    Step(f"consumerConnection -g {BROADCAST}"),
+    Step(f"consumerProgress -g {BROADCAST}"),
+    Step(f"consumerStatus -g {BROADCAST}"),
+    Step(f"resetOffsetByTime -g {BROADCAST} -t {LETTERS} -s 0", unordered=True),
+    Step("consumerProgress", unordered=True),
+    Step("brokerStatus -b {broker-a}"),
+    Step(f"updateTopic -b {{broker-a}} -t {LETTERS} -r 1 -w 1 -o true"),
+    Step("brokerConsumeStats -b {broker-a} -o true", unordered=True),
+    Step("brokerConsumeStats -b {broker-a}", unordered=True),
+    Step("statsAll", unordered=True, hides=_STATS),
+    Step(f"updateSubGroup -b {{broker-a}} -g {BLUE} -s false"),
+    Step(f"getConsumerConfig -g {BLUE}"),
+    Step(f"deleteSubGroup -b {{broker-a}} -g {FAILING} -r true"),
+    Step(f"deleteSubGroup -c {CLUSTER} -g {FAILING} -r true", unordered=True),
+    Step(f"consumerProgress -g {FAILING}"),
+    Step(f"topicRoute -t {DEAD}"),
+    Step("exportMetrics -c DefaultCluster -f {home}/export", files=("export/metrics.json",)),
+)
+
 PARTS = (
     Part(
         "open",
         {"traceTopicEnable": "true"},
+        orders,
         (
             *(*TOPICS, *GROUPS, *MESSAGES, *CONNECTIONS, *OFFSETS),
             *(*BROKERS, *NAME_SERVERS, *EXPORTS, *TRAFFIC, *TRACES, *LAST),
         ),
     ),
-    Part("replicas", {"brokerRole": "SYNC_MASTER"}, REPLICAS, slaves=1),
-    Part("accounts", {"aclEnable": "true"}, ACCOUNTS),
+    Part("letters", {"transactionCheckInterval": "600000"}, letters, LETTER_STEPS),
+    Part("replicas", {"brokerRole": "SYNC_MASTER"}, slave_in_step, REPLICAS, slaves=1),
+    Part("accounts", {"aclEnable": "true"}, only_accounts, ACCOUNTS),
 )
 
 

@@ -6,19 +6,19 @@ import json
 import re
 import shlex
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import fakemq
 from conformance.mqadmin.output import Output
 from conformance.mqadmin.program import Mqadmin
 from conformance.mqadmin.script import Part, Step
-from conformance.mqadmin.state import State, addresses, seeded
-from conformance.targets.accounts import ADMIN, RULES, SECRET, needs_accounts
+from conformance.mqadmin.state import State
+from conformance.targets.accounts import RULES, needs_accounts
 from conformance.targets.fake_or_java import MASTERS, java_target
-from conformance.targets.replicas import send_until_safe
-from fakemq.client import Client
+from fakemq.errors import ConfigWarning
 
 UNTIL_S = 20.0
 BODIES = "/tmp/rocketmq/msgbodys/"
@@ -37,6 +37,9 @@ SIZES = {
 Printed = dict[str, list[str]]
 """Sub-command with its options → its output; calls of the same line differ by a number."""
 
+Start = Callable[[Part], AbstractContextManager[str]]
+"""Starts a cluster for a part, and yields the address of its name server: `fake` or `real`."""
+
 
 @contextmanager
 def fake(part: Part) -> Iterator[str]:
@@ -44,7 +47,10 @@ def fake(part: Part) -> Iterator[str]:
     acl = RULES if needs_accounts(part.config) else None
     config = {**SIZES, **part.config}
     masters = 1 if part.slaves else MASTERS
-    with fakemq.Cluster(masters=masters, slaves=part.slaves, config=config, acl=acl) as cluster:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConfigWarning)  # only that they are printed counts
+        cluster = fakemq.Cluster(masters=masters, slaves=part.slaves, config=config, acl=acl)
+    with cluster:
         yield cluster.namesrv_addr
 
 
@@ -57,26 +63,11 @@ def real(part: Part) -> Iterator[str]:
 
 def run(part: Part, namesrv_addr: str) -> Printed:
     """Run all steps of a part."""
-    with Mqadmin() as mqadmin, _state(part, namesrv_addr) as state:
+    with Mqadmin() as mqadmin, part.contents(namesrv_addr) as state:
         session = Session(mqadmin, state)
         for step in part.steps:
             session.run(step)
         return session.printed
-
-
-@contextmanager
-def _state(part: Part, namesrv_addr: str) -> Iterator[State]:
-    """What the steps of a part find: only two masters that check no accounts are filled."""
-    checks = needs_accounts(part.config)
-    if not checks and not part.slaves:
-        with seeded(namesrv_addr) as state:
-            yield state
-        return
-    access_key, secret_key = (ADMIN, SECRET) if checks else ("", "")
-    with Client(namesrv_addr, access_key=access_key, secret_key=secret_key) as client:
-        if part.slaves:
-            send_until_safe(client)
-        yield State(addresses(client, namesrv_addr), {}, {}, {})
 
 
 class Session:

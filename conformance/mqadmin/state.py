@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from typing import NamedTuple
 
 from conformance.drivers.drivers import EVENT_TIMEOUT_S
+from conformance.targets.accounts import ADMIN, SECRET
 from conformance.targets.java_cluster import wait_until
+from conformance.targets.replicas import send_until_safe
 from conformance.wire.raw import call, create_topic, frame
 from fakemq.client import (
     Client,
@@ -50,9 +52,28 @@ def addresses(client: Client, namesrv_addr: str) -> dict[str, str]:
     return addrs
 
 
+Contents = Callable[[str], AbstractContextManager[State]]
+"""Fills an empty cluster, by its name server; its clients are there until the end."""
+
+
 @contextmanager
-def seeded(namesrv_addr: str) -> Iterator[State]:
-    """Fill an empty cluster; its producer and its consumer are there until the end."""
+def only_accounts(namesrv_addr: str) -> Iterator[State]:
+    """Nothing: brokers that check accounts are asked about these."""
+    with Client(namesrv_addr, access_key=ADMIN, secret_key=SECRET) as client:
+        yield State(addresses(client, namesrv_addr), {}, {}, {})
+
+
+@contextmanager
+def slave_in_step(namesrv_addr: str) -> Iterator[State]:
+    """A slave that has all that its master has."""
+    with Client(namesrv_addr) as client:
+        send_until_safe(client)
+        yield State(addresses(client, namesrv_addr), {}, {}, {})
+
+
+@contextmanager
+def orders(namesrv_addr: str) -> Iterator[State]:
+    """Eight messages in four queues, a group with a member, one without, and a producer."""
     with Client(namesrv_addr) as client:
         addrs = addresses(client, namesrv_addr)
         for broker in BROKERS:
@@ -61,18 +82,20 @@ def seeded(namesrv_addr: str) -> Iterator[State]:
                 create_topic(addrs[broker], f"%RETRY%{group}", 1)
         create_topic(addrs["broker-a"], SOLO, 1)
         for topic, brokers in ((ORDERS, 2), (f"%RETRY%{ONLINE}", 2), (SOLO, 1)):
-            _wait_routed(client, topic, brokers)
+            wait_routed(client, topic, brokers)
         with _producer(namesrv_addr) as producer:
             ids, keys = _send(producer)
             for broker in BROKERS:
                 _commit(addrs[broker])
             with _consumer(namesrv_addr) as consumer:
-                wait_until(lambda: _lag(client) == 0, EVENT_TIMEOUT_S)
+                wait_until(
+                    lambda: lag(client, ONLINE, (QUEUES + 1) * len(BROKERS)) == 0, EVENT_TIMEOUT_S
+                )
                 clients = {"producer": producer.client_id, "consumer": consumer.client_id}
                 yield State(addrs, ids, keys, clients)
 
 
-def _wait_routed(client: Client, topic: str, brokers: int) -> None:
+def wait_routed(client: Client, topic: str, brokers: int) -> None:
     """Wait until the name server knows a topic at this many brokers."""
 
     def is_routed() -> bool:
@@ -133,12 +156,12 @@ def _commit(broker_addr: str) -> None:
         call(broker_addr, frame(RequestCode.UPDATE_CONSUMER_OFFSET, fields))
 
 
-def _lag(client: Client) -> int | None:
-    """Return the lag of the consumer; None until it has committed something for each queue."""
+def lag(client: Client, group: str, least_queues: int) -> int | None:
+    """Return the lag of a group; None until it has committed for this many queues."""
     try:
-        table = client.consume_stats(ONLINE).offset_table
+        table = client.consume_stats(group).offset_table
     except (MQClientError, MQBrokerError):
-        return None  # its members are not there yet
-    if len(table) != (QUEUES + 1) * len(BROKERS):
+        return None  # nothing is committed yet
+    if len(table) < least_queues:
         return None
     return sum(one.broker_offset - one.consumer_offset for one in table.values())
