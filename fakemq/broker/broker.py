@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from fakemq.broker.acl.access import AccessControl
     from fakemq.broker.image import NodeImage
     from fakemq.broker.slow_consumers import SlowConsumers
+    from fakemq.broker.thread_pools import ThreadPools
     from fakemq.clock.node_clock import NodeClock
     from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig, Value
@@ -83,7 +84,10 @@ class Broker:
     _kept_acl: AccessControl | None = None
     """Access control, once there was one: it keeps the rules of a test while it is switched off."""
     _slow_consumers: SlowConsumers | None = None
-    _started_ms = 0
+    pools: ThreadPools | None = None
+    """The queues of its thread pools, once a fault has kept one of these busy."""
+    started_ms = 0
+    """The elapsed time of its last start or reset."""
 
     def __init__(
         self,
@@ -204,6 +208,14 @@ class Broker:
             self.ha = HAService(self)
         return self.ha
 
+    def thread_pools(self) -> ThreadPools:
+        """Return the queues of its thread pools; make them at the first call."""
+        if self.pools is None:
+            from fakemq.broker.thread_pools import ThreadPools  # only faults keep threads busy
+
+            self.pools = ThreadPools(self.node, self.store, lambda: self.started_ms)
+        return self.pools
+
     def _accept(self, link: Link, dispatcher: Dispatcher[Broker]) -> Session:
         acl = self.acl
         dispatch = dispatcher.dispatch if acl is None else acl.door(dispatcher)
@@ -261,12 +273,12 @@ class Broker:
         if self._slow_consumers is None:
             from fakemq.broker.slow_consumers import SlowConsumers  # few brokers need it
 
-            self._slow_consumers = SlowConsumers(self.node, self.groups, self._started_ms)
+            self._slow_consumers = SlowConsumers(self.node, self.groups, self.started_ms)
         return self._slow_consumers
 
     def _forget_slow_consumers(self) -> None:
         slow_ones, self._slow_consumers = self._slow_consumers, None
-        self._started_ms = self.clock.elapsed_ms()
+        self.started_ms = self.clock.elapsed_ms()
         if slow_ones is not None:
             slow_ones.stop()
 

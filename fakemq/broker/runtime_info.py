@@ -1,7 +1,7 @@
 """The figures of GET_BROKER_RUNTIME_INFO, in the order in which Java puts them into its table.
 
 A broker here has no threads and perhaps no disk. Figures about those are the ones of an idle Java
-broker: queues of length 0, nothing to flush.
+broker: nothing to flush, and queues of length 0, unless a fault keeps threads busy.
 
 Source: broker/processor/AdminBrokerProcessor.java#prepareRuntimeInfo,
 store/DefaultMessageStore.java#getRuntimeInfo (4.9.7)
@@ -57,26 +57,33 @@ def _scheduled_to(broker: Broker, level: int) -> int:
 
 
 def _broker_info(broker: Broker) -> dict[str, str]:
-    config = broker.config
+    config, pools, lock = broker.config, broker.pools, broker.store.held_lock
+
+    def size(pool: str) -> str:
+        return "0" if pools is None else str(pools.size(pool))
+
+    def head_wait_ms(pool: str) -> str:
+        return "0" if pools is None else str(pools.head_wait_ms(pool))
+
     return (
         {"brokerVersionDesc": _VERSION_NAME, "brokerVersion": str(VERSION_4_9_7)}
         | broker.store.stats.totals_by_day()
         | {
-            "sendThreadPoolQueueSize": "0",
+            "sendThreadPoolQueueSize": size("send"),
             "sendThreadPoolQueueCapacity": str(config.send_thread_pool_queue_capacity),
-            "pullThreadPoolQueueSize": "0",
+            "pullThreadPoolQueueSize": size("pull"),
             "pullThreadPoolQueueCapacity": str(config.pull_thread_pool_queue_capacity),
-            "queryThreadPoolQueueSize": "0",
+            "queryThreadPoolQueueSize": size("query"),
             "queryThreadPoolQueueCapacity": str(config.query_thread_pool_queue_capacity),
-            "EndTransactionQueueSize": "0",
+            "EndTransactionQueueSize": size("transaction"),
             "EndTransactionThreadPoolQueueCapacity": str(
                 config.end_transaction_pool_queue_capacity
             ),
             "dispatchBehindBytes": "0",
-            "pageCacheLockTimeMills": "0",
-            "sendThreadPoolQueueHeadWaitTimeMills": "0",
-            "pullThreadPoolQueueHeadWaitTimeMills": "0",
-            "queryThreadPoolQueueHeadWaitTimeMills": "0",
+            "pageCacheLockTimeMills": "0" if lock is None else str(lock.held_ms),
+            "sendThreadPoolQueueHeadWaitTimeMills": head_wait_ms("send"),
+            "pullThreadPoolQueueHeadWaitTimeMills": head_wait_ms("pull"),
+            "queryThreadPoolQueueHeadWaitTimeMills": head_wait_ms("query"),
             "earliestMessageTimeStamp": str(_earliest_message_time_ms(broker)),
             "startAcceptSendRequestTimeStamp": str(config.start_accept_send_request_time_stamp),
         }

@@ -64,6 +64,7 @@ DOMAINS: dict[str, Domain] = {
     "slow_flush": Domain.DEADLINE,  # ours: the fault of a flush that takes time
     "sync_flush_timeout": Domain.DEADLINE,  # FlushDiskWatcher, 5 s
     # faults
+    "fast_failure": Domain.DEADLINE,  # BrokerFastFailure, 1 s / 10 ms
     "link_delivery": Domain.DEADLINE,  # ours: bytes on a link with latency or little bandwidth
     "connect_timeout": Domain.LIVENESS,  # ours: a connect into a partition, 3 s
     "late_by_fault": Domain.DEADLINE,  # ours: what a fault delays

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
     from fakemq.config.model import Config, Key, Value
 
+_CAPACITY = "the most requests in its queue while `mq.faults.busy` keeps the threads busy"
+_LONGEST_WAIT = "how long a request may wait for a busy thread, in ms"
+
 ACTS: dict[type, dict[str, str]] = {
     BrokerKeys: {
         "rocketmq_home": "the folder of `conf/plain_acl.yml`, for `aclEnable`",
@@ -48,12 +51,23 @@ ACTS: dict[type, dict[str, str]] = {
         "trace_topic_enable": "whether the topic of traces is there from the start",
         "flush_consumer_offset_interval": "how often offsets are written, in ms",
         "reject_transaction_message": "refuses half messages",
-        "send_thread_pool_queue_capacity": "shown in the runtime information",
+        "send_message_thread_pool_nums": "how many sends wait for the lock of a busy page cache",
+        "send_thread_pool_queue_capacity": f"{_CAPACITY}; shown in the runtime information",
         "pull_thread_pool_queue_capacity": (
-            "the most pulls that are held; shown in the runtime information"
+            f"{_CAPACITY}, and the most pulls that are held; shown in the runtime information"
         ),
-        "query_thread_pool_queue_capacity": "shown in the runtime information",
-        "end_transaction_pool_queue_capacity": "shown in the runtime information",
+        "reply_thread_pool_queue_capacity": _CAPACITY,
+        "query_thread_pool_queue_capacity": f"{_CAPACITY}; shown in the runtime information",
+        "client_manager_thread_pool_queue_capacity": _CAPACITY,
+        "heartbeat_thread_pool_queue_capacity": _CAPACITY,
+        "end_transaction_pool_queue_capacity": f"{_CAPACITY}; shown in the runtime information",
+        "broker_fast_failure_enable": (
+            "whether requests that wait too long for a busy thread are refused"
+        ),
+        "wait_time_mills_in_send_queue": _LONGEST_WAIT,
+        "wait_time_mills_in_pull_queue": _LONGEST_WAIT,
+        "wait_time_mills_in_heartbeat_queue": _LONGEST_WAIT,
+        "wait_time_mills_in_transaction_queue": _LONGEST_WAIT,
         "long_polling_enable": "whether pulls without messages are held",
         "short_polling_time_mills": "how long they are held without long polling, in ms",
         "notify_consumer_ids_changed_enable": "whether a group's members are notified of changes",
@@ -144,6 +158,9 @@ ACTS: dict[type, dict[str, str]] = {
         "ha_master_address": "a slave's master, if no name server is to say it",
         "ha_slave_fallbehind_max": "a slave further behind is not waited for, in bytes",
         "broker_role": "ASYNC_MASTER, SYNC_MASTER or SLAVE",
+        "os_page_cache_busy_time_out_mills": (
+            "how long a put holds the lock before `mq.faults.page_cache_busy` rejects sends, in ms"
+        ),
         "flush_disk_type": "SYNC_FLUSH: sends wait for the disk",
         "sync_flush_timeout": "how long, in ms",
         "slave_timeout": "how long SYNC_MASTER waits for a slave, in ms",
@@ -173,7 +190,7 @@ ACTS: dict[type, dict[str, str]] = {
 
 _NOT_READ = "4.9.7 does not read it"
 _THREADS = "threads: requests are handled one after the other, each when it arrives"
-_NO_QUEUE = "no request waits in a queue"
+_NO_QUEUE = "no put waits in a queue"
 _POOL = "only `transientStorePoolEnable` reads it; all messages can be read at once"
 _EXT = "only `enableConsumeQueueExt` reads it"
 _DLEDGER = "only DLedger reads it"
@@ -184,7 +201,6 @@ _SLOW_PEER = "what a slow peer leaves unread is limited in any case"
 
 WITHOUT_EFFECT: dict[type, dict[str, str]] = {
     BrokerKeys: {
-        "send_message_thread_pool_nums": _THREADS,
         "put_message_future_thread_pool_nums": _THREADS,
         "pull_message_thread_pool_nums": _THREADS,
         "process_reply_message_thread_pool_nums": _THREADS,
@@ -196,10 +212,7 @@ WITHOUT_EFFECT: dict[type, dict[str, str]] = {
         "end_transaction_thread_pool_nums": _THREADS,
         "flush_consumer_offset_history_interval": _NOT_READ,
         "put_thread_pool_queue_capacity": _NO_QUEUE,
-        "reply_thread_pool_queue_capacity": _NO_QUEUE,
-        "client_manager_thread_pool_queue_capacity": _NO_QUEUE,
-        "consumer_manager_thread_pool_queue_capacity": _NO_QUEUE,
-        "heartbeat_thread_pool_queue_capacity": _NO_QUEUE,
+        "consumer_manager_thread_pool_queue_capacity": "no pool of 4.9.7 has this queue",
         "filter_server_nums": _NOT_READ,
         "high_speed_mode": _NOT_READ,
         "commercial_enable": _NOT_READ,
@@ -208,11 +221,6 @@ WITHOUT_EFFECT: dict[type, dict[str, str]] = {
         "commercial_big_count": _NOT_READ,
         "commercial_base_count": "only hooks of other vendors read it",
         "max_delay_time": _NOT_READ,
-        "broker_fast_failure_enable": _NO_QUEUE,
-        "wait_time_mills_in_send_queue": _NO_QUEUE,
-        "wait_time_mills_in_pull_queue": _NO_QUEUE,
-        "wait_time_mills_in_heartbeat_queue": _NO_QUEUE,
-        "wait_time_mills_in_transaction_queue": _NO_QUEUE,
         "enable_calc_filter_bit_map": "a short cut before filters: these find the same without it",
         "isolate_log_enable": "there are no log files",
     },
@@ -256,7 +264,6 @@ WITHOUT_EFFECT: dict[type, dict[str, str]] = {
         "commit_commit_log_thorough_interval": _POOL,
         "warm_maped_file_enable": _WARM,
         "debug_lock_enable": "writes the stacks of a JVM's threads to a file",
-        "os_page_cache_busy_time_out_mills": "no put takes any time of the cluster's clock",
         "fast_fail_if_no_buffer_in_store_pool": _POOL,
         "d_leger_group": _DLEDGER,
         "d_leger_peers": _DLEDGER,

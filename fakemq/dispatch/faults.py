@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fakemq.dispatch.answers import Refused, Reply
@@ -173,11 +174,7 @@ class Park(RequestFault):
         count = self.waiting
         waiting, self._waiting = self._waiting, []
         for deferred in waiting:
-            clock = deferred.node.clock
-            if clock.paused:  # the timer fires when the node resumes
-                clock.call_later(0, deferred, kind="late_by_fault")
-            else:
-                deferred()
+            deferred.resume()
         return count
 
     def end(self) -> None:
@@ -209,23 +206,30 @@ class DeferredRequest:
     def __call__(self) -> None:
         if self.gone:
             return
-        self._end()
-        intercepted = self._intercepted
-        if intercepted.session.closed and intercepted.command.code in _NEEDS_ITS_CONNECTION:
-            return
-        with self._with_cause():
-            intercepted.proceed()
+        session, code = self._intercepted.session, self._intercepted.command.code
+        with self.end():
+            if not (session.closed and code in _NEEDS_ITS_CONNECTION):
+                self._intercepted.proceed()
 
-    def _end(self) -> None:
+    def resume(self) -> None:
+        """Continue now; if the node is paused, when it resumes."""
+        if self.node.clock.paused:
+            self.node.clock.call_later(0, self, kind="late_by_fault")
+        else:
+            self()
+
+    def end(self) -> AbstractContextManager[None]:
+        """Forget the request, which continues no more; return a block with its cause."""
         self.gone = True
         self._unlisten()
         self._release_bytes()
+        return self._with_cause()
 
     def _on_stopped(self, entry: Entry) -> None:
         event = entry.event
         is_end = isinstance(event, NodeStopped) and event.how in ("stop", "kill")
         if is_end and event.node in self._nodes and not self.gone:
-            self._end()
+            self.end()
 
 
 def defer(intercepted: Intercepted, *, answered: bool = False) -> DeferredRequest:

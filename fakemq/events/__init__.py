@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from fakemq.events.faults import FaultHit as FaultHit
     from fakemq.events.faults import FaultPlaced as FaultPlaced
     from fakemq.events.faults import FaultRemoved as FaultRemoved
+    from fakemq.events.faults import FlowControlled as FlowControlled
     from fakemq.events.replication import MetadataSynchronized as MetadataSynchronized
     from fakemq.events.replication import Replicated as Replicated
     from fakemq.events.replication import ReplicationWaited as ReplicationWaited
@@ -66,6 +67,7 @@ _HOMES = {
     "FaultHit": "faults",
     "FaultRemoved": "faults",
     "AnswerWithheld": "faults",
+    "FlowControlled": "faults",
     "SlaveReported": "replication",
     "ReportBelieved": "replication",
     "Transferred": "replication",

@@ -32,6 +32,17 @@ class FaultRemoved(Event, frozen=True, kw_only=True, gc=False):
     what: str
 
 
+class FlowControlled(Event, frozen=True, kw_only=True, gc=False):
+    """A broker refused a request with SYSTEM_BUSY, because its threads or its store are busy."""
+
+    code: int
+    peer: str
+    pool: str
+    """The pool of threads that handles the request, such as ``send``."""
+    remark: str
+    """Java's text in the answer, such as ``[OVERLOAD]system busy, …``."""
+
+
 class AnswerWithheld(Event, frozen=True, kw_only=True, gc=False):
     """A fault held back the answer to a pull, with messages.
 

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from fakemq.store.findings import Topics
     from fakemq.store.flush import Flush
     from fakemq.store.following import Following
+    from fakemq.store.held_lock import HeldLock
     from fakemq.store.inner_message import InnerMessage
     from fakemq.store.message_filter import MessageFilter
     from fakemq.store.results import AppendMessageResult
@@ -105,6 +106,8 @@ class MessageStore:
         """Called in this order; each listener adds and removes itself."""
         self.on_late: Callable[[PutMessageResult], None] = _nothing
         """Called with records that reached their queue only after their put had ended."""
+        self.held_lock: HeldLock | None = None
+        """The lock of the log, while a fault lets a put hold it."""
         self.disk_space = DiskSpace(config, files, clock, journal, node)
         self.retention = Retention(config, self.disk_space, clock, journal, node)
         self.start_empty()
@@ -150,6 +153,8 @@ class MessageStore:
         config = self.config
         if config.broker_role == "SLAVE":
             return self._refused(message, PutMessageStatus.SERVICE_NOT_AVAILABLE)
+        if self.held_lock is not None and self.held_lock.page_cache_busy:
+            return self._refused_by_page_cache(message, self.held_lock)
         # In characters, as Java counts; their bytes are looked at with the draft.
         if (
             len(message.topic) > TOPIC_MAX_BYTES
@@ -179,6 +184,8 @@ class MessageStore:
         """
         if self.config.broker_role == "SLAVE":
             return self._refused(batch, PutMessageStatus.SERVICE_NOT_AVAILABLE)
+        if self.held_lock is not None and self.held_lock.page_cache_busy:
+            return self._refused_by_page_cache(batch, self.held_lock)
         why = why_no_queue(batch.topic, batch.queue_id)
         if why:
             return self._refused(batch, _ILLEGAL, why)
@@ -301,6 +308,10 @@ class MessageStore:
             self.stats.put_failed()  # the only refusal that Java counts: it comes last, at the log
         self._journal.add(AppendRefused(node=self._node, topic=message.topic, status=status.name))
         return PutMessageResult(status, reason=reason)
+
+    def _refused_by_page_cache(self, message: InnerMessage, lock: HeldLock) -> PutMessageResult:
+        lock.fault.hit(self._node, f"a message of {message.topic}")
+        return self._refused(message, PutMessageStatus.OS_PAGECACHE_BUSY)
 
     # -- getting ------------------------------------------------------------------------------
 

@@ -61,11 +61,11 @@ def test_docs_page_prints_the_tables() -> None:
 
 def test_keys_without_effect_are_one_warning_for_each_source(tmp_path: Path) -> None:
     path = tmp_path / "broker.conf"
-    path.write_text("sendMessageThreadPoolNums=64\nregionId=r\nwarmMapedFileEnable=true\n")
+    path.write_text("pullMessageThreadPoolNums=64\nregionId=r\nwarmMapedFileEnable=true\n")
     warnings: list[str] = []
     loaded = load(path, BrokerConfig, warn=warnings.append)
-    assert loaded.values["send_message_thread_pool_nums"] == 64
-    text = "without effect here, see docs/config.md: sendMessageThreadPoolNums, warmMapedFileEnable"
+    assert loaded.values["pull_message_thread_pool_nums"] == 64
+    text = "without effect here, see docs/config.md: pullMessageThreadPoolNums, warmMapedFileEnable"
     assert warnings == [f"{path}: {text}"]
     with pytest.warns(ConfigWarning, match="warmMapedFileEnable"):
         load(path, BrokerConfig)

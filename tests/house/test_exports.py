@@ -37,11 +37,11 @@ PUBLIC = {
     "fakemq.events": """
         AnswerWithheld AppendRefused BrokerGone BrokerRegistered ClockMoved ClockSkewed
         DeadLettered Delivered Dispatched Event FaultHit FaultPlaced FaultRemoved
-        FilesExpired FilterChanged GroupChanged HalfStored HandlerFailed KvConfigPrinted
-        LinkClosed LinkOpened LogAppended MemberChanged MessageChecked MetadataSynchronized
-        NodeStarted NodeStopped OffsetCommitted PullHeld PullWoken QueuesLocked Replicated
-        ReplicationWaited ReportBelieved RequestHandled RequestReceived Scheduled
-        ScheduledDelivered ScheduledDiscarded SentBack SlaveReported SnapshotRestored
+        FilesExpired FilterChanged FlowControlled GroupChanged HalfStored HandlerFailed
+        KvConfigPrinted LinkClosed LinkOpened LogAppended MemberChanged MessageChecked
+        MetadataSynchronized NodeStarted NodeStopped OffsetCommitted PullHeld PullWoken
+        QueuesLocked Replicated ReplicationWaited ReportBelieved RequestHandled RequestReceived
+        Scheduled ScheduledDelivered ScheduledDiscarded SentBack SlaveReported SnapshotRestored
         StoreRecovered StoreRepaired TopicChanged TransactionChecked TransactionDiscarded
         TransactionEnded Transferred UnsyncedLost Warned
     """,

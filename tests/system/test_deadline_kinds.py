@@ -210,6 +210,11 @@ def delay_a_send(scene: Scene) -> None:
     scene.send_without_waiting()
 
 
+def keep_threads_busy(scene: Scene) -> None:
+    scene.mq.faults.busy("broker-a")
+    scene.send_without_waiting()
+
+
 def consume(scene: Scene) -> None:
     scene.mq.consumer(group=GROUP, subscribe={"orders": "*"})
 
@@ -288,6 +293,7 @@ KINDS: dict[str, Kind] = {
     "index_build": Kind(store_much, DISK),
     "slow_flush": Kind(slow_the_disk, {**DISK, "flush": "SYNC_FLUSH"}),
     "late_by_fault": Kind(delay_a_send),
+    "fast_failure": Kind(keep_threads_busy),
     "sync_flush_timeout": Kind(stall_the_disk, {**DISK, "flush": "SYNC_FLUSH"}),
     "heartbeat": Kind(consume),
     "client_routes": Kind(consume),

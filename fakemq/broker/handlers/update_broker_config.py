@@ -42,6 +42,8 @@ def update_broker_config(
     taken = {name: text for name, text in properties.items() if name not in not_there}
     for text in (*not_there.values(), *update(broker.config, taken)):
         broker.journal.peer_warnings.warn(broker.name, _NAME, f"{_NAME}: {text}")
+    if broker.pools is not None:
+        broker.pools.plan()
     if "brokerRole" in taken:
         broker.replication()  # a new role may make puts wait for slaves
     if "namesrvAddr" in taken:

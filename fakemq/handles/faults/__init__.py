@@ -68,6 +68,10 @@ class Faults(Handle):
     kill = Placing(RequestFaults, RequestFaults.kill)
     pause = Placing(RequestFaults, RequestFaults.pause)
 
+    # flow control
+    busy = Placing(NodeFaults, NodeFaults.busy)
+    page_cache_busy = Placing(NodeFaults, NodeFaults.page_cache_busy)
+
     # calls
     drop_call = Placing(CallFaults, CallFaults.drop_call)
     delay_call = Placing(CallFaults, CallFaults.delay_call)

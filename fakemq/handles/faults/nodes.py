@@ -1,8 +1,8 @@
-"""The faults of `mq.faults` for brokers' stores: full disks, failed flushes, damaged records."""
+"""The faults of `mq.faults` for brokers: busy threads, full disks, lost flushes, damaged bytes."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack, get_args
 
 from fakemq.clock.durations import Duration, duration_ms
 from fakemq.config import checked
@@ -19,8 +19,14 @@ if TYPE_CHECKING:
     from fakemq.core.views import Message
 
 
+Pool: TypeAlias = Literal[
+    "send", "pull", "heartbeat", "transaction", "reply", "query", "client", "consumer", "admin"
+]
+"""A thread pool of a broker; docs/faults_nodes.md says which requests each of them handles."""
+
+
 class NodeFaults(FaultPlacing):
-    """Faults of a broker's store.
+    """Faults of a broker and its store.
 
     ``broker`` is a node's name (``"broker-a-1"``); a bare brokerName (``"broker-a"``) means its
     master. A fault stays placed when its broker restarts. A fault with ``often`` acts once by
@@ -50,6 +56,33 @@ class NodeFaults(FaultPlacing):
         )
         self._call(judge)
         return fault
+
+    def busy(self, broker: str, pool: Pool = "send", *, must_fire: bool = True) -> Fault:
+        """Keep every thread of one of the broker's pools busy: its requests wait in its queue.
+
+        A queue that is as long as its capacity (``sendThreadPoolQueueCapacity``, …) refuses
+        requests with SYSTEM_BUSY and ``[OVERLOAD]…``. With ``brokerFastFailureEnable``, requests
+        that wait as long as ``waitTimeMillsInSendQueue`` says (or that of the pull, heartbeat or
+        transaction queue) get SYSTEM_BUSY and ``[TIMEOUT_CLEAN_QUEUE]…``. The rest are handled when
+        the fault is removed. ConfigError for a pool that does not exist.
+        """
+        checked.one_of("pool", pool, get_args(Pool))
+        node = self._core.broker(broker)
+        return self._place_in_pool(node, pool, f"busy {pool} threads", must_fire, None)
+
+    def page_cache_busy(self, broker: str, *, must_fire: bool = True) -> Fault:
+        """Let one put hold the lock of the broker's log, because the page cache takes no bytes.
+
+        Until the lock is held for over ``osPageCacheBusyTimeOutMills`` (1 s), further sends wait
+        for it: each has one of the ``sendMessageThreadPoolNums`` threads (4), and the others wait
+        in the queue of the pool, as with `busy`. Then the page cache is busy: new sends get
+        SYSTEM_BUSY and ``[REJECTREQUEST]…``; sends in the queue get ``[PCBUSY_CLEAN_QUEUE]…``; and
+        puts of requests that already had a thread fail with SYSTEM_ERROR and
+        ``[PC_SYNCHRONIZED]…``. Sends that wait for the lock are stored when the fault is removed.
+        """
+        node = self._core.broker(broker)
+        now_ms = self._call(node.clock.elapsed_ms)
+        return self._place_in_pool(node, "send", "page cache busy", must_fire, now_ms)
 
     def tear_last_write(
         self, broker: str, *, kept_bytes: int | None = None, **often: Unpack[Often]
@@ -144,6 +177,25 @@ class NodeFaults(FaultPlacing):
         return fault
 
     # -- inside -------------------------------------------------------------------------------
+
+    def _place_in_pool(
+        self, node: Broker, pool: str, what: str, must_fire: bool, lock_since_ms: int | None
+    ) -> Fault:
+        from fakemq.broker.thread_pools import POOLS, InPool
+        from fakemq.faults.points import BEFORE_STORE
+
+        pools = self._call(node.thread_pools)
+        fault = self._place(
+            BEFORE_STORE,
+            InPool(pools, pool, lock_since_ms),
+            f"{what} at {node.name}",
+            Scope(node=node.name, code=POOLS[pool].codes),
+            ALWAYS,
+            must_fire=must_fire,
+            on_end=pools.follow_faults,
+        )
+        self._call(pools.follow_faults)
+        return fault
 
     def _of_node(
         self, node: Broker, point: Point[ActionT], action: ActionT, what: str, often: Often
