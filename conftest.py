@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 # Hypothesis builds its character tables on first use, which takes seconds; a busy machine may also
 # be slow. pytest-timeout ends tests that hang.
 settings.register_profile("fakemq", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("few", settings.get_profile("fakemq"), max_examples=10)
 settings.load_profile("fakemq")
 
 pytest_plugins = ["pytester", "tests.support.group_times"]

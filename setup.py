@@ -4,7 +4,9 @@
 build needs no symbolic links: without them, `find_packages` would leave both out in silence.
 
 With ``FAKEMQ_COMPILE`` in its environment, the build of a wheel translates the hot modules to C by
-mypyc: ``auto`` where that is possible, ``always`` or not at all. docs/compiled.md says more.
+mypyc: ``auto`` where that is possible, ``always`` or not at all. ``FAKEMQ_OPTIMIZE=0`` makes that
+quick, for tests: the C compiler optimises nothing, and mypyc's assertions stay in.
+docs/compiled.md says more.
 """
 
 from __future__ import annotations
@@ -88,7 +90,11 @@ def compiled() -> list[Extension]:
     flags = ["--config-file=", "--explicit-package-bases", "--ignore-missing-imports"]
     files = [f"{name.replace('.', '/')}.py" for name in names]
     return mypycify(
-        [*flags, *files], opt_level="2", debug_level="0", multi_file=True, group_name="fakemq"
+        [*flags, *files],
+        opt_level=os.environ.get("FAKEMQ_OPTIMIZE", "2"),
+        debug_level="0",
+        multi_file=True,
+        group_name="fakemq",
     )
 
 

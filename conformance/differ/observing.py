@@ -6,7 +6,7 @@ import json
 import re
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,11 +47,11 @@ class Tables(NamedTuple):
     """What the tables of a cluster have of a sequence."""
 
     rows: Mapping[str, Mapping[str, object]]
-    """Name of a table → its rows that are about the sequence."""
+    """Name of a table → its rows that were not there before the sequence."""
     routes: Mapping[str, Answer]
 
     @classmethod
-    def of(cls, play: Play) -> Tables:
+    def of(cls, play: Play, before: Tables | None = None) -> Tables:
         """Ask the broker for its tables, and the name server for routes."""
         asked: list[tuple[int, dict[str, str]]] = [(code, {}) for code, _ in _TABLES]
         answers = play.run.peer("client", "broker-a").quietly_all(asked)
@@ -59,8 +59,9 @@ class Tables(NamedTuple):
         for (_, key), answer in zip(_TABLES, answers, strict=True):
             whole = fastjson.loads(answer.body)
             assert isinstance(whole, dict)
+            known = () if before is None else before.rows[key]
             rows[key] = {
-                str(name): row for name, row in whole.get(key, {}).items() if play.tag in str(name)
+                str(name): row for name, row in whole.get(key, {}).items() if name not in known
             }
         routes = play.run.peer("client", "namesrv").quietly_all(
             (RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": play.name(topic)}) for topic in _ROUTED
@@ -113,11 +114,11 @@ class Store:
         self._at = 0
         self._broker = broker
 
-    def grown(self, play: Play) -> Iterator[Block]:
-        """Return what the log and the consume queues of a run's topics have more than before."""
-        begin, records = self._at, b"".join(self._new_records())
+    def grown(self, play: Play, topics: Iterable[str]) -> Iterator[Block]:
+        """Return what the log has more than before, and the consume queues of a run's topics."""
+        records = b"".join(self._new_records())
         yield Block("commit log", 0, tuple(_record_lines(play, records)))
-        yield Block("consume queues", 0, tuple(self._entries(play, begin)))
+        yield Block("consume queues", 0, tuple(self._entries(play, topics)))
 
     def _new_records(self) -> Iterator[bytes]:
         """The records that were appended since the last call, without what fills up a file."""
@@ -137,10 +138,10 @@ class Store:
             if self._at != first + LOG_FILE_BYTES:
                 return
 
-    def _entries(self, play: Play, begin: int) -> Iterator[str]:
-        found = sorted((self._root / "consumequeue").glob(f"*{play.tag}*/*/*"))
-        for path in found:
-            data, name = path.read_bytes(), path.relative_to(self._root / "consumequeue")
+    def _entries(self, play: Play, topics: Iterable[str]) -> Iterator[str]:
+        queues = self._root / "consumequeue"
+        for path in sorted(path for topic in topics for path in (queues / topic).glob("*/*")):
+            data, name = path.read_bytes(), path.relative_to(queues)
             for at in range(0, len(data), _ENTRY.size):
                 offset, size, tags_code = _ENTRY.unpack_from(data, at)
                 if not size:
@@ -192,10 +193,11 @@ def _masked(record: bytes) -> bytes:
 def transcript(run: Run, sequence: Sequence, tag: str) -> None:
     """Play a sequence as a scenario: the transcript of the run then has all but its store."""
     play = Play(run, tag, silent=())
+    before = Tables.of(play)
     play.create_topic()
     begin = len(run.lines)
     blocks = [*play.steps(sequence)]
-    tables = Tables.of(play)
+    tables = Tables.of(play, before)
     blocks += tables.blocks(play)
     del run.lines[begin:]
     for block in blocks:

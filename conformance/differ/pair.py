@@ -33,11 +33,14 @@ class Difference(NamedTuple):
         return "\n".join((self.title, "  4.9.7:", *self.java, "  fakemq:", *self.fakemq))
 
 
-class _Side(NamedTuple):
+class _Side:
     """One of the two clusters."""
 
-    target: Target
-    store: Store
+    def __init__(self, target: Target, store: Store) -> None:
+        self.target = target
+        self.store = store
+        with Run("before", target).running() as run:
+            self.before = Tables.of(Play(run, ""))
 
 
 class Pair:
@@ -82,8 +85,9 @@ def _play(
         play = Play(run, tag, silent=expected)
         play.create_topic()
         blocks = [*play.steps(sequence)]
-        tables = Tables.of(play)
-        blocks += [*tables.blocks(play), *side.store.grown(play)]
+        tables = Tables.of(play, side.before)
+        topics = tables.rows["topicConfigTable"]
+        blocks += [*tables.blocks(play), *side.store.grown(play, topics)]
         tables.clean(play)
         silent |= play.silent
         return blocks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
@@ -31,6 +32,7 @@ _STORING = {
 _HALF_TOPICS = (TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC)
 _TO_SHARED_QUEUES = ("DELAY\x01", "TRAN_MSG\x01")
 """Properties of messages whose queue is one that sequences share."""
+_PLACE = re.compile(r'("physicOffset": )(\d+)')
 ASKS = "  asks "
 """In the first line of what a broker asks of a client."""
 
@@ -92,8 +94,13 @@ class Play:
             self._send(number, step)
             answers, asks = _parted(self.run.lines[begin:])
             asked += asks
+            if step.code == RequestCode.QUERY_CONSUME_QUEUE:
+                answers = [_PLACE.sub(self._place, line) for line in answers]
             yield Block(f"{number + 1}. {code_name(step.code)}", step.code, tuple(answers))
         yield Block("what the broker asked of the client", 0, tuple(asked))
+
+    def _place(self, found: re.Match[str]) -> str:
+        return found[1] + self.run.normaliser.places.name("broker-a", int(found[2]))
 
     def _peer(self, place: str) -> Peer:
         return self.run.peer("client", place)

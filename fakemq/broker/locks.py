@@ -59,8 +59,10 @@ class RebalanceLockManager:
         self._changed(group, client_id, len(locked), "locked")
         return locked
 
-    def unlock_batch(self, group: str, queues: Iterable[MessageQueue], client_id: str) -> None:
-        """Free the client's own locks; other clients' locks stay."""
+    def unlock_batch(
+        self, group: str, queues: Iterable[MessageQueue], client_id: str | None
+    ) -> None:
+        """Free the client's own locks; other clients' locks stay. No lock is of a client None."""
         locks = self._table.get(group, {})
         freed = 0
         for queue in queues:
@@ -68,7 +70,7 @@ class RebalanceLockManager:
             if entry is not None and entry.client_id == client_id:
                 del locks[queue]
                 freed += 1
-        self._changed(group, client_id, freed, "unlocked")
+        self._changed(group, client_id or "", freed, "unlocked")
 
     def expire(self, group: str, picks: Callable[[MessageQueue, str], bool]) -> int:
         """Expire the locks of a group for which ``picks(queue, client_id)`` is true.

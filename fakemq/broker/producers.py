@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fakemq.broker.client_channel import ClientChannelInfo
+from fakemq.dispatch.java_errors import required
 
 if TYPE_CHECKING:
     from fakemq.config.model import BrokerConfig
@@ -48,16 +49,18 @@ class ProducerManager:
         self._client_sessions[channel.client_id] = channel.session
         self._changed(group, channel, "registered")
 
-    def unregister(self, group: str, session: Session, client_id: str) -> None:
+    def unregister(self, group: str, session: Session, client_id: str | None) -> None:
         """Remove a client from a group, at its own request.
+
+        Raise NullFieldError if a group with members is left by a client without an id.
 
         Source: ProducerManager.java#unregisterProducer (4.9.7)
         """
         channels = self._table.get(group)
         if not channels:
             return
-        self._client_sessions.pop(client_id, None)
         self._remove(group, session, "unregistered")
+        self._client_sessions.pop(required(client_id, "ClientChannelInfo", "clientId"), None)
         if not channels:
             del self._table[group]
 

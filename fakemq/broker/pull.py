@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.broker.filters.pull_filter import PullFilter
     from fakemq.broker.filters.sql_expressions import Expression
-    from fakemq.broker.positions import Position
     from fakemq.journal.journal import Cause
     from fakemq.journal.noted import Noted
     from fakemq.protocol.bodies.group import SubscriptionGroupConfig
@@ -101,11 +100,14 @@ def _process(
     broker: Broker, request: PullRequest, *, first: bool
 ) -> PullReply | Parked[PullMessageResponseHeader]:
     header = request.header
-    group, topic, queue_id = header.consumer_group, header.topic, header.queue_id
+    group = header.consumer_group
     group_config = _check_group(broker, group, request.command.code)
-    position = broker.positions.find(request.session, group, topic, queue_id, header.queue_offset)
-    _check_topic(broker, request, position)
+    # Any field may be absent: they are read in Java's order.
+    sys_flag, topic = header.sys_flag, header.topic
+    _check_topic(broker, request, topic)
+    queue_id = header.queue_id
     message_filter = _message_filter(broker, *_subscription(broker, header, group_config))
+    position = broker.positions.find(request.session, group, topic, queue_id, header.queue_offset)
     if position is not None and position.reading is _STALE:
         position.reading = Reading.SENT_BACK
         if header.queue_offset != position.next_offset:
@@ -115,13 +117,13 @@ def _process(
     )
     if header.max_msg_nums < 0 and result.status in _LOOKED_AT:
         list_capacity(header.max_msg_nums)
-    if first and header.sys_flag & PullSysFlag.COMMIT_OFFSET and not broker.config.is_slave:
+    if first and sys_flag & PullSysFlag.COMMIT_OFFSET and not broker.config.is_slave:
         offset = header.commit_offset
         if position is not None:
             offset = position.committable(offset)
         broker.offsets.commit(group, topic, queue_id, offset)
     code = _code(result, header)
-    if code is _PULL_NOT_FOUND and first and header.sys_flag & PullSysFlag.SUSPEND:
+    if code is _PULL_NOT_FOUND and first and sys_flag & PullSysFlag.SUSPEND:
         timeout_ms = header.suspend_timeout_millis
         if not broker.config.long_polling_enable:
             timeout_ms = broker.config.short_polling_time_mills
@@ -157,11 +159,10 @@ def _check_group(broker: Broker, group: str, code: int) -> SubscriptionGroupConf
     return config
 
 
-def _check_topic(broker: Broker, request: PullRequest, position: Position | None) -> None:
-    topic, queue_id = request.header.topic, request.header.queue_id
+def _check_topic(broker: Broker, request: PullRequest, topic: str) -> None:
     config = broker.topics.select(topic)
     if config is None:
-        if position is not None and position.outlived_reset:
+        if _outlived_reset(broker, request):
             return  # a reset removed the topic: it is empty for clients that were reading it
         raise Refused(
             ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please! {FAQ}"
@@ -170,6 +171,7 @@ def _check_topic(broker: Broker, request: PullRequest, position: Position | None
         raise Refused(
             ResponseCode.NO_PERMISSION, f"the topic[{topic}] pulling message is forbidden"
         )
+    queue_id = request.header.queue_id
     if not 0 <= queue_id < config.read_queue_nums:
         raise Refused(
             ResponseCode.SYSTEM_ERROR,
@@ -177,6 +179,15 @@ def _check_topic(broker: Broker, request: PullRequest, position: Position | None
             f" topicConfig.readQueueNums:[{config.read_queue_nums}]"
             f" consumer:[/{request.session.remote_addr}]",
         )
+
+
+def _outlived_reset(broker: Broker, request: PullRequest) -> bool:
+    header = request.header
+    queue_id, offset = header.get("queue_id", -1), header.get("queue_offset", -1)
+    position = broker.positions.find(
+        request.session, header.consumer_group, header.topic, queue_id, offset
+    )
+    return position is not None and position.outlived_reset
 
 
 def _subscription(

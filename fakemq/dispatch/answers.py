@@ -40,6 +40,19 @@ class Refused(Exception):  # noqa: N818  # an answer, not an error of ours
         self.remark = remark
 
 
+class Thrown(Refused):
+    """Raised to answer with the text of an exception that Java's processor throws.
+
+    Java makes this response outside the processor's callback: its header is JSON, also where the
+    request's is binary.
+
+    Source: remoting/netty/NettyRemotingAbstract.java#processRequestCommand (4.9.7)
+    """
+
+    def __init__(self, remark: str) -> None:
+        super().__init__(ResponseCode.SYSTEM_ERROR, remark)
+
+
 class Request(msgspec.Struct, Generic[RequestHeader]):
     """A request as its handler sees it: its header decoded, and the session it came on."""
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+NULL = "null"
+"""What Java's concatenation of texts makes of an absent one."""
+
 
 def required(value: T | None, bean: str, field: str) -> T:
     """Return ``value``; raise NullFieldError, which is answered with code 1, if it is None."""

@@ -10,9 +10,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from fakemq.dispatch.answers import Outcome, Refused, Reply
+from fakemq.dispatch.answers import Outcome, Refused, Reply, Thrown
 from fakemq.dispatch.java_errors import java_exception
 from fakemq.dispatch.node import JournaledNode
 from fakemq.errors import NO_MEMORY
@@ -37,6 +37,8 @@ def outcome_of(node: JournaledNode, code: int, act: Callable[[], OutcomeT]) -> O
 
 def answer_to_error(node: JournaledNode, code: int, error: Exception) -> Outcome:
     """Return the answer to what a handler raised; write a bug of fakemq to the journal."""
+    if isinstance(error, Thrown):
+        return _thrown(error.remark)
     if isinstance(error, Refused):
         return error
     if isinstance(error, MemoryError):
@@ -45,9 +47,9 @@ def answer_to_error(node: JournaledNode, code: int, error: Exception) -> Outcome
     if not isinstance(error, HeaderError):
         # A bug of fakemq: the peer, or the caller that moved the clock, made no mistake.
         node.journal.add(failure(node.name, code, error))
-    # Java makes it outside the processor's callback, so in the server's own serialisation.
-    return Reply(
-        code=ResponseCode.SYSTEM_ERROR,
-        remark=java_exception(error),
-        serialize_type=SerializeType.JSON,
-    )
+    return _thrown(java_exception(error))
+
+
+def _thrown(remark: str | None) -> Reply[Any]:
+    """Return the answer to an exception: outside the callback, in the server's serialisation."""
+    return Reply(code=ResponseCode.SYSTEM_ERROR, remark=remark, serialize_type=SerializeType.JSON)

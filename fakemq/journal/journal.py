@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 import logging
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from inspect import get_annotations
-from itertools import count, islice
-from typing import Final, TypeAlias, TypeVar
+from itertools import count, islice, repeat
+from operator import itemgetter
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -89,6 +91,12 @@ Cause: TypeAlias = "int | Fired"
 
 Listener: TypeAlias = Callable[[Entry], None]
 
+_Row: TypeAlias = "tuple[Any, ...]"
+"""The number, the time and the cause of an entry, and its event; then the events that this one, the
+arrival of a request, has caused at once: they have the numbers that follow, and the same time."""
+_number_of: Final = itemgetter(0)
+_EVENTS: Final = 3
+
 
 class _Because:
     """A block of `Journal.because`. A generator as a context takes three times as long."""
@@ -114,20 +122,16 @@ class Journal:
 
     def __init__(self, clock: Clock, capacity: int = CAPACITY) -> None:
         self._clock = clock
-        # Three columns of equal length, oldest entry first: event, wall time in milliseconds since
-        # the epoch, and ``seq`` of the cause.
-        self._events: deque[Event | Noted] = deque(maxlen=capacity)
-        self._times_ms: deque[int] = deque(maxlen=capacity)
-        self._causes: deque[int] = deque(maxlen=capacity)
-        # The number of the newest entry in the columns.
+        self._capacity = capacity
+        # Oldest first; the first of them may have entries that are not kept any more.
+        self._rows: deque[_Row] = deque()
+        # The number of the newest entry in the rows, and that at which rows are deleted again.
         self._seq = 0
-        # What was noted and is not in the columns yet, all of one moment; None if there is nothing.
-        # The first is caused by something else than the rest: it is a request that arrived, and the
-        # rest are its effects.
-        self._noted: list[Noted] | None = None
-        self._noted_ms = 0
-        self._cause_of_first = 0
-        self._cause_of_rest = 0
+        self._trim_at = capacity
+        # The row of the request that is being handled, which is not one of the rows yet; None if
+        # there is none. Then the number of its first entry, the cause of the others.
+        self._noted: list[Any] | None = None
+        self._noted_seq = 0
         # Whether no listener wants a kind that is noted.
         self._quiet = True
         self.epoch = 0
@@ -150,7 +154,8 @@ class Journal:
                 event = msgspec.structs.replace(event, **{name: _kept(value)})
         seq = self._append(event)
         if listeners:
-            entry = Entry(seq, self._times_ms[-1], event, self._causes[-1])
+            _, at_ms, cause, _ = self._rows[-1]
+            entry = Entry(seq, at_ms, event, cause)
             for listener in listeners:
                 listener(entry)
         return seq
@@ -165,9 +170,9 @@ class Journal:
         if at_ms is None:
             at_ms = self._clock.now_ms()
         self._seq = seq = self._seq + 1
-        self._events.append(event)
-        self._times_ms.append(at_ms)
-        self._causes.append(cause)
+        self._rows.append((seq, at_ms, cause, event))
+        if seq >= self._trim_at:
+            self._trim()
         return seq
 
     def begin(self, arrival: Noted) -> None:
@@ -184,9 +189,10 @@ class Journal:
         else:
             if self._noted is not None:
                 self._write_noted()
-            self._cause_of_first = cause if type(cause) is int else self._seq_of(cause)
-            self._noted, self._noted_ms = [arrival], at_ms
-            self.cause = self._cause_of_rest = self._seq + 1
+            if type(cause) is not int:
+                cause = self._seq_of(cause)
+            self.cause = self._noted_seq = seq = self._seq + 1
+            self._noted = [seq, at_ms, cause, arrival]
 
     def end(self, before: Cause) -> None:
         """End what `begin` began; ``before`` is the cause that was in force."""
@@ -199,7 +205,7 @@ class Journal:
 
         Texts of peers are `shortened` by the caller.
         """
-        if self._noted is not None and self.cause == self._cause_of_rest:
+        if self._noted is not None and self.cause == self._noted_seq:
             self._noted.append(event)
         elif self._quiet:
             self._append(event)
@@ -208,29 +214,34 @@ class Journal:
 
     def note_all(self, events: Sequence[Noted]) -> None:
         """Add events, all in one moment; as `note` does each."""
-        if self._noted is not None and self.cause == self._cause_of_rest:
+        if self._noted is not None and self.cause == self._noted_seq:
             self._noted.extend(events)
         elif not self._quiet:
             for event in events:
                 self.add(event_of(event))
         elif events:
-            self._append(events[0])
-            number = len(events) - 1
-            self._seq += number
-            self._events.extend(events[1:])
-            self._times_ms.extend((self._times_ms[-1],) * number)
-            self._causes.extend((self._causes[-1],) * number)
+            seq = self._append(events[0])
+            _, at_ms, cause, _ = self._rows[-1]
+            self._rows.extend(zip(count(seq + 1), repeat(at_ms), repeat(cause), events[1:]))
+            self._seq = seq + len(events) - 1
+            if self._seq >= self._trim_at:
+                self._trim()
 
     def _write_noted(self) -> None:
-        """Make entries of what was noted."""
+        """Make the row of the present request one of the rows."""
         noted, self._noted = self._noted, None
         if noted is not None:
-            number = len(noted)
-            self._seq += number
-            self._events.extend(noted)
-            self._times_ms.extend((self._noted_ms,) * number)
-            self._causes.append(self._cause_of_first)
-            self._causes.extend((self._cause_of_rest,) * (number - 1))
+            self._rows.append(tuple(noted))
+            self._seq = seq = self._seq + len(noted) - _EVENTS
+            if seq >= self._trim_at:
+                self._trim()
+
+    def _trim(self) -> None:
+        """Delete the rows of which no entry is kept."""
+        rows, first_seq = self._rows, self._seq - self._capacity + 1
+        while len(rows) > 1 and rows[1][0] <= first_seq:
+            rows.popleft()
+        self._trim_at = self._seq + self._capacity // 100 + 1
 
     def because(self, cause: Cause) -> AbstractContextManager[None]:
         """Make ``cause`` the cause of all that is added within the block."""
@@ -300,25 +311,22 @@ class Journal:
 
         `fakemq.journal.search` takes more criteria.
         """
-        self._write_noted()
-        of_kind = [event_of(event) for event in self._events if issubclass(kind_of(event), kind)]
+        kept = [event for _, _, event, _ in self._kept_from(0) if issubclass(kind_of(event), kind)]
         return [
             event
-            for event in of_kind
+            for event in map(event_of, kept)
             if isinstance(event, kind)
             and all(getattr(event, name) == value for name, value in fields.items())
         ]
 
     def at(self, seq: int) -> Entry | None:
         """Return the entry with this number; None if it does not exist any more, or yet."""
-        index = seq - self.first_seq
-        if not 0 <= index < len(self):
-            return None
-        return Entry(seq, self._times_ms[index], event_of(self._events[index]), self._causes[index])
+        found = next(self._entries(seq), None) if seq > 0 else None
+        return found if found is not None and found.seq == seq else None
 
     def after(self, seq: int, most: int | None = None) -> list[Entry]:
         """Return the kept entries with a greater number, oldest first; at most ``most``."""
-        return list(islice(self._entries(max(0, seq + 1 - self.first_seq)), most))
+        return list(islice(self._entries(seq + 1), most))
 
     def cause_chain(self, entry: Entry) -> list[Entry]:
         """Return the cause of an entry, the cause of that, and so on, as far as they are kept."""
@@ -341,31 +349,35 @@ class Journal:
 
     def tail(self, number: int = 20) -> list[Entry]:
         """Return the last ``number`` entries, oldest first."""
-        return list(self._entries(max(0, len(self) - number)))
+        return list(self._entries(self.last_seq - number + 1))
 
     def clear(self) -> None:
         """Delete all entries; numbers start at 1 again."""
         self._noted = None
-        self._events.clear()
-        self._times_ms.clear()
-        self._causes.clear()
+        self._rows.clear()
         self._seq = self.cause = 0
+        self._trim_at = self._capacity
         self.epoch += 1
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(list(self._entries(0)))
 
-    def _entries(self, start: int) -> Iterator[Entry]:
-        """Iterate over the entries from index ``start`` on. Add nothing meanwhile."""
-        seqs = count(self.first_seq + start)
-        columns = (self._times_ms, self._events, self._causes)
-        rows = zip(seqs, *(islice(column, start, None) for column in columns), strict=False)
-        for seq, at_ms, event, cause in rows:
-            yield Entry(seq, at_ms, event_of(event), cause)
+    def _entries(self, seq: int) -> Iterator[Entry]:
+        """Iterate over the kept entries from number ``seq`` on. Add nothing meanwhile."""
+        for number, at_ms, event, cause in self._kept_from(seq):
+            yield Entry(number, at_ms, event_of(event), cause)
+
+    def _kept_from(self, seq: int) -> Iterator[tuple[int, int, Event | Noted, int]]:
+        """Iterate over numbers, times, events and causes, as `_entries`."""
+        seq = max(seq, self.first_seq)
+        begin = max(bisect_right(self._rows, seq, key=_number_of) - 1, 0)
+        for first, at_ms, cause, *events in islice(self._rows, begin, None):
+            for number, event in enumerate(events, first):
+                if number >= seq:
+                    yield number, at_ms, event, cause if number == first else first
 
     def __len__(self) -> int:
-        self._write_noted()
-        return len(self._events)
+        return min(self.last_seq, self._capacity)
 
     def __repr__(self) -> str:
         return f"<journal of {len(self)} entries, last seq {self.last_seq}>"

@@ -54,7 +54,7 @@ def test_cluster_starts_without_what_it_does_not_need() -> None:
         "fakemq.namesrv.handlers.register_broker",
         "fakemq.namesrv.handlers.unregister_broker",
     }
-    ours = [name for name in imported if name.startswith("fakemq")]
+    ours = [name for name in imported if name.partition(".")[0] == "fakemq"]
     # A second guard; the first is the time, in `test_import_and_start_in_time`.
     assert len(ours) <= 167, "each costs a third of a millisecond"
 

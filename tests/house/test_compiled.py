@@ -12,7 +12,6 @@ import os
 import pickle
 import subprocess
 import sys
-import tomllib
 import traceback
 import zipfile
 from importlib.machinery import EXTENSION_SUFFIXES
@@ -26,10 +25,9 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.frame import frame_bytes
 from tests.support.broker_lab import BrokerLab, send_header
+from tests.support.compiled import MODULES
 
 ROOT = Path(__file__).parents[2]
-SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-MODULES: list[str] = SETTINGS["tool"]["fakemq"]["compiled"]
 WHEEL = os.environ.get("FAKEMQ_TESTED_WHEEL", "")
 SUFFIX = EXTENSION_SUFFIXES[0]
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.broker import Broker, handles
 from fakemq.broker.durable import when_durable
-from fakemq.dispatch.answers import NOTHING_SAID, Parked, Refused, Reply, Request
+from fakemq.dispatch.answers import NOTHING_SAID, Parked, Refused, Reply, Request, Thrown
 from fakemq.dispatch.java_errors import required
 from fakemq.events.core import TransactionEnded
 from fakemq.protocol import table
@@ -50,8 +50,7 @@ def end_transaction(
         _COMMIT,
         _ROLLBACK,
     ):
-        raise Refused(
-            ResponseCode.SYSTEM_ERROR,
+        raise Thrown(
             "org.apache.rocketmq.remoting.exception.RemotingCommandException:"
             " commitOrRollback field wrong, org.apache.rocketmq.common.protocol.header"
             ".EndTransactionRequestHeader.checkFields(EndTransactionRequestHeader.java:60)",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
 from fakemq.dispatch.answers import Refused, Reply, Request
+from fakemq.dispatch.java_errors import NULL
 from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.headers.offset import (
@@ -24,7 +25,8 @@ def query_consumer_offset(
     broker: Broker, request: Request[QueryConsumerOffsetRequestHeader]
 ) -> Reply[QueryConsumerOffsetResponseHeader]:
     header = request.header
-    offset: int | None = broker.offsets.query(header.consumer_group, header.topic, header.queue_id)
+    group, topic = header.get("consumer_group", NULL), header.get("topic", NULL)
+    offset: int | None = broker.offsets.query(group, topic, header.queue_id)
     if offset is not None and offset < 0:
         offset = broker.offsets.first_boot_offset(header.topic, header.queue_id)
     if offset is None:

@@ -19,6 +19,6 @@ def unlock_batch_mq(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeade
     broker.locks.unlock_batch(
         required(body.consumer_group, "UnlockBatchRequestBody", "consumerGroup"),
         body.mq_set,
-        required(body.client_id, "UnlockBatchRequestBody", "clientId"),
+        body.client_id,
     )
     return Reply()

@@ -20,7 +20,8 @@ def unregister_client(
 ) -> Reply[UnregisterClientResponseHeader]:
     header, session = request.header, request.session
     if header.producer_group is not None:
-        broker.producers.unregister(header.producer_group, session, header.client_id)
+        client_id: str | None = header.get("client_id", None)
+        broker.producers.unregister(header.producer_group, session, client_id)
     if header.consumer_group is not None:
         config = broker.groups.find(header.consumer_group)
         broker.consumers.unregister(

@@ -11,10 +11,9 @@ from __future__ import annotations
 from fakemq.broker.broker import Broker, handles
 from fakemq.broker.checks import check_not_slave, check_not_system_topic, check_topic_name
 from fakemq.broker.registration import when_registered
-from fakemq.dispatch.answers import NOTHING_SAID, Parked, Refused, Reply, Request
+from fakemq.dispatch.answers import NOTHING_SAID, Parked, Reply, Request, Thrown
 from fakemq.protocol import table
 from fakemq.protocol.bodies.topic import TopicConfig
-from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.headers.topic import CreateTopicRequestHeader
 from fakemq.protocol.table import NoHeader
 
@@ -30,8 +29,7 @@ def update_and_create_topic(
     # This is the only field that Java's decoding checks; null is invalid, too.
     filter_type: str | None = header.get("topic_filter_type", None)
     if filter_type not in FILTER_TYPES:
-        raise Refused(
-            ResponseCode.SYSTEM_ERROR,
+        raise Thrown(
             "org.apache.rocketmq.remoting.exception.RemotingCommandException:"
             f" topicFilterType = [{filter_type or 'null'}] value invalid,"
             " org.apache.rocketmq.common.protocol.header.CreateTopicRequestHeader"

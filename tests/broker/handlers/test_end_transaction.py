@@ -8,6 +8,7 @@ from fakemq.broker.broker import Broker
 from fakemq.config.model import BrokerConfig
 from fakemq.events import HandlerFailed, RequestHandled, TransactionEnded
 from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.command import SerializeType
 from fakemq.protocol.topics import TRANS_OP_HALF_TOPIC
 from fakemq.store.results import PutMessageResult, PutMessageStatus
 from fakemq.store.store import MessageStore
@@ -190,3 +191,13 @@ def test_full_store_is_answered_with_its_reason(lab: BrokerLab) -> None:
     response = end(peer, send_half(peer, body=b"x" * 500))
     assert response.code == ResponseCode.SERVICE_NOT_AVAILABLE
     assert (response.remark or "").startswith("Service not available now. Here the memory limit")
+
+
+def test_wrong_kind_of_end_is_an_exception_and_answered_in_json(peer: Peer) -> None:
+    response = peer.ask(
+        RequestCode.END_TRANSACTION,
+        ext_fields={"commitOrRollback": "4"},
+        serialize_type=SerializeType.ROCKETMQ,
+    )
+    assert response.code == ResponseCode.SYSTEM_ERROR
+    assert response.serialize_type is SerializeType.JSON

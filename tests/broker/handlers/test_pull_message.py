@@ -379,3 +379,18 @@ def test_answer_suggests_the_broker_of_the_group_when_slaves_are_readable(lab: B
     assert pull(peer).ext_fields["suggestWhichBrokerId"] == "3"
     broker.store.ram_size_bytes = 0  # everything counts as far behind
     assert pull(peer).ext_fields["suggestWhichBrokerId"] == "2"
+
+
+@pytest.mark.parametrize("absent", ["queueId", "queueOffset", "maxMsgNums"])
+def test_unknown_topic_is_said_before_an_absent_field(peer: Peer, absent: str) -> None:
+    fields = pull_header(topic="unknown").encode()
+    del fields[absent]
+    response = peer.ask(RequestCode.PULL_MESSAGE, ext_fields=fields)
+    assert response.code == ResponseCode.TOPIC_NOT_EXIST
+    del fields["sysFlag"]
+    response = peer.ask(RequestCode.PULL_MESSAGE, ext_fields=fields)
+    assert (response.remark or "").startswith("java.lang.NullPointerException: ")
+    send(peer, "A")
+    fields |= {"topic": TOPIC, "sysFlag": str(PullSysFlag.SUBSCRIPTION)}
+    response = peer.ask(RequestCode.PULL_MESSAGE, ext_fields=fields)
+    assert (response.remark or "").startswith("java.lang.NullPointerException: ")

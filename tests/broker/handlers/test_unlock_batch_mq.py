@@ -29,3 +29,11 @@ def test_invalid_body_is_answered_with_code_1(
 ) -> None:
     assert peer.ask(RequestCode.UNLOCK_BATCH_MQ, body=content).code == 1
     assert lab.journal.find(HandlerFailed) == []
+
+
+def test_client_without_an_id_unlocks_nothing(peer: Peer) -> None:
+    peer.ask(RequestCode.LOCK_BATCH_MQ, body=lock_body("one", QUEUES))
+    body = json.dumps({"consumerGroup": "g", "mqSet": QUEUES}).encode()
+    assert peer.ask(RequestCode.UNLOCK_BATCH_MQ, body=body).code == 0
+    response = peer.ask(RequestCode.LOCK_BATCH_MQ, body=lock_body("two", QUEUES))
+    assert json.loads(response.body) == {"lockOKMQSet": []}

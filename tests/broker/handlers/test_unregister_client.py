@@ -31,3 +31,14 @@ def test_unknown_and_missing_groups_succeed(peer: Peer) -> None:
     )
     assert peer.ask(RequestCode.UNREGISTER_CLIENT, header).code == 0
     assert peer.ask(RequestCode.UNREGISTER_CLIENT).code == 0
+
+
+def test_client_without_an_id_may_leave_groups_without_producers(
+    broker: Broker, peer: Peer
+) -> None:
+    beat(peer, "one", consumers=[consumer_data()], producers=["p"])
+    fields = {"producerGroup": "none", "consumerGroup": GROUP}
+    assert peer.ask(RequestCode.UNREGISTER_CLIENT, ext_fields=fields).code == 0
+    assert broker.consumers.snapshot() == {}
+    response = peer.ask(RequestCode.UNREGISTER_CLIENT, ext_fields={"producerGroup": "p"})
+    assert (response.remark or "").startswith("java.lang.NullPointerException: ")

@@ -35,3 +35,11 @@ def test_missing_offset_is_a_null_pointer_exception(peer: Peer) -> None:
     )
     assert response.code == ResponseCode.SYSTEM_ERROR
     assert (response.remark or "").startswith("java.lang.NullPointerException: ")
+
+
+def test_absent_topic_and_group_are_called_null(broker: Broker, peer: Peer) -> None:
+    fields = {"queueId": "0", "commitOffset": "7"}
+    assert peer.ask(RequestCode.UPDATE_CONSUMER_OFFSET, ext_fields=fields).code == 0
+    assert broker.offsets.query("null", "null", 0) == 7
+    asked = peer.ask(RequestCode.QUERY_CONSUMER_OFFSET, ext_fields={"queueId": "0"})
+    assert (asked.code, asked.ext_fields) == (0, {"offset": "7"})
