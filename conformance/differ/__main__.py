@@ -35,19 +35,21 @@ def main(arguments: list[str] | None = None) -> int:
             return bool(found)
         began_ms = real_elapsed_ms()
         differences = 0
-        for one in search(both, options.sequences, options.seed, most_found=options.most):
-            differences += 1
-            name = f"{zlib.crc32(kind_of(one.difference).encode()):08x}"
-            path = FOUND / f"{name}.json"
-            save(one.sequence, path)
-            print(f"\n{path}: {one.difference}", flush=True)
-            for step in one.sequence:
-                print("   ", json.dumps(step.to_json(), ensure_ascii=False), flush=True)
-        took_s = (real_elapsed_ms() - began_ms) / 1000
-        print(
-            f"{both.played} sequences played in {took_s:.0f} s with seed {options.seed}:"
-            f" {differences} differences, {both.late} that only the first look showed"
-        )
+        try:
+            for one in search(both, options.sequences, options.seed, most_found=options.most):
+                differences += 1
+                name = f"{zlib.crc32(kind_of(one.difference).encode()):08x}"
+                path = FOUND / f"{name}.json"
+                save(one.sequence, path)
+                print(f"\n{path}: {one.difference}", flush=True)
+                for step in one.sequence:
+                    print("   ", json.dumps(step.to_json(), ensure_ascii=False), flush=True)
+        finally:  # also after Ctrl-C
+            took_s = (real_elapsed_ms() - began_ms) / 1000
+            print(
+                f"{both.played} sequences played in {took_s:.0f} s with seed {options.seed}:"
+                f" {differences} differences, {both.late} that only the first look showed"
+            )
         return bool(differences)
 
 

@@ -66,7 +66,7 @@ _ODD_TEXTS = ("", " ", "x", "a b", "a/b", "%", "é", "a|b", "a||b", "y" * 127, "
 _ODD_TOPICS = (*_ODD_TEXTS, "%RETRY%", "%DLQ%", "%LMQ%x", "SELF_TEST_TOPIC", ABSENT)
 _SENT_TOPICS = ("SCHEDULE_TOPIC_XXXX", "RMQ_SYS_TRANS_HALF_TOPIC", "SELF_TEST_TOPIC")
 _TOPICS = ("<A>", "<A>", "<A>", "<B>", "%RETRY%<G>", "%DLQ%<G>")
-_LEGAL = re.compile(r"[%|a-zA-Z0-9_-]+$|<absent>$")
+_LEGAL = re.compile(r"[%|a-zA-Z0-9_-]{1,127}$|<absent>$")
 _GROUPS = ("<G>", "<G>", "<H>", "%RETRY%<G>")
 _ODD_GROUPS = (*_ODD_TEXTS[1:], "TOOLS_CONSUMER", ABSENT)
 _TIMES = ("0", "-1", str(BORN_MS), "4102444800000", "9223372036854775807")
@@ -171,6 +171,8 @@ def values(code: int, wire: str) -> tuple[Sequence[str], Sequence[str]]:
         return _SYS_FLAGS[code in SENDS]
     if name == "group" and code == RequestCode.CONSUMER_SEND_MSG_BACK:
         return _GROUPS, [one for one in _ODD_GROUPS if _LEGAL.match(one)]  # it makes topics of them
+    if name == "queueId" and code in SENDS:  # one below 0 is any queue
+        return VALUES[name][0], [one for one in ODD_NUMBERS if not re.match(r"-[1-9]", one)]
     if name == "topic" and code in SENDS:
         return _TOPICS, (*_ODD_TOPICS, *_SENT_TOPICS)
     return VALUES[name]
@@ -219,7 +221,7 @@ _BODIES: Mapping[int, Sequence[object]] = {
     RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: (
         group_config("<G>"),
         group_config("<G>", consumeEnable=False),
-        group_config("<G>", retryQueueNums=2, retryMaxTimes=0),
+        group_config("<G>", retryMaxTimes=0),
         group_config("<H>", consumeBroadcastEnable=False),
     ),
     RequestCode.QUERY_DATA_VERSION: ({"counter": 1, "timestamp": BORN_MS},),

@@ -14,7 +14,7 @@ from __future__ import annotations
 from fakemq.broker.broker import Broker, handles
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
-from fakemq.dispatch.java_errors import list_capacity
+from fakemq.dispatch.java_errors import NULL, list_capacity
 from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import SerializeType
@@ -34,12 +34,9 @@ def query_message(
         max_num = broker.config.default_query_max_num
     else:
         max_num = header.max_num
+    begin_ms, end_ms = header.begin_timestamp, header.end_timestamp  # null fails before the number
     result = yield from broker.store.query_message(
-        header.get("topic", "null"),
-        header.get("key", "null"),
-        list_capacity(max_num),
-        header.begin_timestamp,
-        header.end_timestamp,
+        header.get("topic", NULL), header.get("key", NULL), list_capacity(max_num), begin_ms, end_ms
     )
     answer = QueryMessageResponseHeader(
         index_last_update_timestamp=result.index_last_update_timestamp,

@@ -35,7 +35,7 @@ def update_and_create_topic(
             " org.apache.rocketmq.common.protocol.header.CreateTopicRequestHeader"
             ".checkFields(CreateTopicRequestHeader.java:50)",
         )
-    topic = header.topic
+    topic = header.get("topic", "")
     check_topic_name(topic)
     check_not_system_topic(broker, topic)
     config = TopicConfig(

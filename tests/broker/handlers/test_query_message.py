@@ -130,3 +130,6 @@ def test_missing_fields_are_refused(peer: Peer, send: Send) -> None:
         response = peer.ask(RequestCode.QUERY_MESSAGE, ext_fields=rest)
         assert response.code == ResponseCode.SYSTEM_ERROR
         assert (response.remark or "").startswith("java.lang.NullPointerException")
+    below_zero = {"maxNum": "-1", "beginTimestamp": "0"}
+    remark = peer.ask(RequestCode.QUERY_MESSAGE, ext_fields=below_zero).remark
+    assert (remark or "").startswith("java.lang.NullPointerException"), "not the number's exception"
