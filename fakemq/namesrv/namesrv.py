@@ -68,6 +68,8 @@ class NameServer:
         self.dispatcher = Dispatcher(self, handles, on_unknown=self._unknown)
         self._start_config = config
         self._unknown_codes: set[int] = set()
+        self._resumed: Session | None = None
+        """The connection whose bytes of a pause are being handled."""
 
     @property
     def running(self) -> bool:
@@ -121,7 +123,9 @@ class NameServer:
         self.state = self.state.then(NodeState.RUNNING)
         with self.journal.because(self.journal.add(NodeStopped(node=self.name, how="resume"))):
             for session in list(self.sessions):  # first, as those of brokers
+                self._resumed = session
                 session.resume()
+                self._resumed = None
                 if self.state is not NodeState.RUNNING:
                     return  # a request met a fault that pauses or kills the name server
             self.clock.resume()
@@ -170,11 +174,14 @@ class NameServer:
     def session_closed(self, session: Session) -> None:
         """Remove, at once, the broker that registered over a closed connection, and its long work.
 
+        A registration that a paused name server finds before the close counts: in Java the thread
+        that removes the broker is faster than the one that registers it.
         Source: namesrv/routeinfo/BrokerHousekeepingService.java (4.9.7)
         """
         self.clock.drop_of(session)
         self.sessions.pop(session, None)
-        self.registration.channel_destroyed(session.remote_addr, session)
+        if session is not self._resumed or not self.registration.renewed_now(session):
+            self.registration.channel_destroyed(session.remote_addr, session)
 
     def _unknown(self, code: int) -> None:
         # No answer at all: DefaultRequestProcessor returns null and the client times out.

@@ -189,6 +189,13 @@ class BrokerRegistration:
         )
         self._remove(addr, "channel closed")
 
+    def renewed_now(self, channel: Channel) -> bool:
+        """Return whether a broker registered over this connection at this very moment."""
+        return any(
+            live.channel is channel and live.last_update_ms == self.expiry.elapsed_ms(live)
+            for live in self._tables.broker_live_table.values()
+        )
+
     def expire(self, broker_addr: str) -> None:
         """Remove a registered broker that was silent for too long, and close its channel."""
         # Java closes the channel first, but the notification of that comes after the removal.
