@@ -15,11 +15,10 @@ import pytest
 import fakemq
 from conformance.live.groups import WAITING
 from conformance.targets.java_cluster import SMALL_JVM, JavaNode, free_port, wait_until
+from conformance.targets.processes import FakemqProcess
 from conformance.targets.tls import Tls
 from conformance.wire.raw import frame
 from fakemq.client import Producer
-from fakemq.config.spec import broker_spec, tls_spec
-from fakemq.serving.thread import ClusterThread
 from fakemq.tls.authority import Authority
 from fakemq.tls.contexts import ClientTls, KeyPair
 
@@ -76,22 +75,20 @@ def fake(tls: Tls) -> Iterator[list[str]]:
 
 
 def test_broker_registers_at_a_real_name_server_by_tls(real: list[str], tls: Tls) -> None:
-    keys = {"listenPort": "0", "brokerIP1": "127.0.0.1", "brokerName": "broker-z"}
-    spec = broker_spec(keys, namesrv_addr=real[0], tls=tls_spec("enforcing", tls.config_file))
-    broker = ClusterThread(spec)
-    try:
-        broker.wait(broker.server.registered())
-        with Producer(
+    options = ("broker", "-n", real[0], "--tls", "enforcing", "--tls-config", tls.config_file)
+    keys = ["listenPort=0", "brokerIP1=127.0.0.1", "brokerName=broker-z"]
+    with (
+        FakemqProcess(*options, config=keys),
+        Producer(
             real[0],
             group="GTls",
             tls=True,
             tls_ca_file=tls.ca_file,
             tls_cert_file=tls.authority.client_cert_path,
             tls_key_file=tls.authority.client_key_path,
-        ) as producer:
-            assert producer.send("STls", b"tea").broker_name == "broker-z"
-    finally:
-        broker.stop()
+        ) as producer,
+    ):
+        assert producer.send("STls", b"tea").broker_name == "broker-z"
 
 
 def test_plain_request_is_done_by_the_real_name_server_alone(
