@@ -20,6 +20,7 @@ from fakemq.broker.offsets import NO_OFFSET
 from fakemq.broker.relay import too_old
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import NOTHING_SAID, Refused, Reply, Request
+from fakemq.dispatch.java_errors import NULL
 from fakemq.protocol import table
 from fakemq.protocol.bodies.offset import MessageQueueForC, ResetOffsetBody, ResetOffsetBodyForC
 from fakemq.protocol.codes import LanguageCode, RequestCode, ResponseCode
@@ -71,7 +72,7 @@ def invoke_broker_to_reset_offset(
 
 def _offsets(broker: Broker, header: ResetOffsetRequestHeader) -> Steps[dict[MessageQueue, int]]:
     """Return the new offset of each write queue."""
-    topic, group = header.topic, header.group
+    topic, group = header.topic, header.get("group", NULL)
     config = broker.topics.select(topic)
     if config is None:
         raise Refused(

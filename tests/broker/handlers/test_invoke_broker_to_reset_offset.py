@@ -111,6 +111,13 @@ def test_unknown_topic_is_refused(peer: Peer, consumer: Peer) -> None:
     )
 
 
+def test_absent_group_is_called_null(peer: Peer, topic: str) -> None:
+    code = RequestCode.INVOKE_BROKER_TO_RESET_OFFSET
+    assert "no topic" in (peer.ask(code, ext_fields={"topic": "nowhere"}).remark or "")
+    response = peer.ask(code, ext_fields={"topic": topic})
+    assert response.remark == "THe consumer group <null> not exist"
+
+
 def test_request_fails_when_one_queue_has_no_committed_offset(
     broker: Broker, peer: Peer, topic: str, consumer: Peer
 ) -> None:
