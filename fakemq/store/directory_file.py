@@ -287,12 +287,15 @@ class DirectoryFile(File):
     def end_flush(self, position: int, changes: int, error: OSError | None) -> None:
         """Count the bytes before ``position`` as flushed; raise StoreError if the disk refused.
 
-        If there were other ``changes`` than appends meanwhile, the flush does not count.
+        If there were other ``changes`` than appends meanwhile, or another flush failed, this one
+        does not count: a file that is still in use is flushed again at once.
         """
         if error is not None:
             self._flush_failed = True
             raise self._error("cannot be flushed", error)
-        if changes != self._changes:
+        if changes != self._changes or self._flush_failed:
+            if self in self._directory.unflushed:
+                self.flush()
             return
         self.flushed = max(self.flushed, position)
         self._ever_flushed = True

@@ -73,11 +73,10 @@ class Flush:
         self._joined = self._turns = 0  # how many sends it was for, and how often it has waited
         self._waiting: list[_Wait] = []  # sends that wait for the next flush of the log
         self._appended_ms = checkpoint.newest_ms  # store time of the last record
-        self._log_waits = False  # whether a flush of the log is under way on another thread
-        self._log_until_ms = 0  # up to when the records were stored that it is for
+        self._log_round: _Round | None = None  # the flush of the log that is unfinished
         self._thorough_next = False  # whether a thorough one is due after it
         self._index_timer: Timer | None = None
-        self._round: _QueueRound | None = None  # the flush of the queues that is unfinished
+        self._round: _Round | None = None  # the flush of the queues that is unfinished
         self._again = {folder: partial(self._flush_all, folder) for folder in (LOG, QUEUES)}
         self._loops = {
             LOG: _Loop(
@@ -106,9 +105,9 @@ class Flush:
                 self._checkpoint.go_back(stored_ms, self._clock.now_ms())
             except StoreError as error:
                 self._failed(error, self._write_checkpoint)
-            self._log_until_ms = min(self._log_until_ms, stored_ms)
-            if self._round is not None:
-                self._round.until_ms = min(self._round.until_ms, stored_ms)
+            for round_ in (self._log_round, self._round):
+                if round_ is not None:
+                    round_.until_ms = min(round_.until_ms, stored_ms)
         self._appended_ms = stored_ms
         self.grown()
 
@@ -274,22 +273,26 @@ class Flush:
             self._slow_down()
         if self._stalled:
             return
-        if self._log_waits and self._clock.cluster.waits_apart:
-            self._thorough_next |= thorough
-            return
+        if self._log_round is not None:
+            if self._clock.cluster.waits_apart:
+                self._thorough_next |= thorough
+                return
+            thorough |= self._log_round.thorough  # this one is in its place
         thorough |= self._thorough_next
         least_pages = self._config.flush_commit_log_least_pages
         files = [
             file for file in self._files.dirty(LOG) if thorough or _is_worth_it(file, least_pages)
         ]
-        self._log_waits, self._thorough_next = True, False
-        self._log_until_ms = self._appended_ms
-        self._flush_apart(files, LOG, partial(self._log_flushed, thorough))
+        self._thorough_next = False
+        self._log_round = round_ = _Round(files, thorough, self._appended_ms)
+        self._flush_apart(files, LOG, partial(self._log_flushed, round_))
 
-    def _log_flushed(self, thorough: bool, succeeded: bool) -> None:
-        self._log_waits = False
-        if thorough and succeeded:
-            self._checkpoint.physic_ms = self._log_until_ms
+    def _log_flushed(self, round_: _Round, succeeded: bool) -> None:
+        if self._log_round is not round_:
+            return
+        self._log_round = None
+        if succeeded and round_.thorough:
+            self._checkpoint.physic_ms = round_.until_ms
             self._loops[QUEUES].arm()  # its flush writes the checkpoint
 
     def _queue_periods(self) -> tuple[int, int]:
@@ -310,12 +313,12 @@ class Flush:
             if not thorough:
                 least_pages = self._config.flush_consume_queue_least_pages
                 files = [file for file in files if _is_worth_it(file, least_pages)]
-            self._round = _QueueRound(files, thorough, self._appended_ms)
+            self._round = _Round(files, thorough, self._appended_ms)
             self._continue_round(self._round)
         if self._index_timer is None:
             self._build_index()
 
-    def _continue_round(self, round_: _QueueRound) -> None:
+    def _continue_round(self, round_: _Round) -> None:
         """Flush some queue files; after the last one of a thorough round write the checkpoint."""
         round_.timer = None
         if self._stalled:
@@ -326,7 +329,7 @@ class Flush:
         round_.waits = True
         self._flush_apart(some, QUEUES, partial(self._end_step, round_))
 
-    def _end_step(self, round_: _QueueRound, succeeded: bool) -> None:
+    def _end_step(self, round_: _Round, succeeded: bool) -> None:
         round_.waits = False
         if self._round is not round_:
             return
@@ -421,8 +424,10 @@ class Flush:
         self._checkpoint.flush(self._clock.now_ms())
 
 
-class _QueueRound:
-    """A flush of the queues: the files that are left, and up to when their entries were stored."""
+class _Round:
+    """A flush of the log or the queues: the files that are left, and up to when what is in them was
+    stored.
+    """
 
     __slots__ = ("files", "thorough", "timer", "until_ms", "waits")
 

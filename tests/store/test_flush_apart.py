@@ -111,6 +111,18 @@ def test_advance_flushes_at_once(lab: RunningLab) -> None:
     assert lab.unflushed_bytes() == 0
 
 
+def test_tick_of_advance_takes_the_place_of_a_thorough_flush(lab: RunningLab) -> None:
+    lab.put()
+    lab.pass_time(LOG_TICK_MS)
+    second = lab.put().append_result
+    assert second is not None
+    lab.advance(QUEUE_TICK_MS - LOG_TICK_MS)
+    assert lab.unflushed_bytes() == 0
+    lab.go()
+    lab.advance(60_000)
+    assert lab.path("checkpoint").read_bytes()[:8] == second.store_timestamp_ms.to_bytes(8)
+
+
 @pytest.mark.parametrize("how", ["stop", "kill"])
 def test_flush_that_ends_after_its_store_does_nothing(lab: RunningLab, how: str) -> None:
     lab.put(b"one")
@@ -145,17 +157,60 @@ def file_of(lab: RunningLab) -> DirectoryFile:
     return file
 
 
-def test_cut_file_was_not_flushed(lab: RunningLab) -> None:
+def test_file_that_was_cut_is_flushed_again(
+    lab: RunningLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lab.put()
     file = file_of(lab)
     begun = file.begin_flush()
     assert begun is not None
     end = file.position
+    begun.wait()
     file.truncate(10)
     file.append(bytes(end), 0)
-    begun.wait()
+    flushes: list[int] = []
+    monkeypatch.setattr("fakemq.store.directory_file._flush", flushes.append)
     begun.end()
-    assert file.flushed == 0
+    assert len(flushes) == 1
+    assert file.flushed == file.position == 10 + end
+
+
+def test_file_that_was_deleted_is_not_flushed_again(
+    lab: RunningLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.put()
+    begun = file_of(lab).begin_flush()
+    assert begun is not None
+    begun.wait()
+    lab.files.delete(file_of(lab).path)
+    flushes: list[int] = []
+    monkeypatch.setattr("fakemq.store.directory_file._flush", flushes.append)
+    begun.end()
+    assert not flushes
+
+
+def test_flush_does_not_count_after_another_one_failed(
+    lab: RunningLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Linux reports pages that it could not write once, and to one of the two only."""
+
+    def refuse(number: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    lab.put()
+    file = file_of(lab)
+    begun = file.begin_flush()
+    assert begun is not None
+    with monkeypatch.context() as patch:
+        patch.setattr("fakemq.store.directory_file._flush", refuse)
+        with pytest.raises(StoreError):
+            file.flush()
+    begun.wait()
+    written: list[int] = []
+    monkeypatch.setattr(DirectoryFile, "_write", lambda _, data, start: written.append(start))
+    begun.end()
+    assert written == [0], "its page is written again"
+    assert file.flushed == file.position
 
 
 def test_changed_page_is_flushed_at_once_only(lab: RunningLab) -> None:
