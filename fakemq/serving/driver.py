@@ -6,10 +6,14 @@ import asyncio
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from fakemq.clock.clock import Clock
 from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.net.memory import MemoryNetwork
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 TURN_MS = 250
 """After this much real time deliveries leave the loop to others, in case that they never end: the
@@ -33,6 +37,8 @@ class Driver:
         # Real elapsed time at which `_wake` finds a timer due.
         self._wake_at_ms = 0
         self._turn: asyncio.Handle | None = None
+        # The other thread of `Clock.wait_apart`; None as long as it was not needed.
+        self._apart: ThreadPoolExecutor | None = None
         clock.settle = network.settle
         clock.on_change = self._clock_changed
         network.on_post = self.schedule
@@ -77,11 +83,22 @@ class Driver:
             self._wake = self._loop.call_later(wait_ms / 1000, self._take_turn)
 
     def _wait_apart(self, wait: Callable[[], None], done: Callable[[], None]) -> None:
-        waiting = self._loop.run_in_executor(None, wait)
-        waiting.add_done_callback(lambda _: self._network.post(done))
+        if self._apart is None:
+            from concurrent.futures import ThreadPoolExecutor  # a cluster in memory needs none
+
+            self._apart = ThreadPoolExecutor(1, "fakemq-disk")
+        try:
+            waiting = self._loop.run_in_executor(self._apart, wait)
+        except RuntimeError:  # the system refuses a thread
+            self._apart.shutdown(cancel_futures=True)
+            self._apart = None
+            wait()
+            done()
+        else:
+            waiting.add_done_callback(lambda _: self._network.post(done))
 
     def close(self) -> None:
-        """Detach from the clock and the network."""
+        """Detach from the clock and the network, and end the thread that waits for the disk."""
         for handle in (self._wake, self._turn):
             if handle is not None:
                 handle.cancel()
@@ -90,3 +107,5 @@ class Driver:
         self._clock.slices.soon = None
         self._clock.apart = None
         self._network.on_post = nothing
+        if self._apart is not None:
+            self._apart.shutdown()
