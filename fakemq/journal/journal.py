@@ -321,8 +321,12 @@ class Journal:
 
     def at(self, seq: int) -> Entry | None:
         """Return the entry with this number; None if it does not exist any more, or yet."""
-        found = next(self._entries(seq), None) if seq > 0 else None
-        return found if found is not None and found.seq == seq else None
+        if not self.first_seq <= seq <= self.last_seq:
+            return None
+        row = self._rows[bisect_right(self._rows, seq, key=_number_of) - 1]
+        first, at_ms, cause = row[:_EVENTS]
+        event = event_of(row[_EVENTS + seq - first])
+        return Entry(seq, at_ms, event, cause if seq == first else first)
 
     def after(self, seq: int, most: int | None = None) -> list[Entry]:
         """Return the kept entries with a greater number, oldest first; at most ``most``."""
