@@ -278,8 +278,8 @@ class ThreadPools:
         for pool, row in POOLS.items():
             if row.wait is None:
                 continue
-            queue, longest_ms = self._live(pool), getattr(config, row.wait)
-            while queue and now_ms - queue[0].since_ms >= longest_ms:
+            longest_ms = getattr(config, row.wait)
+            while (queue := self._live(pool)) and now_ms - queue[0].since_ms >= longest_ms:
                 self._fail(pool, queue, TIMED_OUT)
         self.plan()
 

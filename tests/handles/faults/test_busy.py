@@ -169,6 +169,18 @@ def test_pull_of_a_closed_connection_is_dropped(mq: fakemq.Cluster, peer: TcpPee
     assert not mq.journal.find(RequestHandled, code=RequestCode.PULL_MESSAGE)
 
 
+def test_request_of_a_killed_client_does_not_stop_a_scan(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+    fault, producer = mq.faults.busy("broker-a"), mq.producer()
+    first = waiting_send(mq, peer)
+    producer.send_async("orders", b"lost")
+    mq.wait_for(lambda: fault.fired == 2)
+    third = waiting_send(mq, peer)
+    producer.kill()
+    mq.clock.advance("207ms")
+    assert [peer.receive(opaque).code for opaque in (first, third)] == [BUSY, BUSY]
+    assert len(mq.journal.find(FlowControlled)) == 2
+
+
 def test_threads_are_busy_until_the_last_such_fault_is_removed(
     mq: fakemq.Cluster, peer: TcpPeer
 ) -> None:
