@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import weakref
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -30,13 +31,19 @@ class Authority:
                 "TLS without certificates of your own needs a package that is not installed:"
                 " pip install trustme; or name your certificates in tls_config"
             ) from None
-        authority = trustme.CA(organization_name="fakemq")
         try:
             self.directory = tempfile.mkdtemp(prefix="fakemq-tls-")
         except OSError as error:
-            raise FakemqError(
-                f"cannot make a folder for TLS certificates: {error.strerror}"
-            ) from error
+            raise _unwritable(error) from error
+        # At the exit of the interpreter, too: a program may forget to stop its cluster.
+        self._delete = weakref.finalize(self, _delete, self.directory, os.getpid())
+        try:
+            self._make(trustme.CA(organization_name="fakemq"), hosts)
+        except OSError as error:
+            self.close()
+            raise _unwritable(error) from error
+
+    def _make(self, authority: trustme.CA, hosts: Iterable[str]) -> None:
         self.ca_path = self._write("ca.pem", authority.cert_pem.bytes())
         server = authority.issue_cert(*(host for host in dict.fromkeys(hosts) if _is_name(host)))
         client = authority.issue_cert("client.fakemq")
@@ -79,7 +86,16 @@ class Authority:
 
     def close(self) -> None:
         """Delete the files."""
-        shutil.rmtree(self.directory, ignore_errors=True)
+        self._delete()
+
+
+def _unwritable(error: OSError) -> FakemqError:
+    return FakemqError(f"cannot make a folder for TLS certificates: {error.strerror}")
+
+
+def _delete(directory: str, pid: int) -> None:
+    if os.getpid() == pid:  # not at the exit of a forked child
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _is_name(host: str) -> bool:
