@@ -58,9 +58,12 @@ class SecureStream(ByteStream):
             await self._stream.send(self._tls.data_to_send())
 
     async def _flush(self) -> None:
-        async with self._sending:
-            if data := self._tls.data_to_send():
-                await self._stream.send(data)
+        # `send` may wait until the peer reads, and the peer until this end does: with nothing to
+        # send, this end reads on.
+        if self._tls.has_data_to_send:
+            async with self._sending:
+                if data := self._tls.data_to_send():  # else a `send` took it along
+                    await self._stream.send(data)
 
     async def send_eof(self) -> None:
         """TLS closes both directions at once."""

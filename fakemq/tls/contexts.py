@@ -51,6 +51,7 @@ class ClientTls:
         checks_host: bool = False,
     ) -> None:
         self.context = context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.options |= ssl.OP_NO_RENEGOTIATION
         context.check_hostname = checks_server and checks_host
         if checks_server:
             _trust(context, trust_path, ssl.Purpose.SERVER_AUTH)

@@ -58,8 +58,10 @@ class TlsStream:
     def receive(self, data: bytes) -> bytes:
         """Take the peer's bytes; return the plain ones, none if there are none yet.
 
-        Raise TlsError.
+        What follows the peer's end is dropped. Raise TlsError.
         """
+        if self.ended:
+            return b""
         self._incoming.write(data)
         self._unread_bytes += len(data)
         if self.handshaking:
@@ -80,6 +82,8 @@ class TlsStream:
                 plain.append(piece)
         except ssl.SSLWantReadError:
             pass
+        except ssl.SSLZeroReturnError:  # this end has closed, too
+            self.ended = True
         except ssl.SSLError as error:
             raise TlsError(explained(error)) from error
         if plain:
@@ -98,6 +102,11 @@ class TlsStream:
                 sent_bytes += self._object.write(rest)
         except ssl.SSLError as error:  # the connection is over already
             raise TlsError(explained(error)) from error
+
+    @property
+    def has_data_to_send(self) -> bool:
+        """Whether `data_to_send` would return bytes."""
+        return self._outgoing.pending > 0
 
     def data_to_send(self) -> bytes:
         """Return the bytes for the peer, none if there are none."""

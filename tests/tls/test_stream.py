@@ -92,6 +92,14 @@ def test_end_of_the_peer_is_seen_after_its_bytes(
     client.close()
     assert carry(client, server) == b"last"
     assert server.ended
+    assert server.receive(bytes(1_000)) == b""
+    assert server.held_bytes == 0
+
+
+@pytest.mark.parametrize("is_server", [False, True])
+def test_no_end_renegotiates(context: ssl.SSLContext, trusting: ClientTls, is_server: bool) -> None:
+    options = context.options if is_server else trusting.context.options
+    assert options & ssl.OP_NO_RENEGOTIATION
 
 
 def test_half_handshake_and_half_record_are_counted(

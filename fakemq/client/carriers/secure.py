@@ -42,9 +42,9 @@ class SecureEnd:
             return
         if not stream.handshaking:
             channel.opened()
-        self._flush()
         if plain:
             channel.data_received(plain)
+        self._flush()  # after the bytes, which a failed write must not lose
         if stream.ended:
             channel.lost()
 
