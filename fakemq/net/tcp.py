@@ -344,7 +344,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         if self._tls is not None:
             data = self._tls.received(data)
             if self._tls.ended:
-                _soon(self._transport.close)  # after the last bytes
+                _soon(self._watch)  # closes, once the endpoint has processed the last bytes
             if not data:
                 self._count_unfinished()
                 return

@@ -39,7 +39,7 @@ class TlsTransport:
 
     @property
     def ended(self) -> bool:
-        """Whether the peer has closed its end by TLS."""
+        """Whether the peer has closed its end by TLS: the next `resume_reading` closes."""
         return self._stream.ended
 
     def received(self, data: bytes) -> bytes:
@@ -59,8 +59,9 @@ class TlsTransport:
         self._refuse(f"TLS: the handshake is not over after {HANDSHAKE_TIMEOUT_S:g} s")
 
     def stop(self) -> None:
-        """The connection is lost."""
+        """The connection is lost: forget the link, which would otherwise wait for a collection."""
         self._timer.cancel()
+        self._refuse = _nothing
 
     def _flush(self) -> None:
         data = self._stream.data_to_send()
@@ -94,10 +95,18 @@ class TlsTransport:
         self._transport.pause_reading()
 
     def resume_reading(self) -> None:
-        self._transport.resume_reading()
+        """Read on; after the peer's end close, because nothing follows."""
+        if self._stream.ended:
+            self.close()
+        else:
+            self._transport.resume_reading()
 
     def get_write_buffer_size(self) -> int:
         return self._transport.get_write_buffer_size()
 
     def get_extra_info(self, name: str) -> Any:
         return self._transport.get_extra_info(name)
+
+
+def _nothing(why: str) -> None:
+    pass

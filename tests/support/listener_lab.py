@@ -11,6 +11,7 @@ from fakemq.journal.journal import Journal
 from fakemq.net.held import HeldBytes
 from fakemq.net.link import Link
 from fakemq.net.session import Dispatch, Session
+from fakemq.net.tcp import Door
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 from fakemq.protocol.limits import FRAME_MAX_BYTES, HELD_MAX_BYTES
 from fakemq.serving.listener import Listener, Port
@@ -59,13 +60,14 @@ def listening(
     use: Callable[[ListenerLab, Listener], Awaitable[None]],
     *,
     held_max_bytes: int = HELD_MAX_BYTES,
+    door: Door | None = None,
 ) -> None:
     """Run ``use`` on a loop on which a node listens at ``port``."""
 
     async def main() -> None:
         lab = ListenerLab()
         lab.held = HeldBytes(held_max_bytes)
-        listener = Listener(port, lab.accept, lab.held, lab.refused.append)
+        listener = Listener(port, lab.accept, lab.held, lab.refused.append, door=door)
         listener.open()
         try:
             await use(lab, listener)

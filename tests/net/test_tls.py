@@ -1,0 +1,103 @@
+"""Links over TLS, at a node of the test's own."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import socket
+import ssl
+import weakref
+from pathlib import Path
+
+import pytest
+
+from fakemq.net import pacing
+from fakemq.net.session import Session
+from fakemq.net.tcp import TcpLink
+from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
+from fakemq.protocol.connection import Connection
+from fakemq.serving.listener import Listener, Port
+from fakemq.tls.contexts import ClientTls, KeyPair, server_context
+from fakemq.tls.stream import TlsStream
+from tests.support.certificates import Certificates
+from tests.support.listener_lab import ListenerLab, listening, until
+from tests.support.tcp import HOST, TIMEOUT_S
+
+
+class TlsDoor:
+    """Expects TLS on each connection."""
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        self._context = context
+
+    def stream_for(self, first_byte: int) -> TlsStream:
+        return TlsStream(self._context, server_side=True)
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> TlsDoor:
+    own = KeyPair(*Certificates(tmp_path).pair("server"))
+    return TlsDoor(server_context(own, client_auth="none", trust_path=""))
+
+
+class TlsPeer:
+    """A client's end of a connection to ``port``, after its handshake."""
+
+    def __init__(self, port: Port) -> None:
+        self.sock = socket.create_connection((HOST, port.port), TIMEOUT_S)
+        self.stream = ClientTls().stream(HOST)
+        self.stream.start()
+        while self.stream.handshaking:
+            self.sock.sendall(self.stream.data_to_send())
+            self.stream.receive(self.sock.recv(1 << 16))
+        self.sock.sendall(self.stream.data_to_send())
+
+    def end(self, data: bytes) -> bool:
+        """Send the last bytes and the end in one piece; return whether the other end ends so."""
+        self.stream.write(data)
+        self.stream.close()
+        self.sock.sendall(self.stream.data_to_send())
+        with self.sock:
+            while data := self.sock.recv(1 << 16):
+                self.stream.receive(data)
+        return self.stream.ended
+
+
+def oneway(count: int) -> bytes:
+    codec = Connection()
+    requests = [RemotingCommand(7, flag=FLAG_ONEWAY, opaque=number) for number in range(count)]
+    return b"".join(map(codec.encode, requests))
+
+
+def test_requests_before_the_peers_end_are_all_handled(
+    port: Port, door: TlsDoor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pacing, "_TURN_MS", 0)
+    taken: list[int] = []
+
+    async def use(lab: ListenerLab, listener: Listener) -> None:
+        lab.dispatch = lambda session, command: taken.append(command.opaque)
+        assert await asyncio.to_thread(lambda: TlsPeer(port).end(oneway(100)))
+        await lab.gone.wait()
+
+    listening(port, use, door=door)
+    assert taken == list(range(100))
+
+
+def test_closed_link_is_freed_without_the_garbage_collector(port: Port, door: TlsDoor) -> None:
+    freed: list[weakref.ref[TcpLink[Session]]] = []
+
+    async def use(lab: ListenerLab, listener: Listener) -> None:
+        gc.disable()
+        try:
+            assert await asyncio.to_thread(lambda: TlsPeer(port).end(oneway(1)))
+            await lab.gone.wait()
+            session = lab.sessions.pop()
+            assert isinstance(session.link, TcpLink)
+            freed.append(weakref.ref(session.link))
+            del session
+            await until(lambda: freed[0]() is None)
+        finally:
+            gc.enable()
+
+    listening(port, use, door=door)
