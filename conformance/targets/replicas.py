@@ -120,11 +120,14 @@ def send_until_safe(client: Client, topic: str = ATTACHED) -> dict[SendStatus, i
     """Send until a slave has what is sent; return how often each status came before."""
     statuses: dict[SendStatus, int] = {}
     end = time.monotonic() + IN_STEP_S
-    while (status := client.send(Message(topic, b"early")).status) is not SendStatus.SEND_OK:
+    while True:
+        # A SYNC_MASTER waits up to 5 s for a slave that has just connected.
+        status = client.send(Message(topic, b"early"), timeout_ms=15_000).status
+        if status is SendStatus.SEND_OK:
+            return statuses
         statuses[status] = statuses.get(status, 0) + 1
         assert time.monotonic() < end, statuses
         time.sleep(0.1)
-    return statuses
 
 
 def wait_in_step(master: Node, slave: Node) -> None:

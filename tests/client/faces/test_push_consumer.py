@@ -252,11 +252,17 @@ def test_shutdown_does_not_wait_longer_than_it_may(mq: fakemq.Cluster) -> None:
 
 def test_second_member_of_a_group_gets_its_share(mq: fakemq.Cluster) -> None:
     first, second = Seen(), Seen()
-    with consumer(mq, on_message=first), consumer(mq, on_message=second):
-        eventually(lambda: {one.client_id for one in mq.group("billing").members()}.__len__() == 2)
-        mq.seed("orders", [b"%d" % number for number in range(40)])
-        # While queues move from one member to the other, both may consume a message.
-        eventually(lambda: len({*first.bodies, *second.bodies}) == 40)
+    bodies = {b"%d" % number for number in range(40)}
+    with (
+        consumer(mq, on_message=first, persist_interval_ms=20),
+        consumer(mq, on_message=second, persist_interval_ms=20),
+    ):
+        eventually(lambda: len(mq.group("billing").members()) == 2)
+        mq.seed("orders", sorted(bodies))
+        # While a queue moves from one member to the other, both may consume its messages: that
+        # all were seen does not mean that the present member is done.
+        eventually(lambda: consumed(mq))
+    assert {*first.bodies, *second.bodies} == bodies
     assert consumed(mq)
 
 
