@@ -208,10 +208,6 @@ class Clock:
         self._at_release: list[Callable[[], None]] = []
         # Whether the clock has had a rate other than 1, so that its wall has left real time.
         self._was_paced = False
-        self.apart: Callable[[Callable[[], None], Callable[[], None]], None] | None = None
-        """Calls a function on another thread, and then one on the cluster's; set by the driver."""
-        # Whether the timers that are being fired are those that real time has made due.
-        self._fires_due = False
         self.settle: Callable[[], None] = lambda: None
         """Called after each timer; it delivers what nodes have sent each other."""
         self.on_change: Callable[[], None] = lambda: None
@@ -325,32 +321,10 @@ class Clock:
         fired: list[Timer] = []
         if self._firing:
             return fired
-        self._fires_due = True
-        try:
-            for axis in self._moving():
-                now_ms = axis.target_ms()
-                self._walk(axis, fired, now_ms, now_ms)
-        finally:
-            self._fires_due = False
+        for axis in self._moving():
+            now_ms = axis.target_ms()
+            self._walk(axis, fired, now_ms, now_ms)
         return fired
-
-    @property
-    def waits_apart(self) -> bool:
-        """Whether `wait_apart` lets others go first now."""
-        return self._fires_due and self.apart is not None
-
-    def wait_apart(self, wait: Callable[[], None], done: Callable[[], None]) -> None:
-        """Call ``wait``, which only waits for the machine, and then ``done``.
-
-        A timer that real time has made due lets others go first: ``wait`` is called on another
-        thread. At any other time both are done on return, so that the order of events does not
-        depend on the machine.
-        """
-        if self.apart is not None and self._fires_due:
-            self.apart(wait, done)
-        else:
-            wait()
-            done()
 
     def _moving(self) -> tuple[Axis, ...]:
         """Return the axes that real time moves now."""

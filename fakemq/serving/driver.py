@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from fakemq.clock.clock import Clock
 from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.net.memory import MemoryNetwork
-
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
 
 TURN_MS = 250
 """After this much real time deliveries leave the loop to others, in case that they never end: the
@@ -37,13 +32,10 @@ class Driver:
         # Real elapsed time at which `_wake` finds a timer due.
         self._wake_at_ms = 0
         self._turn: asyncio.Handle | None = None
-        # The other thread of `Clock.wait_apart`; None as long as it was not needed.
-        self._apart: ThreadPoolExecutor | None = None
         clock.settle = network.settle
         clock.on_change = self._clock_changed
         network.on_post = self.schedule
         clock.slices.soon = self.schedule
-        clock.apart = self._wait_apart
 
     def schedule(self) -> None:
         """Schedule a turn on the loop soon; several calls make one turn."""
@@ -82,30 +74,12 @@ class Driver:
             wait_ms = max(0, due_at_ms - real_elapsed_ms()) + 1
             self._wake = self._loop.call_later(wait_ms / 1000, self._take_turn)
 
-    def _wait_apart(self, wait: Callable[[], None], done: Callable[[], None]) -> None:
-        if self._apart is None:
-            from concurrent.futures import ThreadPoolExecutor  # a cluster in memory needs none
-
-            self._apart = ThreadPoolExecutor(1, "fakemq-disk")
-        try:
-            waiting = self._loop.run_in_executor(self._apart, wait)
-        except RuntimeError:  # the system refuses a thread
-            self._apart.shutdown(cancel_futures=True)
-            self._apart = None
-            wait()
-            done()
-        else:
-            waiting.add_done_callback(lambda _: self._network.post(done))
-
     def close(self) -> None:
-        """Detach from the clock and the network, and end the thread that waits for the disk."""
+        """Detach from the clock and the network."""
         for handle in (self._wake, self._turn):
             if handle is not None:
                 handle.cancel()
         nothing = lambda: None  # noqa: E731
         self._clock.on_change = nothing
         self._clock.slices.soon = None
-        self._clock.apart = None
         self._network.on_post = nothing
-        if self._apart is not None:
-            self._apart.shutdown()

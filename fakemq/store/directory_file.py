@@ -7,8 +7,6 @@ tmpfs, so what was never written is not read through the mapping either.
 Source: store/MappedFile.java (4.9.7)
 """
 
-# Over 400 lines: a file and its flushes share what they know of its pages.
-
 from __future__ import annotations
 
 import errno
@@ -63,7 +61,6 @@ class DirectoryFile(File):
     __slots__ = (
         "_before",
         "_bytes",
-        "_changes",
         "_directory",
         "_ever_flushed",
         "_flush_failed",
@@ -78,7 +75,6 @@ class DirectoryFile(File):
         self._bytes = memoryview(pages)  # the whole file; only ranges that were written are read
         self._number = _NONE  # its descriptor, as long as the directory leaves it open
         self._before: dict[int, bytes] = {}  # page number -> its bytes at the last flush
-        self._changes = 0  # other than appends; the end of its use, too
         self._ever_flushed = not made
         self._flush_failed = False
         self.flush_is_lost = False
@@ -173,7 +169,6 @@ class DirectoryFile(File):
     def write_at(self, offset: int, data: bytes, now_ms: int) -> None:
         """As `File.write_at`; raise StoreError if the disk is full."""
         end = offset + len(data)
-        self._changes += 1
         # A file that was never flushed has only zeros on the disk.
         if self._ever_flushed:
             for page in range(offset // PAGE_BYTES, -(-end // PAGE_BYTES)):
@@ -189,7 +184,6 @@ class DirectoryFile(File):
 
     def truncate(self, position: int) -> None:
         """As `File.truncate`; the bytes behind an earlier position become zeros on the disk too."""
-        self._changes += 1
         if position < self.position and self.data_end(position) > position:
             try:
                 os.ftruncate(self._descriptor(), position)
@@ -244,10 +238,6 @@ class DirectoryFile(File):
             os.close(self._number)
             self._number = _NONE
 
-    def leave(self) -> None:
-        """Let no flush that is under way count: the file is closed or deleted."""
-        self._changes += 1
-
     def _error(self, what: str, error: OSError) -> StoreError:
         return store_error(self._directory.path_of(self.path), what, error)
 
@@ -270,37 +260,6 @@ class DirectoryFile(File):
         self.flush_is_lost = False
         self._before.clear()
         self._directory.unflushed.pop(self, None)
-        self.set_time()
-
-    def begin_flush(self) -> FlushApart | None:
-        """Begin a flush for which another thread can wait; None if only `flush` can do it.
-
-        That is the case if more than appended bytes is to be flushed, or if the last flush failed.
-        """
-        if self._before or self._flush_failed or self.flush_is_lost:
-            return None
-        try:
-            return FlushApart(self, os.dup(self._descriptor()), self.position, self._changes)
-        except OSError:  # the process has no more descriptors
-            return None
-
-    def end_flush(self, position: int, changes: int, error: OSError | None) -> None:
-        """Count the bytes before ``position`` as flushed; raise StoreError if the disk refused.
-
-        If there were other ``changes`` than appends meanwhile, or another flush failed, this one
-        does not count: a file that is still in use is flushed again at once.
-        """
-        if error is not None:
-            self._flush_failed = True
-            raise self._error("cannot be flushed", error)
-        if changes != self._changes or self._flush_failed:
-            if self in self._directory.unflushed:
-                self.flush()
-            return
-        self.flushed = max(self.flushed, position)
-        self._ever_flushed = True
-        if self.flushed == self.position:
-            self._directory.unflushed.pop(self, None)
         self.set_time()
 
     def set_time(self) -> None:
@@ -329,35 +288,6 @@ class DirectoryFile(File):
 
     def __repr__(self) -> str:
         return f"<file {self.path}, {self.position} of {self.size_bytes} bytes>"
-
-
-class FlushApart:
-    """A flush of a file's appended bytes; what is appended meanwhile is left for the next one.
-
-    It has a descriptor of its own, because the file may be closed or deleted meanwhile.
-    """
-
-    __slots__ = ("_changes", "_file", "_number", "_position", "_why_not")
-
-    def __init__(self, file: DirectoryFile, number: int, position: int, changes: int) -> None:
-        self._file = file
-        self._number = number
-        self._position = position
-        self._changes = changes
-        self._why_not: OSError | None = None
-
-    def wait(self) -> None:
-        """Wait until the disk has the bytes, or refuses; call it once, on any thread."""
-        try:
-            _flush(self._number)
-        except OSError as error:
-            self._why_not = error
-        finally:
-            os.close(self._number)
-
-    def end(self) -> None:
-        """Let the file know, on the thread of its store; raise StoreError if the disk refused."""
-        self._file.end_flush(self._position, self._changes, self._why_not)
 
 
 def _cut(page: int, data: bytes, position: int) -> bytes:

@@ -167,7 +167,6 @@ class DirectoryFiles(Files):
         file = self._files.pop(path, None)
         if file is not None:
             self.unflushed.pop(file, None)
-            file.leave()
             self._release(file)
             self.used_bytes = max(0, self.used_bytes - file.position)
         if path.count("/") > 1:
@@ -228,7 +227,6 @@ class DirectoryFiles(Files):
         """Close all files without a flush and set their times; slices of them stay valid."""
         for file in self._files.values():
             file.set_time()
-            file.leave()
             self._release(file)
         self._files.clear()
         self.unflushed.clear()

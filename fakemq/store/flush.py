@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.errors import StoreError
 from fakemq.store.commitlog import FOLDER as LOG
-from fakemq.store.directory_file import PAGE_BYTES, DirectoryFile, FlushApart
+from fakemq.store.directory_file import PAGE_BYTES
 from fakemq.store.queue_folders import FOLDER as QUEUES
 
 if TYPE_CHECKING:
@@ -73,10 +73,8 @@ class Flush:
         self._joined = self._turns = 0  # how many sends it was for, and how often it has waited
         self._waiting: list[_Wait] = []  # sends that wait for the next flush of the log
         self._appended_ms = checkpoint.newest_ms  # store time of the last record
-        self._log_round: _Round | None = None  # the flush of the log that is unfinished
-        self._thorough_next = False  # whether a thorough one is due after it
         self._index_timer: Timer | None = None
-        self._round: _Round | None = None  # the flush of the queues that is unfinished
+        self._round: _QueueRound | None = None  # the flush of the queues that is unfinished
         self._again = {folder: partial(self._flush_all, folder) for folder in (LOG, QUEUES)}
         self._loops = {
             LOG: _Loop(
@@ -105,9 +103,8 @@ class Flush:
                 self._checkpoint.go_back(stored_ms, self._clock.now_ms())
             except StoreError as error:
                 self._failed(error, self._write_checkpoint)
-            for round_ in (self._log_round, self._round):
-                if round_ is not None:
-                    round_.until_ms = min(round_.until_ms, stored_ms)
+            if self._round is not None:
+                self._round.until_ms = min(self._round.until_ms, stored_ms)
         self._appended_ms = stored_ms
         self.grown()
 
@@ -268,31 +265,8 @@ class Flush:
             self._flush_log(thorough=False)
 
     def _flush_log(self, thorough: bool) -> None:
-        """Flush files with enough pages, or all."""
-        if self._faults.slow:
-            self._slow_down()
-        if self._stalled:
-            return
-        if self._log_round is not None:
-            if self._clock.cluster.waits_apart:
-                self._thorough_next |= thorough
-                return
-            thorough |= self._log_round.thorough  # this one is in its place
-        thorough |= self._thorough_next
-        least_pages = self._config.flush_commit_log_least_pages
-        files = [
-            file for file in self._files.dirty(LOG) if thorough or _is_worth_it(file, least_pages)
-        ]
-        self._thorough_next = False
-        self._log_round = round_ = _Round(files, thorough, self._appended_ms)
-        self._flush_apart(files, LOG, partial(self._log_flushed, round_))
-
-    def _log_flushed(self, round_: _Round, succeeded: bool) -> None:
-        if self._log_round is not round_:
-            return
-        self._log_round = None
-        if succeeded and round_.thorough:
-            self._checkpoint.physic_ms = round_.until_ms
+        if self._flush_log_files(thorough):
+            self._checkpoint.physic_ms = self._appended_ms
             self._loops[QUEUES].arm()  # its flush writes the checkpoint
 
     def _queue_periods(self) -> tuple[int, int]:
@@ -302,23 +276,20 @@ class Flush:
     def _flush_queues(self, thorough: bool) -> None:
         """Flush queue files, some now and the others in later steps of this round.
 
-        A tick that is not thorough leaves an unfinished round alone if that is thorough, or waits.
+        A tick that is not thorough leaves an unfinished thorough round alone.
         """
-        round_ = self._round
-        if not self._stalled and (
-            thorough or round_ is None or not (round_.thorough or round_.waits)
-        ):
+        if not self._stalled and (thorough or self._round is None or not self._round.thorough):
             self._end_round()
             files = list(self._files.dirty(QUEUES))
             if not thorough:
                 least_pages = self._config.flush_consume_queue_least_pages
                 files = [file for file in files if _is_worth_it(file, least_pages)]
-            self._round = _Round(files, thorough, self._appended_ms)
+            self._round = _QueueRound(files, thorough, self._appended_ms)
             self._continue_round(self._round)
         if self._index_timer is None:
             self._build_index()
 
-    def _continue_round(self, round_: _Round) -> None:
+    def _continue_round(self, round_: _QueueRound) -> None:
         """Flush some queue files; after the last one of a thorough round write the checkpoint."""
         round_.timer = None
         if self._stalled:
@@ -326,20 +297,21 @@ class Flush:
             return
         some = round_.files[:QUEUE_STEP_FILES]
         del round_.files[:QUEUE_STEP_FILES]
-        round_.waits = True
-        self._flush_apart(some, QUEUES, partial(self._end_step, round_))
-
-    def _end_step(self, round_: _Round, succeeded: bool) -> None:
-        round_.waits = False
-        if self._round is not round_:
+        try:
+            for file in some:
+                if self._files.is_dirty(file):  # it may have been deleted
+                    self._flush(file)
+        except StoreError as error:
+            self._round = None
+            self._failed(error, self._again[QUEUES])
             return
-        if succeeded and round_.files:
+        if round_.files:
             round_.timer = self._clock.call_later(
                 QUEUE_STEP_MS, partial(self._continue_round, round_), kind="flush_consume_queue"
             )
             return
         self._round = None
-        if succeeded and round_.thorough:
+        if round_.thorough:
             self._checkpoint.logics_ms = round_.until_ms
             try:
                 self._write_checkpoint()
@@ -354,6 +326,22 @@ class Flush:
     def _write_checkpoint(self) -> None:
         self._checkpoint.flush(self._clock.now_ms())
 
+    def _flush_log_files(self, thorough: bool) -> bool:
+        """Flush files with enough pages, or all; return whether all were."""
+        if self._faults.slow:
+            self._slow_down()
+        if self._stalled:
+            return False
+        least_pages = self._config.flush_commit_log_least_pages
+        try:
+            for file in self._files.dirty(LOG):
+                if thorough or _is_worth_it(file, least_pages):
+                    self._flush(file)
+        except StoreError as error:
+            self._failed(error, self._again[LOG])
+            return False
+        return thorough
+
     def _flush_all(self, folder: str) -> None:
         for file in self._files.dirty(folder):
             self._flush(file)
@@ -361,51 +349,6 @@ class Flush:
     def _flush(self, file: File) -> None:
         if not (self._faults.flush and self._faults.takes(file)):
             file.flush()
-
-    def _flush_apart(self, files: list[File], folder: str, done: Callable[[bool], None]) -> None:
-        """Flush files, and call ``done`` with whether the disk has them all.
-
-        Meanwhile others have their turn: a quiet disk takes 4 to 14 ms for each file.
-        """
-        begun: list[FlushApart] = []
-        failed: list[StoreError] = []
-        try:
-            for file in files:
-                if self._files.is_dirty(file):  # it may have been deleted
-                    begun += self._begin_flush(file)
-        except StoreError as error:
-            failed.append(error)
-
-        def wait() -> None:
-            for one in begun:
-                one.wait()
-
-        def end() -> None:
-            if self._ended:
-                return
-            try:
-                for one in begun:
-                    one.end()
-            except StoreError as error:
-                failed.append(error)
-            if failed:
-                self._failed(failed[0], self._again[folder])
-            done(not failed)
-
-        if begun:
-            self._clock.cluster.wait_apart(wait, end)
-        else:
-            end()
-
-    def _begin_flush(self, file: File) -> list[FlushApart]:
-        """Return what is to wait for: nothing if it is flushed already, or a fault took it."""
-        if self._faults.flush and self._faults.takes(file):
-            return []
-        begun = file.begin_flush() if isinstance(file, DirectoryFile) else None
-        if begun is None:
-            file.flush()
-            return []
-        return [begun]
 
     # -- index --------------------------------------------------------------------------------
 
@@ -424,19 +367,15 @@ class Flush:
         self._checkpoint.flush(self._clock.now_ms())
 
 
-class _Round:
-    """A flush of the log or the queues: the files that are left, and up to when what is in them was
-    stored.
-    """
+class _QueueRound:
+    """A flush of the queues: the files that are left, and up to when their entries were stored."""
 
-    __slots__ = ("files", "thorough", "timer", "until_ms", "waits")
+    __slots__ = ("files", "thorough", "timer", "until_ms")
 
     def __init__(self, files: list[File], thorough: bool, until_ms: int) -> None:
         self.files = files
         self.thorough = thorough
         self.until_ms = until_ms
-        self.waits = False
-        """Whether the disk is writing some of its files."""
         self.timer: Timer | None = None
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from functools import partial
 
-import pytest
 from freezegun import freeze_time
 
 from fakemq.clock.clock import Clock
@@ -137,75 +135,3 @@ def test_loop_runs_while_time_is_frozen() -> None:
         loop.run_until_complete(asyncio.sleep(0.005))
         assert loop.time() > before
     loop.close()
-
-
-def test_timer_lets_another_thread_wait() -> None:
-    async def main() -> None:
-        clock, ended = Clock(), asyncio.Event()
-        driver = Driver(clock, MemoryNetwork())
-        threads: list[int] = []
-
-        def wait() -> None:
-            threads.append(threading.get_ident())
-
-        def done() -> None:
-            threads.append(threading.get_ident())
-            ended.set()
-
-        clock.wait_apart(wait, lambda: None)  # no timer of real time: done on return
-        assert threads == [threading.get_ident()]
-        clock.call_later(1, partial(clock.wait_apart, wait, done), kind="pull_hold", owner="lab")
-        await asyncio.wait_for(ended.wait(), 5)
-        assert threads[1] != threads[2] == threads[0]
-        driver.close()
-
-    before = set(threading.enumerate())
-    run(main())
-    assert set(threading.enumerate()) <= before
-
-
-def test_closed_driver_has_waited_for_the_other_thread() -> None:
-    async def main() -> None:
-        clock, begun, may_end = Clock(), asyncio.Event(), threading.Event()
-        driver, ended = Driver(clock, MemoryNetwork()), list[int]()
-        loop = asyncio.get_running_loop()
-
-        def wait() -> None:
-            loop.call_soon_threadsafe(begun.set)
-            may_end.wait(30)
-            ended.append(1)
-
-        def later() -> None:
-            for _ in range(2):
-                clock.wait_apart(wait, lambda: ended.append(2))
-
-        clock.call_later(1, later, kind="pull_hold", owner="lab")
-        await asyncio.wait_for(begun.wait(), 5)
-        may_end.set()
-        driver.close()
-        assert ended == [1, 1], "both have closed what they opened"
-
-    run(main())
-
-
-def test_timer_waits_itself_if_the_system_refuses_a_thread(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def refuse(thread: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    async def main() -> None:
-        clock, ended = Clock(), asyncio.Event()
-        driver, waited = Driver(clock, MemoryNetwork()), list[int]()
-        later = partial(clock.wait_apart, lambda: waited.append(1), ended.set)
-        with monkeypatch.context() as patch:
-            patch.setattr(threading.Thread, "start", refuse)
-            clock.call_later(1, later, kind="pull_hold", owner="lab")
-            await asyncio.wait_for(ended.wait(), 5)
-        ended.clear()
-        clock.call_later(1, later, kind="pull_hold", owner="lab")
-        await asyncio.wait_for(ended.wait(), 5)
-        assert waited == [1, 1]
-        driver.close()
-
-    run(main())

@@ -38,7 +38,7 @@ class DiskLab(Puts):
         **config: int | str | bool,
     ) -> None:
         self.root = root
-        self.clock = self.clock_at(at_ms)
+        self.clock = Clock(frozen=True, start_at_ms=at_ms)
         self.journal = Journal(self.clock)
         self.config = BrokerConfig(
             mapped_file_size_commit_log=log_bytes,
@@ -59,10 +59,6 @@ class DiskLab(Puts):
             self._soon.append,
             random.Random(seed),
         )
-
-    def clock_at(self, at_ms: int) -> Clock:
-        """Make its clock, a frozen one."""
-        return Clock(frozen=True, start_at_ms=at_ms)
 
     def __enter__(self) -> DiskLab:
         self.start()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import os
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,18 +44,6 @@ def test_messages_outlive_the_cluster(tmp_path: Path) -> None:
         mq.seed("orders", [b"d"])
     with fakemq.Cluster(store=str(tmp_path), topics={"orders": 2}) as mq:
         assert bodies(mq) == [b"d"]
-
-
-def test_thread_that_waits_for_the_disk_ends_with_the_cluster(tmp_path: Path) -> None:
-    def waiting_threads() -> list[str]:
-        names = [thread.name for thread in threading.enumerate()]
-        return [name for name in names if name.startswith("fakemq-disk")]
-
-    before = len(waiting_threads())
-    with fakemq.Cluster(store=str(tmp_path), topics={"orders": 2}) as mq:
-        mq.seed("orders", [b"a"])
-        mq.wait_for(lambda: len(waiting_threads()) > before)
-    assert len(waiting_threads()) == before
 
 
 def test_broker_restarts_from_its_directory(tmp_path: Path) -> None:
