@@ -55,6 +55,9 @@ class Credentials(msgspec.Struct, frozen=True):
     secret_key: str
     security_token: str = ""
 
+    def __repr__(self) -> str:  # without secrets: reports of tests show arguments
+        return f"Credentials({self.access_key!r})"
+
     def sign(self, command: RemotingCommand) -> None:
         """Add the keys and the signature to the fields of a request."""
         fields = command.ext_fields

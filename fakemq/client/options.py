@@ -64,6 +64,10 @@ class ClientOptions(TypedDict, total=False):
     tls_key_password: str
 
 
+SECRETS = ("secret_key", "security_token", "tls_key_password")
+"""Options that no error and no report of a test shows."""
+
+
 class ClientConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The options of one client.
 
@@ -119,6 +123,10 @@ class ClientConfig(msgspec.Struct, frozen=True, kw_only=True):
     tls_key_file: str = ""
     """The private key of ``tls_cert_file``, PEM."""
     tls_key_password: str = ""
+
+    def __repr__(self) -> str:
+        shown = [name for name in self.__struct_fields__ if name not in SECRETS]
+        return f"ClientConfig({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
 
     def __post_init__(self) -> None:
         if bool(self.access_key) != bool(self.secret_key):

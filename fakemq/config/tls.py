@@ -5,13 +5,13 @@ Source: remoting/netty/TlsSystemConfig.java, TlsHelper.java#extractTlsConfigFrom
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal, TypeAlias
 
 import msgspec
 
 from fakemq.config.files import Warn, file_entries, warn_user
+from fakemq.config.model import text_of
 from fakemq.errors import ConfigError, did_you_mean
 
 ClientAuth: TypeAlias = Literal["none", "optional", "require"]
@@ -35,6 +35,9 @@ class TlsSettings(msgspec.Struct, kw_only=True):
     client_auth_server: bool = False
     """Whether servers' certificates are checked."""
     client_trust_cert_path: str = ""
+
+    def __repr__(self) -> str:  # without passwords: reports of tests show arguments
+        return f"TlsSettings(test_mode={self.test_mode})"
 
 
 _TEST_MODE: Final = "tls.test.mode.enable"
@@ -90,13 +93,7 @@ def read_tls(
 def _entries(source: str | Mapping[str, object]) -> Iterable[tuple[str, str, str]]:
     if isinstance(source, str):
         return file_entries(source)
-    return [("tls_config", str(key), _text(value)) for key, value in source.items()]
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+    return [("tls_config", str(key), text_of(value)) for key, value in source.items()]
 
 
 def _meant(key: str) -> str:

@@ -16,6 +16,9 @@ class KeyPair(NamedTuple):
     key_path: str
     password: str = ""
 
+    def __repr__(self) -> str:  # without the password: reports of tests show arguments
+        return f"KeyPair({self.cert_path!r}, {self.key_path!r})"
+
 
 def server_context(own: KeyPair, *, client_auth: str, trust_path: str) -> ssl.SSLContext:
     """Return the context of a server.

@@ -113,3 +113,13 @@ def test_brokers_connect_by_tls_where_it_is_enforced(
     (whole,) = cluster_spec(tls=tls, config=config).broker_configs
     (lone,) = broker_spec(config, namesrv_addr="127.0.0.1:9876", tls=tls_spec(tls)).broker_configs
     assert whole.use_tls is lone.use_tls is uses
+
+
+def test_value_none_is_as_no_value() -> None:
+    settings, warnings = read({"tls.test.mode.enable": False, "tls.server.keyPassword": None})
+    assert (settings.server_key_password, warnings) == ("", [])
+
+
+def test_passwords_are_not_shown() -> None:
+    spec = tls_spec(None, {"tls.test.mode.enable": False, "tls.server.keyPassword": "hidden"})
+    assert "hidden" not in repr(spec)

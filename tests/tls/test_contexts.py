@@ -79,3 +79,7 @@ def test_authority_makes_files_for_both_sides_and_deletes_them() -> None:
     )
     authority.close()
     assert not folder.exists()
+
+
+def test_password_is_not_shown() -> None:
+    assert repr(KeyPair("c.pem", "c.key", "hidden")) == "KeyPair('c.pem', 'c.key')"

@@ -14,6 +14,7 @@ from weakref import WeakSet
 import msgspec
 
 from fakemq.client.errors import MQClientError
+from fakemq.client.options import SECRETS
 from fakemq.client.this_machine import instance_here
 
 if TYPE_CHECKING:
@@ -115,14 +116,10 @@ if hasattr(os, "register_at_fork"):  # Windows has no fork
     os.register_at_fork(after_in_child=_forget_parents)
 
 
-_SECRETS = ("secret_key", "security_token", "tls_key_password")
-"""Options that no error shows."""
-
-
 def _require_equal(present: msgspec.Struct, wanted: msgspec.Struct) -> None:
     differences = [
         f"another {name}"
-        if name in _SECRETS
+        if name in SECRETS
         else f"{name}={getattr(present, name)!r}, not {getattr(wanted, name)!r}"
         for name in present.__struct_fields__
         if getattr(present, name) != getattr(wanted, name)
