@@ -362,9 +362,11 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
 
     def _refuse(self, why: str) -> None:
         """Close the connection because the two ends cannot agree on TLS."""
+        if self.endpoint is None:
+            return
         if self._paused:  # a stopped process closes nothing
             asyncio.get_running_loop().call_later(_PAUSED_S, self._refuse, why)
-        elif self.endpoint is not None:
+        else:
             self.endpoint.close_for_violation(why, _TLS)
 
     # -- bytes in -----------------------------------------------------------------------------

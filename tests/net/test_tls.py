@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from fakemq.net import pacing
+from fakemq.net import pacing, tcp
+from fakemq.net import tls as net_tls
 from fakemq.net.session import Session
 from fakemq.net.tcp import TcpLink
 from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
@@ -99,5 +100,32 @@ def test_closed_link_is_freed_without_the_garbage_collector(port: Port, door: Tl
             await until(lambda: freed[0]() is None)
         finally:
             gc.enable()
+
+    listening(port, use, door=door)
+
+
+def test_killed_node_waits_no_longer_to_refuse_a_handshake(
+    port: Port, door: TlsDoor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(net_tls, "HANDSHAKE_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(tcp, "_PAUSED_S", 0.01)
+    freed: list[weakref.ref[TcpLink[Session]]] = []
+
+    async def use(lab: ListenerLab, listener: Listener) -> None:
+        loop = asyncio.get_running_loop()
+        with socket.create_connection((HOST, port.port), TIMEOUT_S) as sock:
+            sock.sendall(b"\x16")
+            await until(lambda: len(lab.sessions) == 1)
+            session = lab.sessions.pop()
+            await until(lambda: lab.held.total_bytes > 0)  # of the handshake
+            session.pause()
+            late_at = loop.time() + 0.15
+            await until(lambda: loop.time() > late_at)
+            assert not session.closed
+            session.close("killed")
+            assert isinstance(session.link, TcpLink)
+            freed.append(weakref.ref(session.link))
+            del session
+            await until(lambda: freed[0]() is None)
 
     listening(port, use, door=door)
