@@ -335,7 +335,9 @@ class Journal:
     def cause_chain(self, entry: Entry) -> list[Entry]:
         """Return the cause of an entry, the cause of that, and so on, as far as they are kept."""
         chain = []
-        while (cause := self.at(entry.cause)) is not None:
+        # A cause is older than its effect. Work that `clear` has interrupted continues with a cause
+        # of before, whose number a later entry may have.
+        while entry.cause < entry.seq and (cause := self.at(entry.cause)) is not None:
             chain.append(cause)
             entry = cause
         return chain

@@ -240,6 +240,17 @@ def test_noted_events_are_entries_for_every_reader() -> None:
     assert list(journal) == []
 
 
+def test_chain_of_causes_ends_where_a_cause_is_of_before_a_clear() -> None:
+    journal = Journal(Clock(frozen=True))
+    with journal.because(journal.add(started())):
+        with journal.because(1):
+            journal.clear()
+        journal.add(started())
+    (entry,) = journal
+    assert (entry.seq, entry.cause) == (1, 1)
+    assert journal.cause_chain(entry) == []
+
+
 class Pair:
     """A journal, and one in which each event is added by itself; both get the same calls."""
 
