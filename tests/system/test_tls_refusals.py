@@ -179,19 +179,19 @@ def held_bytes(mq: fakemq.Cluster) -> int:
 
 
 def test_half_handshakes_are_counted_and_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(net_tls, "HANDSHAKE_TIMEOUT_S", 0.3)
     peers = 20
     assert HELD_MAX_BYTES // HANDSHAKE_BYTES > 1_000
     with fakemq.Cluster() as mq, ExitStack() as stack:
         assert asked(mq, tls=True) == ""
-        assert held_bytes(mq) == 0
+        eventually(lambda: held_bytes(mq) == 0)  # when the cluster knows of the end
+        monkeypatch.setattr(net_tls, "HANDSHAKE_TIMEOUT_S", 1.0)
         socks = [stack.enter_context(connected(mq)) for _ in range(peers)]
         for sock in socks:
             sock.sendall(hello()[:50])
         eventually(lambda: held_bytes(mq) == peers * (HANDSHAKE_BYTES + 50))
         assert all(ends(sock) for sock in socks)
-        assert held_bytes(mq) == 0
-        assert "TLS: the handshake is not over after 0.3 s" in warnings(mq)[0]
+        eventually(lambda: held_bytes(mq) == 0)
+        assert "TLS: the handshake is not over after 1 s" in warnings(mq)[0]
         assert len(warnings(mq)) == 10  # and the others are counted
 
 
