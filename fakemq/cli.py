@@ -103,7 +103,7 @@ def _cluster_options(function: F, names: Container[str] | None = None) -> F:
 
 def _node_options(function: F) -> F:
     """Add the options of `OPTIONS` that a single node has, too."""
-    return _cluster_options(function, {"tls", "tls_config", "strict"})
+    return _cluster_options(function, {"reference", "tls", "tls_config", "strict"})
 
 
 def _warn(message: str) -> None:
@@ -163,6 +163,7 @@ def serve(ctx: click.Context, print_config: bool, **options: Unpack[ClusterOptio
 def namesrv(
     ctx: click.Context,
     config: str | None,
+    reference: str,
     tls: str | None,
     tls_config: str | None,
     strict: bool,
@@ -170,7 +171,11 @@ def namesrv(
 ) -> None:
     """One name server, as mqnamesrv: port 9876 on all addresses."""
     spec = namesrv_spec(
-        config, tls=tls_spec(tls, tls_config, strict=strict, warn=_warn), strict=strict, warn=_warn
+        config,
+        reference=reference,
+        tls=tls_spec(tls, tls_config, strict=strict, warn=_warn),
+        strict=strict,
+        warn=_warn,
     )
     if print_config:
         _print(spec.namesrv_config.printed())
@@ -195,6 +200,7 @@ def broker(
     ctx: click.Context,
     config: str | None,
     namesrv_addr: str | None,
+    reference: str,
     tls: str | None,
     tls_config: str | None,
     strict: bool,
@@ -205,6 +211,7 @@ def broker(
     spec = broker_spec(
         config,
         namesrv_addr=namesrv_addr,
+        reference=reference,
         tls=tls_spec(tls, tls_config, strict=strict, warn=_warn),
         strict=strict,
         warn=_warn,

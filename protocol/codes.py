@@ -174,8 +174,12 @@ class LanguageCode(IntEnum):
 
 
 def code_name(code: int) -> str:
-    """Return the name of a request code, or ``code N`` for one that 4.9.7 does not know."""
+    """Return the name of a request code, or ``code N`` for one that no reference knows."""
     try:
         return RequestCode(code).name
+    except ValueError:
+        from fakemq.protocol.codes_5_5_0 import RequestCode5  # few requests have such a code
+    try:
+        return RequestCode5(code).name
     except ValueError:
         return f"code {code}"

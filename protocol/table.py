@@ -7,6 +7,7 @@ to the type checker: a handler whose header types do not match its row does not 
 
 from __future__ import annotations
 
+from enum import IntEnum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
@@ -43,7 +44,7 @@ class Row(Generic[RequestHeader, ResponseHeader]):
 
     __slots__ = ("_request", "_response", "code")
 
-    def __init__(self, code: RequestCode, request: str = "", response: str = "") -> None:
+    def __init__(self, code: IntEnum, request: str = "", response: str = "") -> None:
         self.code = code
         self._request = request
         self._response = response

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from fakemq.broker import addresses
@@ -29,7 +30,7 @@ from fakemq.broker.stats import BrokerStatsManager
 from fakemq.broker.topics import TopicConfigManager
 from fakemq.broker.transactions import TransactionalMessageService
 from fakemq.dispatch.answers import Reply
-from fakemq.dispatch.dispatcher import Dispatcher
+from fakemq.dispatch.dispatcher import Dispatcher, dispatcher_of
 from fakemq.dispatch.node import NodeContext, NodeState
 from fakemq.dispatch.registry import Handlers
 from fakemq.events.core import NodeStarted, NodeStopped
@@ -43,12 +44,14 @@ from fakemq.protocol.message_id import UniqueIdGenerator
 from fakemq.protocol.sysflag import PermName
 from fakemq.protocol.table import NoHeader
 from fakemq.protocol.topics import SCHEDULE_TOPIC
+from fakemq.reference import V4_9_7, Reference
 
 if TYPE_CHECKING:
     import random
 
     from fakemq.broker.acl.access import AccessControl
     from fakemq.broker.image import NodeImage
+    from fakemq.broker.reference_parts import ReferenceParts
     from fakemq.broker.slow_consumers import SlowConsumers
     from fakemq.broker.thread_pools import ThreadPools
     from fakemq.clock.node_clock import NodeClock
@@ -86,6 +89,8 @@ class Broker:
     _slow_consumers: SlowConsumers | None = None
     pools: ThreadPools | None = None
     """The queues of its thread pools, once a fault has kept one of these busy."""
+    parts: ReferenceParts | None = None
+    """The parts that only its reference has; None for those of 4.9.7."""
     started_ms = 0
     """The elapsed time of its last start or reset."""
 
@@ -98,7 +103,9 @@ class Broker:
         store: MessageStore,
         randomness: random.Random,
         faults: FaultPlan | None = None,
+        reference: Reference = V4_9_7,
     ) -> None:
+        # Over 70 lines: the parts, in the order in which they need each other.
         self.name = name
         self.config = config
         self.clock = clock
@@ -114,7 +121,10 @@ class Broker:
         self.sessions: dict[Session, None] = {}  # a set that keeps its order
         self.unique_ids = self._new_unique_ids()
         """Makes the ids of messages that no producer sent."""
-        self.node = node = NodeContext(name, config, clock, journal, self.faults, randomness)
+        self.reference = reference
+        self.node = node = NodeContext(
+            name, config, clock, journal, self.faults, randomness, reference
+        )
         # Each part gets the node and the parts made before it. There are three exceptions, where
         # two parts need each other; each is a callable that finds the later part when it is called:
         # 1. Topics are registered, and what is registered is the topics.
@@ -157,8 +167,12 @@ class Broker:
         self.ha: HAService | None = None
         """Replication, from `start` to the end; None for a broker without slaves and masters."""
         self._start_config = config.copy()  # with what the parts have set
-        self.main_dispatcher = Dispatcher(self, handles, on_unknown=_unknown)
-        self.fast_dispatcher = Dispatcher(self, handles, on_unknown=_unknown, without=_PULLS)
+        self.main_dispatcher = dispatcher_of(self, handles, reference, on_unknown=self._unknown)
+        self.fast_dispatcher = dispatcher_of(
+            self, handles, reference, on_unknown=self._unknown, without=_PULLS
+        )
+        if reference.parts:
+            self.parts = import_module(f"fakemq.broker.{reference.parts}").make(self)
 
     # -- where it is --------------------------------------------------------------------------
 
@@ -245,6 +259,8 @@ class Broker:
         self.holds.session_closed(session)
         self.client_expiry.session_closed(session)
         self.positions.session_closed(session)
+        if self.parts is not None:
+            self.parts.session_closed(session)
 
     # -- messages -----------------------------------------------------------------------------
 
@@ -313,6 +329,8 @@ class Broker:
             self.store.retention.start()
             self.delay.start()
             self.transactions.start()
+            if self.parts is not None:
+                self.parts.start()
             self._start_replication()
             self.registration.start(namesrv_addrs)
 
@@ -400,6 +418,8 @@ class Broker:
         self._stop_replication(f"broker {how}")
         try:
             self.store.finish_work()
+            if self.parts is not None:
+                self.parts.stop()
             self.delay.stop(persist=how == "stop")
             self.registration.stop()
             self.outbound.close(f"broker {how}")
@@ -474,6 +494,8 @@ class Broker:
         self.persistence.reset()
         if self.acl is not None:
             self.acl.reset(running=self.running)
+        if self.parts is not None:
+            self.parts.reset()
         if self.running:
             self._start_replication()
 
@@ -502,6 +524,8 @@ class Broker:
         self.positions.reset(lambda key: max(0, self.offsets.query(*key)))  # before the held pulls
         self._forget_clients()
         self.filters.start()
+        if self.parts is not None:
+            self.parts.restored()
         self.persistence.persist_all()
         self._start_replication()
 
@@ -529,6 +553,14 @@ class Broker:
         self.store.clean_unused_topic(self.topics.snapshot().keys())
         if self.config.auto_delete_unused_stats:
             self.stats.on_topic_deleted(topic)
+
+    def _unknown(self, code: int) -> Reply[NoHeader]:
+        remark = f" request type {code} not supported"
+        feature = self.reference.out_of_scope.get(code)
+        if feature is not None:
+            remark += f": {feature} are out of fakemq's scope"
+            self.journal.peer_warnings.warn(self.name, feature, remark.lstrip())
+        return Reply(code=ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark=remark)
 
     def _new_unique_ids(self) -> UniqueIdGenerator:
         return UniqueIdGenerator("127.0.0.1", 0, zlib.crc32(self.name.encode()))
@@ -578,9 +610,3 @@ class Broker:
 
 handles: Final[Handlers[Broker]] = Handlers("fakemq.broker.handlers")
 """The decorator that registers a handler for brokers."""
-
-
-def _unknown(code: int) -> Reply[NoHeader]:
-    return Reply(
-        code=ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark=f" request type {code} not supported"
-    )

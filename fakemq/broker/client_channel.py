@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.events.core import MemberChanged
-from fakemq.protocol.bodies.connection import ClientConnection
 
 if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
     from fakemq.net.session import Session
+    from fakemq.protocol.bodies.connection import ClientConnection
     from fakemq.protocol.codes import LanguageCode
 
 CHANNEL_EXPIRED_TIMEOUT_MS = 120_000
@@ -59,6 +59,8 @@ class ClientChannelInfo:
 
     def connection(self) -> ClientConnection:
         """Return the client as admin tools show it."""
+        from fakemq.protocol.bodies.connection import ClientConnection  # few tests ask
+
         return ClientConnection(
             client_id=self.client_id,
             client_addr=self.session.remote_addr,

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.protocol.command import VERSION_4_9_7
 from fakemq.protocol.java import java_double_text
 from fakemq.protocol.topics import SCHEDULE_TOPIC
 from fakemq.store.delay_levels import delay_level_to_queue_id
@@ -19,7 +18,6 @@ from fakemq.store.delay_levels import delay_level_to_queue_id
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
 
-_VERSION_NAME = "V4_9_7"
 _INT_MAX = 0x7FFFFFFF
 _NOTHING = "0 B"
 
@@ -58,6 +56,7 @@ def _scheduled_to(broker: Broker, level: int) -> int:
 
 def _broker_info(broker: Broker) -> dict[str, str]:
     config, pools, lock = broker.config, broker.pools, broker.store.held_lock
+    reference = broker.reference
 
     def size(pool: str) -> str:
         return "0" if pools is None else str(pools.size(pool))
@@ -66,7 +65,7 @@ def _broker_info(broker: Broker) -> dict[str, str]:
         return "0" if pools is None else str(pools.head_wait_ms(pool))
 
     return (
-        {"brokerVersionDesc": _VERSION_NAME, "brokerVersion": str(VERSION_4_9_7)}
+        {"brokerVersionDesc": reference.version_name, "brokerVersion": str(reference.version)}
         | broker.store.stats.totals_by_day()
         | {
             "sendThreadPoolQueueSize": size("send"),

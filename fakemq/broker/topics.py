@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
+    from fakemq.reference import Reference
 
 _RW: Final = PermName.READ_WRITE
 _SCHEDULE_QUEUES: Final = 18
@@ -271,10 +272,11 @@ class TopicConfigManager:
     def reset(self) -> None:
         """Return to the topics of a first start."""
         self._table.clear()
-        self._table.update(_first_boot(self._node.config))
+        self._table.update(_first_boot(self._node.config, self._node.reference))
         self._json = {topic: topic_json(config) for topic, config in self._table.items()}
         self._encoded = None
-        self._system = dict.fromkeys((*_SYSTEM_TOPICS, *self._table))
+        system = (*_SYSTEM_TOPICS, *self._node.reference.system_topics)
+        self._system = dict.fromkeys((*system, *self._table))
         self.data_version = DataVersion(timestamp=self._node.clock.now_ms(), counter=0)
 
     # -- inside -------------------------------------------------------------------------------
@@ -294,7 +296,7 @@ class TopicConfigManager:
         self._node.journal.add(TopicChanged(node=self._node.name, topic=topic, how=how))
 
 
-def _first_boot(config: BrokerConfig) -> dict[str, TopicConfig]:
+def _first_boot(config: BrokerConfig, reference: Reference) -> dict[str, TopicConfig]:
     """Return the topics that every broker has after its first start."""
     own = [(SELF_TEST_TOPIC, 1, _RW)]
     if config.auto_create_topic_enable:
@@ -314,6 +316,12 @@ def _first_boot(config: BrokerConfig) -> dict[str, TopicConfig]:
     if config.trace_topic_enable:
         own.append((config.msg_trace_topic_name, 1, _RW))
     own.append((f"{config.broker_cluster_name}_{REPLY_POSTFIX}", 1, _RW))
+    names = {"cluster": config.broker_cluster_name, "broker": config.broker_name}
+    for topic in reference.first_topics:
+        if not topic.only_with or getattr(config, topic.only_with):
+            queues = topic.queues
+            nums = queues if isinstance(queues, int) else int(getattr(config, queues))
+            own.append((topic.name.format(**names), nums, topic.perm))
     return {
         name: TopicConfig(topic_name=name, read_queue_nums=nums, write_queue_nums=nums, perm=perm)
         for name, nums, perm in own

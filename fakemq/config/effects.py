@@ -7,6 +7,7 @@ the tables, and with what the code reads.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from fakemq.config.keys import (
@@ -298,9 +299,27 @@ def refused(key: Key) -> str | None:
     return found[0].removeprefix(f"{key.name}=") if found else None
 
 
+def effect(key: Key) -> str | None:
+    """Return what a key does; None for a key without effect, or one that is refused."""
+    return _line("ACTS", key)
+
+
 def without_effect(key: Key) -> str | None:
     """Return why a key does nothing here; None for a key that acts, or is refused."""
-    return WITHOUT_EFFECT.get(key.table, {}).get(key.attribute)
+    return _line("WITHOUT_EFFECT", key)
+
+
+def _line(name: str, key: Key) -> str | None:
+    """Return the line about a key in the tables called ``name``.
+
+    The lines about ``keys_5_5_0`` are in ``effects_5_5_0``, and so on for each release.
+    """
+    for table in key.table.__mro__[:-1]:
+        module = import_module(table.__module__.replace(".keys", ".effects"))
+        lines: Mapping[str, str] = getattr(module, name).get(table, {})
+        if key.attribute in lines:
+            return lines[key.attribute]
+    return None
 
 
 def idle_keys(kind: type[Config], values: Mapping[str, Value]) -> list[str]:

@@ -30,6 +30,7 @@ ConfigSource: TypeAlias = "str | os.PathLike[str] | Mapping[str, object]"
 Warn: TypeAlias = Callable[[str], None]
 
 _WHOSE: dict[type[Config], str] = {BrokerConfig: "broker's", NamesrvConfig: "name server's"}
+"""Configs of the default reference; those of others are subclasses."""
 
 
 class Settings:
@@ -115,9 +116,9 @@ def file_entries(path: str) -> Iterator[tuple[str, str, str]]:
 def _hint(name: str, kind: type[Config]) -> str:
     """Return a hint for an unknown key: where it belongs, or which key may be meant."""
     for other, whose in _WHOSE.items():
-        if other is not kind and name in keys_of(other):
+        if not issubclass(kind, other) and name in keys_of(other):
             return f"it belongs in a {whose} file ({_java_class(keys_of(other)[name])})"
-    return f"RocketMQ 4.9.7 does not have it{did_you_mean(name, keys_of(kind))}"
+    return f"RocketMQ {kind.release} does not have it{did_you_mean(name, keys_of(kind))}"
 
 
 def _java_class(key: Key) -> str:

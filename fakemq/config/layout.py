@@ -37,6 +37,7 @@ def lay_out(
     *,
     masters: int = 1,
     slaves: int = 0,
+    kind: type[BrokerConfig] = BrokerConfig,
     sources: Sequence[Settings] = (),
     advertise: str = "127.0.0.1",
     base_port: int = BROKER_PORT,
@@ -48,8 +49,9 @@ def lay_out(
 ) -> tuple[BrokerConfig, ...]:
     """Return the configs of all brokers: broker-a-0, broker-a-1 …, broker-b-0 ….
 
-    ``slaves`` is per master. ``flags``, ``role`` (of masters), ``store`` and, with ``keep_ports``,
-    ``base_port`` replace the settings of ``sources``, and these replace ``defaults``. A single
+    ``slaves`` is per master; ``kind`` is the class of the configs. ``flags``, ``role`` (of
+    masters), ``store`` and, with ``keep_ports``, ``base_port`` replace the settings of ``sources``,
+    and these replace ``defaults``. A single
     source is for all brokers; of several, each is for one. Raise ConfigError if two brokers have
     the same identity.
     """
@@ -89,7 +91,7 @@ def lay_out(
             values["broker_role"] = "SLAVE"  # a file for all: its role is the masters'
         if role is not None and values["broker_role"] != "SLAVE":
             values["broker_role"] = role
-        config = settled(BrokerConfig(**values), source)
+        config = settled(kind(**values), source)
         if store is not None:
             folder = None if store == MEMORY else os.path.join(store, _folder_of(config))
             config.store_path_root_dir = folder
@@ -126,6 +128,7 @@ def settled(config: BrokerConfig, source: Settings | None = None) -> BrokerConfi
 def lone_broker(
     source: ConfigSource | None = None,
     *,
+    kind: type[BrokerConfig] = BrokerConfig,
     namesrv_addr: str | None = None,
     defaults: Mapping[str, Value] | None = None,
     strict: bool = False,
@@ -133,18 +136,18 @@ def lone_broker(
 ) -> BrokerConfig:
     """Return the config of one broker on its own: see ``cluster_spec.broker_spec``."""
     host = local_address()
-    config = BrokerConfig(broker_name=_host_name(), broker_ip1=host, broker_ip2=host)
+    config = kind(broker_name=_host_name(), broker_ip1=host, broker_ip2=host)
     config.assign(defaults or {})
     environment = os.environ.get("NAMESRV_ADDR")
     if environment:
         named = {"namesrvAddr": environment}
-        config.assign(load(named, BrokerConfig, name="environment variable NAMESRV_ADDR").values)
+        config.assign(load(named, kind, name="environment variable NAMESRV_ADDR").values)
     settings = Settings()
     if source is not None:
-        settings = load(source, BrokerConfig, strict=strict, warn=warn)
+        settings = load(source, kind, strict=strict, warn=warn)
         config.assign(settings.values)
     if namesrv_addr is not None:
-        config.assign(load({"namesrvAddr": namesrv_addr}, BrokerConfig, name="-n").values)
+        config.assign(load({"namesrvAddr": namesrv_addr}, kind, name="-n").values)
     settled(config, settings)
     refuse_shared_ports([config])
     return config

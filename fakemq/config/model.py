@@ -80,10 +80,10 @@ class Key:
 
     __slots__ = ("attribute", "name", "table", "type")
 
-    def __init__(self, attribute: str, declared: str, table: type) -> None:
+    def __init__(self, attribute: str, declared: str, table: type, name: str | None = None) -> None:
         first, *rest = attribute.split("_")
         self.attribute = attribute
-        self.name = JAVA_NAMES.get(attribute, first + "".join(map(str.capitalize, rest)))
+        self.name = name or JAVA_NAMES.get(attribute, first + "".join(map(str.capitalize, rest)))
         self.type = declared
         self.table = table
 
@@ -186,7 +186,13 @@ class Config:
     ``copy`` to keep the present values.
     """
 
+    release: ClassVar[str] = "4.9.7"
+    """The release of RocketMQ that has these keys."""
     tables: ClassVar[tuple[type, ...]]
+    renamed: ClassVar[Mapping[str, str | None]] = {}
+    """Attribute → its Java name, if that is another one here; None if there is no such key."""
+    important: ClassVar[frozenset[str]] = IMPORTANT
+    """Attributes that Java marks @ImportantField."""
 
     def __init__(self, **values: Value) -> None:
         # Its own, though it has its class's: those are found more slowly, on the path of each send.
@@ -205,7 +211,7 @@ class Config:
         """Set one value by its Java name, from text; raise ConfigError if either is wrong."""
         key = keys_of(type(self)).get(name)
         if key is None:
-            raise ConfigError(f"{name}={text}: RocketMQ 4.9.7 has no key {name}")
+            raise ConfigError(f"{name}={text}: RocketMQ {self.release} has no key {name}")
         setattr(self, key.attribute, parsed(key, text))
 
     def copy(self) -> Self:
@@ -235,7 +241,7 @@ class Config:
         return "".join(
             join_key_value(key.name, text_of(getattr(self, key.attribute))) + "\n"
             for key in keys_of(type(self)).values()
-            if not important or key.attribute in IMPORTANT
+            if not important or key.attribute in self.important
         )
 
     def changed_from(self, other: Self) -> dict[str, Value]:
@@ -276,7 +282,7 @@ class BrokerConfig(
     Source: broker/BrokerStartup.java (4.9.7)
     """
 
-    tables = (
+    tables: ClassVar[tuple[type, ...]] = (
         BrokerKeys,
         NettyServerKeys,
         NettyClientKeys,
@@ -300,7 +306,7 @@ class BrokerConfig(
 class NamesrvConfig(Config, NamesrvKeys, NettyServerKeys):
     """All keys that 4.9.7's name server reads. Source: namesrv/NamesrvStartup.java (4.9.7)."""
 
-    tables = (NamesrvKeys, NettyServerKeys)
+    tables: ClassVar[tuple[type, ...]] = (NamesrvKeys, NettyServerKeys)
     listen_port: int = 9876
 
 
@@ -309,29 +315,38 @@ def java_name(key: Key) -> str:
     return FIELD_NAMES.get(key.attribute, key.name)
 
 
-_KEYS: dict[tuple[type, ...], dict[str, Key]] = {}
+_KEYS: dict[type[Config], dict[str, Key]] = {}
 
 
-_DEFAULTS: dict[tuple[type, ...], dict[str, Value]] = {}
+_DEFAULTS: dict[type[Config], dict[str, Value]] = {}
 
 
 def _defaults_of(config: type[Config]) -> Mapping[str, Value]:
-    if config.tables not in _DEFAULTS:
-        names = [name for table in config.tables for name in table.__annotations__]
-        _DEFAULTS[config.tables] = {name: getattr(config, name) for name in names}
-    return _DEFAULTS[config.tables]
+    if config not in _DEFAULTS:
+        names = [name for table in config.tables for name in declared_in(table)]
+        _DEFAULTS[config] = {name: getattr(config, name) for name in names}
+    return _DEFAULTS[config]
+
+
+def declared_in(table: type) -> Mapping[str, str]:
+    """Return the keys of a table, with those that it inherits first: attribute → Java type."""
+    found: dict[str, str] = {}
+    for one in reversed(table.__mro__):
+        found |= vars(one).get("__annotations__", {})
+    return found
 
 
 def keys_of(config: type[Config]) -> Mapping[str, Key]:
     """Return the keys of a kind of config, by Java name, in Java's order."""
-    if config.tables not in _KEYS:  # made on first use: most clusters start without
+    if config not in _KEYS:  # made on first use: most clusters start without
         keys = (
-            Key(attribute, declared, table)
+            Key(attribute, declared, table, config.renamed.get(attribute))
             for table in config.tables
-            for attribute, declared in table.__annotations__.items()
+            for attribute, declared in declared_in(table).items()
+            if config.renamed.get(attribute, "") is not None
         )
-        _KEYS[config.tables] = {key.name: key for key in keys}
-    return _KEYS[config.tables]
+        _KEYS[config] = {key.name: key for key in keys}
+    return _KEYS[config]
 
 
 def parsed(key: Key, text: str, where: str = "") -> Value:

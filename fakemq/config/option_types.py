@@ -22,6 +22,7 @@ class ClusterOptions(TypedDict, total=False):
     broker_port: int | None
     masters: int
     slaves: int
+    reference: str
     store: str | os.PathLike[str] | None
     store_from: str | os.PathLike[str] | None
     memory_limit: Size

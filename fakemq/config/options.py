@@ -72,6 +72,11 @@ OPTIONS = (
     Option("masters", "number", 1, "Number of masters: broker-a, broker-b, ..."),
     Option("slaves", "number", 0, "Number of slaves of each master."),
     Option(
+        *("reference", "text", "4.9.7"),
+        "The release of RocketMQ that name servers and brokers behave as.",
+        metavar="4.9.7|5.5.0",
+    ),
+    Option(
         *("store", "text", None, "Keep everything in memory, or each broker's in DIR/<broker>."),
         metavar="memory|DIR",
         chosen="memory",

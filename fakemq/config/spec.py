@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Unpack
 
 import msgspec
@@ -25,6 +26,7 @@ from fakemq.config.options import DEFAULTS, require_options
 from fakemq.config.unsupported import require_broker
 from fakemq.errors import ConfigError
 from fakemq.protocol.hosts import bracketed
+from fakemq.reference import V4_9_7, Reference, find_reference
 
 if TYPE_CHECKING:
     from fakemq.config.option_types import ClusterOptions
@@ -78,6 +80,8 @@ class ClusterSpec(msgspec.Struct, frozen=True, kw_only=True):
     namesrv_config: NamesrvConfig
     broker_configs: tuple[BrokerConfig, ...]
     """broker-a-0, broker-a-1 …, broker-b-0 …; none for a lone name server."""
+    reference: Reference = V4_9_7
+    """The release of RocketMQ that the nodes behave as; the configs are those of that release."""
     store: str = MEMORY
     """``"memory"`` or a folder; each broker's own is its ``store_path_root_dir``."""
     store_from: str | None = None
@@ -125,10 +129,13 @@ def cluster_spec(
     tls = tls_spec(given["tls"], given["tls_config"], strict=given["strict"], warn=warn)
     advertised = bracketed(advertise or _reachable_at(listen))
     namesrv_ports = _namesrv_ports(given["namesrv_port"], given["namesrvs"], free_ports)
+    reference = find_reference(given["reference"])
+    kind, namesrv_kind = config_classes(reference)
     brokers = lay_out(
         masters=whole("masters", given["masters"], 1, MOST_NODES),
         slaves=whole("slaves", given["slaves"], 0, MOST_NODES),
-        sources=_sources(given["config"], given["strict"], warn),
+        kind=kind,
+        sources=_sources(given["config"], kind, given["strict"], warn),
         defaults=_tls_keys(tls),
         advertise=advertised,
         base_port=_port("broker_port", broker_port, 0 if free_ports else BROKER_PORT),
@@ -144,8 +151,9 @@ def cluster_spec(
         listen=listen,
         advertised_host=advertised,
         namesrv_ports=namesrv_ports,
-        namesrv_config=NamesrvConfig(listen_port=namesrv_ports[0]),
+        namesrv_config=namesrv_kind(listen_port=namesrv_ports[0]),
         broker_configs=brokers,
+        reference=reference,
         store=store or MEMORY,
         store_from=path_text("store_from", given["store_from"]),
         memory_limit_bytes=size_bytes(given["memory_limit"], name="memory_limit"),
@@ -160,6 +168,14 @@ def cluster_spec(
         ready_file=path_text("ready_file", given["ready_file"]),
         journal_path=path_text("journal", given["journal"]),
     )
+
+
+def config_classes(reference: Reference) -> tuple[type[BrokerConfig], type[NamesrvConfig]]:
+    """Return the classes of the configs of brokers and name servers of a reference."""
+    if not reference.configs:
+        return BrokerConfig, NamesrvConfig
+    module = import_module(reference.configs)
+    return module.BROKER_CONFIG, module.NAMESRV_CONFIG
 
 
 def _control(port: int | None, listen: str, token: str | None) -> ControlSpec | None:
@@ -231,20 +247,24 @@ def _tls_keys(tls: TlsSpec) -> dict[str, Value]:
 def namesrv_spec(
     source: ConfigSource | None = None,
     *,
+    reference: str = V4_9_7.name,
     tls: TlsSpec = TlsSpec(),  # noqa: B008 - frozen
     strict: bool = False,
     warn: Warn = warn_user,
 ) -> ClusterSpec:
     """Return one name server and nothing else, as mqnamesrv is: reachable from everywhere."""
-    config = NamesrvConfig()
+    found = find_reference(reference)
+    _, kind = config_classes(found)
+    config = kind()
     if source is not None:
-        config.assign(load(source, NamesrvConfig, strict=strict, warn=warn).values)
+        config.assign(load(source, kind, strict=strict, warn=warn).values)
     return ClusterSpec(
         listen=EVERYWHERE,
         advertised_host=local_address(),
         namesrv_ports=(config.listen_port,),
         namesrv_config=config,
         broker_configs=(),
+        reference=found,
         tls=tls,
     )
 
@@ -252,6 +272,7 @@ def namesrv_spec(
 def broker_spec(
     source: ConfigSource | None = None,
     *,
+    reference: str = V4_9_7.name,
     namesrv_addr: str | None = None,
     tls: TlsSpec = TlsSpec(),  # noqa: B008 - frozen
     strict: bool = False,
@@ -262,15 +283,23 @@ def broker_spec(
     Its name is that of the host, and its address the host's. Its name servers come from, in this
     order: the argument, the file, the environment's NAMESRV_ADDR.
     """
+    found = find_reference(reference)
+    kind, namesrv_kind = config_classes(found)
     config = lone_broker(
-        source, namesrv_addr=namesrv_addr, defaults=_tls_keys(tls), strict=strict, warn=warn
+        source,
+        kind=kind,
+        namesrv_addr=namesrv_addr,
+        defaults=_tls_keys(tls),
+        strict=strict,
+        warn=warn,
     )
     return ClusterSpec(
         listen=EVERYWHERE,
         advertised_host=config.broker_ip1,
         namesrv_ports=(),
-        namesrv_config=NamesrvConfig(),
+        namesrv_config=namesrv_kind(),
         broker_configs=(config,),
+        reference=found,
         tls=tls,
     )
 
@@ -300,13 +329,16 @@ def _flags(advertise: str | None, flush: str | None, acl: bool) -> dict[str, Val
 
 
 def _sources(
-    config: ConfigSource | Iterable[ConfigSource], strict: bool, warn: Warn
+    config: ConfigSource | Iterable[ConfigSource],
+    kind: type[BrokerConfig],
+    strict: bool,
+    warn: Warn,
 ) -> Sequence[Settings]:
     if isinstance(config, str | os.PathLike | Mapping):
-        loaded = [load(config, BrokerConfig, strict=strict, warn=warn)]
+        loaded = [load(config, kind, strict=strict, warn=warn)]
     else:
         loaded = [
-            load(source, BrokerConfig, name=f"config[{index}]", strict=strict, warn=warn)
+            load(source, kind, name=f"config[{index}]", strict=strict, warn=warn)
             for index, source in enumerate(config)
         ]
     for settings in loaded:

@@ -1,4 +1,4 @@
-"""Features of RocketMQ 4.9.7 that fakemq does not have yet; each has one line of text.
+"""Features of RocketMQ that fakemq does not have; each has one line of text.
 
 A config that needs one is an error at the start, and a warning in a later UPDATE_BROKER_CONFIG. A
 change that adds such a feature deletes its row.
@@ -33,8 +33,24 @@ REFUSED: tuple[tuple[str, str, tuple[Value, ...], str], ...] = (
         (False,),
         "duplicationEnable=false; with true, RocketMQ 4.9.7 delivers no message",
     ),
+    # Those from here on are keys of 5.5.0.
+    ("store_type", "storeType", ("default",), "the default store"),
+    ("timer_rocks_d_b_enable", "timerRocksDBEnable", (False,), "no RocksDB"),
+    ("trans_rocks_d_b_enable", "transRocksDBEnable", (False,), "no RocksDB"),
+    ("index_rocks_d_b_enable", "indexRocksDBEnable", (False,), "no RocksDB"),
+    ("rocksdb_c_q_double_write_enable", "rocksdbCQDoubleWriteEnable", (False,), "no RocksDB"),
+    ("pop_consumer_k_v_service_init", "popConsumerKVServiceInit", (False,), "no RocksDB"),
+    ("pop_consumer_k_v_service_enable", "popConsumerKVServiceEnable", (False,), "no RocksDB"),
+    ("config_manager_version", "configManagerVersion", ("v1",), "configs in JSON files"),
+    ("enable_controller_mode", "enableControllerMode", (False,), "no controller"),
+    ("enable_slave_acting_master", "enableSlaveActingMaster", (False,), "no acting masters"),
+    ("enable_remote_escape", "enableRemoteEscape", (False,), "no acting masters"),
+    ("fetch_name_srv_addr_by_dns_lookup", "fetchNameSrvAddrByDnsLookup", (False,), "namesrvAddr"),
 )
-"""Attribute, Java's name, the supported values, and a description of those."""
+"""Attribute, Java's name, the supported values, and a description of those.
+
+A config of a release without the key has the supported value.
+"""
 
 
 def missing(config: BrokerConfig) -> dict[str, str]:
@@ -42,7 +58,7 @@ def missing(config: BrokerConfig) -> dict[str, str]:
     lines = {
         name: f"{name}={text_of(value)} is not supported yet; supported: {instead}"
         for attribute, name, there, instead in REFUSED
-        if (value := getattr(config, attribute)) not in there
+        if (value := getattr(config, attribute, there[0])) not in there
     }
     paths = config.store_path_commit_log
     if paths and "," in paths:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fakemq.config.model import Config, java_name, keys_of, text_of
+from fakemq.config.model import Config, declared_in, java_name, keys_of, text_of
 from fakemq.errors import ConfigError
 from fakemq.protocol.header import parse_bool
 from fakemq.protocol.java import java_concurrent_map_order
@@ -34,7 +34,7 @@ def properties_text(config: Config) -> str:
     names = {key.attribute: java_name(key) for key in keys_of(type(config)).values()}
     merged: list[str] = []
     for table in config.tables:
-        of_object = [names[attribute] for attribute in table.__annotations__]
+        of_object = [names.get(attribute) for attribute in declared_in(table)]
         found = [name for name in of_object if name in properties]
         merged += java_concurrent_map_order(found, _PROPERTIES_CAPACITY)
     order = java_concurrent_map_order(merged, _PROPERTIES_CAPACITY)

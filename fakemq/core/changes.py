@@ -141,7 +141,7 @@ def reconfigured(config: BrokerConfig, source: ConfigSource) -> BrokerConfig:
 
     Raise ConfigError for invalid values, and for values that only another broker could have.
     """
-    settings = load(source, BrokerConfig, strict=True)
+    settings = load(source, type(config), strict=True)
     for attribute in _KEPT & settings.values.keys():
         if settings.values[attribute] != getattr(config, attribute):
             key = camel_case(attribute)

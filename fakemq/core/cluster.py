@@ -111,7 +111,15 @@ class ClusterCore:
         config.listen_port = int(self.namesrv_addrs[number].rpartition(":")[2])
         kv_file = DiskTextFile(config.kv_config_path) if config.kv_config_path else None
         clock = NodeClock(self.clock, name, self.journal)
-        return NameServer(name, config, clock, self.journal, kv_file=kv_file, faults=self.faults)
+        return NameServer(
+            name,
+            config,
+            clock,
+            self.journal,
+            kv_file=kv_file,
+            faults=self.faults,
+            reference=self.spec.reference,
+        )
 
     def _make_broker(self, spec: BrokerConfig, port: int) -> Broker:
         config = spec.copy()
@@ -129,6 +137,7 @@ class ClusterCore:
             store,
             self.randomness.stream(f"broker {name}"),
             self.faults,
+            self.spec.reference,
         )
         broker.outbound = Outbound(broker, self.network, self.open_tcp, config=config)
         # The home of the start: a peer may change rocketmqHome, and must not choose files.

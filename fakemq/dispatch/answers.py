@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 
 import msgspec
@@ -34,7 +35,7 @@ class Refused(Exception):  # noqa: N818  # an answer, not an error of ours
     ``remark`` is Java's text, verbatim.
     """
 
-    def __init__(self, code: ResponseCode, remark: str | None) -> None:
+    def __init__(self, code: IntEnum, remark: str | None) -> None:
         super().__init__(f"{code.name}: {remark}")
         self.code = code
         self.remark = remark

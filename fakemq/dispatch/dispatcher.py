@@ -20,13 +20,14 @@ from fakemq.dispatch.node import Node
 from fakemq.dispatch.outcomes import answer_to_error
 from fakemq.faults.points import BEFORE_REPLICATE, BEFORE_REPLY, BEFORE_STORE
 from fakemq.journal.noted import HANDLED
-from fakemq.protocol.command import FLAG_ONEWAY, FLAG_RESPONSE, RemotingCommand
+from fakemq.protocol.command import FLAG_ONEWAY, FLAG_RESPONSE, VERSION_4_9_7, RemotingCommand
 from fakemq.protocol.frame import encode_usual_answer
 
 if TYPE_CHECKING:
     from fakemq.dispatch.registry import Handlers
     from fakemq.net.session import Session
     from fakemq.protocol.header import Header
+    from fakemq.reference import Reference
 
     AnyHeader: TypeAlias = Header | msgspec.Struct
 
@@ -150,6 +151,46 @@ class Dispatcher(Generic[NodeT]):
         else:
             kind = command.serialize_type
             session.write(encode_usual_answer(usual, outcome.code, command.opaque, kind))
+
+
+class VersionedDispatcher(Dispatcher[NodeT]):
+    """Answers with another version than the one that every `RemotingCommand` has by default."""
+
+    def __init__(
+        self,
+        node: NodeT,
+        handlers: Handlers[NodeT],
+        *,
+        on_unknown: Callable[[int], Outcome],
+        without: frozenset[int] = frozenset(),
+        version: int,
+    ) -> None:
+        super().__init__(node, handlers, on_unknown=on_unknown, without=without)
+        self._marks = RemotingCommand(0, version=version)
+
+    def send_answer(self, session: Session, command: RemotingCommand, outcome: Outcome) -> None:
+        if isinstance(outcome, Refused):
+            outcome = Reply(code=outcome.code, remark=outcome.remark)
+        if outcome is not None and outcome.relayed is None:
+            outcome = outcome.editable()
+            outcome.relayed = self._marks
+        super().send_answer(session, command, outcome)
+
+
+def dispatcher_of(
+    node: NodeT,
+    handlers: Handlers[NodeT],
+    reference: Reference,
+    *,
+    on_unknown: Callable[[int], Outcome],
+    without: frozenset[int] = frozenset(),
+) -> Dispatcher[NodeT]:
+    """Return a dispatcher that answers as a reference does, with the handlers of that reference."""
+    found, without = handlers.of(reference), without | reference.gone_codes
+    version = reference.version
+    if version == VERSION_4_9_7:  # all commands have it
+        return Dispatcher(node, found, on_unknown=on_unknown, without=without)
+    return VersionedDispatcher(node, found, on_unknown=on_unknown, without=without, version=version)
 
 
 def kept_bytes_of(command: RemotingCommand) -> int:

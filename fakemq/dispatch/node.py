@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fakemq.faults.plan import FaultPlan
     from fakemq.journal.journal import Journal
     from fakemq.net.session import Session
+    from fakemq.reference import Reference
 
 ConfigT = TypeVar("ConfigT")
 
@@ -56,6 +57,8 @@ class NodeContext(msgspec.Struct, Generic[ConfigT], frozen=True, eq=False):
     """The cluster's plan, with the faults of every node."""
     randomness: random.Random
     """The node's own stream of the cluster's seed."""
+    reference: Reference
+    """The release of RocketMQ that the node behaves as."""
 
 
 class NodeState(Enum):

@@ -1,16 +1,24 @@
-"""The handler of each request code: one module a code, imported with its first request."""
+"""The handler of each request code: one module a code, imported with its first request.
+
+The package ``handlers`` of a kind of node has the handlers of the default reference. A package
+beside it has those that only another reference has, or that do something else there; each of its
+modules is named like its code. So no node imports a handler of another reference.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
 from inspect import isgeneratorfunction
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Parked, Reply, Request
 from fakemq.protocol.codes import code_name
 from fakemq.protocol.table import RequestHeader, ResponseHeader, Row
+
+if TYPE_CHECKING:
+    from fakemq.reference import Reference
 
 NodeT = TypeVar("NodeT")
 
@@ -23,12 +31,15 @@ _HandlerOf: TypeAlias = Callable[
 class Handlers(Generic[NodeT]):
     """The handlers of one kind of node, found in one package: one registration a code.
 
+    Codes without a handler in it are looked up in ``earlier``, the handlers of another reference.
+
     A handler is registered by ``@handles(table.SOME_CODE)``. One that may take long is a generator,
     see `fakemq.dispatch.long_work`.
     """
 
-    def __init__(self, package: str) -> None:
+    def __init__(self, package: str, *, earlier: Handlers[NodeT] | None = None) -> None:
         self._package = package
+        self._earlier = earlier
         self._by_code: dict[int, tuple[Row[Any, Any], Callable[..., Any]]] = {}
         self._loaded = False
         """Whether every module of the package was imported."""
@@ -55,6 +66,13 @@ class Handlers(Generic[NodeT]):
 
         return register
 
+    def of(self, reference: Reference) -> Handlers[NodeT]:
+        """Return the handlers of a reference: these, or those of its package beside this one."""
+        if not reference.handlers:
+            return self
+        package = f"{self._package.rpartition('.')[0]}.{reference.handlers}"
+        return cast("Handlers[NodeT]", import_module(package).handles)
+
     def find(self, code: int) -> tuple[Row[Any, Any], Callable[..., Any]] | None:
         """Return the row and the handler of a code; None if the code has none."""
         if code not in self._by_code and not self._loaded:
@@ -66,12 +84,13 @@ class Handlers(Generic[NodeT]):
             except ModuleNotFoundError as error:
                 if error.name != module:
                     raise
-            if code not in self._by_code:
+            if code not in self._by_code and self._earlier is None:
                 self.load()
-        return self._by_code.get(code)
+        found = self._by_code.get(code)
+        return self._earlier.find(code) if found is None and self._earlier is not None else found
 
     def load(self) -> dict[int, tuple[Row[Any, Any], Callable[..., Any]]]:
-        """Import every module of the package; return code → (row, handler)."""
+        """Import every module of the package; return code → (row, handler), earlier ones first."""
         if not self._loaded:
             import pkgutil
 
@@ -79,7 +98,7 @@ class Handlers(Generic[NodeT]):
             for module in pkgutil.iter_modules(package.__path__):
                 import_module(f"{self._package}.{module.name}")
             self._loaded = True
-        return self._by_code
+        return self._by_code if self._earlier is None else self._earlier.load() | self._by_code
 
 
 def _called(handler: Callable[..., Any]) -> Callable[..., Any]:

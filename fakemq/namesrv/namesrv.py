@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.dispatch.dispatcher import Dispatcher
+from fakemq.dispatch.answers import Reply
+from fakemq.dispatch.dispatcher import dispatcher_of
 from fakemq.dispatch.node import NodeState
 from fakemq.dispatch.registry import Handlers
 from fakemq.errors import NotYetSupported
@@ -21,7 +22,9 @@ from fakemq.namesrv.registration import BrokerRegistration
 from fakemq.namesrv.route_query import RouteQuery
 from fakemq.namesrv.route_tables import RouteTables
 from fakemq.net.session import Session
-from fakemq.protocol.codes import code_name
+from fakemq.protocol.codes import ResponseCode, code_name
+from fakemq.protocol.table import NoHeader
+from fakemq.reference import V4_9_7, Reference
 
 if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
@@ -51,6 +54,7 @@ class NameServer:
         *,
         kv_file: TextFile | None = None,
         faults: FaultPlan | None = None,
+        reference: Reference = V4_9_7,
     ) -> None:
         self.name = name
         self.config = config.copy()  # changed at run time, and name servers are independent
@@ -65,7 +69,8 @@ class NameServer:
         self._routes = RouteQuery(self.tables)
         self._views = self.faults.at(VIEW)
         self.kv = KvConfig(clock, journal, kv_file)
-        self.dispatcher = Dispatcher(self, handles, on_unknown=self._unknown)
+        self.reference = reference
+        self.dispatcher = dispatcher_of(self, handles, reference, on_unknown=self._unknown)
         self._start_config = config
         self._unknown_codes: set[int] = set()
         self._resumed: Session | None = None
@@ -183,12 +188,18 @@ class NameServer:
         if session is not self._resumed or not self.registration.renewed_now(session):
             self.registration.channel_destroyed(session.remote_addr, session)
 
-    def _unknown(self, code: int) -> None:
+    def _unknown(self, code: int) -> Reply[NoHeader] | None:
+        if self.reference.refuses_unknown_codes:
+            return Reply(
+                code=ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
+                remark=f" request type {code} not supported",
+            )
         # No answer at all: DefaultRequestProcessor returns null and the client times out.
         if code not in self._unknown_codes and len(self._unknown_codes) < UNKNOWN_CODES_WARNED:
             self._unknown_codes.add(code)
             text = f"no answer to {code_name(code)} ({code}): a 4.9.7 name server has none"
             self.journal.add(Warned(node=self.name, text=text))
+        return None
 
     def __repr__(self) -> str:
         brokers = len(self.tables.broker_live_table)

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from fakemq.config.effects import ACTS, WITHOUT_EFFECT, idle_keys, refused, without_effect
+from fakemq.config import effects, effects_5_5_0
+from fakemq.config.effects import effect, idle_keys, refused, without_effect
 from fakemq.config.files import load
-from fakemq.config.model import BrokerConfig, Config, NamesrvConfig, keys_of
+from fakemq.config.model import BrokerConfig, Config, NamesrvConfig, declared_in, keys_of
+from fakemq.config.model_5_5_0 import BrokerConfig5, NamesrvConfig5
 from fakemq.errors import ConfigError, ConfigWarning
 from tests.support.imports import ROOT
 from tests.support.key_table import key_page
 
-KEYS = {
-    (key.table, key.attribute): key
-    for kind in (BrokerConfig, NamesrvConfig)
-    for key in keys_of(kind).values()
-}
-DECLARING = ("keys.py", "model.py", "effects.py", "unsupported.py")
+KINDS = (BrokerConfig, NamesrvConfig, BrokerConfig5, NamesrvConfig5)
+KEYS = {(key.table, key.attribute): key for kind in KINDS for key in keys_of(kind).values()}
+DECLARING = ("keys", "model", "effects", "unsupported")
 
 
 def code_of_servers() -> str:
@@ -29,25 +27,28 @@ def code_of_servers() -> str:
         path.read_text(encoding="utf-8")
         for path in (ROOT / "fakemq").rglob("*.py")
         if path.relative_to(ROOT / "fakemq").parts[0] not in ("client", "spark")
-        and not (path.parent.name == "config" and path.name in DECLARING)
+        and not (path.parent.name == "config" and path.name.startswith(DECLARING))
     )
 
 
 def test_every_key_acts_or_is_without_effect_or_refused() -> None:
-    counted = Counter(
-        (table, attribute)
-        for effects in (ACTS, WITHOUT_EFFECT)
-        for table, lines in effects.items()
-        for attribute in lines
-    )
-    counted.update(at for at, key in KEYS.items() if refused(key))
-    assert counted == Counter(KEYS.keys())
+    counted = {
+        at: [bool(effect(key)), bool(without_effect(key)), bool(refused(key))].count(True)
+        for at, key in KEYS.items()
+    }
+    assert [at for at, count in counted.items() if count != 1] == []
+
+
+def test_tables_of_effects_have_only_keys() -> None:
+    for module in (effects, effects_5_5_0):
+        for table, lines in (*module.ACTS.items(), *module.WITHOUT_EFFECT.items()):
+            assert lines.keys() <= declared_in(table).keys()
 
 
 def test_code_reads_the_keys_that_act_and_no_others() -> None:
     code = code_of_servers()
     read = {at for at in KEYS if re.search(rf"\b{at[1]}\b", code)}
-    acts = {(table, attribute) for table, lines in ACTS.items() for attribute in lines}
+    acts = {at for at, key in KEYS.items() if effect(key)}
     # That of name servers has its name in common with that of brokers.
     idle = {at for at, key in KEYS.items() if without_effect(key)}
     idle -= {at for at in idle if any(at[1] == other[1] for other in acts)}
@@ -73,7 +74,7 @@ def test_keys_without_effect_are_one_warning_for_each_source(tmp_path: Path) -> 
         load(path, BrokerConfig, strict=True)
 
 
-@pytest.mark.parametrize("kind", [BrokerConfig, NamesrvConfig])
+@pytest.mark.parametrize("kind", KINDS)
 def test_defaults_of_keys_without_effect_are_no_warning(kind: type[Config]) -> None:
     defaults = {key.attribute: getattr(kind, key.attribute) for key in keys_of(kind).values()}
     assert idle_keys(kind, defaults) == []

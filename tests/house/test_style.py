@@ -137,7 +137,7 @@ def test_only_fastjson_imports_json() -> None:
 
 
 def handlers() -> list[Path]:
-    found = sorted(ROOT.glob("fakemq/*/handlers/*.py"))
+    found = sorted(ROOT.glob("fakemq/*/handlers*/*.py"))
     return [path for path in found if path.name != "__init__.py"]
 
 
@@ -154,7 +154,7 @@ def test_every_handler_has_its_test() -> None:
     missing = []
     for path in handlers():
         node = path.parents[1].name
-        twin = ROOT / "tests" / node / "handlers" / f"test_{path.stem}.py"
+        twin = ROOT / "tests" / node / path.parent.name / f"test_{path.stem}.py"
         if not twin.exists():
             missing.append(twin.relative_to(ROOT).as_posix())
     assert not missing

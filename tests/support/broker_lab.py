@@ -9,12 +9,14 @@ from fakemq.broker.broker import Broker
 from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
 from fakemq.config.model import BrokerConfig
+from fakemq.config.spec import config_classes
 from fakemq.journal.journal import Journal
 from fakemq.net.memory import MemoryNetwork
 from fakemq.net.outbound import Outbound
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.send import SendMessageRequestHeader, SendMessageRequestHeaderV2
 from fakemq.randomness import Randomness
+from fakemq.reference import V4_9_7, Reference
 from fakemq.store.memory_files import MemoryFiles
 from fakemq.store.store import MessageStore
 from fakemq.text_files import DiskTextFile
@@ -58,16 +60,23 @@ class BrokerLab:
         namesrv_addrs: tuple[str, ...] = (),
         memory_limit_bytes: int = MEMORY_LIMIT_BYTES,
         config_folder: Path | None = None,
+        reference: Reference = V4_9_7,
     ) -> Broker:
         """A started broker that listens at its addresses."""
-        config = config or BrokerConfig()
+        config = config or config_classes(reference)[0]()
         name = config.node_name
         clock = NodeClock(self.clock, name)
         files = MemoryFiles(clock, memory_limit_bytes)
         self._files.append(files)
         store = MessageStore(config, files, clock, self.journal, name)
         broker = Broker(
-            name, config, clock, self.journal, store, Randomness(1).stream(f"broker {name}")
+            name,
+            config,
+            clock,
+            self.journal,
+            store,
+            Randomness(1).stream(f"broker {name}"),
+            reference=reference,
         )
         broker.outbound = Outbound(broker, self.network)
         if config_folder is not None:

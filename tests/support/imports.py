@@ -19,7 +19,7 @@ LINKED = ("protocol", "fixtures")
 LAYERS = (
     "protocol",
     "errors folder_names forked_sockets randomness regular_files",
-    "text_files tls",
+    "text_files tls reference",
     "events",
     "clock",
     "journal config",

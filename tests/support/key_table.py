@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from fakemq.config import keys
-from fakemq.config.effects import ACTS, refused, without_effect
+from fakemq.config import keys, keys_5_5_0
+from fakemq.config.effects import effect, refused, without_effect
 from fakemq.config.model import BrokerConfig, Config, Key, NamesrvConfig, keys_of, text_of
+from fakemq.config.model_5_5_0 import BrokerConfig5, NamesrvConfig5
 from tests.support.imports import ROOT
 
 _TOP = """# Config keys
@@ -34,13 +35,59 @@ _PARTS: tuple[tuple[str, type[Config], type], ...] = (
 )
 
 
+_LATER_TOP = """
+# Reference 5.5.0
+
+With `--reference 5.5.0` the keys are those of RocketMQ 5.5.0: the ones above, but for {gone}, which
+it does not have, and for "keys of later versions". The tables have the keys that 4.9.7 does not
+have, and those with another default.
+"""
+_LATER_PARTS: tuple[tuple[str, type[Config], type[Config], type], ...] = (
+    ("BrokerConfig", BrokerConfig5, BrokerConfig, keys_5_5_0.BrokerKeys5),
+    ("MessageStoreConfig", BrokerConfig5, BrokerConfig, keys_5_5_0.MessageStoreKeys5),
+    ("NettyServerConfig", NamesrvConfig5, NamesrvConfig, keys_5_5_0.NettyServerKeys5),
+    ("NettyClientConfig", BrokerConfig5, BrokerConfig, keys_5_5_0.NettyClientKeys5),
+    ("NamesrvConfig", NamesrvConfig5, NamesrvConfig, keys_5_5_0.NamesrvKeys5),
+)
+
+
 def key_page() -> str:
     """Return the text of docs/config.md."""
-    return _TOP + "".join(_part(*part) for part in _PARTS)
+    of_5, own = keys_of(BrokerConfig5), keys_of(BrokerConfig)
+    gone = [
+        name for name, key in own.items() if name not in of_5 and key.table is not keys.LaterKeys
+    ]
+    return "".join(
+        (
+            _TOP,
+            *(_part(*part) for part in _PARTS),
+            _LATER_TOP.format(gone=", ".join(f"`{name}`" for name in gone)),
+            *(_later_part(*part) for part in _LATER_PARTS),
+        )
+    )
 
 
 def _part(title: str, kind: type[Config], table: type) -> str:
-    rows = [_row(key, kind) for key in keys_of(kind).values() if key.table is table]
+    return _table(title, kind, [key for key in keys_of(kind).values() if key.table is table])
+
+
+def _later_part(title: str, kind: type[Config], earlier: type[Config], table: type) -> str:
+    before = {key.name: getattr(earlier, key.attribute) for key in keys_of(earlier).values()}
+    return _table(
+        f"{title} of 5.5.0",
+        kind,
+        [
+            key
+            for key in keys_of(kind).values()
+            if key.table is table
+            and key.attribute != "listen_port"
+            and (key.name not in before or before[key.name] != getattr(kind, key.attribute))
+        ],
+    )
+
+
+def _table(title: str, kind: type[Config], listed: list[Key]) -> str:
+    rows = [_row(key, kind) for key in listed]
     return f"\n## {title}\n\n| key | default | here | |\n|---|---|---|---|\n{''.join(rows)}"
 
 
@@ -56,7 +103,7 @@ def state_of(key: Key) -> tuple[str, str]:
         return "refused", f"supported: {instead}"
     if why := without_effect(key):
         return "no effect", why
-    return "acts", ACTS[key.table][key.attribute]
+    return "acts", effect(key) or ""
 
 
 if __name__ == "__main__":

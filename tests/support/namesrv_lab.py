@@ -10,11 +10,13 @@ from typing import Any
 from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
 from fakemq.config.model import NamesrvConfig
+from fakemq.config.spec import config_classes
 from fakemq.journal.journal import Journal
 from fakemq.namesrv.namesrv import NameServer
 from fakemq.net.memory import MemoryNetwork
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import VERSION_4_9_7, RemotingCommand
+from fakemq.reference import V4_9_7, Reference
 from fakemq.text_files import TextFile
 from tests.support.peer import Peer
 from tests.support.time import ManualTime
@@ -32,16 +34,20 @@ class NamesrvLab:
         self.servers: list[NameServer] = []
 
     def name_server(
-        self, config: NamesrvConfig | None = None, kv_file: TextFile | None = None
+        self,
+        config: NamesrvConfig | None = None,
+        kv_file: TextFile | None = None,
+        reference: Reference = V4_9_7,
     ) -> NameServer:
         """Start one more; it listens at its ``addr``."""
         name = f"namesrv-{len(self.servers)}"
         server = NameServer(
             name,
-            config or NamesrvConfig(),
+            config or config_classes(reference)[1](),
             NodeClock(self.clock, name),
             self.journal,
             kv_file=kv_file,
+            reference=reference,
         )
         server.start(f"127.0.0.1:{9876 + len(self.servers)}")
         self.network.listen(server.addr, server.accept)

@@ -1,0 +1,41 @@
+"""The parts of a broker that only 5.5.0 has.
+
+A part is made in `Parts5.__init__` from what it needs, as those of `Broker` are. The methods are
+those of `ReferenceParts`: each calls the parts that have to do something at that moment.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.net.session import Session
+
+
+class Parts5:
+    """The parts of one broker of 5.5.0."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def reset(self) -> None: ...
+
+    def restored(self) -> None: ...
+
+    def session_closed(self, session: Session) -> None: ...
+
+
+def make(broker: Broker) -> Parts5:
+    """Return the parts of a broker that is being made."""
+    return Parts5(broker)
+
+
+def parts_of(broker: Broker) -> Parts5:
+    """Return the parts of a broker, for a handler of 5.5.0; the broker must be one."""
+    assert isinstance(broker.parts, Parts5), "a broker of another reference"
+    return broker.parts

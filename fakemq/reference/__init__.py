@@ -1,0 +1,76 @@
+"""References: the releases of RocketMQ that name servers and brokers behave as.
+
+A `Reference` is data: what a release says, answers and begins with. The default, 4.9.7, is here;
+each other one has a module, which is imported only for a cluster of it. Behaviour that differs is a
+handler of the reference's own package, see `fakemq.dispatch.registry`. docs/architecture.md says
+how another one is added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import NamedTuple, cast
+
+import msgspec
+
+from fakemq.errors import ConfigError
+from fakemq.protocol.command import VERSION_4_9_7
+
+NAMES = ("4.9.7", "5.5.0")
+"""The names of all references, the default first."""
+
+
+class FirstTopic(NamedTuple):
+    """A topic that a broker has from its first start."""
+
+    name: str
+    """``{cluster}`` and ``{broker}`` in it stand for the names of the broker's config."""
+    queues: int | str
+    """The number of its queues, or the config key (by attribute) that says it."""
+    perm: int = 6
+    only_with: str = ""
+    """The config key (by attribute) without which there is no such topic; "" for none."""
+
+
+class Reference(msgspec.Struct, frozen=True, kw_only=True):
+    """One release of RocketMQ, as name servers and brokers that behave as it need it."""
+
+    name: str
+    version: int
+    """Its number in MQVersion.java, which every answer has."""
+    handlers: str = ""
+    """The package beside ``handlers`` with the handlers that only it has; "" for none."""
+    parts: str = ""
+    """The module beside a broker's with the parts that only it has; "" for none."""
+    configs: str = ""
+    """The module with the classes of its configs; "" for those of `fakemq.config.model`."""
+    gone_codes: frozenset[int] = frozenset()
+    """Request codes with a handler in ``handlers`` that its nodes do not know."""
+    out_of_scope: Mapping[int, str] = {}
+    """Request codes that its nodes know and fakemq refuses: the feature that each belongs to."""
+    refuses_unknown_codes: bool = False
+    """Whether a name server answers a code that it does not know; if not, the client times out."""
+    first_topics: tuple[FirstTopic, ...] = ()
+    """The topics of a first start in addition to those of 4.9.7, in Java's order."""
+    system_topics: tuple[str, ...] = ()
+    """Java's own topics in addition to those of 4.9.7."""
+
+    @property
+    def version_name(self) -> str:
+        """The name of `version`, such as ``V4_9_7``."""
+        return f"V{self.name.replace('.', '_')}"
+
+
+V4_9_7 = Reference(name="4.9.7", version=VERSION_4_9_7)
+"""The default reference, which the code of name servers and brokers follows."""
+
+
+def find_reference(name: str) -> Reference:
+    """Return the reference of this name; raise ConfigError for an unknown one."""
+    if name == V4_9_7.name:
+        return V4_9_7
+    if name not in NAMES:
+        raise ConfigError(f"reference={name!r}: expected {' or '.join(NAMES)}")
+    module = import_module(f"fakemq.reference.v{name.replace('.', '_')}")
+    return cast("Reference", module.REFERENCE)
