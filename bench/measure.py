@@ -88,7 +88,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     group: str
     name: str
     value: float
-    unit: str
+    unit: str = ""
     x: float | None = None
     x_unit: str = ""
     java: float | None = None
@@ -143,7 +143,7 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
     group: str
     name: str
     x_unit: str
-    unit: str
+    unit: str = ""
     x: list[float]
     y: list[float]
 

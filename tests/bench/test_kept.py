@@ -101,7 +101,7 @@ def test_change_has_the_ratios_and_their_difference() -> None:
 
 def test_kept_result_is_read_as_it_was_written(tmp_path: Path) -> None:
     point = Figure(group="growth", name="route", x=1, x_unit="topics", value=11.2, unit="µs")
-    figures = (sends(0.9, 1.5, 1.2), single(0.4, at_most=1))
+    figures = (sends(0.9, 1.5, 1.2), single(0.4, at_most=1), single(7, unit=""))
     path = keep(MACHINE, [*figures, point], tmp_path / "results")
     assert path.name == "2026-11-22-abc-pure.json"
     assert read(path) == Kept(machine=MACHINE, figures=figures)
