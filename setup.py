@@ -20,6 +20,7 @@ from pathlib import Path
 from setuptools import Extension, find_packages, setup
 
 TOP = ("protocol", "fixtures")
+LEVELS = ("0", "1", "2", "3")
 
 
 def packages() -> list[str]:
@@ -47,6 +48,8 @@ def extensions() -> list[Extension]:
         return []
     if wanted not in ("auto", "always"):
         raise SystemExit(f"FAKEMQ_COMPILE={wanted}: auto and always are known")
+    if optimize() not in LEVELS:
+        raise SystemExit(f"FAKEMQ_OPTIMIZE={optimize()}: {', '.join(LEVELS)} are known")
     why = why_not()
     if not why:
         return compiled()
@@ -54,6 +57,11 @@ def extensions() -> list[Extension]:
         raise SystemExit(f"cannot compile fakemq: {why}")
     print(f"fakemq stays pure Python: {why}", file=sys.stderr)
     return []
+
+
+def optimize() -> str:
+    """Return the level at which the C compiler optimises."""
+    return os.environ.get("FAKEMQ_OPTIMIZE", "2")
 
 
 def why_not() -> str:
@@ -93,7 +101,7 @@ def compiled() -> list[Extension]:
     files = [f"{name.replace('.', '/')}.py" for name in names]
     return mypycify(
         [*flags, *files],
-        opt_level=os.environ.get("FAKEMQ_OPTIMIZE", "2"),
+        opt_level=optimize(),
         debug_level="0",
         multi_file=True,
         group_name="fakemq",

@@ -140,6 +140,8 @@ def test_wheel_that_must_be_compiled_is_refused_without_a_compiler() -> None:
 def test_unknown_wish_is_refused() -> None:
     done = extensions("bdist_wheel", FAKEMQ_COMPILE="yes")
     assert done.stderr == "FAKEMQ_COMPILE=yes: auto and always are known\n"
+    done = extensions("bdist_wheel", FAKEMQ_COMPILE="auto", FAKEMQ_OPTIMIZE="fast")
+    assert done.stderr == "FAKEMQ_OPTIMIZE=fast: 0, 1, 2, 3 are known\n"
 
 
 @on_compiled
