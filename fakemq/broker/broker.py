@@ -289,7 +289,9 @@ class Broker:
         if self._slow_consumers is None:
             from fakemq.broker.slow_consumers import SlowConsumers  # few brokers need it
 
-            self._slow_consumers = SlowConsumers(self.node, self.groups, self.started_ms)
+            self._slow_consumers = SlowConsumers(
+                self.node, self.topics, self.groups, self.started_ms
+            )
         return self._slow_consumers
 
     def _forget_slow_consumers(self) -> None:

@@ -74,6 +74,40 @@ def test_config_can_switch_it_off_before_the_look(lab: BrokerLab) -> None:
     assert not is_suspended(broker)
 
 
+def test_lower_threshold_holds_for_groups_that_pull_no_more(lab: BrokerLab) -> None:
+    broker, peer = behind(lab)
+    assert pull(peer, 2).code == ResponseCode.SUCCESS
+    text = b"consumerFallbehindThreshold=100"
+    assert peer.ask(RequestCode.UPDATE_BROKER_CONFIG, body=text).code == ResponseCode.SUCCESS
+    lab.clock.advance("3m")
+    assert is_suspended(broker)
+
+
+def test_first_of_several_queues_that_is_far_behind_suspends_its_group(lab: BrokerLab) -> None:
+    broker, _ = behind(lab)
+    slow = broker.slow_consumers()
+    for queue_id in range(1, 5):
+        slow.read(GROUP, TOPIC, queue_id, 0)
+    lab.clock.advance("3m")
+    assert is_suspended(broker)
+    assert len(lab.journal.find(Warned)) == 1
+
+
+def test_look_forgets_what_was_deleted(lab: BrokerLab) -> None:
+    broker, _ = behind(lab)
+    slow = broker.slow_consumers()
+    for number in range(50):
+        slow.read(f"gone-{number}", TOPIC, 0, 10)
+        slow.read(GROUP, f"gone-{number}", 0, 10)
+    assert len(slow) == 101
+    lab.clock.advance("3m")
+    assert len(slow) == 1
+    broker.topics.delete(TOPIC)
+    lab.clock.advance("3m")
+    assert len(slow) == 0
+    assert [timer.kind for timer in lab.clock.timers() if timer.kind == "protect_broker"] == []
+
+
 def test_reset_forgets_slow_groups(lab: BrokerLab) -> None:
     broker, _ = behind(lab)
     broker.reset()
