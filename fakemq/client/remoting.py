@@ -95,25 +95,28 @@ class BlockingChannel:
         except OSError as error:  # macOS: the peer has reset the connection already
             self.close()
             raise RemotingConnectError(addr) from error
-        self._tls = None if tls is None else self._secured(tls, timeout_ms)
+        self._tls: TlsStream | None = None
+        if tls is not None:
+            self._tls, early = self._secured(tls, timeout_ms)
+            self._received(early)
 
-    def _secured(self, tls: ClientTls, timeout_ms: int) -> TlsStream:
-        """Return TLS over this connection, after its handshake."""
+    def _secured(self, tls: ClientTls, timeout_ms: int) -> tuple[TlsStream, bytes]:
+        """Return TLS after its handshake, and the plain bytes that came with the end of that."""
         from fakemq.tls.stream import TlsError  # most clients are plain
 
         stream = tls.stream(split_addr(self.addr)[0])
-        until_ms = real_elapsed_ms() + timeout_ms
+        until_ms, plain = real_elapsed_ms() + timeout_ms, b""
         try:
             stream.start()
             while True:
                 self.socket.sendall(stream.data_to_send())
                 if not stream.handshaking:
-                    return stream
+                    return stream, plain
                 self.socket.settimeout(max(1, until_ms - real_elapsed_ms()) / 1000)
                 data = self.socket.recv(READ_BYTES)
                 if not data:
                     raise TlsError("the peer closed the connection during the handshake")
-                stream.receive(data)
+                plain = stream.receive(data)
         except OSError as error:
             with suppress(OSError):
                 self.socket.sendall(stream.data_to_send())  # an alert
@@ -181,12 +184,15 @@ class BlockingChannel:
             raise self._lost()
         if self._tls is not None:
             data = self._decrypted(self._tls, data)
+        self._received(data)
+        return True
+
+    def _received(self, data: bytes) -> None:
         try:
             for command in self._connection.receive_data(data):
                 self._take(command)
         except RemoteProtocolError as error:
             raise self._lost() from error
-        return True
 
     def _decrypted(self, tls: TlsStream, data: bytes) -> bytes:
         from fakemq.tls.stream import TlsError

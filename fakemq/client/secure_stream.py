@@ -19,6 +19,8 @@ class SecureStream(ByteStream):
         self._stream = stream
         self._tls = tls
         self._addr = addr
+        self._early = b""
+        """Plain bytes that came with the end of the handshake."""
         self._sending = anyio.Lock()
 
     async def shake_hands(self) -> None:
@@ -27,7 +29,7 @@ class SecureStream(ByteStream):
         await self._flush()
         while self._tls.handshaking:
             try:
-                self._tls.receive(await self._stream.receive())
+                self._early = self._tls.receive(await self._stream.receive())
             except anyio.EndOfStream:
                 raise TlsError("the peer closed the connection during the handshake") from None
             finally:
@@ -35,6 +37,9 @@ class SecureStream(ByteStream):
 
     async def receive(self, max_bytes: int = 65_536) -> bytes:
         """Return the next plain bytes of the peer."""
+        if self._early:
+            early, self._early = self._early, b""
+            return early
         while True:
             try:
                 plain = self._tls.receive(await self._stream.receive(max_bytes))
