@@ -25,6 +25,9 @@ from fakemq.protocol.limits import UNWRITTEN_MAX_BYTES
 NO_FRAMES: Final = "bytes that are no frames of ours"
 """Kind of warning about a peer that does not follow the protocol."""
 
+CUT_FRAMES: Final = "connections that ended within a frame"
+"""Kind of warning about a peer that was killed, or crashed, while it sent a frame."""
+
 _LOOK_EVERY: Final = 8
 """How many cheap commands are handled between looks at the time; a power of two."""
 
@@ -194,6 +197,16 @@ class Session:
         """The link is gone: every request that waits for a response gets None."""
         if self.closed:
             return
+        cut_bytes = self._connection.unfinished_bytes
+        if cut_bytes and self.outside:
+            text = (
+                f"the connection of {self.remote_addr} ended within a frame,"
+                f" of which {cut_bytes} bytes had arrived"
+            )
+            self._journal.peer_warnings.warn(self._name, CUT_FRAMES, text)
+        self._end(why)
+
+    def _end(self, why: str) -> None:
         self.closed, self._left = True, []
         self._clock.cancel(self._idle_timer)
         waiting, self._waiting = self._waiting, {}
@@ -320,7 +333,7 @@ class Session:
         """Close the connection from this end; ``why`` goes to the journal."""
         if not self.closed:
             self._write_out()
-            self.connection_lost(why)
+            self._end(why)
             self.link.close()
 
     def close_for_violation(self, why: str, kind: str) -> None:

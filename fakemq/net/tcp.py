@@ -35,8 +35,6 @@ _CATCH_UP_READS = 256
 peer that never stops sending."""
 _TLS = "TLS"
 """Kind of warning about a peer that cannot agree on TLS with this end."""
-_PAUSED_S = 1.0
-"""How long a refusal waits while the node is paused, in seconds."""
 _LINGER_S = 1.0
 """How long a peer may read the rest after this end has closed the connection, in seconds."""
 
@@ -225,6 +223,8 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             self._catch_up()
         finally:
             self._turn.ends_ms = 0
+        if self._tls is not None:
+            self._tls.check_time()
 
     def _catch_up(self) -> None:
         """Read what the system has kept, now: the loop would run late timers before it reads."""
@@ -279,6 +279,8 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
 
     def _end(self, why: str) -> None:
         """Report the loss to the endpoint, after all bytes that arrived before."""
+        if self._tls is not None and self._tls.handshaking:
+            self._refuse("TLS: the peer closed the connection during the handshake")
         if self._inward is None or self.endpoint is None:
             self._lose(why)
         else:
@@ -362,11 +364,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
 
     def _refuse(self, why: str) -> None:
         """Close the connection because the two ends cannot agree on TLS."""
-        if self.endpoint is None:
-            return
-        if self._paused:  # a stopped process closes nothing
-            asyncio.get_running_loop().call_later(_PAUSED_S, self._refuse, why)
-        else:
+        if self.endpoint is not None and not self._paused:  # a stopped process closes nothing
             self.endpoint.close_for_violation(why, _TLS)
 
     # -- bytes in -----------------------------------------------------------------------------

@@ -16,7 +16,7 @@ class TlsTransport:
     """A transport that encrypts what is written; `received` decrypts what arrived.
 
     ``refuse`` is called with the reason when the peer breaks TLS or is late, and closes the
-    connection.
+    connection, unless the node is paused: call `check_time` when it is resumed.
     """
 
     def __init__(
@@ -25,7 +25,8 @@ class TlsTransport:
         self._transport = transport
         self._stream = stream
         self._refuse = refuse
-        self._timer = asyncio.get_running_loop().call_later(HANDSHAKE_TIMEOUT_S, self._late)
+        self._is_late = False
+        self._timer = asyncio.get_running_loop().call_later(HANDSHAKE_TIMEOUT_S, self._time_out)
 
     def start(self) -> None:
         """Begin the handshake of an end that connects."""
@@ -36,6 +37,11 @@ class TlsTransport:
     def held_bytes(self) -> int:
         """The memory that the peer makes this end hold for bytes that are not plain yet."""
         return self._stream.held_bytes
+
+    @property
+    def handshaking(self) -> bool:
+        """Whether the two ends have not agreed on TLS yet."""
+        return self._stream.handshaking
 
     @property
     def ended(self) -> bool:
@@ -55,8 +61,14 @@ class TlsTransport:
             self._timer.cancel()
         return plain
 
-    def _late(self) -> None:
-        self._refuse(f"TLS: the handshake is not over after {HANDSHAKE_TIMEOUT_S:g} s")
+    def _time_out(self) -> None:
+        self._is_late = True
+        self.check_time()
+
+    def check_time(self) -> None:
+        """Refuse a peer whose handshake has taken too long, and is not over yet."""
+        if self._is_late and self._stream.handshaking:
+            self._refuse(f"TLS: the handshake is not over after {HANDSHAKE_TIMEOUT_S:g} s")
 
     def stop(self) -> None:
         """The connection is lost: forget the link, which would otherwise wait for a collection."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fakemq.net import pacing, tcp
+from fakemq.net import pacing
 from fakemq.net import tls as net_tls
 from fakemq.net.session import Session
 from fakemq.net.tcp import TcpLink
@@ -108,7 +108,6 @@ def test_killed_node_waits_no_longer_to_refuse_a_handshake(
     port: Port, door: TlsDoor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(net_tls, "HANDSHAKE_TIMEOUT_S", 0.1)
-    monkeypatch.setattr(tcp, "_PAUSED_S", 0.01)
     freed: list[weakref.ref[TcpLink[Session]]] = []
 
     async def use(lab: ListenerLab, listener: Listener) -> None:
@@ -127,5 +126,47 @@ def test_killed_node_waits_no_longer_to_refuse_a_handshake(
             freed.append(weakref.ref(session.link))
             del session
             await until(lambda: freed[0]() is None)
+
+    listening(port, use, door=door)
+
+
+def test_handshake_that_ends_after_a_long_pause_is_not_refused(port: Port, door: TlsDoor) -> None:
+    taken: list[int] = []
+
+    async def use(lab: ListenerLab, listener: Listener) -> None:
+        lab.dispatch = lambda session, command: taken.append(command.opaque)
+        stream = ClientTls().stream(HOST)
+        stream.start()
+        with socket.create_connection((HOST, port.port), TIMEOUT_S) as sock:
+            sock.sendall(stream.data_to_send())
+            while stream.handshaking:  # the other end waits for this end's last bytes
+                stream.receive(await asyncio.to_thread(sock.recv, 1 << 16))
+            (session,) = lab.sessions
+            session.pause()
+            assert isinstance(session.link, TcpLink)
+            assert session.link._tls is not None
+            session.link._tls._time_out()
+            stream.write(oneway(1))
+            sock.sendall(stream.data_to_send())
+            session.resume()
+            await until(lambda: taken == [0])
+            assert not session.closed
+
+    listening(port, use, door=door)
+
+
+def test_handshake_that_is_late_after_a_pause_is_refused_at_once(port: Port, door: TlsDoor) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
+        with socket.create_connection((HOST, port.port), TIMEOUT_S) as sock:
+            sock.sendall(b"\x16")
+            await until(lambda: lab.held.total_bytes > 0)
+            (session,) = lab.sessions
+            session.pause()
+            assert isinstance(session.link, TcpLink)
+            assert session.link._tls is not None
+            session.link._tls._time_out()
+            assert not session.closed
+            session.resume()
+            assert session.closed
 
     listening(port, use, door=door)

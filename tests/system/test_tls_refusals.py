@@ -163,6 +163,21 @@ def test_wrong_certificates_are_refused_at_the_start(keys: dict[str, str], messa
         fakemq.Cluster(tls_config=keys).start()
 
 
+def test_end_during_the_handshake_is_a_warning() -> None:
+    with fakemq.Cluster() as mq:
+        with connected(mq) as sock:
+            sock.sendall(hello()[:50])
+            eventually(lambda: held_bytes(mq) > 0)
+        warned_once(mq, "TLS: the peer closed the connection during the handshake")
+
+
+def test_end_within_a_frame_is_a_warning() -> None:
+    with fakemq.Cluster() as mq:
+        with connected(mq) as sock:
+            sock.sendall(PLAIN_FRAME[:20])
+        warned_once(mq, r"the connection of 127.0.0.1:\d+ ended within a frame, of which 20 bytes")
+
+
 # -- limits -----------------------------------------------------------------------------------
 
 
