@@ -6,6 +6,8 @@ servers outside the cluster get registrations in real time, because their expiry
 Source: broker/BrokerController.java#registerBrokerAll, broker/out/BrokerOuterAPI.java (4.9.7)
 """
 
+# Over 400 lines: one protocol, from one state.
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
@@ -39,6 +41,7 @@ from fakemq.protocol.sysflag import PermName
 from fakemq.protocol.table import NoHeader
 
 if TYPE_CHECKING:
+    from fakemq.broker.address_server import AddressServer
     from fakemq.broker.topics import TopicConfigManager
     from fakemq.clock.timers import Timer
     from fakemq.config.model import BrokerConfig
@@ -109,6 +112,8 @@ class Registration:
         self._outside: set[str] = set()
         self._began_ms = 0
         self._following: Timer | None = None
+        self._address_server: AddressServer | None = None
+        """What names the name servers, if the config names none."""
         self._silences = node.faults.at(SILENCE)
         self._soon = False
         self._last_body: tuple[TopicConfigSerializeWrapper, bool, bytes] | None = None
@@ -130,6 +135,11 @@ class Registration:
         self._outside = set()
         self._began_ms = self._node.clock.elapsed_ms()
         self._following = None
+        if not namesrv_addrs and self._node.config.fetch_namesrv_addr_by_address_server:
+            from fakemq.broker.address_server import AddressServer  # few brokers have one
+
+            self._address_server = AddressServer(self._node, self._outbound)
+            self._fetch_after(FIRST_PERIODIC_MS)
         self.master_addr = self.master_ha_addr = None
         self.first_round = self.register_all()
         self._schedule(FIRST_PERIODIC_MS, outside=False)
@@ -140,7 +150,7 @@ class Registration:
         Without one at the start Java never looks.
         Source: broker/BrokerController.java#initialize (4.9.7)
         """
-        if self._namesrv_addrs and self._following is None:
+        if self._namesrv_addrs and self._following is None and self._address_server is None:
             clock = self._node.clock
             past_ms = clock.elapsed_ms() - self._began_ms - FIRST_PERIODIC_MS
             self._following = clock.call_later(
@@ -151,15 +161,35 @@ class Registration:
 
     def follow_config_now(self) -> None:
         """Register at the name servers of the config from now on; with none at the old ones."""
+        if self._address_server is not None:
+            return
         self._node.clock.cancel(self._following)
         self._following = None
         addrs = namesrv_addrs(self._node.config)
         if addrs and self._namesrv_addrs:
             self._namesrv_addrs = tuple(addrs)
 
+    def _fetch_after(self, delay_ms: int) -> None:
+        clock = self._node.clock
+        self._following = clock.call_later(delay_ms, self._fetch, kind="update_namesrv_addr")
+
+    def _fetch(self) -> None:
+        if self._address_server is not None:
+            self._fetch_after(LOOK_MS)
+            self._address_server.fetch(self._fetched)
+
+    def _fetched(self, addrs: tuple[str, ...]) -> None:
+        """Register with the name servers at once; Java does with its next registration."""
+        if addrs != self._namesrv_addrs:
+            self._namesrv_addrs = addrs
+            self.register_all()
+
     def stop(self) -> None:
         """Register no more; the broker's clock cancels the timers."""
         self._namesrv_addrs = ()
+        if self._address_server is not None:
+            self._address_server.stop()
+            self._address_server = None
 
     def unregister_all(self) -> Round:
         """Unregister from every name server; each has 3 s to reply."""

@@ -37,6 +37,11 @@ ACTS: dict[type, dict[str, str]] = {
             "where the broker registers; a change is followed within 2 minutes. In a cluster of"
             " fakemq: its own name servers, whatever a file says"
         ),
+        "fetch_namesrv_addr_by_address_server": (
+            "without `namesrvAddr`: 10 s after the start, and every 2 minutes, asks"
+            " `http://DOMAIN:8080/rocketmq/SUBGROUP` for it; read at the start. In a cluster of"
+            " fakemq: nothing, because its brokers have name servers"
+        ),
         "broker_ip1": "the address that clients get",
         "broker_ip2": "the address that slaves get",
         "broker_name": "its name in routes",
@@ -182,6 +187,10 @@ ACTS: dict[type, dict[str, str]] = {
         "lite_pull_message_enable": "whether LITE_PULL_MESSAGE (361) of 5.x is answered",
         "enable_acting_master": "the value of that field in routes of 5.x; nothing: no such field",
     },
+    BrokerStartupKeys: {
+        "rmq_address_server_domain": "DOMAIN of `fetchNamesrvAddrByAddressServer`, or `HOST:PORT`",
+        "rmq_address_server_sub_group": "SUBGROUP of `fetchNamesrvAddrByAddressServer`",
+    },
     NamesrvKeys: {
         "kv_config_path": "the file of the KV config; none: in memory; read at the start",
         "order_message_enable": "whether routes have the order of topics",
@@ -277,10 +286,6 @@ WITHOUT_EFFECT: dict[type, dict[str, str]] = {
         "schedule_async_deliver_max_resend_num2_blocked": (
             "only `enableScheduleAsyncDeliver` reads it"
         ),
-    },
-    BrokerStartupKeys: {
-        "rmq_address_server_domain": "only `fetchNamesrvAddrByAddressServer` reads it",
-        "rmq_address_server_sub_group": "only `fetchNamesrvAddrByAddressServer` reads it",
     },
     NamesrvKeys: {
         "rocketmq_home": "the folder of the settings of log files, which there are not",

@@ -140,7 +140,8 @@ class Key:
         return text
 
 
-def _are_addresses(text: str) -> bool:
+def are_addresses(text: str) -> bool:
+    """Return whether a text is a list of ``host:port``, with semicolons between."""
     return all(
         host and port.isascii() and port.isdigit() and len(port) < 6 and int(port) < 65536
         for host, _, port in (address.rpartition(":") for address in text.split(";") if address)
@@ -161,7 +162,7 @@ def _are_hours(text: str) -> bool:
 
 
 _CHECKS = {
-    "namesrv_addr": _are_addresses,
+    "namesrv_addr": are_addresses,
     "message_delay_level": _are_delay_levels,
     "delete_when": _are_hours,
 }

@@ -17,12 +17,11 @@ REFUSED: tuple[tuple[str, str, tuple[Value, ...], str], ...] = (
         "one folder for the commit log",
     ),
     ("enable_d_leger_commit_log", "enableDLegerCommitLog", (False,), "no DLedger"),
-    ("message_store_plug_in", "messageStorePlugIn", ("",), "the default store"),
     (
-        "fetch_namesrv_addr_by_address_server",
-        "fetchNamesrvAddrByAddressServer",
-        (False,),
-        "namesrvAddr",
+        "message_store_plug_in",
+        "messageStorePlugIn",
+        ("",),
+        "the default store; plug-ins are classes of Java",
     ),
     ("enable_consume_queue_ext", "enableConsumeQueueExt", (False,), "plain consume queues"),
     ("enable_lmq", "enableLmq", (False,), "enableLmq=false"),
@@ -52,11 +51,15 @@ REFUSED: tuple[tuple[str, str, tuple[Value, ...], str], ...] = (
 A config of a release without the key has the supported value.
 """
 
+FOR_GOOD = frozenset({"messageStorePlugIn", "duplicationEnable"})
+"""Keys of which no other value will be supported."""
+
 
 def missing(config: BrokerConfig) -> dict[str, str]:
     """Return the missing features that a broker needs: Java's key → the line of text."""
     lines = {
-        name: f"{name}={text_of(value)} is not supported yet; supported: {instead}"
+        name: f"{name}={text_of(value)} is not supported"
+        f"{'' if name in FOR_GOOD else ' yet'}; supported: {instead}"
         for attribute, name, there, instead in REFUSED
         if (value := getattr(config, attribute, there[0])) not in there
     }
