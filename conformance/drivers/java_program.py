@@ -62,6 +62,8 @@ LITE_SCENARIOS = ("litesubscribe", "liteassign")
 """The 5.x client sends code 361 in them, which 4.9.7 brokers do not know."""
 ACCESS_SCENARIO = "access"
 """The scenario of clients with keys, at brokers of `conformance.targets.accounts`."""
+SECURED_SCENARIO = "secured"
+"""The scenario of name servers that are given as a list, and are no cluster."""
 AT_ONCE = 6
 """Scenarios of one JVM that run at a time: most of what they do is wait."""
 SMALL_JVM = ("-Xms32m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")

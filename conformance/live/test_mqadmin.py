@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, closing
+from functools import partial
+
 import pytest
 
 from conformance.live.groups import WAITING
@@ -9,6 +12,10 @@ from conformance.mqadmin.program import Mqadmin
 from conformance.mqadmin.recordings import diff, differences, expected, recorded
 from conformance.mqadmin.script import PARTS, Part, options_used
 from conformance.mqadmin.session import Printed, Start, fake, real, run
+from conformance.mqadmin.state import only_accounts
+from conformance.targets.fake_or_java import MASTERS
+from conformance.targets.java_cluster import SMALL_JVM, JavaCluster
+from conformance.targets.tls import Tls
 
 # Slow: a JVM for some 180 sub-commands, and a real cluster beside the fake.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), WAITING]
@@ -31,6 +38,23 @@ def test_mqadmin_prints_at_the_fake_what_was_recorded(java: None, part: Part) ->
 def test_mqadmin_prints_at_a_real_cluster_what_was_recorded(java: None, part: Part) -> None:
     found = difference(recorded(part), real, part)
     assert not found, f"record anew and read the difference:\n{found}"
+
+
+@pytest.mark.parametrize("where", ["fake", "real"])
+def test_mqadmin_prints_by_tls_what_was_recorded_without(java: None, where: str) -> None:
+    (part,) = (one for one in PARTS if one.name == "accounts")
+    with closing(Tls()) as tls, ExitStack() as stack:
+        contents = partial(only_accounts, tls=True, tls_ca_file=tls.ca_file)
+        by_tls = part._replace(contents=contents)
+        if where == "fake":
+            target = fake(part, tls="enforcing", tls_config=tls.config_file)
+            wanted, addr = expected(part, differences()), stack.enter_context(target)
+        else:
+            jvm = (*SMALL_JVM, *tls.server_jvm("permissive"))  # it is asked plainly if it is ready
+            cluster = JavaCluster(masters=MASTERS, config=part.config, jvm=jvm)
+            wanted, addr = recorded(part), stack.enter_context(cluster).namesrv_addr
+        found = diff(wanted, run(by_tls, addr, tls.client_jvm()), "this cluster")
+    assert not found, found
 
 
 def difference(wanted: Printed, start: Start, part: Part) -> str:

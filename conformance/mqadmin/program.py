@@ -16,13 +16,16 @@ COMMAND_TIMEOUT_S = 60.0
 
 
 class Mqadmin(JavaDriver):
-    """A JVM that runs sub-commands one after another; ``home`` is its current folder, too."""
+    """A JVM that runs sub-commands one after another; ``home`` is its current folder, too.
 
-    def __init__(self) -> None:
+    ``jvm`` has further flags.
+    """
+
+    def __init__(self, jvm: Sequence[str] = ()) -> None:
         self._numbers = count(1)
         self._printed_by: dict[str, list[str]] = {}
         self._ended: set[str] = set()
-        jvm = (*SMALL_JVM, "-Dfile.encoding=UTF-8", "-Duser.timezone=UTC")
+        jvm = (*SMALL_JVM, *jvm, "-Dfile.encoding=UTF-8", "-Duser.timezone=UTC")
         super().__init__(REFERENCE, "-", "mqadmin", jvm=jvm)
         self._conf = self.home / "conf"
         self._conf.mkdir()

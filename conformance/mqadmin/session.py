@@ -7,9 +7,10 @@ import re
 import shlex
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import fakemq
 from conformance.mqadmin.output import Output
@@ -42,14 +43,16 @@ Start = Callable[[Part], AbstractContextManager[str]]
 
 
 @contextmanager
-def fake(part: Part) -> Iterator[str]:
-    """Start a fake for a part; yield the address of its name server."""
+def fake(part: Part, **options: Any) -> Iterator[str]:
+    """Start a fake for a part, with further options; yield the address of its name server."""
     acl = RULES if needs_accounts(part.config) else None
     config = {**SIZES, **part.config}
     masters = 1 if part.slaves else MASTERS
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConfigWarning)  # only that they are printed counts
-        cluster = fakemq.Cluster(masters=masters, slaves=part.slaves, config=config, acl=acl)
+        cluster = fakemq.Cluster(
+            masters=masters, slaves=part.slaves, config=config, acl=acl, **options
+        )
     with cluster:
         yield cluster.namesrv_addr
 
@@ -61,9 +64,9 @@ def real(part: Part) -> Iterator[str]:
         yield target.namesrv_addr
 
 
-def run(part: Part, namesrv_addr: str) -> Printed:
-    """Run all steps of a part."""
-    with Mqadmin() as mqadmin, part.contents(namesrv_addr) as state:
+def run(part: Part, namesrv_addr: str, jvm: Sequence[str] = ()) -> Printed:
+    """Run all steps of a part, in a JVM with further flags."""
+    with Mqadmin(jvm) as mqadmin, part.contents(namesrv_addr) as state:
         session = Session(mqadmin, state)
         for step in part.steps:
             session.run(step)

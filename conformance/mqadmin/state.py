@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from conformance.drivers.drivers import EVENT_TIMEOUT_S
 from conformance.targets.accounts import ADMIN, SECRET
@@ -57,9 +57,9 @@ Contents = Callable[[str], AbstractContextManager[State]]
 
 
 @contextmanager
-def only_accounts(namesrv_addr: str) -> Iterator[State]:
-    """Nothing: brokers that check accounts are asked about these."""
-    with Client(namesrv_addr, access_key=ADMIN, secret_key=SECRET) as client:
+def only_accounts(namesrv_addr: str, **options: Any) -> Iterator[State]:
+    """Nothing: brokers that check accounts are asked about these, with options of the client."""
+    with Client(namesrv_addr, access_key=ADMIN, secret_key=SECRET, **options) as client:
         yield State(addresses(client, namesrv_addr), {}, {}, {})
 
 

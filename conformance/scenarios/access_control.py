@@ -14,6 +14,7 @@ from conformance.wire.requests import (
     pull_fields,
     send_fields,
     send_v2_fields,
+    topic_fields,
 )
 from conformance.wire.signing import HIDDEN, signed
 from fakemq.protocol.codes import RequestCode
@@ -23,7 +24,7 @@ OWN_ACL = {"aclEnable": "true", "regionId": "OwnRules"}
 """For the scenario that changes the rules, so that it shares its brokers with no other."""
 
 
-def _ask(
+def ask_signed(
     run: Run,
     code: int,
     fields: Mapping[str, object],
@@ -33,6 +34,7 @@ def _ask(
     place: str = "broker-a",
     binary: bool = False,
 ) -> None:
+    """Send a request that an account has signed."""
     run.ask(place, code, signed(fields, body, account=account), body, hidden=HIDDEN, binary=binary)
 
 
@@ -41,7 +43,7 @@ def _topics(run: Run) -> None:
         run.topic(topic)
 
 
-def _commit(group: str, topic: str) -> dict[str, object]:
+def commit_fields(group: str, topic: str) -> dict[str, object]:
     return {"consumerGroup": group, "topic": topic, "queueId": 0, "commitOffset": 7}
 
 
@@ -72,7 +74,7 @@ def acl_keys(run: Run) -> None:
     run.ask("broker-a", send, {**fields, "x": "y"}, body)
     run.ask("broker-a", RequestCode.GET_BROKER_RUNTIME_INFO, {})
     run.note("an unknown key")
-    _ask(run, send, fields, body, account="nobodynobody")
+    ask_signed(run, send, fields, body, account="nobodynobody")
     run.note("a key without a signature, with an empty one, with one by another secret")
     run.ask("broker-a", send, {**fields, "AccessKey": USER}, body)
     run.ask("broker-a", send, {**fields, "AccessKey": USER, "Signature": ""}, body)
@@ -91,86 +93,79 @@ def acl_keys(run: Run) -> None:
     run.ask("broker-a", send, {**good, "SecurityToken": "late"}, body, hidden=HIDDEN)
     run.note("characters beyond ASCII, within and beyond the basic plane")
     odd = {**fields, "i": "KEYS\x01né 日本\x02TAGS\x01😀", "\uff5a": "1", "\U0001f600": "2"}
-    _ask(run, send, odd, "körper".encode())
+    ask_signed(run, send, odd, "körper".encode())
     run.note("a query by a unique key: that field is not signed")
     query = {"topic": "SAclKeys", "key": "K", "maxNum": 1, "beginTimestamp": 0, "endTimestamp": 1}
     keyed = {**signed(query, account=USER), "_UNIQUE_KEY_QUERY": "true"}
     run.ask("broker-a", RequestCode.QUERY_MESSAGE, keyed, hidden=HIDDEN)
-    _ask(run, RequestCode.QUERY_MESSAGE, {**query, "_UNIQUE_KEY_QUERY": "true"})
+    ask_signed(run, RequestCode.QUERY_MESSAGE, {**query, "_UNIQUE_KEY_QUERY": "true"})
     run.note("in a binary header, without an empty field and with one")
-    _ask(run, send, {**fields, "i": "KEYS\x01k"}, body, binary=True)
+    ask_signed(run, send, {**fields, "i": "KEYS\x01k"}, body, binary=True)
     run.ask("broker-a", send, fields, body, binary=True)
-    _ask(run, send, fields, body, binary=True)
+    ask_signed(run, send, fields, body, binary=True)
 
 
 @scenario("access control: permissions for topics, groups and admin requests", config=ACL)
 def acl_permissions(run: Run) -> None:
     _topics(run)
     for topic in ("SAclPub", "SAclSub", "SAclBoth", "SAclDeny", "SAclOther", "SAclNowhere"):
-        _ask(run, RequestCode.SEND_MESSAGE_V2, send_v2_fields(topic), b"x")
-    _ask(run, RequestCode.SEND_MESSAGE, send_fields("SAclSub"), b"x")
+        ask_signed(run, RequestCode.SEND_MESSAGE_V2, send_v2_fields(topic), b"x")
+    ask_signed(run, RequestCode.SEND_MESSAGE, send_fields("SAclSub"), b"x")
     run.note("to the retry topic of a group")
     retry = {"a": "GAclDeny", "b": "%RETRY%GAclDeny"}
-    _ask(run, RequestCode.SEND_MESSAGE_V2, send_v2_fields("x") | retry, b"x")
+    ask_signed(run, RequestCode.SEND_MESSAGE_V2, send_v2_fields("x") | retry, b"x")
     long = send_fields("%RETRY%GAclDeny", producerGroup="GAclDeny")
-    _ask(run, RequestCode.SEND_MESSAGE, long, b"x")
+    ask_signed(run, RequestCode.SEND_MESSAGE, long, b"x")
     run.note("pulls: the group, the topic, both")
     for group, topic in (
         *(("GAclSub", "SAclSub"), ("GAclSub", "SAclPub"), ("GAclDeny", "SAclSub")),
         *(("GAclPub", "SAclSub"), ("GAclDeny", "SAclDeny"), ("GOther", "SAclBoth")),
     ):
-        _ask(run, RequestCode.PULL_MESSAGE, pull_fields(topic, consumerGroup=group))
+        ask_signed(run, RequestCode.PULL_MESSAGE, pull_fields(topic, consumerGroup=group))
     run.note("heartbeats")
     for group, subscribed in (
         *(("GAclSub", ("SAclSub",)), ("GAclSub", ("SAclSub", "SAclPub"))),
         *(("GAclDeny", ("SAclSub",)), ("GAclDeny", ("SAclDeny", "SAclPub", "SAclOther"))),
     ):
-        _ask(run, RequestCode.HEART_BEAT, {}, _heartbeat(group, *subscribed))
-    _ask(run, RequestCode.HEART_BEAT, {})
+        ask_signed(run, RequestCode.HEART_BEAT, {}, _heartbeat(group, *subscribed))
+    ask_signed(run, RequestCode.HEART_BEAT, {})
     run.note("members, the end of a client, offsets")
     for group in ("GAclSub", "GAclDeny"):
-        _ask(run, RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": group})
+        ask_signed(run, RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": group})
         client = {"clientID": "C1", "consumerGroup": group}
-        _ask(run, RequestCode.UNREGISTER_CLIENT, client)
-        _ask(run, RequestCode.UPDATE_CONSUMER_OFFSET, _commit(group, "SAclSub"))
-    _ask(run, RequestCode.UPDATE_CONSUMER_OFFSET, _commit("GAclSub", "SAclPub"))
-    _ask(run, RequestCode.UNREGISTER_CLIENT, {"clientID": "C1", "producerGroup": "P"})
+        ask_signed(run, RequestCode.UNREGISTER_CLIENT, client)
+        ask_signed(run, RequestCode.UPDATE_CONSUMER_OFFSET, commit_fields(group, "SAclSub"))
+    ask_signed(run, RequestCode.UPDATE_CONSUMER_OFFSET, commit_fields("GAclSub", "SAclPub"))
+    ask_signed(run, RequestCode.UNREGISTER_CLIENT, {"clientID": "C1", "producerGroup": "P"})
     run.note("sent back, queried")
     back = {"group": "GAclDeny", "offset": 999_999_999, "delayLevel": 1, "originTopic": "SAclSub"}
-    _ask(run, RequestCode.CONSUMER_SEND_MSG_BACK, back)
+    ask_signed(run, RequestCode.CONSUMER_SEND_MSG_BACK, back)
     query = {"topic": "SAclPub", "key": "K", "maxNum": 1, "beginTimestamp": 0, "endTimestamp": 1}
-    _ask(run, RequestCode.QUERY_MESSAGE, query)
+    ask_signed(run, RequestCode.QUERY_MESSAGE, query)
     run.note("what needs an admin")
-    topic_fields = {
-        "topic": "SAclNew",
-        "defaultTopic": "TBW102",
-        "readQueueNums": 1,
-        "writeQueueNums": 1,
-        "perm": 6,
-        "topicFilterType": "SINGLE_TAG",
-        "topicSysFlag": 0,
-        "order": False,
-    }
+    create = topic_fields("SAclNew", readQueueNums=1, writeQueueNums=1, order=False)
     group_body = json.dumps(group_config("GAclNew")).encode()
     for account in (USER, STRICT_ADMIN, ADMIN):
         run.note(account)
-        _ask(run, RequestCode.UPDATE_AND_CREATE_TOPIC, topic_fields, account=account)
-        _ask(run, RequestCode.UPDATE_BROKER_CONFIG, {}, b"traceOn=true", account=account)
-        _ask(run, RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": "SAclNew"}, account=account)
-        create = RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP
-        _ask(run, create, {}, group_body, account=account)
+        ask_signed(run, RequestCode.UPDATE_AND_CREATE_TOPIC, create, account=account)
+        ask_signed(run, RequestCode.UPDATE_BROKER_CONFIG, {}, b"traceOn=true", account=account)
+        ask_signed(run, RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": "SAclNew"}, account=account)
+        create_group = RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP
+        ask_signed(run, create_group, {}, group_body, account=account)
         delete = {"groupName": "GAclNew", "cleanOffset": False}
-        _ask(run, RequestCode.DELETE_SUBSCRIPTIONGROUP, delete, account=account)
+        ask_signed(run, RequestCode.DELETE_SUBSCRIPTIONGROUP, delete, account=account)
     run.note("an admin with permissions of its own, and one without")
     for account in (STRICT_ADMIN, ADMIN):
         for topic in ("SAclSub", "SAclPub"):
-            _ask(run, RequestCode.SEND_MESSAGE_V2, send_v2_fields(topic), b"x", account=account)
+            ask_signed(
+                run, RequestCode.SEND_MESSAGE_V2, send_v2_fields(topic), b"x", account=account
+            )
     run.note("by default an account may send, and not consume")
-    _ask(run, RequestCode.SEND_MESSAGE_V2, send_v2_fields("SAclDeny"), b"x", account=SENDER)
+    ask_signed(run, RequestCode.SEND_MESSAGE_V2, send_v2_fields("SAclDeny"), b"x", account=SENDER)
     pull = pull_fields("SAclDeny", consumerGroup="GAclSub")
-    _ask(run, RequestCode.PULL_MESSAGE, pull, account=SENDER)
+    ask_signed(run, RequestCode.PULL_MESSAGE, pull, account=SENDER)
     run.note("traces need nothing")
-    _ask(run, RequestCode.SEND_MESSAGE_V2, send_v2_fields("RMQ_SYS_TRACE_TOPIC"), b"x")
+    ask_signed(run, RequestCode.SEND_MESSAGE_V2, send_v2_fields("RMQ_SYS_TRACE_TOPIC"), b"x")
 
 
 @scenario("access control: addresses that need no key", config=ACL)
@@ -189,7 +184,7 @@ def acl_addresses(run: Run) -> None:
     run.ask("broker-a", RequestCode.HEART_BEAT, {"AccessKey": LOCAL})
     run.note("from another address")
     run.ask("broker-a", send, send_v2_fields("SAclWhite") | {"AccessKey": REMOTE}, b"x")
-    _ask(run, send, send_v2_fields("SAclWhite"), b"x", account=REMOTE)
+    ask_signed(run, send, send_v2_fields("SAclWhite"), b"x", account=REMOTE)
 
 
 @scenario("access control: every way into a broker", config=ACL)
@@ -198,7 +193,7 @@ def acl_doors(run: Run) -> None:
         run.topic(topic)
     send = RequestCode.SEND_MESSAGE_V2
     run.note("the fast port")
-    _ask(run, send, send_v2_fields("SAclShut"), b"x", place="broker-a vip")
+    ask_signed(run, send, send_v2_fields("SAclShut"), b"x", place="broker-a vip")
     run.ask("broker-a vip", send, send_v2_fields("SAclDoor"), b"x")
     run.ask("broker-a vip", RequestCode.PULL_MESSAGE, pull_fields("SAclShut"))
     run.note("one-way: refused in silence")
@@ -207,21 +202,21 @@ def acl_doors(run: Run) -> None:
         signed(send_v2_fields("SAclShut"), b"x", account=USER),
     ):
         run.send("broker-a", send, fields, b"x", oneway=True, hidden=HIDDEN)
-    _ask(run, RequestCode.GET_MAX_OFFSET, {"topic": "SAclDoor", "queueId": 0})
-    _ask(run, RequestCode.GET_MAX_OFFSET, {"topic": "SAclShut", "queueId": 0})
+    ask_signed(run, RequestCode.GET_MAX_OFFSET, {"topic": "SAclDoor", "queueId": 0})
+    ask_signed(run, RequestCode.GET_MAX_OFFSET, {"topic": "SAclShut", "queueId": 0})
     run.note("codes that no broker knows")
     run.ask("broker-a", 9999, {})
-    _ask(run, 9999, {})
+    ask_signed(run, 9999, {})
     run.note("a batch: needs a key, and no permission")
     many = batch(b"one", b"two")
     fields = send_v2_fields("SAclShut", m=True)
     run.ask("broker-a", RequestCode.SEND_BATCH_MESSAGE, fields, many)
-    _ask(run, RequestCode.SEND_BATCH_MESSAGE, fields, many)
+    ask_signed(run, RequestCode.SEND_BATCH_MESSAGE, fields, many)
     run.note("a reply")
     for code in (RequestCode.SEND_REPLY_MESSAGE_V2, RequestCode.SEND_REPLY_MESSAGE):
         reply = send_v2_fields("SAclShut") if "V2" in code.name else send_fields("SAclShut")
         run.ask("broker-a", code, reply, b"x")
-        _ask(run, code, reply, b"x")
+        ask_signed(run, code, reply, b"x")
     run.note("the end of a transaction")
     end = {
         "producerGroup": "P",
@@ -233,18 +228,18 @@ def acl_doors(run: Run) -> None:
         "transactionId": "1",
     }
     run.ask("broker-a", RequestCode.END_TRANSACTION, end)
-    _ask(run, RequestCode.END_TRANSACTION, end)
+    ask_signed(run, RequestCode.END_TRANSACTION, end)
     run.note("a message by its place")
     run.ask("broker-a", RequestCode.VIEW_MESSAGE_BY_ID, {"offset": 999_999_999})
-    _ask(run, RequestCode.VIEW_MESSAGE_BY_ID, {"offset": 999_999_999})
+    ask_signed(run, RequestCode.VIEW_MESSAGE_BY_ID, {"offset": 999_999_999})
     run.note("the offset of a group that the account may not read: asked, and set")
     offset = {"consumerGroup": "GAclDeny", "topic": "SAclShut", "queueId": 0}
     run.ask("broker-a", RequestCode.QUERY_CONSUMER_OFFSET, offset)
-    _ask(run, RequestCode.QUERY_CONSUMER_OFFSET, offset)
-    _ask(run, RequestCode.UPDATE_CONSUMER_OFFSET, _commit("GAclDeny", "SAclShut"))
+    ask_signed(run, RequestCode.QUERY_CONSUMER_OFFSET, offset)
+    ask_signed(run, RequestCode.UPDATE_CONSUMER_OFFSET, commit_fields("GAclDeny", "SAclShut"))
     run.note("locks, all offsets")
     lock = {"clientId": "C1", "consumerGroup": "GAclDeny", "mqSet": []}
-    _ask(run, RequestCode.LOCK_BATCH_MQ, {}, json.dumps(lock).encode())
+    ask_signed(run, RequestCode.LOCK_BATCH_MQ, {}, json.dumps(lock).encode())
     run.ask("broker-a", RequestCode.GET_ALL_CONSUMER_OFFSET, {})
     run.note("a name server asks for no key")
     run.ask("namesrv", RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "SAclNowhere"})
@@ -258,11 +253,11 @@ def acl_changes(run: Run) -> None:
     versions = (*HIDDEN, "allAclFileVersion")
 
     def show() -> None:
-        _ask(run, RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG, {})
+        ask_signed(run, RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG, {})
 
     def try_it(account: str, topic: str = "SAclDeny") -> None:
         fields = send_v2_fields(topic)
-        _ask(run, RequestCode.SEND_MESSAGE_V2, fields, b"x", account=account)
+        ask_signed(run, RequestCode.SEND_MESSAGE_V2, fields, b"x", account=account)
 
     show()
     run.note("every account may do what follows; without a key nothing")
@@ -279,7 +274,7 @@ def acl_changes(run: Run) -> None:
         {"accessKey": "newaccount", "secretKey": "12345678", "groupPerms": "G=SUB,G=PUB=SUB"},
         {"accessKey": "newaccount", "secretKey": "12345678", "whiteRemoteAddress": "1.2.3"},
     ):
-        _ask(run, create, fields)
+        ask_signed(run, create, fields)
     try_it("newaccount")
     run.note("a new account")
     new: dict[str, object] = {
@@ -288,7 +283,7 @@ def acl_changes(run: Run) -> None:
         "defaultTopicPerm": "PUB",
         "topicPerms": "SAclSub=SUB,SAclPub=PUB",
     }
-    _ask(run, create, new)
+    ask_signed(run, create, new)
     try_it("newaccount")
     try_it("newaccount", "SAclSub")
     show()
@@ -300,19 +295,19 @@ def acl_changes(run: Run) -> None:
     )
     run.note("a change: what is not named is forgotten, until the file is read again")
     changed = {"accessKey": "newaccount", "secretKey": "12345678", "defaultGroupPerm": "SUB"}
-    _ask(run, create, changed, binary=True)
+    ask_signed(run, create, changed, binary=True)
     try_it("newaccount")
     run.pass_time(6_000)
     try_it("newaccount")
     run.note("deleted: at once, and when the file is read again")
-    _ask(run, delete, {"accessKey": "newaccount"})
+    ask_signed(run, delete, {"accessKey": "newaccount"})
     try_it("newaccount")
-    _ask(run, delete, {"accessKey": "newaccount"})
-    _ask(run, delete, {})
+    ask_signed(run, delete, {"accessKey": "newaccount"})
+    ask_signed(run, delete, {})
     run.note("addresses that need no key hold when the file is read again")
-    _ask(run, white, {"globalWhiteAddrs": "10.0.0.1", "aclFileFullPath": "/nowhere.yml"})
-    _ask(run, white, {"aclFileFullPath": ""})
-    _ask(run, white, {"globalWhiteAddrs": "127.0.0.1,10.0.0.*", "aclFileFullPath": ""})
+    ask_signed(run, white, {"globalWhiteAddrs": "10.0.0.1", "aclFileFullPath": "/nowhere.yml"})
+    ask_signed(run, white, {"aclFileFullPath": ""})
+    ask_signed(run, white, {"globalWhiteAddrs": "127.0.0.1,10.0.0.*", "aclFileFullPath": ""})
     run.ask("broker-a", RequestCode.SEND_MESSAGE_V2, send_v2_fields("SAclDeny"), b"x")
     run.pass_time(6_000)
     run.ask("broker-a", RequestCode.SEND_MESSAGE_V2, send_v2_fields("SAclDeny"), b"x")

@@ -10,22 +10,9 @@ from conformance.wire.requests import (
     pull_fields,
     send_fields,
     send_v2_fields,
+    topic_fields,
 )
 from fakemq.protocol.codes import RequestCode
-
-
-def topic_fields(topic: str, **more: object) -> dict[str, object]:
-    """Return the fields of UPDATE_AND_CREATE_TOPIC."""
-    return {
-        "topic": topic,
-        "defaultTopic": "TBW102",
-        "readQueueNums": 4,
-        "writeQueueNums": 2,
-        "perm": 6,
-        "topicFilterType": "SINGLE_TAG",
-        "topicSysFlag": 0,
-        "order": True,
-    } | more
 
 
 @scenario("create topic: made, changed, refused")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from conformance.run import Run
 from conformance.scenario import scenario
-from conformance.scenarios.administration import topic_fields
 from conformance.wire.requests import (
     GROUP,
     HELD,
@@ -18,6 +17,7 @@ from conformance.wire.requests import (
     pull_fields,
     send_back_fields,
     send_v2_fields,
+    topic_fields,
 )
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.topics import OFFSET_MOVED_EVENT_TOPIC, retry_topic

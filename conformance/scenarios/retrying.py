@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from conformance.run import Run
 from conformance.scenario import scenario
-from conformance.scenarios.administration import topic_fields
 from conformance.wire.requests import (
     QUICK_DELAYS,
     UNIQUE_ID,
@@ -14,6 +13,7 @@ from conformance.wire.requests import (
     properties,
     send_back_fields,
     send_v2_fields,
+    topic_fields,
 )
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.topics import SCHEDULE_TOPIC, dlq_topic, retry_topic

@@ -192,6 +192,20 @@ def send_back_fields(group: str, place: int, level: int = 0, **more: object) -> 
     return {"offset": place, "group": group, "delayLevel": level, "unitMode": False} | more
 
 
+def topic_fields(topic: str, **more: object) -> dict[str, object]:
+    """Return the fields of UPDATE_AND_CREATE_TOPIC."""
+    return {
+        "topic": topic,
+        "defaultTopic": "TBW102",
+        "readQueueNums": 4,
+        "writeQueueNums": 2,
+        "perm": 6,
+        "topicFilterType": "SINGLE_TAG",
+        "topicSysFlag": 0,
+        "order": True,
+    } | more
+
+
 def group_config(group: str, **more: object) -> dict[str, object]:
     """Return the body of UPDATE_AND_CREATE_SUBSCRIPTIONGROUP."""
     return {

@@ -52,14 +52,7 @@ class Authority:
         self.properties_path = self._write("tls.properties", self._properties().encode())
 
     def _pair(self, name: str, issued: trustme.LeafCert) -> tuple[str, str]:
-        from cryptography.hazmat.primitives import serialization
-
-        key = serialization.load_pem_private_key(issued.private_key_pem.bytes(), None)
-        text = key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
+        text = pkcs8(issued.private_key_pem.bytes())
         chain = b"".join(blob.bytes() for blob in issued.cert_chain_pems)
         return self._write(f"{name}.pem", chain), self._write(f"{name}.key", text)
 
@@ -87,6 +80,17 @@ class Authority:
     def close(self) -> None:
         """Delete the files."""
         self._delete()
+
+
+def pkcs8(key: bytes) -> bytes:
+    """Return a private key in PEM as PKCS#8 in PEM."""
+    from cryptography.hazmat.primitives import serialization
+
+    return serialization.load_pem_private_key(key, None).private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
 
 
 def _unwritable(error: OSError) -> FakemqError:

@@ -75,6 +75,7 @@ public final class Program {
         SCENARIOS.put("litesubscribe", Lites::liteSubscribe);
         SCENARIOS.put("liteassign", Lites::liteAssign);
         SCENARIOS.put("access", Access::access);
+        SCENARIOS.put("secured", Secured::secured);
         SCENARIOS.put("steered", Steering::steered);
     }
 
