@@ -8,6 +8,7 @@ ProtocolError
 └── HeaderError                a well-framed request whose header Java's processor would choke on
     ├── NullFieldError         a field that did not arrive was read (NullPointerException)
     ├── NumberFormatError      a text is no number (NumberFormatException)
+    ├── IllegalArgumentError   a text has not the parts it should (IllegalArgumentException)
     └── BodyError              a body is not the JSON it should be (JSONException)
         └── NullBodyError      it is null, or a field that must be there is (NullPointerException)
 """
@@ -53,6 +54,10 @@ class NumberFormatError(HeaderError):
 
     def __init__(self, text: str, problem: str | None = None) -> None:
         super().__init__(problem or f'For input string: "{text}"')
+
+
+class IllegalArgumentError(HeaderError):
+    """A text has not the parts it should have; Java's IllegalArgumentException."""
 
 
 class BodyError(HeaderError):

@@ -283,6 +283,8 @@ class Broker:
                 self.delay.scheduled(record)
         if self.holds.by_queue:
             self.holds.arrived(records)
+        if self.parts is not None:
+            self.parts.arrived(records)
 
     def slow_consumers(self) -> SlowConsumers:
         """Return what disableConsumeIfConsumerReadSlowly does; make it at the first call."""
@@ -603,6 +605,8 @@ class Broker:
         self.consumers.reset()
         self.positions.forget_closed()
         self.holds.reset()
+        if self.parts is not None:
+            self.parts.forget_closed()
         self.locks.reset()  # after the members, because the locks of members stay
         self.client_expiry.reset()
 

@@ -8,9 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.broker.pop.service import PopService
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fakemq.broker.broker import Broker
     from fakemq.net.session import Session
+    from fakemq.store.records import LogRecord
 
 
 class Parts5:
@@ -18,16 +23,28 @@ class Parts5:
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
+        self.pop = PopService(broker)
 
-    def start(self) -> None: ...
+    def start(self) -> None:
+        self.pop.start()
 
-    def stop(self) -> None: ...
+    def stop(self) -> None:
+        self.pop.stop()
 
-    def reset(self) -> None: ...
+    def reset(self) -> None:
+        self.pop.reset(running=self._broker.running)
 
-    def restored(self) -> None: ...
+    def restored(self) -> None:
+        self.pop.start()
 
-    def session_closed(self, session: Session) -> None: ...
+    def session_closed(self, session: Session) -> None:
+        self.pop.session_closed(session)
+
+    def forget_closed(self) -> None:
+        self.pop.forget_closed()
+
+    def arrived(self, records: Sequence[LogRecord]) -> None:
+        self.pop.arrived(records)
 
 
 def make(broker: Broker) -> Parts5:

@@ -21,7 +21,6 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import SerializeType
 from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
 from fakemq.protocol.limits import SUBSCRIPTION_MAX_CHARS
-from fakemq.protocol.message import record_struct
 from fakemq.protocol.subscription import (
     SubscriptionError,
     build_subscription,
@@ -29,7 +28,7 @@ from fakemq.protocol.subscription import (
 )
 from fakemq.protocol.sysflag import PermName, PullSysFlag
 from fakemq.protocol.topics import FAQ, RETRY_PREFIX
-from fakemq.store.results import GetMessageResult, GetMessageStatus
+from fakemq.store.results import GetMessageResult, GetMessageStatus, queue_offsets
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
@@ -46,8 +45,6 @@ PullReply: TypeAlias = Reply[PullMessageResponseHeader]
 
 MASTER_ID: Final = 0
 _BROADCASTING: Final = "BROADCASTING"
-_SIZE_AND_QUEUE_OFFSET: Final = record_struct("total_size", "queue_offset")
-"""The two fields of a stored record that tell which it is and where the next one is."""
 
 _CODES: Final = {
     GetMessageStatus.FOUND: ResponseCode.SUCCESS,
@@ -374,14 +371,7 @@ def _delivered(result: GetMessageResult, queue_offset: int) -> Sequence[int]:
     """Return the queue offsets of the records found."""
     if queue_offset + result.message_count == result.next_begin_offset:
         return range(queue_offset, result.next_begin_offset)
-    offsets = []
-    for records in result.buffers:
-        at = 0
-        while at < len(records):
-            size_bytes, offset = _SIZE_AND_QUEUE_OFFSET.unpack_from(records, at)
-            offsets.append(offset)
-            at += size_bytes
-    return tuple(offsets)
+    return queue_offsets(result)
 
 
 def _back_to(broker: Broker, header: PullMessageRequestHeader, offset: int) -> PullReply:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fakemq.net.session import Session
+    from fakemq.store.records import LogRecord
 
 
 class ReferenceParts(Protocol):
@@ -25,3 +28,9 @@ class ReferenceParts(Protocol):
 
     def session_closed(self, session: Session) -> None:
         """Forget what a closed connection waits for."""
+
+    def forget_closed(self) -> None:
+        """Forget what connections waited for that are closed now."""
+
+    def arrived(self, records: Sequence[LogRecord]) -> None:
+        """Take note of the records of a put, which have just reached their queue."""

@@ -87,7 +87,8 @@ def send(
             if topic == SCHEDULE_TOPIC:
                 broker.stats.scheduled(message.queue_id, appended.msg_num, appended.wrote_bytes)
                 broker.arrived(result)
-            elif broker.holds.by_queue:  # repeated from `Broker.arrived`: saves a call
+            # Repeated from `Broker.arrived`: saves a call.
+            elif broker.holds.by_queue or broker.parts is not None:
                 broker.arrived(result)
         if code is None or appended is None:
             raise refusal(broker, result)

@@ -40,6 +40,10 @@ DOMAINS: dict[str, Domain] = {
     "update_namesrv_addr": Domain.DEADLINE,  # updateNameServerAddressList, 10 s / 2 min
     "client_expiry": Domain.LIVENESS,  # ClientHousekeepingService, 120 s, scan 10 s / 10 s
     "pull_hold": Domain.LIVENESS,  # PullRequestHoldService, grid of 5 s
+    "pop_hold": Domain.LIVENESS,  # PopLongPollingService (5.5.0), 50 ms before the end
+    "pop_revive": Domain.DEADLINE,  # PopReviveService (5.5.0), 2 s after the invisible time
+    # QueueLevelConsumerOrderInfoLockManager (5.5.0): a queue that is consumed in order is free
+    "invisible": Domain.DEADLINE,
     "acl_watch": Domain.DEADLINE,  # AclFileWatchService, 5 s
     "protect_broker": Domain.DEADLINE,  # BrokerController#protectBroker, 3 min / 3 min
     "delay_level": Domain.DEADLINE,  # ScheduleMessageService, per level: delay_level_3

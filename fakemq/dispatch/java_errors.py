@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, TypeVar
 from fakemq.dispatch.answers import Refused
 from fakemq.protocol import fastjson
 from fakemq.protocol.codes import ResponseCode
-from fakemq.protocol.errors import BodyError, NullFieldError, NumberFormatError
+from fakemq.protocol.errors import (
+    BodyError,
+    IllegalArgumentError,
+    NullFieldError,
+    NumberFormatError,
+)
 from fakemq.protocol.limits import JSON_MAX_ITEMS, LAX_JSON_MAX_BYTES
 
 if TYPE_CHECKING:
@@ -74,6 +79,8 @@ def java_exception(error: Exception) -> str:
             f"java.lang.NumberFormatException: {error},"
             " java.lang.NumberFormatException.forInputString(NumberFormatException.java)"
         )
+    if isinstance(error, IllegalArgumentError):
+        return f"java.lang.IllegalArgumentException: {error}, fakemq"
     if isinstance(error, BodyError):
         return f"com.alibaba.fastjson.JSONException: {error}, com.alibaba.fastjson.JSON"
     return f"java.lang.RuntimeException: {type(error).__name__}: {error}, fakemq"

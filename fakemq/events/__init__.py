@@ -53,6 +53,10 @@ if TYPE_CHECKING:
     from fakemq.events.faults import FaultPlaced as FaultPlaced
     from fakemq.events.faults import FaultRemoved as FaultRemoved
     from fakemq.events.faults import FlowControlled as FlowControlled
+    from fakemq.events.pop import Acknowledged as Acknowledged
+    from fakemq.events.pop import InvisibleTimeChanged as InvisibleTimeChanged
+    from fakemq.events.pop import Popped as Popped
+    from fakemq.events.pop import Revived as Revived
     from fakemq.events.replication import MetadataSynchronized as MetadataSynchronized
     from fakemq.events.replication import Replicated as Replicated
     from fakemq.events.replication import ReplicationWaited as ReplicationWaited
@@ -68,6 +72,10 @@ _HOMES = {
     "FaultRemoved": "faults",
     "AnswerWithheld": "faults",
     "FlowControlled": "faults",
+    "Popped": "pop",
+    "Acknowledged": "pop",
+    "InvisibleTimeChanged": "pop",
+    "Revived": "pop",
     "SlaveReported": "replication",
     "ReportBelieved": "replication",
     "Transferred": "replication",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from fakemq.protocol.message import record_struct
 from fakemq.store.records import LogRecord
 
 if TYPE_CHECKING:
@@ -162,6 +163,22 @@ class GetMessageResult(msgspec.Struct):
             f" {self.buffer_total_size} bytes, next {self.next_begin_offset},"
             f" queue [{self.min_offset}, {self.max_offset})>"
         )
+
+
+_SIZE_AND_QUEUE_OFFSET: Final = record_struct("total_size", "queue_offset")
+"""The two fields of a stored record that tell which it is and where the next one is."""
+
+
+def queue_offsets(result: GetMessageResult) -> tuple[int, ...]:
+    """Return the queue offsets of the records found."""
+    offsets = []
+    for records in result.buffers:
+        at = 0
+        while at < len(records):
+            size_bytes, offset = _SIZE_AND_QUEUE_OFFSET.unpack_from(records, at)
+            offsets.append(offset)
+            at += size_bytes
+    return tuple(offsets)
 
 
 class QueryMessageResult:

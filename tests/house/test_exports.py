@@ -35,12 +35,14 @@ PUBLIC = {
         by_config by_machine_room by_name consistent_hash machine_room_nearby strategy_name
     """,
     "fakemq.events": """
-        AnswerWithheld AppendRefused BrokerGone BrokerRegistered ClockMoved ClockSkewed
+        Acknowledged AnswerWithheld AppendRefused BrokerGone BrokerRegistered ClockMoved ClockSkewed
         DeadLettered Delivered Dispatched Event FaultHit FaultPlaced FaultRemoved
         FilesExpired FilterChanged FlowControlled GroupChanged HalfStored HandlerFailed
+        InvisibleTimeChanged
         KvConfigPrinted LinkClosed LinkOpened LogAppended MemberChanged MessageChecked
-        MetadataSynchronized NodeStarted NodeStopped OffsetCommitted PullHeld PullWoken
+        MetadataSynchronized NodeStarted NodeStopped OffsetCommitted Popped PullHeld PullWoken
         QueuesLocked Replicated ReplicationWaited ReportBelieved RequestHandled RequestReceived
+        Revived
         Scheduled ScheduledDelivered ScheduledDiscarded SentBack SlaveReported SnapshotRestored
         StoreRecovered StoreRepaired TopicChanged TransactionChecked TransactionDiscarded
         TransactionEnded Transferred UnsyncedLost Warned

@@ -1,0 +1,80 @@
+"""The checks that requests of POP have in common; the error texts are Java's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from fakemq.dispatch.answers import Refused
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.codes_5_5_0 import ResponseCode5
+from fakemq.protocol.sysflag import PermName
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.net.session import Session
+    from fakemq.protocol.bodies.group import SubscriptionGroupConfig
+    from fakemq.protocol.bodies.topic import TopicConfig
+
+FAQ: Final = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
+
+
+def check_readable(broker: Broker, what: str) -> None:
+    """Raise Refused at a broker that may not be read; ``what`` is forbidden there."""
+    if not broker.config.broker_permission & PermName.READ:
+        raise Refused(
+            ResponseCode.NO_PERMISSION,
+            f"the broker[{broker.config.broker_ip1}] {what} is forbidden",
+        )
+
+
+def existing_topic(broker: Broker, topic: str) -> TopicConfig:
+    """Return the config of a topic; raise Refused if it does not exist."""
+    config = broker.topics.select(topic)
+    if config is None:
+        raise Refused(
+            ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please! {FAQ}"
+        )
+    return config
+
+
+def readable_queue(broker: Broker, topic: str, queue_id: int, session: Session) -> TopicConfig:
+    """Return the config of a topic; raise Refused if this queue of it cannot be popped.
+
+    A queue id below 0 stands for all queues.
+    """
+    config = existing_topic(broker, topic)
+    if not config.perm & PermName.READ:
+        raise Refused(
+            ResponseCode.NO_PERMISSION, f"the topic[{topic}] peeking message is forbidden"
+        )
+    if queue_id >= config.read_queue_nums:
+        raise Refused(ResponseCode5.INVALID_PARAMETER, illegal_queue(config, queue_id, session))
+    return config
+
+
+def existing_queue(broker: Broker, topic: str, queue_id: int, session: Session) -> None:
+    """Raise Refused if there is no such queue, for requests about one message."""
+    config = existing_topic(broker, topic)
+    if not 0 <= queue_id < config.read_queue_nums:
+        raise Refused(ResponseCode.MESSAGE_ILLEGAL, illegal_queue(config, queue_id, session))
+
+
+def illegal_queue(config: TopicConfig, queue_id: int, session: Session) -> str:
+    return (
+        f"queueId[{queue_id}] is illegal, topic:[{config.topic_name}]"
+        f" topicConfig.readQueueNums:[{config.read_queue_nums}]"
+        f" consumer:[/{session.remote_addr}]"
+    )
+
+
+def consuming_group(broker: Broker, group: str) -> SubscriptionGroupConfig:
+    """Return the config of a group; raise Refused if it may not consume."""
+    config = broker.groups.find(group)
+    if config is None:
+        raise Refused(
+            ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST,
+            f"subscription group [{group}] does not exist, {FAQ}",
+        )
+    if not config.consume_enable:
+        raise Refused(ResponseCode.NO_PERMISSION, f"subscription group no permission, {group}")
+    return config

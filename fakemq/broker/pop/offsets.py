@@ -1,0 +1,85 @@
+"""Where pops of a group continue in each queue.
+
+Source: broker/processor/PopMessageProcessor.java#getPopOffset, PopBufferMergeService.java (5.5.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from fakemq.broker.offsets import NO_OFFSET
+from fakemq.protocol.topics import RETRY_PREFIX
+
+if TYPE_CHECKING:
+    from fakemq.broker.offsets import ConsumerOffsetManager
+    from fakemq.config.model_5_5_0 import BrokerConfig5
+    from fakemq.store.store import MessageStore
+
+INIT_MODE_MIN: Final = 0
+
+
+class PopOffsets:
+    """The next queue offset of each group's pops.
+
+    It is committed as soon as the checkpoint of a pop is stored. If the store refuses a checkpoint,
+    pops continue from memory, and nothing more of that queue is committed: Java tries to store the
+    checkpoint again and again.
+    """
+
+    def __init__(
+        self, config: BrokerConfig5, store: MessageStore, offsets: ConsumerOffsetManager
+    ) -> None:
+        self._config = config
+        self._store = store
+        self._offsets = offsets
+        self._uncommitted: dict[tuple[str, str, int], int] = {}
+
+    def start_of_pop(self, topic: str, group: str, queue_id: int, init_mode: int) -> int:
+        """Return where the next pop of a queue begins; commit it if that is the first one."""
+        offset = self._offsets.query(group, topic, queue_id)
+        if offset < 0:
+            offset = self._first(topic, queue_id, init_mode)
+            self._offsets.commit(group, topic, queue_id, offset)
+        return self._with_uncommitted(topic, group, queue_id, offset)
+
+    def next_offset(self, topic: str, group: str, queue_id: int) -> int:
+        """Return where the next pop of a queue begins, for those that do not pop.
+
+        Source: broker/processor/NotificationProcessor.java#getPopOffset (5.5.0)
+        """
+        offset = self._offsets.query(group, topic, queue_id)
+        if offset < 0:
+            offset = self._store.min_offset_in_queue(topic, queue_id)
+        return self._with_uncommitted(topic, group, queue_id, offset)
+
+    def popped(
+        self, topic: str, group: str, queue_id: int, next_offset: int, *, stored: bool
+    ) -> None:
+        """Note where the next pop begins, and commit it if the checkpoint was ``stored``."""
+        queue = (topic, group, queue_id)
+        if stored and queue not in self._uncommitted:
+            self._offsets.commit(group, topic, queue_id, next_offset)
+        else:
+            self._uncommitted[queue] = next_offset
+
+    def reset(self) -> None:
+        """Forget what is not committed."""
+        self._uncommitted.clear()
+
+    def _with_uncommitted(self, topic: str, group: str, queue_id: int, offset: int) -> int:
+        return max(offset, self._uncommitted.get((topic, group, queue_id), NO_OFFSET))
+
+    def _first(self, topic: str, queue_id: int, init_mode: int) -> int:
+        """Source: PopMessageProcessor.java#getInitOffset (5.5.0)"""
+        store = self._store
+        least = store.min_offset_in_queue(topic, queue_id)
+        if init_mode == INIT_MODE_MIN or topic.startswith(RETRY_PREFIX):
+            return least
+        if (
+            self._config.init_pop_offset_by_check_msg_in_mem
+            and least <= 0
+            and not store.check_in_disk_by_consume_offset(topic, queue_id, 0)
+            and store.max_offset_in_queue(topic, queue_id) > 0
+        ):
+            return 0
+        return max(0, store.max_offset_in_queue(topic, queue_id) - 1)

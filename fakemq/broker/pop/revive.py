@@ -1,0 +1,336 @@
+"""Revive: messages that were popped and not acknowledged in time go to their retry topic.
+
+A record of the revive topic is read when it arrives there, which is shortly before the messages of
+its checkpoint become visible. Java then scans each queue every second, and revives a checkpoint
+when the newest time that it has seen is over two seconds behind that moment. Here each queue has
+one deadline: `LAG_MS` after the first checkpoint's messages become visible.
+
+Source: broker/processor/PopReviveService.java (5.5.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from fakemq.broker import addresses
+from fakemq.broker.pop.revive_log import ACK_TIME_INTERVAL_MS
+from fakemq.events.pop import Revived
+from fakemq.protocol.bodies.pop import AckMsg, BatchAckMsg, PopCheckPoint
+from fakemq.protocol.bodies.topic import TopicConfig
+from fakemq.protocol.errors import BodyError
+from fakemq.protocol.java import int32
+from fakemq.protocol.pop import (
+    ACK_TAG,
+    BATCH_ACK_TAG,
+    CK_TAG,
+    FIRST_POP_TIME,
+    ORIGIN_GROUP,
+    REVIVE_GROUP,
+    normal_topic,
+    pop_retry_topic,
+)
+from fakemq.protocol.properties import TAGS, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
+from fakemq.protocol.sysflag import PermName
+from fakemq.protocol.topics import RETRY_PREFIX
+from fakemq.store.inner_message import InnerMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from fakemq.broker.groups import SubscriptionGroupManager
+    from fakemq.broker.offsets import ConsumerOffsetManager
+    from fakemq.broker.pop.inflight import InflightCounter
+    from fakemq.broker.pop.revive_log import ReviveLog
+    from fakemq.broker.topics import TopicConfigManager
+    from fakemq.clock.slices import Steps
+    from fakemq.clock.timers import Timer
+    from fakemq.config.model import BrokerConfig
+    from fakemq.config.model_5_5_0 import BrokerConfig5
+    from fakemq.dispatch.node import NodeContext
+    from fakemq.protocol.message import MessageExt
+    from fakemq.store.results import PutMessageResult
+    from fakemq.store.store import MessageStore
+
+LAG_MS: Final = ACK_TIME_INTERVAL_MS + 1_000 + 1
+"""How long after the end of its invisible time a message goes to its retry topic."""
+
+QUIET_MS: Final = 100
+"""A checkpoint that comes late waits this long for its acknowledgements, which come behind it."""
+
+REPUT_INTERVALS_S: Final = (
+    *(10, 20, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200),
+)
+RETRY_QUEUE_NUM: Final = 1
+
+
+class ReviveQueue:
+    """One queue of the revive topic: the checkpoints that were read and are not done."""
+
+    __slots__ = ("done", "next_offset", "pending", "queue_id", "quiet_from_ms", "timer")
+
+    def __init__(self, queue_id: int, committed: int) -> None:
+        self.queue_id = queue_id
+        self.done: list[int] = []
+        """The queue offsets of checkpoints that are done, and not committed."""
+        self.next_offset = committed + 1
+        self.pending: dict[tuple[object, ...], PopCheckPoint] = {}
+        """By merge key, in the order of the queue."""
+        self.quiet_from_ms = 0
+        self.timer: Timer | None = None
+
+
+class PopRevive:
+    """All revive queues of one broker. A slave revives nothing: its master does."""
+
+    def __init__(
+        self,
+        node: NodeContext[BrokerConfig],
+        settings: BrokerConfig5,
+        store: MessageStore,
+        topics: TopicConfigManager,
+        groups: SubscriptionGroupManager,
+        offsets: ConsumerOffsetManager,
+        inflight: InflightCounter,
+        log: ReviveLog,
+        *,
+        put: Callable[[InnerMessage], PutMessageResult],
+    ) -> None:
+        self._node = node
+        self._settings = settings
+        self._store = store
+        self._topics = topics
+        self._groups = groups
+        self._offsets = offsets
+        self._inflight = inflight
+        self._log = log
+        self._put = put
+        """Stores a message and wakes those that wait for it."""
+        self._queues: dict[int, ReviveQueue] = {}
+        node.clock.on_jump.append(self._look_again)
+
+    # -- life ---------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Read what the revive topic has behind the committed offsets."""
+        self.stop()
+        if self._node.config.is_slave:
+            return
+        for queue_id in range(self._settings.revive_queue_num):
+            committed = self._offsets.query(REVIVE_GROUP, self._log.topic, queue_id)
+            self._queues[queue_id] = ReviveQueue(queue_id, committed)
+            self.arrived(queue_id)
+
+    def stop(self) -> None:
+        """Stop; the next start reads again what is not done."""
+        for queue in self._queues.values():
+            self._node.clock.cancel(queue.timer)
+        self._queues = {}
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def arrived(self, queue_id: int) -> None:
+        """Read new records of a revive queue, and set its deadline.
+
+        Source: PopReviveService.java#consumeReviveMessage (5.5.0)
+        """
+        queue = self._queues.get(queue_id)
+        if queue is None:
+            return
+        for message in self._store.messages_in_queue(self._log.topic, queue_id, queue.next_offset):
+            queue.next_offset = message.queue_offset + 1
+            self._read(queue, message)
+        queue.quiet_from_ms = self._node.clock.now_ms() + QUIET_MS
+        self._wait(queue)
+
+    def _read(self, queue: ReviveQueue, message: MessageExt) -> None:
+        try:
+            if message.tags == CK_TAG:
+                self._read_checkpoint(queue, PopCheckPoint.decode(message.body), message)
+            elif message.tags == ACK_TAG:
+                self._read_ack(queue, AckMsg.decode(message.body))
+            elif message.tags == BATCH_ACK_TAG:
+                self._read_ack(queue, BatchAckMsg.decode(message.body))
+        except BodyError:
+            return  # a client may have sent this; Java would fail at every scan
+
+    def _read_checkpoint(self, queue: ReviveQueue, ck: PopCheckPoint, message: MessageExt) -> None:
+        diffs = ck.queue_offset_diff
+        if ck.topic is None or ck.group is None or (diffs and len(diffs) < ck.num):
+            return
+        ck.revive_offset = message.queue_offset
+        queue.pending[ck.merge_key] = ck
+
+    def _read_ack(self, queue: ReviveQueue, ack: AckMsg) -> None:
+        # Without a checkpoint it is late: the message is in the retry topic already.
+        ck = queue.pending.get(ack.merge_key(self._settings.broker_name))
+        if ck is None:
+            return
+        for offset in ack.offsets:
+            index = ck.index_of_ack(offset)
+            if index >= 0:
+                ck.bit_map |= 1 << index
+
+    # -- waiting ------------------------------------------------------------------------------
+
+    def _wait(self, queue: ReviveQueue) -> None:
+        clock = self._node.clock
+        clock.cancel(queue.timer)
+        queue.timer = None
+        if queue.pending:
+            first_ms = min(ck.revive_time for ck in queue.pending.values())
+            due_ms = max(first_ms + LAG_MS, queue.quiet_from_ms)
+            queue.timer = clock.call_later(
+                due_ms - clock.now_ms(),
+                lambda: clock.carry_out(self._scan(queue), peer=queue),
+                kind="pop_revive",
+            )
+
+    def _look_again(self) -> None:
+        """Set all deadlines again, because the wall clock was moved."""
+        for queue in self._queues.values():
+            self._wait(queue)
+
+    # -- reviving -----------------------------------------------------------------------------
+
+    def _scan(self, queue: ReviveQueue) -> Steps[None]:
+        """Revive what is due, and commit how far the queue is done.
+
+        Source: PopReviveService.java#mergeAndRevive (5.5.0)
+        """
+        now_ms = self._node.clock.now_ms()
+        for key, ck in list(queue.pending.items()):
+            if ck.revive_time + LAG_MS <= now_ms and queue.pending.pop(key, None) is ck:
+                self._revive(ck, queue.queue_id)
+                queue.done.append(ck.revive_offset)
+                yield
+        if self._queues.get(queue.queue_id) is not queue:
+            return  # the broker was stopped or reset meanwhile
+        first = min((ck.revive_offset for ck in queue.pending.values()), default=queue.next_offset)
+        done = [offset for offset in queue.done if offset < first]
+        if done:
+            queue.done = [offset for offset in queue.done if offset > first]
+            self._offsets.commit(REVIVE_GROUP, self._log.topic, queue.queue_id, max(done))
+        self._wait(queue)
+
+    def _revive(self, ck: PopCheckPoint, revive_queue_id: int) -> None:
+        """Put every message that is not acknowledged into its retry topic.
+
+        Source: PopReviveService.java#reviveMsgFromCk (5.5.0)
+        """
+        topic, group = ck.topic or "", ck.group or ""
+        if self._topics.select(normal_topic(topic, group)) is None:
+            return
+        if self._groups.find(group) is None:
+            return
+        for index in range(ck.num):
+            if ck.bit_map >> index & 1:
+                continue
+            offset = ck.offset_at(index)
+            unit = self._store.queue_unit(topic, ck.queue_id, offset)
+            stored = None if unit is None else self._store.look_message_by_offset(*unit[:2])
+            if stored is not None and not self._retry(ck, topic, group, stored):
+                self._put_again(ck, offset, revive_queue_id)
+
+    def _retry(self, ck: PopCheckPoint, topic: str, group: str, stored: MessageExt) -> bool:
+        """Store a message in the retry topic; return False if the store refuses it.
+
+        Source: PopReviveService.java#reviveRetry (5.5.0)
+        """
+        config = self._node.config
+        if topic.startswith(RETRY_PREFIX):
+            retry = topic
+        else:
+            retry = pop_retry_topic(topic, group, v2=self._settings.enable_retry_topic_v2)
+        properties = {} if stored.tags is None else {TAGS: stored.tags}
+        properties |= stored.properties
+        if stored.reconsume_times == 0 or FIRST_POP_TIME not in properties:
+            properties[FIRST_POP_TIME] = str(ck.pop_time)
+        properties[ORIGIN_GROUP] = group
+        self._create_retry_topic(retry, group)
+        message = InnerMessage.of(stored, retry, self._retry_queue_id(retry, stored), properties)
+        message.born_host = message.store_host = addresses.store_host(config)
+        message.reconsume_times = int32(stored.reconsume_times + (0 if ck.suspend else 1))
+        result = self._put(message)
+        appended = result.append_result
+        if appended is None:
+            return False
+        self._inflight.ended(topic, group, ck.queue_id, 1, ck.pop_time)
+        self._node.journal.add(
+            Revived(
+                node=self._node.name,
+                group=group,
+                topic=topic,
+                queue_id=ck.queue_id,
+                queue_offset=stored.queue_offset,
+                retry_topic=retry,
+                retry_offset=appended.logics_offset,
+                reconsume_times=message.reconsume_times,
+                from_phy_offset=stored.physical_offset,
+                phy_offset=appended.wrote_offset,
+                msg_id=properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""),
+            )
+        )
+        return True
+
+    def _create_retry_topic(self, retry: str, group: str) -> None:
+        """Source: PopReviveService.java#addRetryTopicIfNotExist (5.5.0)"""
+        present = self._topics.select(retry)
+        queues = RETRY_QUEUE_NUM
+        if self._settings.use_separate_retry_queue:
+            normal = self._topics.select(normal_topic(retry, group))
+            queues = queues if normal is None else normal.write_queue_nums
+            if present is not None and present.write_queue_nums == queues:
+                return
+        elif present is not None:
+            return
+        self._topics.update(
+            TopicConfig(
+                topic_name=retry,
+                read_queue_nums=queues,
+                write_queue_nums=queues,
+                perm=PermName.READ_WRITE,
+            )
+        )
+        for queue_id in range(queues):
+            if self._offsets.query(group, retry, queue_id) < 0:
+                self._offsets.commit(group, retry, queue_id, 0)
+
+    def _retry_queue_id(self, retry: str, stored: MessageExt) -> int:
+        if not self._settings.use_separate_retry_queue:
+            return 0
+        config = self._topics.select(retry)
+        return (
+            0 if config is None or stored.queue_id >= config.write_queue_nums else stored.queue_id
+        )
+
+    def _put_again(self, ck: PopCheckPoint, offset: int, revive_queue_id: int) -> None:
+        """Put a checkpoint of one message, to revive that later.
+
+        Source: PopReviveService.java#rePutCK (5.5.0)
+        """
+        times = ck.re_puts
+        if times >= len(REPUT_INTERVALS_S) and self._settings.skip_when_c_k_re_put_reach_max_times:
+            return
+        later = PopCheckPoint(
+            num=1,
+            pop_time=ck.pop_time,
+            invisible_time=ck.invisible_time,
+            start_offset=offset,
+            group=ck.group,
+            topic=ck.topic,
+            queue_id=ck.queue_id,
+            broker_name=ck.broker_name,
+            queue_offset_diff=[0],
+            re_put_times=str(times + 1),
+        )
+        if ck.revive_time <= self._node.clock.now_ms():
+            interval_s = REPUT_INTERVALS_S[min(times, len(REPUT_INTERVALS_S) - 1)]
+            later.invisible_time += interval_s * 1000
+            later.revive_time += interval_s * 1000
+        self._log.put_checkpoint(later, revive_queue_id)
+
+    # -- reading by tests ---------------------------------------------------------------------
+
+    def waiting(self) -> Iterable[PopCheckPoint]:
+        """Return the checkpoints that were read and are not done."""
+        return [ck for queue in self._queues.values() for ck in queue.pending.values()]

@@ -1,0 +1,122 @@
+"""The records of POP: checkpoints of pops and acknowledgements, as messages of the revive topic.
+
+They are timer messages: a broker with timers keeps each until shortly before its messages become
+visible.
+
+Source: broker/processor/PopMessageProcessor.java#buildCkMsg, AckMessageProcessor.java#appendAck
+(5.5.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from fakemq.broker import addresses
+from fakemq.protocol.bodies.pop import AckMsg, BatchAckMsg, PopCheckPoint
+from fakemq.protocol.pop import ACK_TAG, BATCH_ACK_TAG, CK_TAG, TIMER_DELIVER_MS, revive_topic
+from fakemq.protocol.properties import (
+    TAGS,
+    UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
+    encode_properties_as_java,
+)
+from fakemq.store.inner_message import InnerMessage
+from fakemq.store.results import PutMessageStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fakemq.config.model import BrokerConfig
+    from fakemq.dispatch.node import NodeContext
+    from fakemq.store.results import PutMessageResult
+
+ACK_TIME_INTERVAL_MS: Final = 1_000
+"""How much earlier than its acknowledgements a checkpoint is delivered."""
+
+_STORED: Final = (
+    PutMessageStatus.PUT_OK,
+    PutMessageStatus.FLUSH_DISK_TIMEOUT,
+    PutMessageStatus.FLUSH_SLAVE_TIMEOUT,
+    PutMessageStatus.SLAVE_NOT_AVAILABLE,
+)
+
+
+class ReviveLog:
+    """Writes the records of one broker."""
+
+    def __init__(
+        self,
+        node: NodeContext[BrokerConfig],
+        *,
+        put: Callable[[InnerMessage], PutMessageResult],
+    ) -> None:
+        self._node = node
+        self._put = put
+        self.topic = revive_topic(node.config.broker_cluster_name)
+
+    def put_checkpoint(self, ck: PopCheckPoint, revive_queue_id: int) -> bool:
+        """Store a checkpoint; return whether the store has it."""
+        return self._store(
+            ck.encode(),
+            revive_queue_id,
+            tag=CK_TAG,
+            unique_key=checkpoint_key(ck),
+            deliver_at_ms=ck.revive_time - ACK_TIME_INTERVAL_MS,
+        )
+
+    def put_ack(self, ack: AckMsg, revive_queue_id: int, visible_at_ms: int) -> bool:
+        """Store an acknowledgement of messages that would become visible at ``visible_at_ms``."""
+        return self._store(
+            ack.encode(),
+            revive_queue_id,
+            tag=BATCH_ACK_TAG if isinstance(ack, BatchAckMsg) else ACK_TAG,
+            # Java makes for a batch the key of a single acknowledgement, too.
+            unique_key=ack_key(ack),
+            deliver_at_ms=visible_at_ms,
+        )
+
+    def _store(
+        self, body: bytes, queue_id: int, *, tag: str, unique_key: str, deliver_at_ms: int
+    ) -> bool:
+        host = addresses.store_host(self._node.config)
+        properties = {
+            TAGS: tag,
+            TIMER_DELIVER_MS: str(deliver_at_ms),
+            UNIQ_CLIENT_MESSAGE_ID_KEYIDX: unique_key,
+        }
+        message = InnerMessage(
+            self.topic,
+            queue_id,
+            body,
+            properties=properties,
+            properties_string=encode_properties_as_java(properties),
+            born_timestamp_ms=self._node.clock.now_ms(),
+            born_host=host,
+            store_host=host,
+        )
+        return self._put(message).status in _STORED
+
+
+def checkpoint_key(ck: PopCheckPoint) -> str:
+    """Return the unique key of a checkpoint.
+
+    Source: PopMessageProcessor.java#genCkUniqueId (5.5.0)
+    """
+    return (
+        f"{ck.topic}@{ck.queue_id}@{ck.start_offset}@{ck.group}@{ck.pop_time}"
+        f"@{ck.broker_name}@{CK_TAG}"
+    )
+
+
+def ack_key(ack: AckMsg) -> str:
+    """Return the unique key of an acknowledgement.
+
+    Source: PopMessageProcessor.java#genAckUniqueId (5.5.0)
+    """
+    return (
+        f"{ack.topic}@{ack.queue_id}@{ack.ack_offset}@{ack.group}@{ack.pop_time}"
+        f"@{_text(ack.broker_name)}@{ACK_TAG}"
+    )
+
+
+def _text(value: str | None) -> str:
+    return "null" if value is None else value  # as Java's concatenation
