@@ -10,6 +10,7 @@ Source: broker/latency/BrokerFastFailure.java, broker/BrokerController.java#init
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from fakemq.clock.timers import Timer, next_tick_ms
@@ -136,6 +137,8 @@ class ThreadPools:
         self._store = store
         self._started_ms = started_ms
         self._queues: dict[str, deque[Waiting]] = {name: deque() for name in POOLS}
+        self._lost = dict.fromkeys(POOLS, 0)
+        """How many of the requests in each queue were lost."""
         self._at_lock: list[DeferredRequest] = []
         """Sends that have a thread, and wait for the lock of the log."""
         self._timer: Timer | None = None
@@ -143,8 +146,8 @@ class ThreadPools:
     # -- how busy -----------------------------------------------------------------------------
 
     def size(self, pool: str) -> int:
-        """Return how many requests wait in the queue of a pool."""
-        return len(self._live(pool))
+        """Return how many requests wait in the queue of a pool, without those that were lost."""
+        return len(self._live(pool)) - self._lost[pool]
 
     def head_wait_ms(self, pool: str) -> int:
         """Return how long the first request of a queue waits; 0 if the queue is empty.
@@ -155,11 +158,20 @@ class ThreadPools:
         return self._node.clock.elapsed_ms() - queue[0].since_ms if queue else 0
 
     def _live(self, pool: str) -> deque[Waiting]:
-        """Return a queue without the requests that were lost when the broker ended."""
+        """Return a queue without the lost requests at its begin: their sender or broker ended."""
         queue = self._queues[pool]
         while queue and queue[0].request.gone:
             queue.popleft()
+            self._lost[pool] -= 1
         return queue
+
+    def _wait(self, pool: str, intercepted: Intercepted) -> None:
+        request = defer(intercepted)
+        request.on_lost = partial(self._count_lost, pool)
+        self._queues[pool].append(Waiting(request, intercepted, self._node.clock.elapsed_ms()))
+
+    def _count_lost(self, pool: str) -> None:
+        self._lost[pool] += 1
 
     def _occupied_by(self, pool: str) -> ActiveFault[RequestAction] | None:
         """Return the fault that keeps every thread of a pool busy."""
@@ -206,12 +218,11 @@ class ThreadPools:
             self._refuse(pool, intercepted, REJECTED)
         elif not queue and self._has_thread(pool):
             self._run(pool, defer(intercepted))
-        elif capacity is not None and len(queue) >= getattr(self._node.config, capacity):
+        elif capacity is not None and self.size(pool) >= getattr(self._node.config, capacity):
             self._note(pool, intercepted, OVERLOAD)
             intercepted.answer(_busy(OVERLOAD))
         else:
-            since_ms = self._node.clock.elapsed_ms()
-            queue.append(Waiting(defer(intercepted), intercepted, since_ms))
+            self._wait(pool, intercepted)
             self.plan()
 
     def _run(self, pool: str, request: DeferredRequest) -> None:
@@ -286,7 +297,7 @@ class ThreadPools:
     def _fail(self, pool: str, queue: deque[Waiting], text: str) -> None:
         waiting = queue.popleft()
         waited_ms = self._node.clock.elapsed_ms() - waiting.since_ms
-        remark = text.format(waited_ms, len(queue))
+        remark = text.format(waited_ms, self.size(pool))
         with waiting.request.end():
             self._refuse(pool, waiting.intercepted, remark)
 

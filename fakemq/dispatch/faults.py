@@ -194,6 +194,8 @@ class DeferredRequest:
 
     def __init__(self, intercepted: Intercepted, kept_bytes: int, answered: bool) -> None:
         self.gone = False
+        self.on_lost: Callable[[], None] | None = None
+        """Called when it is dropped."""
         self.node = intercepted.node
         self._intercepted = intercepted
         self._with_cause = intercepted.node.journal.resume()
@@ -230,6 +232,8 @@ class DeferredRequest:
         is_end = isinstance(event, NodeStopped) and event.how in ("stop", "kill")
         if is_end and event.node in self._nodes and not self.gone:
             self.end()
+            if self.on_lost is not None:
+                self.on_lost()
 
 
 def defer(intercepted: Intercepted, *, answered: bool = False) -> DeferredRequest:

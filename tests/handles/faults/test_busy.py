@@ -169,6 +169,23 @@ def test_pull_of_a_closed_connection_is_dropped(mq: fakemq.Cluster, peer: TcpPee
     assert not mq.journal.find(RequestHandled, code=RequestCode.PULL_MESSAGE)
 
 
+def test_request_of_a_killed_client_takes_no_place_in_a_queue(
+    mq: fakemq.Cluster, peer: TcpPeer
+) -> None:
+    configure(peer, sendThreadPoolQueueCapacity=2)
+    with mq.faults.busy("broker-a") as fault:
+        producer = mq.producer()
+        first = waiting_send(mq, peer)
+        producer.send_async("orders", b"lost")
+        mq.wait_for(lambda: fault.fired == 2)
+        producer.kill()
+        info = KVTable.decode(peer.ask(RequestCode.GET_BROKER_RUNTIME_INFO).body).table
+        assert info["sendThreadPoolQueueSize"] == "1"
+        second = waiting_send(mq, peer, b"two")
+        assert said(peer.receive(waiting_send(mq, peer))) == (BUSY, OVERLOAD)
+    assert [peer.receive(opaque).code for opaque in (first, second)] == [OK, OK]
+
+
 def test_request_of_a_killed_client_does_not_stop_a_scan(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     fault, producer = mq.faults.busy("broker-a"), mq.producer()
     first = waiting_send(mq, peer)
