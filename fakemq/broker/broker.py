@@ -517,8 +517,8 @@ class Broker:
         self.config_version = self.config_version.next(self.clock.now_ms())
         self.registration.follow_config_now()
         self._obey_acl_enable()
-        if self.acl is not None:
-            self.acl.restore(image.rules)
+        if self._kept_acl is not None:
+            self._kept_acl.restore(image.rules, enabled=self.acl is not None)
         self.delay.stop(persist=False)
         images.restore(self.store, image.store, self.clock.now_ms())
         self.persistence.load_texts(dict(image.texts))

@@ -106,12 +106,16 @@ def test_single_requests_are_signed(mq: fakemq.Cluster) -> None:
         client.create_topic("newer", 1)
 
 
-def test_reset_returns_to_the_first_rules(mq: fakemq.Cluster) -> None:
+def delete_user(mq: fakemq.Cluster) -> None:
     with Client(mq.namesrv_addr, access_key="useruser", secret_key="12345678") as client:
         broker = client.cluster_info().broker_addr_table["broker-a"].broker_addrs[0]
         command = client.instance.command(RequestCode.DELETE_ACL_CONFIG)
         command.ext_fields["accessKey"] = "useruser"
         assert client.invoke(broker, command).code == ResponseCode.SUCCESS
+
+
+def test_reset_returns_to_the_first_rules(mq: fakemq.Cluster) -> None:
+    delete_user(mq)
     assert refusal(mq, **USER) == "No acl config for useruser"
     mq.broker("broker-a").kill()
     mq.broker("broker-a").restart()
@@ -220,11 +224,7 @@ def test_peer_does_not_choose_the_home_of_the_rules(tmp_path: Path) -> None:
 
 def test_snapshot_has_the_rules(mq: fakemq.Cluster) -> None:
     before = mq.snapshot()
-    with Client(mq.namesrv_addr, access_key="useruser", secret_key="12345678") as client:
-        broker = client.cluster_info().broker_addr_table["broker-a"].broker_addrs[0]
-        command = client.instance.command(RequestCode.DELETE_ACL_CONFIG)
-        command.ext_fields["accessKey"] = "useruser"
-        assert client.invoke(broker, command).code == ResponseCode.SUCCESS
+    delete_user(mq)
     without = mq.snapshot()
     mq.restore(before)
     assert refusal(mq, **USER) == ""
@@ -234,6 +234,21 @@ def test_snapshot_has_the_rules(mq: fakemq.Cluster) -> None:
         assert refusal(other, **USER) == "No acl config for useruser"
         other.restore(before)
         assert refusal(other, **USER) == ""
+
+
+def test_snapshot_of_a_cluster_that_checks_nothing_has_the_rules_too(mq: fakemq.Cluster) -> None:
+    delete_user(mq)
+    update_config(mq, "aclEnable=false", ADMIN["access_key"])
+    mq.broker("broker-a").restart()
+    before = mq.snapshot()
+    mq.reset()
+    mq.create_topic("orders")
+    assert refusal(mq, **USER) == ""
+    mq.restore(before)
+    assert refusal(mq) == ""
+    update_config(mq, "aclEnable=true")
+    mq.broker("broker-a").restart()
+    assert refusal(mq, **USER) == "No acl config for useruser"
 
 
 def test_snapshot_leaves_files_of_rules(tmp_path: Path) -> None:

@@ -74,11 +74,15 @@ class AccessControl:
         """Return the rules of a test as they are now; None for files."""
         return self._home.image()
 
-    def restore(self, rules: Mapping[str, Any] | None) -> None:
-        """Return to rules that `rules` returned; files of the user are read again."""
+    def restore(self, rules: Mapping[str, Any] | None, *, enabled: bool) -> None:
+        """Return to rules that `rules` returned; if ``enabled``, files of the user are read again.
+
+        Rules that are not enabled hold when they are.
+        """
         if rules is not None:
             self._home.restore(rules)
-        self.start()
+        if enabled:
+            self.start()
 
     def reset(self, *, running: bool) -> None:
         """Return to the rules of the beginning; files of the user are read again."""
