@@ -6,33 +6,18 @@ import pytest
 
 from conformance.live.groups import WAITING
 from conformance.targets.java_cluster import JavaCluster
+from tests.support.plugin_run import COMPARED
 
 # A JVM, and consumers that wait for a real cluster.
 pytestmark = [pytest.mark.slow, WAITING]
 
-PROJECT = """
-    import pytest
-    from fakemq.client import Producer
-
-    @pytest.mark.parametrize("number", [1, 2])
-    def test_seeded(rocketmq, number):
-        rocketmq.seed("orders", [b"one"] * number)
-        rocketmq.assert_sent("orders", number)
-
-    def test_consumed(rocketmq):
-        rocketmq.seed("orders", [b"one", b"two"], tags="t")
-        consumer = rocketmq.consumer(
-            group="billing", subscribe={"orders": "*"}, consume_from="first"
-        )
-        rocketmq.wait_for(lambda: len(consumer.received) == 2, "30s")
-
-    def test_created_on_the_way(rocketmq):
-        with Producer(rocketmq.namesrv_addr, group="p") as producer:
-            producer.send("unknown", b"x")
-
+PROJECT = (
+    COMPARED
+    + """
     def test_messages_of_other_tests_are_gone(rocketmq):
         assert rocketmq.messages("orders") == []
 """
+)
 
 
 def test_real_cluster_and_fake_leave_the_same(java: None, pytester: pytest.Pytester) -> None:

@@ -8,7 +8,6 @@ import gc
 import socket
 import struct
 import threading
-import weakref
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -46,8 +45,6 @@ def test_request_over_tcp_is_answered(port: Port) -> None:
 
 
 def test_closed_link_is_freed_without_the_garbage_collector(port: Port) -> None:
-    freed: list[weakref.ref[TcpLink[Session]]] = []
-
     async def use(lab: ListenerLab, listener: Listener) -> None:
         gc.disable()
         try:
@@ -58,11 +55,7 @@ def test_closed_link_is_freed_without_the_garbage_collector(port: Port) -> None:
 
             await asyncio.to_thread(ask)
             await lab.gone.wait()
-            session = lab.sessions.pop()
-            assert isinstance(session.link, TcpLink)
-            freed.append(weakref.ref(session.link))
-            del session
-            await until(lambda: freed[0]() is None)
+            await lab.link_is_freed()
         finally:
             gc.enable()
 

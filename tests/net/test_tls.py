@@ -6,14 +6,12 @@ import asyncio
 import gc
 import socket
 import ssl
-import weakref
 from pathlib import Path
 
 import pytest
 
 from fakemq.net import pacing
 from fakemq.net import tls as net_tls
-from fakemq.net.session import Session
 from fakemq.net.tcp import TcpLink
 from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
 from fakemq.protocol.connection import Connection
@@ -86,18 +84,12 @@ def test_requests_before_the_peers_end_are_all_handled(
 
 
 def test_closed_link_is_freed_without_the_garbage_collector(port: Port, door: TlsDoor) -> None:
-    freed: list[weakref.ref[TcpLink[Session]]] = []
-
     async def use(lab: ListenerLab, listener: Listener) -> None:
         gc.disable()
         try:
             assert await asyncio.to_thread(lambda: TlsPeer(port).end(oneway(1)))
             await lab.gone.wait()
-            session = lab.sessions.pop()
-            assert isinstance(session.link, TcpLink)
-            freed.append(weakref.ref(session.link))
-            del session
-            await until(lambda: freed[0]() is None)
+            await lab.link_is_freed()
         finally:
             gc.enable()
 
@@ -108,24 +100,19 @@ def test_killed_node_waits_no_longer_to_refuse_a_handshake(
     port: Port, door: TlsDoor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(net_tls, "HANDSHAKE_TIMEOUT_S", 0.1)
-    freed: list[weakref.ref[TcpLink[Session]]] = []
 
     async def use(lab: ListenerLab, listener: Listener) -> None:
         loop = asyncio.get_running_loop()
         with socket.create_connection((HOST, port.port), TIMEOUT_S) as sock:
             sock.sendall(b"\x16")
             await until(lambda: len(lab.sessions) == 1)
-            session = lab.sessions.pop()
             await until(lambda: lab.held.total_bytes > 0)  # of the handshake
-            session.pause()
+            lab.sessions[0].pause()
             late_at = loop.time() + 0.15
             await until(lambda: loop.time() > late_at)
-            assert not session.closed
-            session.close("killed")
-            assert isinstance(session.link, TcpLink)
-            freed.append(weakref.ref(session.link))
-            del session
-            await until(lambda: freed[0]() is None)
+            assert not lab.sessions[0].closed
+            lab.sessions[0].close("killed")
+            await lab.link_is_freed()
 
     listening(port, use, door=door)
 

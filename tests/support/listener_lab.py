@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
 from collections.abc import Awaitable, Callable
 
 from fakemq.clock.clock import Clock
@@ -53,6 +54,14 @@ class ListenerLab:
 
     def session_closed(self, session: Session) -> None:
         self.gone.set()
+
+    async def link_is_freed(self) -> None:
+        """Wait until nothing refers to the link of the last session any more.
+
+        Disable the garbage collector before that session begins.
+        """
+        freed = weakref.ref(self.sessions.pop().link)
+        await until(lambda: freed() is None)
 
 
 def listening(

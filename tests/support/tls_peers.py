@@ -5,13 +5,29 @@ from __future__ import annotations
 import re
 import socket
 import ssl
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 import fakemq
 from fakemq.client import Client
 from fakemq.client.errors import RemotingError
 from fakemq.events.core import HandlerFailed, Warned
 from fakemq.tls.contexts import ClientTls
+from tests.support.certificates import Certificates
+
+
+@pytest.fixture(scope="module")
+def enforcing() -> Iterator[fakemq.Cluster]:
+    with fakemq.Cluster(tls="enforcing", topics={"orders": 1}) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Certificates:
+    return Certificates(tmp_path)
 
 
 def trusting(mq: fakemq.Cluster) -> dict[str, Any]:

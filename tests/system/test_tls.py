@@ -8,7 +8,7 @@ import shutil
 import ssl
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -29,18 +29,6 @@ from fakemq.serving.thread import ClusterThread
 from tests.support.certificates import Certificates
 from tests.support.eventually import eventually
 from tests.support.tls_peers import asked, connected, insecure, trusting, warned_once, warnings
-
-
-@pytest.fixture(scope="module")
-def enforcing() -> Iterator[fakemq.Cluster]:
-    with fakemq.Cluster(tls="enforcing", topics={"orders": 1}) as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def authority(tmp_path: Path) -> Certificates:
-    return Certificates(tmp_path)
-
 
 # -- clients ----------------------------------------------------------------------------------
 

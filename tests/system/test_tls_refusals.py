@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -29,17 +28,6 @@ from tests.support.eventually import eventually
 from tests.support.tls_peers import asked, connected, insecure, warned_once, warnings
 
 PLAIN_FRAME = bytes.fromhex("00000015 00000011") + b'{"code":106,"a":1'
-
-
-@pytest.fixture(scope="module")
-def enforcing() -> Iterator[fakemq.Cluster]:
-    with fakemq.Cluster(tls="enforcing", topics={"orders": 1}) as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def authority(tmp_path: Path) -> Certificates:
-    return Certificates(tmp_path)
 
 
 # -- refusals ---------------------------------------------------------------------------------

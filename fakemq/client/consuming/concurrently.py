@@ -163,7 +163,9 @@ class ConcurrentService:
         one_by_one = self._context.is_performed_one_by_one
         perform = self._perform_one if one_by_one else self._perform_some
         try:
-            while self._failed or (self._waiting and self._has_room):
+            while self._failed or (
+                self._waiting and not self._stopped and self._context.has_room_for(self._runners)
+            ):
                 if self._failed:
                     yield from self._send_back(self._failed.popleft())
                     continue
@@ -177,10 +179,6 @@ class ConcurrentService:
                 self._end_watch()
             if not self._runners:
                 self._all_ended.set()
-
-    @property
-    def _has_room(self) -> bool:
-        return not self._stopped and self._runners <= self._context.consume_threads
 
     def _perform_some(self) -> Task[None]:
         work = _Slice(self._waiting, self._finished)

@@ -112,6 +112,10 @@ class ConsumerContext:
         threads = self.settings.consume_threads
         return threads if self._room is None else max(1, min(threads, self._room()))
 
+    def has_room_for(self, runners: int) -> bool:
+        """Return whether that number of runners may continue: the most may have become less."""
+        return runners <= self.consume_threads
+
     @property
     def is_locking(self) -> bool:
         """Whether queues are locked: they are ordered, and each has one member.

@@ -148,7 +148,7 @@ class OrderlyService:
 
     def _run(self) -> Task[None]:
         try:
-            while self._waiting and self._has_room:
+            while self._waiting and not self._stopped and self._context.has_room_for(self._runners):
                 process_queue = self._waiting.popleft()
                 try:
                     yield from self._consume(process_queue)
@@ -161,10 +161,6 @@ class OrderlyService:
             self._runners -= 1
             if not self._runners:
                 self._all_ended.set()
-
-    @property
-    def _has_room(self) -> bool:
-        return not self._stopped and self._runners <= self._context.consume_threads
 
     def _consume(self, process_queue: ProcessQueue) -> Task[None]:
         """Consume a queue until it is empty, fails, or has to wait.
