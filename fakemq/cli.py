@@ -237,6 +237,13 @@ def broker(
 @click.option(
     "--config", "parts", flag_value="config", multiple=True, help="Topics, groups and filters."
 )
+@click.option(
+    "--store-path-commit-log",
+    "commit_log",
+    metavar="DIR[,DIR]…",
+    default="",
+    help="The folders of the commit log, if it is not below DIR.",
+)
 @click.option("--topic", metavar="NAME", help="Only what belongs to this topic.")
 @click.option("--queue", type=click.IntRange(0), metavar="N", help="Only this queue id.")
 @click.option("--limit", type=click.IntRange(0), metavar="N", help="Number of rows of each part.")
@@ -249,6 +256,7 @@ def dump(
     ctx: click.Context,
     directory: str,
     parts: tuple[str, ...],
+    commit_log: str,
     topic: str | None,
     queue: int | None,
     limit: int | None,
@@ -261,11 +269,15 @@ def dump(
     """
     from fakemq.dump import command
 
+    folders = [one for one in commit_log.split(",") if one]
     if check:
-        ctx.exit(command.check_store(directory, command.write_line, as_json=as_json))
+        ctx.exit(
+            command.check_store(directory, command.write_line, log_folders=folders, as_json=as_json)
+        )
     ctx.exit(
         command.dump(
             *(directory, command.write_line),
+            log_folders=folders,
             parts=parts,
             topic=topic,
             queue_id=queue,

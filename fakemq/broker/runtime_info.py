@@ -28,17 +28,18 @@ def runtime_info(broker: Broker) -> dict[str, str]:
 
 
 def _store_info(broker: Broker) -> dict[str, str]:
-    store, config = broker.store, broker.config
+    store = broker.store
     # In whole per cent, rounded up: common/UtilAll.java#getDiskPartitionSpaceUsedPercent
-    ratio = java_double_text(store.disk_space.rounded_ratio())
-    path = config.store_path_commit_log or f"{config.store_path_root_dir or 'memory'}/commitlog"
+    space = store.disk_space
+    ratio = java_double_text(space.rounded_ratio())
+    folders = space.rounded_ratios() or {"memory/commitlog": space.rounded_ratio()}
     return (
         store.stats.runtime_info()
         | {
-            f"commitLogDiskRatio_{path}": ratio,
-            "commitLogDiskRatio": ratio,
-            "consumeQueueDiskRatio": ratio,
+            f"commitLogDiskRatio_{folder}": java_double_text(of_folder)
+            for folder, of_folder in folders.items()
         }
+        | {"commitLogDiskRatio": ratio, "consumeQueueDiskRatio": ratio}
         | {
             f"scheduleMessageOffset_{level}": f"{offset},{_scheduled_to(broker, level)}"
             for level, offset in sorted(broker.delay.offsets.items())

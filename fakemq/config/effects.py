@@ -125,7 +125,13 @@ ACTS: dict[type, dict[str, str]] = {
     },
     MessageStoreKeys: {
         "store_path_root_dir": "the folder; none: in memory; read at the start",
-        "store_path_commit_log": "the folder of the log; read at the start",
+        "store_path_commit_log": (
+            "the folder of the log, or several with commas between them; read at the start"
+        ),
+        "read_only_commit_log_store_paths": (
+            "folders of the log that get no new files; only beside several folders; read at the"
+            " start"
+        ),
         "mapped_file_size_commit_log": "size of a file of the log, in bytes",
         "mapped_file_size_consume_queue": "size of a file of a queue, in bytes",
         "bit_map_length_consume_queue_ext": (
@@ -138,6 +144,16 @@ ACTS: dict[type, dict[str, str]] = {
         "delete_commit_log_files_interval": "the pause between two deleted files of the log, in ms",
         "delete_when": "the hours in which old files are deleted",
         "disk_max_used_space_ratio": "from here they are deleted at any hour, in per cent",
+        "enable_lmq": (
+            "light queues `%LMQ%…`: every such topic and group is there; read at the start, and for"
+            " each message"
+        ),
+        "enable_multi_dispatch": (
+            "a message is also in the queues that its property `INNER_MULTI_DISPATCH` names"
+        ),
+        "max_lmq_consume_queue_num": (
+            "with more light queues, pulls of these are refused; messages are not, as in RocketMQ"
+        ),
         "file_reserved_time": "the age at which files are deleted, in hours",
         "max_message_size": "the largest message, in bytes",
         "check_crc_on_recover": "whether checksums of bodies are checked after a crash",
@@ -204,7 +220,6 @@ _NO_QUEUE = "no put waits in a queue"
 _POOL = "only `transientStorePoolEnable` reads it; all messages can be read at once"
 _EXT = "only `enableConsumeQueueExt` reads it"
 _DLEDGER = "only DLedger reads it"
-_LMQ = "only light message queues read it"
 _WARM = "pages of files are not written in advance"
 _MEMORY = "memory of the JVM"
 _SLOW_PEER = "what a slow peer leaves unread is limited in any case"
@@ -280,7 +295,6 @@ WITHOUT_EFFECT: dict[type, dict[str, str]] = {
         "d_leger_self_id": _DLEDGER,
         "preferred_leader_id": _DLEDGER,
         "enable_batch_push": _DLEDGER,
-        "max_lmq_consume_queue_num": _LMQ,
         "enable_schedule_async_deliver": "each delivery ends in the moment in which it is due",
         "schedule_async_deliver_max_pending_limit": "only `enableScheduleAsyncDeliver` reads it",
         "schedule_async_deliver_max_resend_num2_blocked": (

@@ -95,7 +95,8 @@ def lay_out(
         if store is not None:
             folder = None if store == MEMORY else os.path.join(store, _folder_of(config))
             config.store_path_root_dir = folder
-            config.store_path_commit_log = None  # the flag replaces it
+            config.store_path_commit_log = None  # the flag replaces them
+            config.read_only_commit_log_store_paths = None
         configs.append(config)
     _refuse_twins(configs)
     return tuple(configs)
@@ -149,6 +150,7 @@ def lone_broker(
     if namesrv_addr is not None:
         config.assign(load({"namesrvAddr": namesrv_addr}, kind, name="-n").values)
     settled(config, settings)
+    _refuse_twins([config])
     refuse_shared_ports([config])
     return config
 
@@ -211,10 +213,13 @@ def _refuse_twins(configs: Sequence[BrokerConfig]) -> None:
                 " (brokerRole) and slaves with brokerIds of their own"
             )
         names.add(node)
-        for key, folder in (
-            ("storePathRootDir", config.store_path_root_dir),
-            ("storePathCommitLog", config.store_path_root_dir and config.store_path_commit_log),
-        ):
+        of_node = [("storePathRootDir", config.store_path_root_dir)]
+        if config.store_path_commit_log:
+            from fakemq.config.log_folders import log_paths  # most brokers have one folder
+
+            paths = log_paths(config)
+            of_node += [("storePathCommitLog", path) for path in (paths.all if paths else ())]
+        for key, folder in of_node:
             if folder in folders:
                 raise ConfigError(f"{key}={folder} is of both {folders[folder]} and {node}")
             if folder is not None:

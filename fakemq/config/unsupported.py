@@ -10,12 +10,6 @@ from fakemq.config.model import BrokerConfig, Value, text_of
 from fakemq.errors import NotYetSupported
 
 REFUSED: tuple[tuple[str, str, tuple[Value, ...], str], ...] = (
-    (
-        "read_only_commit_log_store_paths",
-        "readOnlyCommitLogStorePaths",
-        (None,),
-        "one folder for the commit log",
-    ),
     ("enable_d_leger_commit_log", "enableDLegerCommitLog", (False,), "no DLedger"),
     (
         "message_store_plug_in",
@@ -24,8 +18,6 @@ REFUSED: tuple[tuple[str, str, tuple[Value, ...], str], ...] = (
         "the default store; plug-ins are classes of Java",
     ),
     ("enable_consume_queue_ext", "enableConsumeQueueExt", (False,), "plain consume queues"),
-    ("enable_lmq", "enableLmq", (False,), "enableLmq=false"),
-    ("enable_multi_dispatch", "enableMultiDispatch", (False,), "enableMultiDispatch=false"),
     (
         "duplication_enable",
         "duplicationEnable",
@@ -57,19 +49,12 @@ FOR_GOOD = frozenset({"messageStorePlugIn", "duplicationEnable"})
 
 def missing(config: BrokerConfig) -> dict[str, str]:
     """Return the missing features that a broker needs: Java's key → the line of text."""
-    lines = {
+    return {
         name: f"{name}={text_of(value)} is not supported"
         f"{'' if name in FOR_GOOD else ' yet'}; supported: {instead}"
         for attribute, name, there, instead in REFUSED
         if (value := getattr(config, attribute, there[0])) not in there
     }
-    paths = config.store_path_commit_log
-    if paths and "," in paths:
-        instead = "one folder for the commit log"
-        lines["storePathCommitLog"] = (
-            f"storePathCommitLog={paths} is not supported yet; supported: {instead}"
-        )
-    return lines
 
 
 def require_broker(config: BrokerConfig) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _KEPT = {
     *("broker_name", "listen_port", "rocketmq_home"),
-    *("store_path_root_dir", "store_path_commit_log"),
+    *("store_path_root_dir", "store_path_commit_log", "read_only_commit_log_store_paths"),
 }
 _PERMS = {"R": PermName.READ, "W": PermName.WRITE}
 

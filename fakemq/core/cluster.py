@@ -168,12 +168,13 @@ class ClusterCore:
             memory = MemoryFiles(clock, self.spec.memory_limit_bytes)
             return MessageStore(config, memory, clock, journal, name, ram_size_bytes)
         # What most clusters do without.
+        from fakemq.config.log_folders import log_paths
         from fakemq.store.descriptors import raise_descriptor_limit
         from fakemq.store.directory_files import DirectoryFiles
         from fakemq.store.disk import Disk
 
         raise_descriptor_limit()  # every mapped file holds one
-        files = DirectoryFiles(root, clock, config.store_path_commit_log)
+        files = DirectoryFiles(root, clock, log_paths(config))
         store = MessageStore(config, files, clock, journal, name, ram_size_bytes)
         randomness = self.randomness.stream(f"crashes of {name}")
         Disk(store, files, clock, journal, name, self.network.post_later, randomness, self.faults)

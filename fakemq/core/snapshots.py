@@ -9,7 +9,6 @@ from fakemq.broker.image import NodeImage
 from fakemq.broker.persistence import FOLDER, NAMES
 from fakemq.errors import ConfigError
 from fakemq.store import image as images
-from fakemq.store.commitlog import FOLDER as LOG
 from fakemq.text_files import DiskTextFile
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ def node_image(broker: Broker) -> NodeImage:
     disk = broker.store.disk
     if disk is not None and not broker.running:
         root = disk.files.root
-        store = images.read(root, broker.config, disk.files.path_of(LOG))
+        store = images.read(root, broker.config, disk.files.log_paths)
         return NodeImage(store, texts_in(root), broker.changed_config(), broker.rules())
     texts = {file.name: file.text() for file in broker.persistence.files}
     store = images.take(broker.store)

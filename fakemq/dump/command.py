@@ -48,6 +48,7 @@ def dump(
     path: str,
     write: show.Write,
     *,
+    log_folders: Sequence[str] = (),
     parts: Sequence[str] = (),
     topic: str | None = None,
     queue_id: int | None = None,
@@ -56,9 +57,10 @@ def dump(
 ) -> int:
     """Show the store, all or only ``parts``, at most ``limit`` rows of each; return 0.
 
+    ``log_folders`` are as for `find_nodes`.
     Raise ConfigError for a directory that is no store or cannot be read.
     """
-    nodes = find_nodes(path)
+    nodes = find_nodes(path, log_folders)
     require_logs(nodes)
     progress = show.Progress(sum(node.size_bytes for node in nodes), sys.stderr)
     # A bar among rows on the same terminal would be in the way.
@@ -77,9 +79,11 @@ def dump(
     return 0
 
 
-def check_store(path: str, write: show.Write, *, as_json: bool = False) -> int:
+def check_store(
+    path: str, write: show.Write, *, log_folders: Sequence[str] = (), as_json: bool = False
+) -> int:
     """Print one line for each finding; return `FOUND`, or 0 if there is none."""
-    nodes = find_nodes(path)
+    nodes = find_nodes(path, log_folders)
     progress = show.Progress(sum(node.size_bytes for node in nodes), sys.stderr)
     count = 0
     for node in nodes:

@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from fakemq.config.log_folders import LogPaths
 from fakemq.errors import StoreError
 from fakemq.regular_files import open_regular, require_regular, require_utf8
 from fakemq.store.commitlog import FOLDER as LOG_FOLDER
 from fakemq.store.directory_file import PAGE_BYTES, DirectoryFile, descriptor, store_error
 from fakemq.store.files import Files
 from fakemq.store.index import FOLDER as INDEX_FOLDER
+from fakemq.store.log_folders import LogFolders
 from fakemq.store.memory_files import size_text
 from fakemq.store.queue_folders import FOLDER as QUEUES_FOLDER
 from fakemq.store.record_scan import SECTOR_BYTES
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 FOLDERS: Final = (LOG_FOLDER, QUEUES_FOLDER, INDEX_FOLDER)
 """The folders of a store that have files of fixed size."""
+_LOG_PREFIX: Final = f"{LOG_FOLDER}/"
 _FOLDERS_BELOW: Final = {LOG_FOLDER: 0, QUEUES_FOLDER: 2, INDEX_FOLDER: 0}
 """How many levels of folders are between a folder of a store and its files."""
 ABORT: Final = "abort"
@@ -48,23 +51,25 @@ class DiskSize(NamedTuple):
 
 
 class DirectoryFiles(Files):
-    """The `Files` of one node in a directory, ``root``; its commit log may be elsewhere.
+    """The `Files` of one node in a directory, ``root``; its commit log may be in other folders.
 
-    ``disk`` returns the size of the disk. ``broken`` is the reason why nothing is written any more,
-    or empty.
+    ``disk`` returns the size of the disk of a folder. ``broken`` is the reason why nothing is
+    written any more, or empty.
     """
 
     durable = True
     limit_bytes = 0  # others write to the same disk: `has_room` asks it now and then
 
-    def __init__(self, root: str, clock: NodeClock, log_folder: str | None = None) -> None:
+    def __init__(self, root: str, clock: NodeClock, log_paths: LogPaths | None = None) -> None:
         self.root = os.path.abspath(root)
         self.unflushed: dict[DirectoryFile, None] = {}
         self.used_bytes = 0
         self.broken = ""
         self.damaged = False
-        self.disk: Callable[[], DiskSize] = self._ask_disk
-        self._log_folder = os.path.abspath(log_folder or os.path.join(root, LOG_FOLDER))
+        self.disk: Callable[[str], DiskSize] = _ask_disk
+        self.log_folders = LogFolders(log_paths or LogPaths((os.path.join(root, LOG_FOLDER),)))
+        self.log_paths = log_paths
+        """The folders of the log; None for the usual one below ``root``."""
         self._clock = clock
         self._files: dict[str, DirectoryFile] = {}
         self._with_descriptor: dict[DirectoryFile, None] = {}  # the oldest first
@@ -74,7 +79,7 @@ class DirectoryFiles(Files):
         """Return the path of a file of the store on this machine."""
         folder, slash, rest = path.partition("/")
         if folder == LOG_FOLDER:
-            return self._log_folder + slash + rest
+            return self.log_folders.folder_of(rest) + slash + rest
         return f"{self.root}/{path}"
 
     # -- files --------------------------------------------------------------------------------
@@ -101,6 +106,9 @@ class DirectoryFiles(Files):
     def _map(self, path: str, size_bytes: int, now_ms: int, sparse: bool) -> DirectoryFile:
         full_path = self.path_of(path)
         made = not os.path.lexists(full_path)
+        if made and path.startswith(_LOG_PREFIX):
+            self.log_folders.choose(path.removeprefix(_LOG_PREFIX), size_bytes)
+            full_path = self.path_of(path)
         try:
             if made:
                 os.makedirs(os.path.dirname(full_path), exist_ok=True)
@@ -158,12 +166,12 @@ class DirectoryFiles(Files):
     def delete(self, path: str) -> None:
         """As `Files.delete`; a folder that becomes empty goes too, if it is a queue's."""
         full_path = self.path_of(path)
-        try:
-            os.unlink(full_path)
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            raise store_error(full_path, "cannot be deleted", error) from None
+        if path.startswith(_LOG_PREFIX):
+            name = path.removeprefix(_LOG_PREFIX)
+            for left in self.log_folders.left_over(name):
+                _unlink(left)
+            self.log_folders.forget(name)
+        _unlink(full_path)
         file = self._files.pop(path, None)
         if file is not None:
             self.unflushed.pop(file, None)
@@ -175,15 +183,25 @@ class DirectoryFiles(Files):
 
     def list(self, folder: str) -> list[str]:
         folder = folder.rstrip("/")
-        return sorted(self._below(folder, _FOLDERS_BELOW[folder.split("/")[0]] - folder.count("/")))
+        if folder == LOG_FOLDER:
+            return sorted(self._log_files())
+        depth = _FOLDERS_BELOW[folder.split("/")[0]] - folder.count("/")
+        return sorted(self._below(folder, self.path_of(folder), depth))
 
-    def _below(self, folder: str, depth: int) -> Iterator[str]:
+    def _log_files(self) -> Iterator[str]:
+        """Yield the files of the log, from all of its folders."""
+        found = self.log_folders.found
+        for folder in self.log_folders.folders:
+            for path in self._below(LOG_FOLDER, folder, _FOLDERS_BELOW[LOG_FOLDER]):
+                if found(path.removeprefix(_LOG_PREFIX), folder):
+                    yield path
+
+    def _below(self, folder: str, full_path: str, depth: int) -> Iterator[str]:
         """Yield the files of a folder, and those of the ``depth`` levels of folders below it.
 
         Raise StoreError for what is neither a file nor a folder, and for a folder in place of a
         file. Links are followed: a user may keep a topic on another disk.
         """
-        full_path = self.path_of(folder)
         try:
             with os.scandir(full_path) as scan:
                 entries = list(scan)
@@ -203,7 +221,7 @@ class DirectoryFiles(Files):
             if is_file:
                 yield path
             elif depth:
-                yield from self._below(path, depth - 1)
+                yield from self._below(path, entry.path, depth - 1)
 
     def opened(self) -> Iterable[DirectoryFile]:
         return self._files.values()
@@ -230,6 +248,7 @@ class DirectoryFiles(Files):
             self._release(file)
         self._files.clear()
         self.unflushed.clear()
+        self.log_folders.forget()
         self.used_bytes = 0
         self.broken = ""
         self.damaged = False
@@ -257,19 +276,9 @@ class DirectoryFiles(Files):
 
     # -- room ---------------------------------------------------------------------------------
 
-    def _ask_disk(self) -> DiskSize:
-        root = self.root
-        while not os.path.exists(root) and root != os.path.dirname(root):
-            root = os.path.dirname(root)  # the folder is not made yet
-        try:
-            status = os.statvfs(root)
-        except OSError as error:
-            raise store_error(root, "its disk cannot be asked for its size", error) from None
-        return DiskSize(status.f_blocks * status.f_frsize, status.f_bavail * status.f_frsize)
-
     @property
     def total_bytes(self) -> int:
-        return self.disk().total_bytes
+        return self.disk(self.root).total_bytes
 
     def has_room(self, size_bytes: int) -> bool:
         if self.broken:
@@ -277,20 +286,39 @@ class DirectoryFiles(Files):
         self._room_bytes -= size_bytes
         if self._room_bytes < 0:
             # Ask again after a sixteenth of the free bytes: other processes write to the disk too.
-            free_bytes = self.disk().free_bytes - _LEAST_FREE_BYTES
+            free_bytes = self._least_free()[0] - _LEAST_FREE_BYTES
             self._room_bytes = free_bytes // 16
             return free_bytes >= size_bytes
         return True
 
+    def _least_free(self) -> tuple[int, str]:
+        """Return how many bytes are free where a put writes, and the folder with the fewest."""
+        log, root = self.log_folders, self.root
+        folders = {root, log.newest} if self.log_paths is not None else {root}
+        return min((self.disk(folder).free_bytes, folder) for folder in folders)
+
     def used_ratio(self) -> float:
-        total_bytes, free_bytes = self.disk()
+        if self.log_paths is None:
+            return self._ratio(self.root)
+        return min(self.used_ratios().values())
+
+    def used_ratios(self) -> dict[str, float]:
+        log = self.log_folders
+        return {name: self._ratio(log.by_name[name]) for name in log.named}
+
+    def avoid(self, folders: frozenset[str]) -> None:
+        self.log_folders.full = folders
+
+    def _ratio(self, folder: str) -> float:
+        total_bytes, free_bytes = self.disk(folder)
         return 1 - free_bytes / total_bytes if total_bytes else 1.0
 
     def full_reason(self) -> str:
         if self.broken:
             return self.broken
-        verb = "is" if self.disk().free_bytes < _LEAST_FREE_BYTES else "would stay"
-        return f"less than {_LEAST_FREE_BYTES >> 20} MiB {verb} free on the disk of {self.root}"
+        free_bytes, folder = self._least_free()
+        verb = "is" if free_bytes < _LEAST_FREE_BYTES else "would stay"
+        return f"less than {_LEAST_FREE_BYTES >> 20} MiB {verb} free on the disk of {folder}"
 
     # -- crashes ------------------------------------------------------------------------------
 
@@ -325,3 +353,24 @@ def _mapped(number: int, size_bytes: int) -> mmap.mmap:
     if sys.version_info >= (3, 13):
         return mmap.mmap(number, size_bytes, access=mmap.ACCESS_READ, trackfd=False)
     return mmap.mmap(number, size_bytes, access=mmap.ACCESS_READ)
+
+
+def _unlink(full_path: str) -> None:
+    """Delete a file if it is there; raise StoreError if the disk refuses."""
+    try:
+        os.unlink(full_path)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise store_error(full_path, "cannot be deleted", error) from None
+
+
+def _ask_disk(folder: str) -> DiskSize:
+    """Return the size of the disk of a folder, which may not be made yet."""
+    while not os.path.exists(folder) and folder != os.path.dirname(folder):
+        folder = os.path.dirname(folder)
+    try:
+        status = os.statvfs(folder)
+    except OSError as error:
+        raise store_error(folder, "its disk cannot be asked for its size", error) from None
+    return DiskSize(status.f_blocks * status.f_frsize, status.f_bavail * status.f_frsize)

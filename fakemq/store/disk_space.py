@@ -123,8 +123,15 @@ class DiskSpace:
 
         Source: common/UtilAll.java#getDiskPartitionSpaceUsedPercent (4.9.7)
         """
-        # Rounded to six places first: 0.07 * 100 is 7.000000000000001, which is not 8 percents.
-        return ceil(round(self.used_ratio() * 100, 6)) / 100
+        return _rounded(self.used_ratio())
+
+    def rounded_ratios(self) -> dict[str, float]:
+        """Return the same for the disk of each folder of the log; empty for a store in memory."""
+        alike = self._filled_by is not None or self._disk_size_bytes is not None
+        return {
+            folder: self.rounded_ratio() if alike else _rounded(ratio)
+            for folder, ratio in self._files.used_ratios().items()
+        }
 
     # -- room for a put -----------------------------------------------------------------------
 
@@ -240,9 +247,14 @@ class DiskSpace:
     def judge(self) -> float:
         """Set `disk_full` by how full the disk is; return that ratio.
 
+        Of several disks the emptiest counts; new files of the log avoid those that are nearly full.
         Source: DefaultMessageStore.java#isSpaceFull, #isSpaceToDelete (4.9.7)
         """
         ratio = self.rounded_ratio()
+        ratios = self.rounded_ratios()
+        if len(ratios) > 1:
+            full_ones = [folder for folder, one in ratios.items() if one > CLEAN_FORCIBLY_RATIO]
+            self._files.avoid(frozenset(full_ones))
         full = ratio > WARNING_LEVEL_RATIO
         if full != self.disk_full:
             self.disk_full = full
@@ -264,6 +276,11 @@ class DiskSpace:
         self._mark_bytes = (
             self._files.used_bytes + int(min(left, default=1.0) * self.total_bytes) + 1
         )
+
+
+def _rounded(ratio: float) -> float:
+    # Rounded to six places first: 0.07 * 100 is 7.000000000000001, which is not 8 percents.
+    return ceil(round(ratio * 100, 6)) / 100
 
 
 def _nothing() -> None:

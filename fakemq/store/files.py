@@ -132,7 +132,18 @@ class Files(ABC):
 
     @abstractmethod
     def used_ratio(self) -> float:
-        """Return how full the disk or the memory is, from 0 to 1."""
+        """Return how full the disk of the log or the memory is, from 0 to 1.
+
+        Of several disks this is the least: as long as one has room, new files go there.
+        """
+
+    @abstractmethod
+    def used_ratios(self) -> dict[str, float]:
+        """Return how full the disk of each folder of the log is; empty in memory."""
+
+    @abstractmethod
+    def avoid(self, folders: frozenset[str]) -> None:
+        """Make new files of the log in other folders than these, named as by `used_ratios`."""
 
     @abstractmethod
     def full_reason(self) -> str:

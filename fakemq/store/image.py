@@ -27,6 +27,7 @@ from fakemq.store.queue_folders import FOLDER as QUEUES
 from fakemq.store.recovery import Recovery
 
 if TYPE_CHECKING:
+    from fakemq.config.log_folders import LogPaths
     from fakemq.config.model import BrokerConfig
     from fakemq.store.files import File, Files
     from fakemq.store.store import MessageStore
@@ -129,10 +130,10 @@ def _pieces(view: memoryview) -> Iterator[tuple[int, bytes]]:
 # -- a directory --------------------------------------------------------------------------------
 
 
-def read(root: str, config: BrokerConfig, log_folder: str | None = None) -> StoreImage:
+def read(root: str, config: BrokerConfig, log_paths: LogPaths | None = None) -> StoreImage:
     """Return the store that a broker would have after a start on a copy of this directory.
 
-    The directory is not changed. The log is in ``log_folder``, if that is given. File sizes are
+    The directory is not changed. The log is in ``log_paths``, if these are given. File sizes are
     those of the files found; for files that do not exist, those of ``config``. Raise StoreError if
     no broker could start there.
     """
@@ -142,7 +143,7 @@ def read(root: str, config: BrokerConfig, log_folder: str | None = None) -> Stor
     clock = NodeClock(Clock(frozen=True), config.node_name)
     files = MemoryFiles(clock, _NO_LIMIT_BYTES)
     store = MessageStore(config, files, clock, Journal(Clock()), config.node_name)
-    directory = DirectoryFiles(root, clock, log_folder)
+    directory = DirectoryFiles(root, clock, log_paths)
     config.assign(_copy(directory, files))
     store.start_empty()
     checkpoint = StoreCheckpoint(files.open(checkpoints.PATH, checkpoints.FILE_BYTES))

@@ -170,6 +170,12 @@ class MemoryFiles(Files):
     def used_ratio(self) -> float:
         return self.used_bytes / self.limit_bytes if self.limit_bytes else 1.0
 
+    def used_ratios(self) -> dict[str, float]:
+        return {}
+
+    def avoid(self, folders: frozenset[str]) -> None:
+        """Do nothing: memory has no folders."""
+
     def full_reason(self) -> str:
         limit = size_text(self.limit_bytes)
         return f"the memory limit of fakemq, --memory-limit {limit}, is reached"

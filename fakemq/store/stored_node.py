@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from fakemq.errors import ConfigError, printable
@@ -23,6 +23,7 @@ from fakemq.protocol.message import (
 )
 from fakemq.regular_files import open_regular, require_regular
 from fakemq.store.directory_file import extents
+from fakemq.store.log_folders import placed
 from fakemq.store.queue_folders import FOLDER as QUEUES
 from fakemq.store.queue_folders import NoQueueError, queue_folder, queue_id_of
 from fakemq.text_files import DiskTextFile
@@ -203,12 +204,11 @@ class RecordWindow(Window):
 class Row:
     """Files that are addressed as one long file, such as a commit log."""
 
-    def __init__(self, files: OpenFiles, folder: str, name: str) -> None:
-        self.folder = folder
+    def __init__(self, files: OpenFiles, folders: Sequence[str], name: str) -> None:
         self.name = name
         self.files = [
             StoredFile(files, os.path.join(folder, one), f"{name}/{one}")
-            for one in listed(folder)
+            for one, folder in placed((one, folder) for folder in folders for one in listed(folder))
             if len(one) == _NAME_DIGITS and one.isdecimal()
         ]
         self.file_size_bytes = self.files[0].size_bytes if self.files else 0
@@ -244,11 +244,12 @@ class Row:
 class StoredNode:
     """The store files and config files of one node."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, log_folders: Sequence[str] = ()) -> None:
         self.root = root
+        self.log_folders = log_folders or (os.path.join(root, "commitlog"),)
         self.name = os.path.basename(os.path.abspath(root))
         self._files = OpenFiles()
-        self.log = Row(self._files, os.path.join(root, "commitlog"), "commitlog")
+        self.log = Row(self._files, self.log_folders, "commitlog")
         self._queues: dict[tuple[str, int], Row | None] = {}
         self._last_asked: tuple[int, MessageExt | None] = (-1, None)
         self._window: RecordWindow | None = None
@@ -277,7 +278,7 @@ class StoredNode:
         except NoQueueError:
             return None
         folder = os.path.join(self.root, *name.split("/"))
-        return Row(self._files, folder, name) if os.path.isdir(folder) else None
+        return Row(self._files, (folder,), name) if os.path.isdir(folder) else None
 
     def index_files(self) -> list[StoredFile]:
         """Return the index files, oldest first."""
@@ -346,15 +347,25 @@ def listed(folder: str) -> list[str]:
         raise cannot_read(folder, error) from None
 
 
-def find_nodes(path: str) -> list[StoredNode]:
+def find_nodes(path: str, log_folders: Sequence[str] = ()) -> list[StoredNode]:
     """Return the nodes in a directory: the directory itself, or those below it.
 
+    ``log_folders`` are those of the commit log, if it is elsewhere; there may be one node then.
     Raise ConfigError if there is no store.
     """
     if not os.path.isdir(path):
         raise ConfigError(printable(f"{path}: there is no such directory"))
     below = [path] if is_node(path) else [os.path.join(path, name) for name in listed(path)]
-    nodes = [StoredNode(one) for one in below if is_node(one)]
+    roots = [one for one in below if is_node(one)]
+    if log_folders and len(roots) > 1:
+        named = ",".join(log_folders)
+        raise ConfigError(
+            f"{path}: it has {len(roots)} stores; storePathCommitLog={named} is for one"
+        )
+    for folder in log_folders:
+        if not os.path.isdir(folder):
+            raise ConfigError(printable(f"{folder}: there is no such directory"))
+    nodes = [StoredNode(one, log_folders) for one in roots]
     if not nodes:
         raise ConfigError(
             f"{path}: no store: neither it nor a directory in it has any of {', '.join(PARTS)}"
@@ -368,7 +379,8 @@ def require_logs(nodes: list[StoredNode]) -> None:
         if not node.log.files and any(row.files for _, _, row in node.queues()):
             raise ConfigError(
                 f"{node.root}: it has consume queues and no commit log; if that is elsewhere"
-                f" (storePathCommitLog), link it to {os.path.join(node.root, 'commitlog')}"
+                " (storePathCommitLog), link it, or the files of its folders, to"
+                f" {os.path.join(node.root, 'commitlog')}"
             )
 
 

@@ -145,14 +145,9 @@ def test_invalid_options_are_refused(options: ClusterOptions, message: str) -> N
     ("options", "message"),
     [
         (
-            {"store": "/s", "config": {"readOnlyCommitLogStorePaths": "/r"}},
-            "broker-a-0: readOnlyCommitLogStorePaths=/r is not supported yet",
+            {"config": {"enableConsumeQueueExt": True}},
+            "broker-a-0: enableConsumeQueueExt=true is not supported yet; supported: plain",
         ),
-        (
-            {"config": {"storePathRootDir": "/s", "storePathCommitLog": "/s/a,/s/b"}},
-            "broker-a-0: storePathCommitLog=/s/a,/s/b is not supported yet; supported: one folder",
-        ),
-        ({"config": {"enableLmq": True}}, "broker-a-0: enableLmq=true is not supported yet"),
     ],
 )
 def test_unsupported_settings_are_refused(options: ClusterOptions, message: str) -> None:

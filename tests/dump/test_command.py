@@ -51,6 +51,36 @@ def findings(root: Path) -> list[str]:
     return lines
 
 
+def in_two_folders(store: Path) -> str:
+    """Move every second file of the log elsewhere, and the others too; return the folders."""
+    folders = [store.parent / "one", store.parent / "two"]
+    for folder in folders:
+        folder.mkdir()
+    for number, path in enumerate(sorted((store / "commitlog").iterdir())):
+        path.rename(folders[number % 2] / path.name)
+    return ",".join(map(str, folders))
+
+
+def test_log_of_several_folders_is_shown(whole: Path, store: Path) -> None:
+    folders = in_two_folders(store)
+    assert list(rows(store, "--store-path-commit-log", folders)) == list(rows(whole))
+    checked = run(store, "--check", "--store-path-commit-log", folders)
+    assert (checked.exit_code, checked.stdout) == (0, "0 findings in broker-a-0\n")
+    missing = run(store)
+    assert "link it, or the files of its folders, to" in missing.output
+    nowhere = run(store, "--store-path-commit-log", "/nowhere")
+    assert "/nowhere: there is no such directory" in nowhere.output
+    several = run(store.parent, "--store-path-commit-log", folders)
+    assert several.exit_code == 0, "there is one store in it"
+
+
+def test_folders_of_a_log_are_for_one_store(whole: Path, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        shutil.copytree(whole, tmp_path / name)
+    refused = run(tmp_path, "--store-path-commit-log", str(whole / "commitlog"))
+    assert "it has 2 stores" in refused.output
+
+
 def test_every_part_of_a_complete_store_is_shown(whole: Path) -> None:
     found = list(rows(whole))
     kinds = [row["kind"] for row in found]
@@ -282,7 +312,7 @@ def test_file_that_is_shortened_while_it_is_read_is_one_line(
     (node,) = find_nodes(str(store))
     (log, *_) = node.log.files
     os.truncate(log.path, 100)
-    monkeypatch.setattr("fakemq.dump.command.find_nodes", lambda path: [node])
+    monkeypatch.setattr("fakemq.dump.command.find_nodes", lambda *_: [node])
     result = run(store, "--check")
     assert result.exit_code == 2
     assert result.stderr.splitlines()[-1].endswith(f"{log.path}: was shortened while it was read")

@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
+from fakemq.config.log_folders import LogPaths
 from fakemq.errors import StoreError
 from fakemq.store.directory_file import PAGE_BYTES
 from fakemq.store.directory_files import DirectoryFiles, DiskSize
@@ -107,7 +108,8 @@ def test_clearing_leaves_foreign_files(files: DirectoryFiles) -> None:
 
 def test_log_may_have_its_own_folder(tmp_path: Path) -> None:
     clock = NodeClock(Clock(frozen=True, start_at_ms=NOW_MS), "n")
-    files = DirectoryFiles(str(tmp_path / "root"), clock, str(tmp_path / "log"))
+    paths = LogPaths((str(tmp_path / "log"),))
+    files = DirectoryFiles(str(tmp_path / "root"), clock, paths)
     files.open("commitlog/00", 100)
     files.open("index/00", 100)
     assert (tmp_path / "log" / "00").exists()
@@ -214,15 +216,15 @@ def test_descriptors_are_lent_when_the_process_has_no_more(
 
 
 def test_free_room_is_that_of_the_disk(files: DirectoryFiles) -> None:
-    files.disk = lambda: DiskSize(1 << 30, 64 << 20)
+    files.disk = lambda _: DiskSize(1 << 30, 64 << 20)
     assert files.has_room(1000)
     assert not files.has_room(60 << 20)
     assert files.used_ratio() == 1 - 64 / 1024
     where = f"free on the disk of {files.root}"
     assert files.full_reason() == f"less than 16 MiB would stay {where}"
-    files.disk = lambda: DiskSize(1 << 30, (16 << 20) - 1)
+    files.disk = lambda _: DiskSize(1 << 30, (16 << 20) - 1)
     assert files.full_reason() == f"less than 16 MiB is {where}"
-    files.disk = lambda: DiskSize(1 << 30, 1 << 30)
+    files.disk = lambda _: DiskSize(1 << 30, 1 << 30)
     assert files.has_room(60 << 20)
     files.broken = "it broke"
     assert not files.has_room(1)

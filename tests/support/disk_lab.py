@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
+from fakemq.config.log_folders import log_paths
 from fakemq.config.model import BrokerConfig
 from fakemq.events import StoreRepaired
 from fakemq.events.store import StoreRecovered
@@ -41,12 +42,13 @@ class DiskLab(Puts):
         self.clock = Clock(frozen=True, start_at_ms=at_ms)
         self.journal = Journal(self.clock)
         self.config = BrokerConfig(
+            store_path_root_dir=str(root),
             mapped_file_size_commit_log=log_bytes,
             mapped_file_size_consume_queue=queue_units * 20,
             **{"max_hash_slot_num": 97, "max_index_num": 400, **config},
         )
         self.node_clock = NodeClock(self.clock, NODE)
-        self.files = DirectoryFiles(str(root), self.node_clock)
+        self.files = DirectoryFiles(str(root), self.node_clock, log_paths(self.config))
         self.store = MessageStore(self.config, self.files, self.node_clock, self.journal, NODE, 1)
         self._soon: deque[Callable[[], None]] = deque()
         self.clock.settle = self.settle

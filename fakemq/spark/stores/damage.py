@@ -27,7 +27,7 @@ class Place(Protocol):
     """The file that contains the damage."""
 
     @property
-    def root(self) -> str: ...
+    def path(self) -> str: ...
 
     @property
     def node(self) -> str: ...
@@ -38,7 +38,7 @@ class Place(Protocol):
 
 def is_gone(place: Place) -> bool:
     """Return True if a file no longer exists: a broker deletes its oldest files."""
-    return not os.path.lexists(f"{place.root}/{place.name}")
+    return not os.path.lexists(place.path)
 
 
 def gone(position: int, size_bytes: int | None = None) -> Damage:
@@ -55,7 +55,7 @@ def damage_batches(
     if options.mode == FAILFAST:
         first = damages[0]
         raise StoreError(
-            f"{NAME}: {place.root}/{place.name}: position {first.position}: {first.text};"
+            f"{NAME}: {place.path}: position {first.position}: {first.text};"
             " mode PERMISSIVE reads the undamaged records"
         )
     count = len(damages)

@@ -35,7 +35,7 @@ _ENTRY = fields_dtype(INDEX_ENTRY_FIELDS)
 class IndexPart(InputPartition):
     """One index file."""
 
-    root: str
+    path: str
     node: str
     name: str
 
@@ -43,7 +43,7 @@ class IndexPart(InputPartition):
 def index_parts(node: StoredNode, options: StoreOptions) -> Iterator[IndexPart]:
     """Return the parts of a node's index files."""
     for file in node.index_files():
-        yield IndexPart(os.path.abspath(node.root), node.name, file.name)
+        yield IndexPart(os.path.abspath(file.path), node.name, file.name)
 
 
 def index_batches(
@@ -53,7 +53,7 @@ def index_batches(
     if is_gone(part):
         yield from damage_batches(part, [gone(0)], options, schema)
         return
-    index = Index(StoredFile(OpenFiles(), f"{part.root}/{part.name}", part.name))
+    index = Index(StoredFile(OpenFiles(), part.path, part.name))
     head, size_bytes = index.head, index.file.size_bytes
     if head is None:
         text = f"{size_bytes} bytes are too few for a header"

@@ -73,7 +73,7 @@ class LogReader:
 
     def __init__(self, part: LogPart) -> None:
         self._part = part
-        self._file = LogFile(f"{part.root}/{part.name}", part.name)
+        self._file = LogFile(part.path, part.name)
         self._limit = min(part.limit, self._file.size_bytes)
 
     def stretches(self) -> Iterator[Stretch | Damage]:

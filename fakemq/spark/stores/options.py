@@ -24,6 +24,7 @@ KNOWN = (
     "mode",
     "includeProperties",
     "topic",
+    "storePathCommitLog",
     "startingTimestamp",
     "endingTimestamp",
     "columnNameOfCorruptRecord",
@@ -39,6 +40,8 @@ class StoreOptions(msgspec.Struct, frozen=True):
     """Which directories to read, and how; Spark pickles it for its workers."""
 
     paths: tuple[str, ...]
+    log_folders: tuple[str, ...]
+    """The folders of the log; empty for ``commitlog`` in the folder of the store."""
     view: str
     mode: str
     include_properties: bool
@@ -61,9 +64,11 @@ def store_options(options: Options) -> StoreOptions:
                 raise ConfigError(f"{NAME}: option {name} needs view {LOG}, not {view}")
     if view == INDEX and options.text("topic") is not None:
         raise ConfigError(f"{NAME}: option topic: view index has no topics")
+    folders = options.text("storePathCommitLog") or ""
     topics = [one.strip() for one in (options.text("topic") or "").split(",")]
     return StoreOptions(
         paths=_paths(options),
+        log_folders=tuple(_local(one.strip()) for one in folders.split(",") if one.strip()),
         view=view,
         mode=_one_of(options, "mode", MODES),
         include_properties=options.flag("includeProperties", False),

@@ -32,10 +32,10 @@ _NODE = re.compile(r"(?P<broker>.+)-\d+")
 class LogPart(InputPartition):
     """The records that begin in a range of one commit-log file."""
 
-    root: str
+    path: str
     node: str
     name: str
-    """The file, below ``root``; its base name is the log offset of its first byte."""
+    """The file, as the node names it; its base name is the log offset of its first byte."""
     begin: int
     end: int
     """Bytes from the begin of the file; each is moved to the next record boundary."""
@@ -56,7 +56,7 @@ def nodes_of(options: StoreOptions) -> list[StoredNode]:
     found: dict[str, StoredNode] = {}
     for path in options.paths:
         try:
-            nodes = find_nodes(path)
+            nodes = find_nodes(path, options.log_folders)
         except ConfigError as error:
             raise ConfigError(f"{NAME}: {error}") from None
         for node in nodes:
@@ -102,7 +102,7 @@ def log_parts(node: StoredNode, options: StoreOptions) -> Iterator[LogPart]:
         cuts = [*_cuts(end, options.max_partition_bytes), end]
         for begin, until in pairwise(cuts):
             yield LogPart(
-                os.path.abspath(node.root),
+                os.path.abspath(file.path),
                 node.name,
                 file.name,
                 begin,

@@ -14,6 +14,7 @@ from pyspark.sql.datasource import InputPartition
 
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT_FIELDS, RECORD_LEAST_BYTES
 from fakemq.protocol.message import MESSAGE_MAGIC_CODE
+from fakemq.protocol.topics import LMQ_PREFIX
 from fakemq.spark.records.message_columns import int_column
 from fakemq.spark.records.record_table import RecordTable
 from fakemq.spark.records.slices import Ints, fields_dtype
@@ -42,7 +43,9 @@ Flags = npt.NDArray[np.bool_]
 class QueueFile:
     """One file of a consume queue, with its place for error messages."""
 
-    root: str
+    path: str
+    log_folders: tuple[str, ...]
+    """Those of the node's log."""
     node: str
     name: str
     topic: str
@@ -74,7 +77,7 @@ def queue_parts(node: StoredNode, options: StoreOptions) -> Iterator[QueuePart]:
 
 
 def _queue_files(node: StoredNode, options: StoreOptions) -> Iterator[QueueFile]:
-    root = os.path.abspath(node.root)
+    log_folders = tuple(map(os.path.abspath, node.log_folders))
     for topic, queue_id, row in node.queues():
         if options.topics and topic not in options.topics:
             continue
@@ -82,20 +85,22 @@ def _queue_files(node: StoredNode, options: StoreOptions) -> Iterator[QueueFile]
         last = max((at for at, end in enumerate(ends) if end), default=-1)
         for at, file in enumerate(row.files[: last + 1]):
             end = -(-ends[at] // UNIT_BYTES) * UNIT_BYTES if at == last else file.size_bytes
-            yield QueueFile(root, node.name, file.name, topic, queue_id, end, at == last)
+            path = os.path.abspath(file.path)
+            is_last = at == last
+            yield QueueFile(path, log_folders, node.name, file.name, topic, queue_id, end, is_last)
 
 
 def queue_batches(
     part: QueuePart, options: StoreOptions, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
     """Yield the entries of the files, in order; the padding of the first file is skipped."""
-    logs: dict[str, RecordLookup] = {}
+    logs: dict[tuple[str, ...], RecordLookup] = {}
     for file in part.files:
         if is_gone(file):
             yield from damage_batches(file, [gone(0)], options, schema)
             continue
-        log = logs.setdefault(file.root, RecordLookup(file.root))
-        stored = StoredFile(OpenFiles(), f"{file.root}/{file.name}", file.name)
+        log = logs.setdefault(file.log_folders, RecordLookup(file.log_folders))
+        stored = StoredFile(OpenFiles(), file.path, file.name)
         count = min(file.end, stored.size_bytes) // UNIT_BYTES
         for begin in range(0, count, _BATCH_ROWS):
             size_bytes = min(_BATCH_ROWS, count - begin) * UNIT_BYTES
@@ -154,8 +159,8 @@ def _unit_batches(
 class RecordLookup:
     """The commit log of a node, read for many records at once."""
 
-    def __init__(self, root: str) -> None:
-        self._files = Row(OpenFiles(), f"{root}/commitlog", "commitlog").files
+    def __init__(self, log_folders: tuple[str, ...]) -> None:
+        self._files = Row(OpenFiles(), log_folders, "commitlog").files
         self._begins = np.array([file.offset for file in self._files], np.int64)
 
     @property
@@ -189,10 +194,12 @@ def _are_there(
     table = RecordTable(data, places)
     topic = np.frombuffer(file.topic.encode("utf-8", "surrogateescape"), np.uint8)
     right: Flags = (
-        table.fitting
-        & (table.magic_code == MESSAGE_MAGIC_CODE)
-        & (table.size_bytes == sizes)
-        & (table.queue_id == file.queue_id)
+        table.fitting & (table.magic_code == MESSAGE_MAGIC_CODE) & (table.size_bytes == sizes)
+    )
+    if file.topic.startswith(LMQ_PREFIX):  # its records are in other queues, and name this one
+        return right
+    right &= (
+        (table.queue_id == file.queue_id)
         & (table.queue_offset == offsets)
         & (table.topic_end - table.topic_begin == len(topic))
     )
