@@ -91,6 +91,15 @@ def _found(client: Client, queue: MessageQueue, message: Any) -> Found:
     )
 
 
+def timeless(messages: list[Found]) -> list[Found]:
+    """Without what look-ups by time give, which a file's own time decides.
+
+    That of a file Java has mapped is the system's, which sets it with the first write after a
+    flush and with no other: until the next flush Java itself finds later messages elsewhere.
+    """
+    return [message._replace(offset_by_time=0) for message in messages]
+
+
 def java_config(store: Path) -> dict[str, str]:
     """Broker properties for a real broker on a directory."""
     return {

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.live.groups import WAITING
-from conformance.live.store_walk import Found, fake_config, java_config, send_all, walk
+from conformance.live.store_walk import fake_config, java_config, send_all, timeless, walk
 from conformance.targets.java_cluster import JavaCluster
 from conformance.targets.processes import FakemqProcess
 from conformance.wire.raw import create_topic
@@ -24,15 +24,6 @@ PORTS = ("--namesrv-port", "0", "--broker-port", "0")
 
 def bodies(word: bytes) -> list[bytes]:
     return [b"%04d-%s " % (number, word) + bytes(range(256)) * 7 for number in range(MESSAGES)]
-
-
-def timeless(messages: list[Found]) -> list[Found]:
-    """Without what look-ups by time give, which a file's own time decides.
-
-    That of a file Java has mapped is the system's, which sets it with the first write after a
-    flush and with no other: until the next flush Java itself finds later messages elsewhere.
-    """
-    return [message._replace(offset_by_time=0) for message in messages]
 
 
 @pytest.mark.parametrize("how", ["stop", "kill"])

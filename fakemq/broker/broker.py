@@ -283,6 +283,8 @@ class Broker:
                 self.delay.scheduled(record)
         if self.holds.by_queue:
             self.holds.arrived(records)
+            for record in result.light:
+                self.holds.arrived((record,))
         if self.parts is not None:
             self.parts.arrived(records)
 

@@ -16,6 +16,7 @@ from fakemq.events.core import GroupChanged
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig, SubscriptionGroupWrapper
 from fakemq.protocol.bodies.topic import DataVersion
 from fakemq.protocol.java import java_concurrent_map_order
+from fakemq.protocol.topics import LMQ_PREFIX
 
 if TYPE_CHECKING:
     from fakemq.broker.persistence import ConfigFile
@@ -47,6 +48,11 @@ class SubscriptionGroupManager:
         self._node = node
         self._file = file
         self._table: dict[str, SubscriptionGroupConfig] = {}
+        self._light = node.config.enable_lmq
+        """Whether groups called ``%LMQ%…`` have the default config, and no other.
+
+        Source: broker/subscription/LmqSubscriptionGroupManager.java (4.9.7)
+        """
         self.data_version = DataVersion()
         self.reset()
 
@@ -57,6 +63,8 @@ class SubscriptionGroupManager:
 
         Source: SubscriptionGroupManager.java#findSubscriptionGroupConfig (4.9.7)
         """
+        if self._light and group.startswith(LMQ_PREFIX):
+            return SubscriptionGroupConfig(group_name=group)
         config = self._table.get(group)
         if config is None and (
             self._node.config.auto_create_subscription_group
@@ -67,8 +75,10 @@ class SubscriptionGroupManager:
         return config
 
     def update(self, config: SubscriptionGroupConfig) -> None:
-        """Create or replace a group; raise NullFieldError if it has no name."""
+        """Create or replace a group, but no light one; raise NullFieldError if it has no name."""
         group = required(config.group_name, "SubscriptionGroupConfig", "groupName")
+        if self._light and group.startswith(LMQ_PREFIX):
+            return
         how = "updated" if group in self._table else "created"
         self._table[group] = config
         self._changed(group, how)

@@ -13,6 +13,7 @@ from fakemq.clock.slices import finished
 from fakemq.journal.journal import shortened
 from fakemq.journal.noted import COMMITTED
 from fakemq.protocol.java import java_concurrent_map_order_in_steps, java_hash_map_order
+from fakemq.protocol.topics import LMQ_PREFIX
 
 if TYPE_CHECKING:
     from fakemq.broker.persistence import ConfigFile
@@ -43,12 +44,20 @@ class ConsumerOffsetManager:
         self._store = store
         self._file = file
         self._table: dict[str, dict[int, int]] = {}
+        self._light: dict[str, int] | None = {} if node.config.enable_lmq else None
+        """The offsets of light groups by ``topic@group``; None if groups called so are usual ones.
+
+        Source: broker/offset/LmqConsumerOffsetManager.java (4.9.7)
+        """
         self._read_keys: frozenset[str] | None = None
         """The keys that came from a file; None if there was none."""
 
     def commit(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Store an offset; nothing is checked, and it may go backwards, as in Java."""
-        self._table.setdefault(f"{topic}@{group}", {})[queue_id] = offset
+        if self._light is not None and group.startswith(LMQ_PREFIX):
+            self._light[f"{topic}@{group}"] = offset
+        else:
+            self._table.setdefault(f"{topic}@{group}", {})[queue_id] = offset
         self._file.changed()
         what = (shortened(group), shortened(topic), queue_id, offset)
         self._node.journal.note((COMMITTED, self._node.name, *what))
@@ -74,6 +83,8 @@ class ConsumerOffsetManager:
 
     def query(self, group: str, topic: str, queue_id: int) -> int:
         """Return the committed offset, or `NO_OFFSET`."""
+        if self._light is not None and group.startswith(LMQ_PREFIX):
+            return self._light.get(f"{topic}@{group}", NO_OFFSET)
         return self._table.get(f"{topic}@{group}", {}).get(queue_id, NO_OFFSET)
 
     def which_topics_by_group(self, group: str) -> list[str]:
@@ -92,6 +103,9 @@ class ConsumerOffsetManager:
 
     def query_all(self, group: str, topic: str) -> Mapping[int, int]:
         """Return all offsets of a group in a topic, by queue id."""
+        if self._light is not None and group.startswith(LMQ_PREFIX):
+            offset = self._light.get(f"{topic}@{group}")
+            return {} if offset is None else {0: offset}
         return self._table.get(f"{topic}@{group}", {})
 
     def query_min_offset_in_all_groups(
@@ -129,8 +143,8 @@ class ConsumerOffsetManager:
             return None
         return None if store.check_in_disk_by_consume_offset(topic, queue_id, 0) else 0
 
-    def table(self) -> Steps[dict[str, dict[int, int]]]:
-        """Return a copy of all offsets, ``topic@group`` → queue id → offset.
+    def wrapper(self) -> Steps[ConsumerOffsetSerializeWrapper]:
+        """Return a copy of all offsets, as code 43 sends them.
 
         Each ``topic@group`` is as it is at its step; one that is removed meanwhile is left out.
         """
@@ -141,22 +155,29 @@ class ConsumerOffsetManager:
                 table[key] = dict(offsets)
             if not number % _KEYS_A_STEP:
                 yield
-        return table
+        return self._wrapped(table, None if self._light is None else dict(self._light))
+
+    def _wrapped(
+        self, table: dict[str, dict[int, int]], light: dict[str, int] | None
+    ) -> ConsumerOffsetSerializeWrapper:
+        from fakemq.protocol.bodies import offset as bodies
+
+        if light is None:
+            return bodies.ConsumerOffsetSerializeWrapper(offset_table=table)
+        return bodies.LmqConsumerOffsetSerializeWrapper(offset_table=table, lmq_offset_table=light)
 
     def persisted(self) -> ConsumerOffsetSerializeWrapper:
-        """Return all offsets as consumerOffset.json contains them."""
+        """Return all offsets as their file contains them."""
         return finished(self.persisted_in_steps())
 
     def persisted_in_steps(self) -> Steps[ConsumerOffsetSerializeWrapper]:
-        """Return all offsets as consumerOffset.json contains them.
+        """Return all offsets as consumerOffset.json, or lmqConsumerOffset.json, contains them.
 
         Each ``topic@group`` is as it is at its step, as in Java, which does not stop commits
         either. One that is removed meanwhile is left out. The order depends on the capacity of
         Java's maps: those that fastjson has read are smaller than those that the broker creates.
         Source: ConsumerOffsetManager.java#encode (4.9.7)
         """
-        from fakemq.protocol.bodies.offset import ConsumerOffsetSerializeWrapper
-
         read = self._read_keys
         keys = yield from java_concurrent_map_order_in_steps(
             list(self._table), _TABLE_CAPACITY if read is None else None
@@ -170,7 +191,13 @@ class ConsumerOffsetManager:
                 capacity = None if read and key in read else _QUEUES_CAPACITY
                 queue_ids = yield from java_concurrent_map_order_in_steps(offsets, capacity)
                 table[key] = {queue_id: offsets[queue_id] for queue_id in queue_ids}
-        return ConsumerOffsetSerializeWrapper(offset_table=table)
+        light = self._light
+        if light is not None:
+            keys = yield from java_concurrent_map_order_in_steps(
+                list(light), _TABLE_CAPACITY if read is None else None
+            )
+            light = {key: light[key] for key in keys if key in light}
+        return self._wrapped(table, light)
 
     def load(self, saved: ConsumerOffsetSerializeWrapper) -> None:
         """Replace all offsets by those of a file.
@@ -179,6 +206,8 @@ class ConsumerOffsetManager:
         """
         self._table = {key: dict(offsets) for key, offsets in saved.offset_table.items()}
         self._read_keys = frozenset(self._table)
+        if self._light is not None:
+            self._light = dict(getattr(saved, "lmq_offset_table", {}))
 
     def put_all(self, fetched: ConsumerOffsetSerializeWrapper) -> Steps[None]:
         """Replace the offsets of these groups and topics by the master's; slaves do this.
@@ -191,11 +220,14 @@ class ConsumerOffsetManager:
 
     def snapshot(self) -> Mapping[str, Mapping[int, int]]:
         """Return all offsets as they are now, read-only."""
+        table = self._table | {key: {0: offset} for key, offset in (self._light or {}).items()}
         return MappingProxyType(
-            {key: MappingProxyType(dict(offsets)) for key, offsets in self._table.items()}
+            {key: MappingProxyType(dict(offsets)) for key, offsets in table.items()}
         )
 
     def reset(self) -> None:
         """Remove all offsets."""
         self._table.clear()
         self._read_keys = None
+        if self._light is not None:
+            self._light.clear()

@@ -44,9 +44,14 @@ TABLES = {
     "subscriptionGroup.json": "subscriptionGroupTable",
     "consumerFilter.json": "filterDataByTopic",
     "delayOffset.json": "offsetTable",
+    "lmqConsumerOffset.json": "offsetTable",
 }
-"""The files, in the order in which they are read, and the field that each of them has."""
+"""The files, in the order in which they are read, and the field that each of them has. A broker has
+one of the two with offsets of groups."""
 NAMES = tuple(TABLES)
+OFFSETS = "consumerOffset.json"
+LMQ_OFFSETS = "lmqConsumerOffset.json"
+"""With enableLmq all offsets are in this file, and consumerOffset.json is not read."""
 WRITTEN_AT_STOP = ("consumerOffset.json", "consumerFilter.json")
 """Files that every broker has written when it was stopped; the others begin with a change."""
 
@@ -292,8 +297,8 @@ class Persistence:
         )
         self.offsets: ConfigFile[ConsumerOffsetSerializeWrapper] = ConfigFile(
             node,
-            NAMES[1],
-            _offsets,
+            LMQ_OFFSETS if node.config.enable_lmq else OFFSETS,
+            _lmq_offsets if node.config.enable_lmq else _offsets,
             is_running=is_running,
             period_ms=lambda: node.config.flush_consumer_offset_interval,
         )
@@ -390,6 +395,12 @@ def _offsets() -> type[Any]:
     from fakemq.protocol.bodies.offset import ConsumerOffsetSerializeWrapper
 
     return ConsumerOffsetSerializeWrapper
+
+
+def _lmq_offsets() -> type[Any]:
+    from fakemq.protocol.bodies.offset import LmqConsumerOffsetSerializeWrapper
+
+    return LmqConsumerOffsetSerializeWrapper
 
 
 def _groups() -> type[Any]:

@@ -3,6 +3,8 @@
 Source: broker/processor/PullMessageProcessor.java (4.9.7)
 """
 
+# Over 400 lines: one pull, from its request to its answer.
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -109,6 +111,7 @@ def _process(
         position.reading = Reading.SENT_BACK
         if header.queue_offset != position.next_offset:
             return _back_to(broker, header, position.next_offset)
+    too_many = broker.config.enable_lmq and broker.store.has_too_many_light_queues(topic)
     result = broker.store.get_message(
         group, topic, queue_id, header.queue_offset, header.max_msg_nums, message_filter
     )
@@ -119,6 +122,8 @@ def _process(
         if position is not None:
             offset = position.committable(offset)
         broker.offsets.commit(group, topic, queue_id, offset)
+    if too_many:
+        raise Refused(ResponseCode.SYSTEM_ERROR, "store getMessage return null")
     code = _code(result, header)
     if code is _PULL_NOT_FOUND and first and sys_flag & PullSysFlag.SUSPEND:
         timeout_ms = header.suspend_timeout_millis

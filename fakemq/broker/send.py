@@ -165,7 +165,10 @@ def _send_in_slices(broker: Broker, request: SendRequest) -> Steps[Answer]:
     # All checks come after the slices, in which everything may change. The drafts do not depend on
     # the topic's config.
     batch = _batch(broker, request, TopicConfig(""), request.header.queue_id)
-    drafts = yield from draft_batch(batch, broker.config.max_message_size)
+    config = broker.config
+    drafts = yield from draft_batch(
+        *(batch, config.max_message_size), multi_dispatch=config.enable_multi_dispatch
+    )
     return send(broker, request, drafts)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from fakemq.protocol.topics import SCHEDULE_TOPIC
+from fakemq.protocol.topics import LMQ_PREFIX, SCHEDULE_TOPIC
 from fakemq.store.counters import Counter, CounterSnapshot, Grid
 
 if TYPE_CHECKING:
@@ -36,6 +36,11 @@ class BrokerStatsManager:
         self._clock = clock
         self._axis = clock.cluster.axis
         self._config = config
+        self._light = config.enable_lmq
+        """Whether all light topics, and all light groups, count as one.
+
+        Source: store/stats/LmqBrokerStatsManager.java (4.9.7)
+        """
         self._began_ms = 0
         self._table: dict[tuple[str, str], Counter] = {}
         self._puts: dict[str, tuple[Counter, Counter, Counter]] = {}
@@ -100,7 +105,7 @@ class BrokerStatsManager:
             self._add(now_ms, "TOPIC_PUT_NUMS", topic, 1)
             self._add(now_ms, "TOPIC_PUT_SIZE", topic, size_bytes)
             self._add_queue(now_ms, "PUT", f"{topic}@{queue_id}", 1, size_bytes)
-        self._add(now_ms, "SNDBCK_PUT_NUMS", f"{origin_topic}@{group}", 1)
+        self._add(now_ms, "SNDBCK_PUT_NUMS", self._of_group(group, origin_topic), 1)
 
     def delivered(self, level: int, topic: str, size_bytes: int) -> None:
         """Count a delayed message that went from the queue of its level to ``topic``.
@@ -150,7 +155,7 @@ class BrokerStatsManager:
     def _counters_of_pull(
         self, now_ms: int, group: str, topic: str, queue_id: int | None, by_heap: bool
     ) -> tuple[Counter, ...]:
-        key = f"{topic}@{group}"
+        key = self._of_group(group, topic)
         counters = (
             self._counter(now_ms, "GROUP_GET_NUMS", key),
             self._counter(now_ms, "GROUP_GET_SIZE", key),
@@ -160,6 +165,11 @@ class BrokerStatsManager:
             return counters
         of_queue = key if queue_id is None else f"{queue_id}@{key}"
         return (*counters, self._counter(now_ms, "GROUP_GET_LATENCY", of_queue))
+
+    def _of_group(self, group: str, topic: str) -> str:
+        if self._light:
+            group, topic = _without_name(group), _without_name(topic)
+        return f"{topic}@{group}"
 
     def _add_queue(self, now_ms: int, what: str, key: str, num: int, size_bytes: int) -> None:
         if self._config.enable_detail_stat:
@@ -193,7 +203,7 @@ class BrokerStatsManager:
 
     def tps_group_get_nums(self, group: str, topic: str) -> float:
         """Return how many messages per second a group pulled of a topic in the last minute."""
-        counter = self._table.get(("GROUP_GET_NUMS", f"{topic}@{group}"))
+        counter = self._table.get(("GROUP_GET_NUMS", self._of_group(group, topic)))
         return 0.0 if counter is None else counter.snapshot(_MINUTE, self._now_ms()).tps
 
     # -- forgetting ---------------------------------------------------------------------------
@@ -220,3 +230,7 @@ class BrokerStatsManager:
         self._table = {at: one for at, one in self._table.items() if not unwanted(*at)}
         self._puts.clear()
         self._pulls.clear()
+
+
+def _without_name(name: str) -> str:
+    return LMQ_PREFIX if name.startswith(LMQ_PREFIX) else name

@@ -25,6 +25,7 @@ from fakemq.protocol.sysflag import PermName, perm_to_string
 from fakemq.protocol.topics import (
     AUTO_CREATE_TOPIC_KEY_TOPIC,
     BENCHMARK_TOPIC,
+    LMQ_PREFIX,
     OFFSET_MOVED_EVENT_TOPIC,
     REPLY_POSTFIX,
     SCHEDULE_TOPIC,
@@ -82,7 +83,10 @@ class TopicConfigManager:
         """Called after a client's request has created a topic."""
         # Always the same dict: `select` is bound to it.
         self._table: dict[str, TopicConfig] = {}
-        self.select: Callable[[str], TopicConfig | None] = self._table.get
+        self._light = node.config.enable_lmq
+        self.select: Callable[[str], TopicConfig | None] = (
+            self._select_light if self._light else self._table.get
+        )
         """Return the topic's config; None if the topic does not exist here."""
         self._json: dict[str, bytes] = {}
         """The JSON of every topic: to encode 10,000 topics for each registration takes too long."""
@@ -97,6 +101,15 @@ class TopicConfigManager:
     def is_order(self, topic: str) -> bool:
         config = self._table.get(topic)
         return config is not None and config.order
+
+    def _select_light(self, topic: str) -> TopicConfig | None:
+        """Return the topic's config; every light topic is there, and has one queue.
+
+        Source: broker/topic/LmqTopicConfigManager.java (4.9.7)
+        """
+        if topic.startswith(LMQ_PREFIX):
+            return TopicConfig(topic, 1, 1, _RW)
+        return self._table.get(topic)
 
     def system_topics(self) -> list[str]:
         """Return Java's own topics and those of this broker's names, in the order of Java's set.
@@ -230,8 +243,13 @@ class TopicConfigManager:
         return config
 
     def update(self, config: TopicConfig) -> None:
-        """Create or replace a topic; the caller registers it with the name servers."""
+        """Create or replace a topic; the caller registers it with the name servers.
+
+        With enableLmq a light topic is registered, too, but not kept.
+        """
         topic = required(config.topic_name, "TopicConfig", "topicName")
+        if self._light and topic.startswith(LMQ_PREFIX):
+            return
         self._put(topic, config, "updated" if topic in self._table else "created")
 
     def delete(self, topic: str) -> bool:

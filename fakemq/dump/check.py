@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from fakemq.broker.persistence import NAMES, TABLES, WRITTEN_AT_STOP
+from fakemq.broker.persistence import LMQ_OFFSETS, NAMES, OFFSETS, TABLES, WRITTEN_AT_STOP
 from fakemq.protocol import fastjson
 from fakemq.protocol.layout.codecs import CHECKPOINT
 from fakemq.protocol.properties import KEY_SEPARATOR, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
@@ -28,7 +28,7 @@ from fakemq.store.findings import (
 )
 from fakemq.store.index import key_hash
 from fakemq.store.queue_folders import why_no_queue
-from fakemq.store.store import KEPT_TOPICS
+from fakemq.store.store import needs_config
 from fakemq.store.stored_entries import (
     UNIT_BYTES,
     Index,
@@ -52,8 +52,8 @@ FINDINGS_A_FILE = 50
 def check(node: StoredNode, passed: Passed) -> Iterator[Finding]:
     """Return all defects of a node's store, in the order of its parts."""
     yield from few(check_log(node, passed), FINDINGS_A_FILE)
-    for topic in sorted({topic for topic, _, row in node.queues() if row.files} - KEPT_TOPICS):
-        if not _has_topic(node, topic):
+    for topic in sorted({topic for topic, _, row in node.queues() if row.files}):
+        if needs_config(topic) and not _has_topic(node, topic):
             yield Finding(f"consumequeue/{topic}", 0, NO_TOPIC)
     for topic, queue_id, row in node.queues():
         yield from few(check_queue(node, topic, queue_id, row, passed), FINDINGS_A_FILE)
@@ -278,7 +278,10 @@ def check_config(node: StoredNode) -> Iterator[Finding]:
     for name in NAMES:
         texts = {file: node.config_text(file) for file in (name, f"{name}.bak")}
         backed_up = texts[f"{name}.bak"] is not None
-        if texts[name] is None and (backed_up or (node.stopped and name in WRITTEN_AT_STOP)):
+        expected = node.stopped and name in WRITTEN_AT_STOP
+        if name == OFFSETS and expected:  # of a broker with enableLmq they are in another file
+            expected = node.config_text(LMQ_OFFSETS) is None
+        if texts[name] is None and (backed_up or expected):
             yield Finding(f"config/{name}", 0, CONFIG_MISSING)
         for file, text in texts.items():
             if text is None:

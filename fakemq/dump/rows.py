@@ -6,6 +6,7 @@ from base64 import b64encode
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from fakemq.broker.persistence import LMQ_OFFSETS, OFFSETS
 from fakemq.protocol import fastjson
 from fakemq.protocol.hosts import format_host
 from fakemq.protocol.layout.codecs import CHECKPOINT
@@ -109,7 +110,12 @@ def index_rows(node: StoredNode, of: Selection, passed: Passed) -> Iterator[Row]
 
 def offset_rows(node: StoredNode, of: Selection, passed: Passed) -> Iterator[Row]:
     """Return the offsets of groups and delay levels, and the checkpoint."""
-    for key, offsets in _table(node, "consumerOffset.json", "offsetTable"):
+    tables = [
+        *_table(node, OFFSETS, "offsetTable"),
+        *_table(node, LMQ_OFFSETS, "offsetTable"),
+        *((key, {"0": offset}) for key, offset in _table(node, LMQ_OFFSETS, "lmqOffsetTable")),
+    ]
+    for key, offsets in tables:
         topic, _, group = str(key).partition("@")
         for queue_id, offset in offsets.items() if isinstance(offsets, dict) else ():
             # A value that is no number is shown unchanged: the file is damaged there.

@@ -24,6 +24,7 @@ from fakemq.protocol.message import (
     record_store_timestamp_ms,
 )
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
+from fakemq.protocol.topics import LMQ_PREFIX
 from fakemq.store.mapped_file_queue import Cut, MappedFileQueue
 from fakemq.store.results import AppendMessageResult
 
@@ -69,6 +70,8 @@ class CommitLog:
         """The largest record, or batch of records, that a file has room for."""
         self.topic_queue_table: dict[tuple[str, int], int] = {}
         """The next queue offset by topic and queue id."""
+        self.lmq_topic_queue_table: dict[tuple[str, int], int] = {}
+        """The same for messages that name a light queue; what is sent to one counts apart."""
         self.records_end: int | None = None
         """On a slave the physical offset behind the last complete record; None on a master.
 
@@ -84,6 +87,23 @@ class CommitLog:
         """The files with the offsets of their first bytes."""
         queue = self._queue
         return [(queue.first_offset_of(index), file) for index, file in enumerate(queue.row)]
+
+    def set_next_offset(self, topic: str, queue_id: int, offset: int) -> None:
+        """Continue a queue at an offset.
+
+        Source: store/CommitLog.java#setTopicQueueTable, #setLmqTopicQueueTable (4.9.7)
+        """
+        self.topic_queue_table[topic, queue_id] = offset
+        if topic.startswith(LMQ_PREFIX):
+            self.lmq_topic_queue_table[topic, queue_id] = offset
+
+    def forget_queue(self, topic: str, queue_id: int) -> None:
+        """Begin a queue at 0 again.
+
+        Source: store/CommitLog.java#removeQueueFromTopicQueueTable (4.9.7)
+        """
+        self.topic_queue_table.pop((topic, queue_id), None)
+        self.lmq_topic_queue_table.pop((topic, queue_id), None)
 
     def truncate(self, offset: int) -> list[Cut]:
         """Cut the log off at a physical offset; return what was cut off."""

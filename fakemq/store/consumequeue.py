@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from fakemq.errors import StoreError
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
+from fakemq.protocol.topics import LMQ_PREFIX
 from fakemq.store.mapped_file_queue import Cut, MappedFileQueue
 from fakemq.store.queue_folders import FOLDER, NoQueueError, queue_folder, queue_id_of
 
@@ -337,6 +338,9 @@ class ConsumeQueues:
         self._table: dict[str, dict[int, ConsumeQueue]] = {}
         self._gone: dict[tuple[str, int], ConsumeQueue] = {}
         """Deleted queues whose files are still there."""
+        self.light_count = 0
+        """As Java counts light queues: see `ask_for_light`."""
+        self._light_asked: set[tuple[str, int]] = set()
 
     def find(self, topic: str, queue_id: int) -> ConsumeQueue | None:
         """Return the queue; None if no message was ever put into it."""
@@ -351,8 +355,31 @@ class ConsumeQueues:
                 gone.destroy()
                 del self._gone[topic, queue_id]
             queue = ConsumeQueue(topic, queue_id, self._files, self._file_size_bytes)
+            if topic.startswith(LMQ_PREFIX):
+                self.ask_for_light(topic, queue_id)
+                self._light_asked.discard((topic, queue_id))
             self._table.setdefault(topic, {})[queue_id] = queue
         return queue
+
+    def ask_for_light(self, topic: str, queue_id: int) -> None:
+        """Count a light queue that is asked for: Java makes it, without a file.
+
+        Source: store/DefaultMessageStore.java#findConsumeQueue (4.9.7)
+        """
+        key = topic, queue_id
+        if key not in self._light_asked and self.find(topic, queue_id) is None:
+            self._light_asked.add(key)
+            self.light_count += 1
+
+    def forget_light(self, topic: str) -> None:
+        """Count a light topic that is deleted, if it is there.
+
+        Source: store/DefaultMessageStore.java#cleanUnusedLmqTopic (4.9.7)
+        """
+        asked = {key for key in self._light_asked if key[0] == topic}
+        if asked or topic in self._table:
+            self._light_asked -= asked
+            self.light_count -= 1
 
     def load(self, now_ms: int) -> None:
         """Open the existing queues. Source: DefaultMessageStore.java#loadConsumeQueue (4.9.7)"""

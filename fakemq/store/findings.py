@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fakemq.protocol.message import tags_code
 from fakemq.protocol.topics import SCHEDULE_TOPIC
+from fakemq.store.light_queues import LightEntry, is_light_entry
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -103,9 +104,10 @@ def entry_error(
     if message.store_size_bytes != size_bytes:
         return f"{where} with {size_bytes} bytes, where the record has {message.store_size_bytes}"
     found = (message.topic, message.queue_id, message.queue_offset)
-    if found != (topic, queue_id, queue_offset):
+    entry_here = LightEntry(topic, queue_id, queue_offset)
+    if found != entry_here and not is_light_entry(entry_here, message.properties, message.queue_id):
         return f"{where}, where there is {place_text(*found)}"
     tags = tags_code(message.tags)
-    if topic != SCHEDULE_TOPIC and code >= _LEAST_TAGS_CODE and code != tags:
+    if message.topic != SCHEDULE_TOPIC and code >= _LEAST_TAGS_CODE and code != tags:
         return f"{where} with tags code {code}, where the record has {tags}"
     return ""

@@ -16,11 +16,14 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from fakemq.errors import StoreError
 from fakemq.journal.noted import APPENDED, DISPATCHED, Noted
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
+from fakemq.protocol.properties import INNER_MULTI_DISPATCH, decode_properties
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
-from fakemq.store.queue_folders import NoQueueError
+from fakemq.store.queue_folders import NoQueueError, why_no_queue
 
 if TYPE_CHECKING:
     from fakemq.config.model import BrokerConfig
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from fakemq.store.records import LogRecord
     from fakemq.store.results import AppendMessageResult
 
+INNER_MULTI_BYTES: Final = INNER_MULTI_DISPATCH.encode()
 _pack_unit: Final = UNIT.pack
 _TRANSACTION_MASK: Final = MessageSysFlag.TRANSACTION_MASK
 
@@ -65,18 +69,45 @@ class LogDispatch:
     # The callback is passed with each call, not kept: a reference back to its owner would be a
     # cycle, and the files of a stopped store would stay open until the garbage collector runs.
 
-    def dispatch(self, record: LogRecord, on_no_queue: NoQueue = _ignore) -> None:
-        """Bring a new record to its queue and the index, and write `Dispatched`.
+    def dispatch(self, record: LogRecord, on_no_queue: NoQueue = _ignore) -> list[LogRecord]:
+        """Bring a new record to its queues and the index, and write `Dispatched`.
 
+        Return the record as it is in each queue that it names beside its own.
         ``on_no_queue`` is called for the first record of each topic and queue id that no store can
         have. A put never has one; a log that was written elsewhere may. The index reads the log by
         itself when it is asked: here it only learns which records to leave out. Raise StoreError if
         the queue cannot take the entry.
         """
-        self.add_to_queue(record, on_no_queue)
+        light: list[LogRecord] = []
+        if self.add_to_queue(record, on_no_queue) and self._config.enable_multi_dispatch:
+            light = self._add_to_light_queues(record)
         if not self._config.message_index_enable:
             self._index.pass_over(record.phy_offset, record.phy_offset + record.size_bytes)
         self.note(record)
+        return light
+
+    def _add_to_light_queues(self, record: LogRecord) -> list[LogRecord]:
+        """Add a record that was put to the queues that it names; return it as it is in each.
+
+        Names that no queue can have are passed over.
+        Source: store/ConsumeQueue.java#multiDispatchLmqQueue (4.9.7)
+        """
+        if record.draft is None or INNER_MULTI_BYTES not in record.draft.properties:
+            return []
+        from fakemq.store.light_queues import LightRule  # most stores have none
+
+        # As they are stored: a text may have letters that become others there.
+        properties = decode_properties(record.draft.properties.decode("utf-8", "replace"))
+        found = []
+        for entry in LightRule.of(self._config).entries(properties, record.queue_id):
+            topic, queue_id, queue_offset = entry
+            if not why_no_queue(topic, queue_id):
+                light = msgspec.structs.replace(
+                    record, topic=topic, queue_id=queue_id, queue_offset=queue_offset
+                )
+                self.add_to_queue(light)
+                found.append(light)
+        return found
 
     def note(self, record: LogRecord) -> None:
         """Write `Dispatched` of a record that is in its queue."""
@@ -103,6 +134,7 @@ class LogDispatch:
             queue is None
             or put.sys_flag & _TRANSACTION_MASK in UNQUEUED
             or not self._config.message_index_enable
+            or self._config.enable_multi_dispatch
         ):
             return False
         node, queue_offset, phy_offset = self._node, put.logics_offset, put.wrote_offset
@@ -156,6 +188,8 @@ class LogDispatch:
         node, events = self._node, list[Noted]()
         for run in records.runs:
             self.add_run(run, log, on_no_queue)
+            if run.light:
+                continue
             topic, queue_id = run.topic, run.queue_id
             events += [
                 (DISPATCHED, node, topic, queue_id, queue_offset, at)
@@ -205,6 +239,8 @@ class LogDispatch:
                 queue.append_units(first, units, run.stored_ms, log)
                 break
             except NoQueueError as error:
+                if run.light:  # a producer may name anything
+                    return 0
                 place = run.topic, run.queue_id
                 self._has_no_queue(place, UNIT.unpack_from(units)[0], str(error), on_no_queue)
                 # It may begin with the record of offset 0, if there is one.

@@ -22,9 +22,15 @@ from fakemq.protocol.message import (
     record_struct,
     tags_code,
 )
-from fakemq.protocol.properties import PROPERTY_SEPARATOR, TAGS, decode_properties
+from fakemq.protocol.properties import (
+    INNER_MULTI_DISPATCH,
+    PROPERTY_SEPARATOR,
+    TAGS,
+    decode_properties,
+)
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
 from fakemq.protocol.topics import SCHEDULE_TOPIC
+from fakemq.store.light_queues import NO_LIGHT_QUEUES, LightEntry, LightRule
 
 if TYPE_CHECKING:
     from fakemq.store.delay_levels import DelayLevels
@@ -49,6 +55,7 @@ _UNUSUAL_FLAGS = (
     | MessageSysFlag.TRANSACTION_PREPARED_TYPE  # also a bit of TRANSACTION_ROLLBACK_TYPE
 )
 _SCHEDULE = SCHEDULE_TOPIC.encode()
+_NAMED_QUEUES = INNER_MULTI_DISPATCH.encode()
 _TAGS = TAGS.encode() + b"\x01"
 _SEPARATOR = ord(PROPERTY_SEPARATOR)
 _HEAD_BYTES = _USUAL_HEAD.size
@@ -73,7 +80,7 @@ class QueueRun:
     ``units`` are their entries, as the queue has them; ``stored_ms`` is the store time of the last.
     """
 
-    __slots__ = ("first", "next", "queue_id", "queued", "stored_ms", "topic", "units")
+    __slots__ = ("first", "light", "next", "queue_id", "queued", "stored_ms", "topic", "units")
 
     def __init__(self, topic: str, queue_id: int, first: int, queued: bool = True) -> None:
         self.topic = topic
@@ -81,6 +88,8 @@ class QueueRun:
         self.first = self.next = first
         self.queued = queued
         """Whether they are added to a queue: prepared and rolled-back transactions are not."""
+        self.light = False
+        """Whether they are in this queue because they name it, beside their own."""
         self.stored_ms = 0
         self.units = bytearray()
 
@@ -92,11 +101,15 @@ class RecordRange:
     follows; None if more may follow.
     """
 
-    __slots__ = ("_by_queue", "at", "begin", "newest_ms", "oldest_ms", "runs", "stop")
+    __slots__ = (
+        *("_by_queue", "_light_by_queue", "at", "begin", "newest_ms", "oldest_ms", "runs"),
+        "stop",
+    )
 
     def __init__(self, begin: int) -> None:
         # Keys of usual topics are bytes, so that `read_usual` finds no other run.
         self._by_queue: dict[tuple[bytes | str, int], QueueRun] = {}
+        self._light_by_queue: dict[tuple[bytes | str, int], QueueRun] = {}
         self.begin = self.at = begin
         self.runs: list[QueueRun] = []
         self.stop: End | None = None
@@ -106,10 +119,17 @@ class RecordRange:
         """The store time of the last of them."""
 
     def read_usual(
-        self, data: bytes, start: int, first_offset: int, check_crc: bool, check_torn: bool
+        self,
+        data: bytes,
+        start: int,
+        first_offset: int,
+        check_crc: bool,
+        check_torn: bool,
+        look_for_light: bool,
     ) -> None:
         """Take the next records as long as they are usual: of IPv4 hosts, queued, not delayed.
 
+        With ``look_for_light`` records that name further queues are no usual ones.
         ``data`` are the file's bytes from the position ``start`` on.
         """
         unpack, pack, crc32, find = _unpack_head, _pack_unit, zlib.crc32, data.find
@@ -139,6 +159,7 @@ class RecordRange:
                 or properties + (data[topic_end] << 8 | data[topic_end + 1]) != stop
                 or (check_crc and body_bytes and crc32(data[body : topic - 1]) & CRC32_MASK != crc)
                 or (check_torn and find(0, properties, stop) >= 0)
+                or (look_for_light and find(_NAMED_QUEUES, properties, stop) >= 0)
             ):
                 break
             name = data[topic:topic_end]
@@ -169,6 +190,7 @@ class RecordRange:
         first_offset: int,
         check_crc: bool,
         check_torn: bool,
+        light: LightRule,
     ) -> None:
         """Take the next record, whatever it is like; set ``stop`` if none is there."""
         at = self.at
@@ -192,19 +214,40 @@ class RecordRange:
                 self.stop = End(False, "topic or properties were never written")
                 return
         queued = message.sys_flag & MessageSysFlag.TRANSACTION_MASK not in UNQUEUED
-        name = message.topic.encode()
-        key = message.topic if _usual_topic(name) is None else name, message.queue_id
+        key = _key(message.topic, message.queue_id)
         run = self._by_queue.get(key) if queued else None
         if run is None or run.next != message.queue_offset:
             run = QueueRun(message.topic, message.queue_id, message.queue_offset, queued)
             self.runs.append(run)
             if queued:
                 self._by_queue[key] = run
-        run.units += _pack_unit(first_offset + at, check.size_bytes, code)
+        unit = _pack_unit(first_offset + at, check.size_bytes, code)
+        run.units += unit
         run.next += 1
         run.stored_ms = self.newest_ms = stored_ms
+        if queued:
+            for entry in light.entries(message.properties, message.queue_id):
+                self._add_light(entry, unit, stored_ms)
         self.oldest_ms = min(self.oldest_ms, stored_ms)
         self.at = at + check.size_bytes
+
+    def _add_light(self, entry: LightEntry, unit: bytes, stored_ms: int) -> None:
+        key = _key(entry.topic, entry.queue_id)
+        # After a run of records that are in the queue as their own, another one begins.
+        own = self._by_queue.pop(key, None)
+        run = self._light_by_queue.get(key) if own is None else None
+        if run is None or run.next != entry.queue_offset:
+            run = self._light_by_queue[key] = QueueRun(*entry)
+            run.light = True
+            self.runs.append(run)
+        run.units += unit
+        run.next += 1
+        run.stored_ms = stored_ms
+
+
+def _key(topic: str, queue_id: int) -> tuple[bytes | str, int]:
+    name = topic.encode()
+    return topic if _usual_topic(name) is None else name, queue_id
 
 
 def read_range(
@@ -217,6 +260,7 @@ def read_range(
     check_crc: bool,
     check_torn: bool = False,
     file_bytes: int | None = None,
+    light: LightRule = NO_LIGHT_QUEUES,
 ) -> RecordRange:
     """Return records of a log file from the position ``at`` on, about `_RANGE_BYTES` of them.
 
@@ -225,12 +269,13 @@ def read_range(
     finds what Java does not: a crash may have kept the first sectors of a record and lost the
     others. No checksum covers topic and properties, which Java would deliver as zeros.
     With ``file_bytes``, the size of the file, a record that goes beyond ``end`` is `ARRIVING`.
+    ``light`` says which further queues the records are in.
     """
     found = RecordRange(at)
     start, data = at, bytes(view[at : min(end, at + _RANGE_BYTES)])
     data_end = start + len(data)
     while True:
-        found.read_usual(data, start, first_offset, check_crc, check_torn)
+        found.read_usual(data, start, first_offset, check_crc, check_torn, light.multi_dispatch)
         at = found.at
         head = bytes(view[at : min(at + RECORD_HEAD.size, end)])
         size_bytes = int.from_bytes(head[:4], signed=True)
@@ -241,7 +286,7 @@ def read_range(
         ):
             found.stop = ARRIVING
             return found
-        found.read_any(view, end, delay_levels, first_offset, check_crc, check_torn)
+        found.read_any(view, end, delay_levels, first_offset, check_crc, check_torn, light)
         if found.stop is not None or found.at >= data_end < end:
             return found
 

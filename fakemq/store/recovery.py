@@ -13,6 +13,7 @@ from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
 from fakemq.protocol.layout.codecs import RECORD_HEAD, RECORD_LEAST_BYTES
 from fakemq.protocol.message import MESSAGE_MAGIC_CODE, record_store_timestamp_ms
 from fakemq.store.consumequeue import UNIT_BYTES
+from fakemq.store.light_queues import LightRule
 from fakemq.store.record_scan import read_range
 
 if TYPE_CHECKING:
@@ -159,6 +160,7 @@ class Recovery:
         """
         files = self._log.files
         check_crc, levels = self._config.check_crc_on_recover, self._delay_levels
+        light = LightRule.of(self._config)
         check = self._check
         while True:
             first, file = files[index]
@@ -172,6 +174,7 @@ class Recovery:
                     first_offset=first,
                     check_crc=check_crc,
                     check_torn=after_crash,
+                    light=light,
                 )
                 if after_crash and records.runs:
                     self._add_to_queues(records)
@@ -213,6 +216,7 @@ class Recovery:
                 self._delay_levels,
                 first_offset=first,
                 check_crc=False,
+                light=LightRule.of(self._config),
             )
             self._add_to_queues(records)
             at, stop = first + records.at, records.stop
@@ -230,7 +234,8 @@ class Recovery:
                 first_phy_offset, _, _ = UNIT.unpack_from(run.units)
                 if queue is not None and first_phy_offset >= queue.max_physic_offset:
                     queue.destroy()  # its entries are of the topic that was deleted
-            self.dispatched += self._dispatch.add_run(run, self._log, self._without_queue)
+            added = self._dispatch.add_run(run, self._log, self._without_queue)
+            self.dispatched += 0 if run.light else added
 
     def _without_queue(self, phy_offset: int, why: str) -> None:
         place = self._log.find_file(phy_offset)
@@ -240,10 +245,11 @@ class Recovery:
 
     def _set_offsets(self) -> None:
         """Source: DefaultMessageStore.java#recoverTopicQueueTable (4.9.7)"""
-        table = self._log.topic_queue_table
-        table.clear()
+        log = self._log
+        log.topic_queue_table.clear()
+        log.lmq_topic_queue_table.clear()
         for queue in self._queues:
-            table[queue.topic, queue.queue_id] = queue.max_offset
+            log.set_next_offset(queue.topic, queue.queue_id, queue.max_offset)
             queue.correct_min_offset(self._log.min_offset)
 
     def _set_times(self) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from fakemq.errors import StoreError
 from fakemq.events.core import Warned
 from fakemq.protocol.layout.codecs import RECORD_HEAD
+from fakemq.store.light_queues import LightRule
 from fakemq.store.record_scan import ARRIVING, read_range
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class Replica:
                 first_offset=first,
                 check_crc=False,
                 file_bytes=file.size_bytes,
+                light=LightRule.of(self._store.config),
             )
             if records.runs:
                 try:
@@ -127,7 +129,7 @@ class Replica:
         for run in records.runs:
             queue = self._queues.find(run.topic, run.queue_id)
             if queue is not None:  # if this slave becomes a master, it continues there
-                self._log.topic_queue_table[run.topic, run.queue_id] = queue.max_offset
+                self._log.set_next_offset(run.topic, run.queue_id, queue.max_offset)
         if self._store.disk is not None:
             flush = self._store.disk.flush
             flush.appended(records.oldest_ms)  # a clock that went back counts, wherever in between

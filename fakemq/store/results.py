@@ -106,6 +106,8 @@ class PutMessageResult(msgspec.Struct):
     replicate_to: int | None = None
     reached: list[LogRecord] | None = None
     """The records that reached their queues; None: all records that were appended."""
+    light: list[LogRecord] = []
+    """The records as they are in the queues that they name beside their own."""
     when_queued: Callable[[Callable[[], None]], None] | None = None
     """If the records follow to their queue in slices: takes the function to call after that."""
 

@@ -255,7 +255,7 @@ class Retention:
         min_phy_offset = self._log.min_offset
         for queue in self._queues:
             if queue.topic != SCHEDULE_TOPIC and 0 <= queue.max_physic_offset < min_phy_offset:
-                self._log.topic_queue_table.pop((queue.topic, queue.queue_id), None)
+                self._log.forget_queue(queue.topic, queue.queue_id)
                 self._queues.delete_one(queue.topic, queue.queue_id)
         self.delete_files_of_queues()
 

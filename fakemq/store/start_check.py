@@ -25,9 +25,10 @@ from fakemq.store.findings import (
     place_text,
     wrong_place,
 )
+from fakemq.store.light_queues import LightRule
 from fakemq.store.queue_folders import FOLDER as QUEUES
 from fakemq.store.record_scan import read_range
-from fakemq.store.store import KEPT_TOPICS
+from fakemq.store.store import KEPT_TOPICS, needs_config
 
 if TYPE_CHECKING:
     from fakemq.store.consumequeue import ConsumeQueue
@@ -117,6 +118,7 @@ class StartCheck:
                     *(view, at, len(view), self._store.delay_levels),
                     first_offset=first,
                     check_crc=config.check_crc_on_recover,
+                    light=LightRule.of(config),
                 )
                 self.see(records)
                 at, stop = records.at, records.stop
@@ -274,8 +276,9 @@ class StartCheck:
     def _without_topic(self) -> Iterator[Finding]:
         """Yield the topics with queues that the broker does not have; a slave may keep such."""
         if self._topics is not None and self._store.config.broker_role != "SLAVE":
-            for topic in sorted(self._queues.topics() - self._topics.names - KEPT_TOPICS):
-                yield Finding(f"{QUEUES}/{topic}", 0, NO_TOPIC)
+            for topic in sorted(self._queues.topics() - self._topics.names):
+                if needs_config(topic):
+                    yield Finding(f"{QUEUES}/{topic}", 0, NO_TOPIC)
 
 
 def _has(queue: ConsumeQueue, first: int, entries: bytearray) -> bool:

@@ -18,8 +18,13 @@ from fakemq.events.core import AppendRefused
 from fakemq.journal.noted import APPENDED
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.message import TOPIC_MAX_BYTES, MessageExt, decode_record
-from fakemq.protocol.properties import DELAY_TIME_LEVEL, PROPERTIES_MAX_BYTES
-from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC
+from fakemq.protocol.properties import (
+    DELAY_TIME_LEVEL,
+    INNER_MULTI_DISPATCH,
+    PROPERTIES_MAX_BYTES,
+)
+from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
+from fakemq.protocol.topics import LMQ_PREFIX, SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC
 from fakemq.store.commitlog import CommitLog
 from fakemq.store.consumequeue import UNIT_BYTES, ConsumeQueue, ConsumeQueues
 from fakemq.store.delay_levels import DelayLevels
@@ -57,10 +62,20 @@ if TYPE_CHECKING:
     from fakemq.store.writing import Drafts, PutListener
 
 KEPT_TOPICS: Final = frozenset({SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC})
-"""Topics without a config whose queues stay when unused topics are cleaned."""
+"""Topics without a config whose queues stay when unused topics are cleaned; light ones stay, too.
+"""
 PUT_OK: Final = PutMessageStatus.PUT_OK
 _ILLEGAL: Final = PutMessageStatus.MESSAGE_ILLEGAL
+_UNKNOWN_ERROR: Final = PutMessageStatus.UNKNOWN_ERROR
 _FOLLOW_A_STEP: Final = 100
+
+
+def needs_config(topic: str) -> bool:
+    """Return whether the queues of a topic are deleted when it has no config.
+
+    Source: store/DefaultMessageStore.java#cleanUnusedTopic (4.9.7)
+    """
+    return topic not in KEPT_TOPICS and not topic.startswith(LMQ_PREFIX)
 
 
 class StoreDirectory(Protocol):
@@ -171,7 +186,38 @@ class MessageStore:
         # The first test of `divert`, repeated: most puts end here without another call.
         if DELAY_TIME_LEVEL in message.properties:
             self.delay_levels.divert(message)
+        if config.enable_multi_dispatch and INNER_MULTI_DISPATCH in message.properties:
+            return self._put_into_queues(message)
         return self._put(message, draft_message(message, config.max_message_size))
+
+    def _put_into_queues(self, message: InnerMessage) -> PutMessageResult:
+        """Put a message that may name further queues.
+
+        Java encodes such a message where all errors become an unknown one. Like Java, this refuses
+        no message because there are too many light queues: Java looks at the wrong status.
+        """
+        from fakemq.store.light_queues import (
+            TOO_MANY,
+            MultiDispatch,
+            names_queues,
+        )  # most have none
+
+        max_size = self.config.max_message_size
+        if not names_queues(message.properties):
+            return self._put(message, draft_message(message, max_size))
+        multi_dispatch = MultiDispatch(self.config, self.log)
+        entries = multi_dispatch.wrap(message)
+        if entries is None:
+            return self._refused(message, _ILLEGAL, TOO_MANY)
+        drafts = draft_message(message, max_size)
+        if isinstance(drafts, PutMessageStatus):
+            return self._refused(message, _UNKNOWN_ERROR)
+        result = self._put(message, drafts)
+        if result.append_result is not None and (
+            message.sys_flag & MessageSysFlag.TRANSACTION_MASK not in UNQUEUED
+        ):
+            multi_dispatch.taken(entries)
+        return result
 
     def put_messages(
         self, batch: InnerMessage, drafts: Drafts | PutMessageStatus | None = None
@@ -190,7 +236,11 @@ class MessageStore:
         if why:
             return self._refused(batch, _ILLEGAL, why)
         if drafts is None:
-            return self._put(batch, finished(draft_batch(batch, self.config.max_message_size)))
+            config = self.config
+            drafted = draft_batch(
+                *(batch, config.max_message_size), multi_dispatch=config.enable_multi_dispatch
+            )
+            return self._put(batch, finished(drafted))
         set_host_flags(batch)  # as in the batch from which the drafts were made
         return self._put(batch, drafts, follow=True)
 
@@ -248,7 +298,9 @@ class MessageStore:
             self._journal.note((APPENDED, self._node, *at, record.size_bytes, draft.msg_id))
             try:
                 if not self._late:
-                    self.dispatch.dispatch(record)
+                    light = self.dispatch.dispatch(record)
+                    if light:
+                        result.light = result.light + light
                     result.reached.append(record)
                 else:
                     self._late.append(record)
@@ -298,8 +350,8 @@ class MessageStore:
     def _dispatch_late(self) -> None:
         """Dispatch the records that their queues could not take; raise StoreError if one cannot."""
         while self._late:
-            self.dispatch.dispatch(self._late[0])
-            self.on_late(PutMessageResult(PUT_OK, reached=[self._late.pop(0)]))
+            light = self.dispatch.dispatch(self._late[0])
+            self.on_late(PutMessageResult(PUT_OK, reached=[self._late.pop(0)], light=light))
 
     def _refused(
         self, message: InnerMessage, status: PutMessageStatus, reason: str = ""
@@ -331,6 +383,8 @@ class MessageStore:
         Source: store/DefaultMessageStore.java#getMessage (4.9.7)
         """
         memory_bytes = self._memory_bytes()
+        if self.config.enable_lmq:
+            self._ask_for(topic, queue_id)
         result = read_queue(
             self.queues.find(topic, queue_id),
             self.log,
@@ -342,6 +396,25 @@ class MessageStore:
         )
         self.stats.got(result.message_count)
         return result
+
+    def has_too_many_light_queues(self, topic: str) -> bool:
+        """Return whether gets of this topic are refused because there are too many light queues.
+
+        Only with enableLmq, which the caller has looked at.
+        Source: store/DefaultMessageStore.java#getMessage, #isLmqConsumeQueueNumExceeded (4.9.7)
+        """
+        config = self.config
+        return (
+            config.enable_multi_dispatch
+            and topic.startswith(LMQ_PREFIX)
+            and self.queues.light_count > config.max_lmq_consume_queue_num
+        )
+
+    def _ask_for(self, topic: str, queue_id: int) -> None:
+        """Count a light queue as Java does when a peer asks for one that has no message."""
+        most = self.config.max_lmq_consume_queue_num
+        if topic.startswith(LMQ_PREFIX) and self.queues.light_count <= most:
+            self.queues.ask_for_light(topic, queue_id)
 
     def _memory_bytes(self) -> int:
         # How far behind the log's end a record still counts as in memory.
@@ -377,11 +450,15 @@ class MessageStore:
 
     def max_offset_in_queue(self, topic: str, queue_id: int) -> int:
         """Return the queue offset of the next message; 0 if the queue does not exist."""
+        if self.config.enable_lmq:
+            self._ask_for(topic, queue_id)
         queue = self.queues.find(topic, queue_id)
         return 0 if queue is None else queue.max_offset
 
     def min_offset_in_queue(self, topic: str, queue_id: int) -> int:
         """Return the queue offset of the first message; 0 if the queue does not exist."""
+        if self.config.enable_lmq:
+            self._ask_for(topic, queue_id)
         queue = self.queues.find(topic, queue_id)
         return 0 if queue is None else queue.min_offset
 
@@ -477,8 +554,10 @@ class MessageStore:
 
     def delete_consume_queue(self, topic: str) -> None:
         """Delete the queues of a topic; its records stay in the log."""
+        if topic.startswith(LMQ_PREFIX):
+            self.queues.forget_light(topic)
         for queue_id in self.queues.delete(topic):
-            self.log.topic_queue_table.pop((topic, queue_id), None)
+            self.log.forget_queue(topic, queue_id)
         self.disk_space.refused_bytes = 0
         self.retention.delete_files_of_queues()
 
@@ -487,8 +566,9 @@ class MessageStore:
 
         Source: store/DefaultMessageStore.java#cleanUnusedTopic (4.9.7)
         """
-        for topic in self.queues.topics() - topics - KEPT_TOPICS:
-            self.delete_consume_queue(topic)
+        for topic in self.queues.topics() - topics:
+            if needs_config(topic):
+                self.delete_consume_queue(topic)
 
     def delete_expired_files(self, phy_offset: int) -> int:
         """Delete log files wholly before an offset, but never the last; return how many.

@@ -16,6 +16,7 @@ from fakemq.protocol.layout.codecs import RECORD_LEAST_BYTES, RECORD_V6_MORE_BYT
 from fakemq.protocol.message import tags_code
 from fakemq.protocol.properties import (
     DELAY_TIME_LEVEL,
+    INNER_MULTI_QUEUE_OFFSET,
     PROPERTIES_MAX_BYTES,
     TAGS,
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
@@ -35,6 +36,7 @@ ENCODING_RESERVE_BYTES: Final = 64 * 1024
 Drafts: TypeAlias = list[RecordDraft]
 
 _ILLEGAL: Final = PutMessageStatus.MESSAGE_ILLEGAL
+_OFFSETS_OF_QUEUES: Final = INNER_MULTI_QUEUE_OFFSET.encode()
 _V6_FLAGS: Final = MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_V6
 
 
@@ -74,12 +76,16 @@ def draft_message(
     return [RecordDraft(message.flag, body, properties, size_bytes, code, msg_id, known)]
 
 
-def draft_batch(batch: InnerMessage, max_message_size: int) -> Steps[Drafts | PutMessageStatus]:
+def draft_batch(
+    batch: InnerMessage, max_message_size: int, *, multi_dispatch: bool = False
+) -> Steps[Drafts | PutMessageStatus]:
     """Return the records of a batch, or why it cannot be stored, in steps.
 
     Each record has its own properties first, then those of the batch. A body that is no batch is an
     UNKNOWN_ERROR: what Java throws there has the same effect.
-    Differs: a batch of over `BATCH_MAX_MESSAGES` is illegal.
+    Messages of a batch get no offsets in queues that they name. Differs: a batch of over
+    `BATCH_MAX_MESSAGES` is illegal, and with ``multi_dispatch`` one with offsets of its own, which
+    Java believes.
     Source: store/CommitLog.java#asyncPutMessages, #encode (4.9.7)
     """
     if (
@@ -101,6 +107,8 @@ def draft_batch(batch: InnerMessage, max_message_size: int) -> Steps[Drafts | Pu
             if not properties_fit:
                 continue  # what is no batch is found first, as in Java
             properties = member_properties(own, common)
+            if multi_dispatch and _OFFSETS_OF_QUEUES in properties:
+                return _ILLEGAL
             properties_fit = len(properties) <= PROPERTIES_MAX_BYTES
             size_bytes = empty_bytes + len(body) + len(properties)
             text = properties.decode("utf-8", "replace")

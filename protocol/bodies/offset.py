@@ -45,6 +45,16 @@ class ConsumerOffsetSerializeWrapper(Body):
         return cls.decode(data) if table is None else cls(offset_table=table)
 
 
+class LmqConsumerOffsetSerializeWrapper(ConsumerOffsetSerializeWrapper):
+    """The same with light groups: ``topic@group`` to offset, for they have one queue in a topic.
+
+    Source: broker/offset/LmqConsumerOffsetManager.java (4.9.7)
+    """
+
+    lmq_offset_table: dict[str, Long] = field(default_factory=dict)
+    offset_table: dict[str, dict[Int, Long]] = field(default_factory=dict)  # Java's order
+
+
 def _table_in_steps(data: bytes) -> Generator[None, None, dict[str, dict[int, int]] | None]:
     """Return the table in a text that fastjson has written; None for any other text."""
     try:

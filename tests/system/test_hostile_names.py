@@ -122,6 +122,22 @@ def test_commit_is_refused_when_its_real_topic_is_no_folder(
         restarts(mq)
 
 
+def test_named_queue_that_is_no_folder_is_passed_over(store: str, tmp_path: Path) -> None:
+    config = {"enableLmq": True, "enableMultiDispatch": True}
+    short = [name for name in BAD_NAMES if len(name) < 1_000 and name != HALF_PAIR]
+    with fakemq.Cluster(store=store, clock="frozen", topics={"orders": 1}, config=config) as mq:
+        mq.seed("orders", ["x"])
+        with TcpPeer(mq.broker("broker-a").addr) as peer:
+            before = tree(tmp_path)
+            for name in short:
+                send(peer, INNER_MULTI_DISPATCH=f"{name},{name}/%LMQ%a,../../{name}")
+        assert tree(tmp_path) == before
+        assert len(mq.messages("orders")) == 1 + len(short)
+        restarts(mq)
+        after = [path for path in tree(tmp_path) if not path.endswith("/index")]
+        assert after == before, "a record is read as it was put"
+
+
 def test_delivery_that_cannot_succeed_leaves_its_level(store: str) -> None:
     with fakemq.Cluster(store=store, clock="frozen", topics={"orders": 1}) as mq:
         mq.seed("orders", ["bad", "good"], properties={"DELAY": "1"})

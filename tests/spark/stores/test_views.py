@@ -17,6 +17,7 @@ from fakemq.spark.store_source import StoreReader
 from fakemq.spark.stores.options import NAME, store_options
 from fakemq.spark.stores.schema import store_fields
 from fakemq.store.stored_node import find_nodes
+from tests.support.disk_lab import DiskLab
 from tests.support.store_directory import write_store
 
 
@@ -60,6 +61,28 @@ def test_views_equal_a_dump(root: Path) -> None:
     index = read(root, view="index")
     same(index, list(index_rows(node, Selection(), ignore)), columns)
     assert {row["topic"] for row in read(root, view="consumequeue", topic="orders")} == {"orders"}
+
+
+def test_log_of_several_folders_is_read(root: Path, tmp_path: Path) -> None:
+    before = {view: read(root, view=view) for view in ("log", "consumequeue", "index")}
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for folder in folders:
+        folder.mkdir()
+    for number, path in enumerate(sorted((root / "commitlog").iterdir())):
+        path.rename(folders[number % 2] / path.name)
+    named = ", ".join(map(str, folders))
+    for view, rows in before.items():
+        assert read(root, view=view, storePathCommitLog=named) == rows
+
+
+def test_light_queues_have_records(tmp_path: Path) -> None:
+    lab = DiskLab(tmp_path, enable_lmq=True, enable_multi_dispatch=True)
+    with lab:
+        for _ in range(3):
+            lab.put(properties="INNER_MULTI_DISPATCH\x01%LMQ%a,%LMQ%b\x02", queue_id=2)
+    rows = read(tmp_path, view="consumequeue")
+    assert len(rows) == 9
+    assert {row["recordFound"] for row in rows} == {True}
 
 
 def test_entries_without_records_are_reported(root: Path) -> None:
