@@ -217,7 +217,10 @@ def _write_named(bean: msgspec.Struct, out: list[str], line: str | None = None) 
     name, *settings = msgspec.structs.astuple(bean)
     if type(name) is not str:
         return False
-    before, after = _around_name(kind, tuple(settings), line)
+    try:
+        before, after = _around_name(kind, tuple(settings), line)
+    except TypeError:  # maps and beans, of which later releases have some, cannot be remembered
+        return False
     out += (before, _quote(name), after)
     return True
 

@@ -1,4 +1,4 @@
-"""Which headers belong to the request codes that 5.5.0 has and 4.9.7 does not.
+"""Which headers belong to the request codes that only 5.5.0 has, or that have more fields there.
 
 A row is added with the handler of its code. `fakemq.protocol.table` has those of 4.9.7.
 """
@@ -7,11 +7,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.table import NoHeader, Row
 
 if TYPE_CHECKING:
-    from fakemq.protocol.headers import group_5_5_0, namesrv_5_5_0, pop, topic_5_5_0
+    from fakemq.protocol.headers import (
+        group_5_5_0,
+        namesrv_5_5_0,
+        offset_5_5_0,
+        pop,
+        topic_5_5_0,
+    )
 
 
 def rows() -> list[Row[Any, Any]]:
@@ -19,6 +26,21 @@ def rows() -> list[Row[Any, Any]]:
     return [row for row in globals().values() if isinstance(row, Row)]
 
 
+UPDATE_AND_CREATE_TOPIC: Row[topic_5_5_0.CreateTopicRequestHeader5, NoHeader] = Row(
+    RequestCode.UPDATE_AND_CREATE_TOPIC, "topic_5_5_0.CreateTopicRequestHeader5"
+)
+UPDATE_AND_CREATE_TOPIC_LIST: Row[NoHeader, NoHeader] = Row(
+    RequestCode5.UPDATE_AND_CREATE_TOPIC_LIST
+)
+REGISTER_TOPIC_IN_NAMESRV: Row[namesrv_5_5_0.RegisterTopicRequestHeader, NoHeader] = Row(
+    RequestCode5.REGISTER_TOPIC_IN_NAMESRV, "namesrv_5_5_0.RegisterTopicRequestHeader"
+)
+INVOKE_BROKER_TO_RESET_OFFSET: Row[offset_5_5_0.ResetOffsetRequestHeader5, NoHeader] = Row(
+    RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, "offset_5_5_0.ResetOffsetRequestHeader5"
+)
+UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST: Row[NoHeader, NoHeader] = Row(
+    RequestCode5.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST
+)
 GET_TOPIC_CONFIG: Row[topic_5_5_0.GetTopicConfigRequestHeader, NoHeader] = Row(
     RequestCode5.GET_TOPIC_CONFIG, "topic_5_5_0.GetTopicConfigRequestHeader"
 )
@@ -30,6 +52,9 @@ GET_SUBSCRIPTIONGROUP_CONFIG: Row[group_5_5_0.GetSubscriptionGroupConfigRequestH
 )
 BROKER_HEARTBEAT: Row[namesrv_5_5_0.BrokerHeartbeatRequestHeader, NoHeader] = Row(
     RequestCode5.BROKER_HEARTBEAT, "namesrv_5_5_0.BrokerHeartbeatRequestHeader"
+)
+GET_BROKER_MEMBER_GROUP: Row[namesrv_5_5_0.GetBrokerMemberGroupRequestHeader, NoHeader] = Row(
+    RequestCode5.GET_BROKER_MEMBER_GROUP, "namesrv_5_5_0.GetBrokerMemberGroupRequestHeader"
 )
 POP_MESSAGE: Row[pop.PopMessageRequestHeader, pop.PopMessageResponseHeader] = Row(
     RequestCode5.POP_MESSAGE, "pop.PopMessageRequestHeader", "pop.PopMessageResponseHeader"

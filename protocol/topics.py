@@ -48,6 +48,11 @@ _TOPIC_CHARS: Final = frozenset(
 )
 
 
+def has_only_topic_characters(name: str) -> bool:
+    """Return whether a name has only characters that topics and groups may have."""
+    return _TOPIC_CHARS.issuperset(name)
+
+
 def topic_name_error(topic: str) -> str | None:
     """Return Java's text for a name that no topic can have; None for a valid name.
 

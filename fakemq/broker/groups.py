@@ -80,7 +80,7 @@ class SubscriptionGroupManager:
         if self._light and group.startswith(LMQ_PREFIX):
             return
         how = "updated" if group in self._table else "created"
-        self._table[group] = config
+        self._table[group] = self._complete(config)
         self._changed(group, how)
 
     def delete(self, group: str) -> bool:
@@ -130,7 +130,7 @@ class SubscriptionGroupManager:
         Source: SubscriptionGroupManager.java#decode (4.9.7)
         """
         for group in java_concurrent_map_order(saved.subscription_group_table):
-            self._table[group] = saved.subscription_group_table[group]
+            self._table[group] = self._complete(saved.subscription_group_table[group])
 
     def replace(self, wrapper: SubscriptionGroupWrapper) -> Steps[None]:
         """Replace all groups and their version by those of the master; slaves do this.
@@ -145,10 +145,18 @@ class SubscriptionGroupManager:
 
     def reset(self) -> None:
         """Return to the groups of a first start."""
+        groups = (*BUILT_IN_GROUPS, *self._node.reference.built_in_groups)
         self._table = {
-            group: SubscriptionGroupConfig(group_name=group) for group in BUILT_IN_GROUPS
+            group: self._complete(SubscriptionGroupConfig(group_name=group)) for group in groups
         }
         self.data_version = DataVersion(timestamp=self._node.clock.now_ms(), counter=0)
+
+    def _complete(self, config: SubscriptionGroupConfig) -> SubscriptionGroupConfig:
+        """Set what the reference's groups have, and this one does not say; return it."""
+        for name, value in self._node.reference.group_settings.items():
+            if getattr(config, name) is None:
+                setattr(config, name, value)
+        return config
 
     def _changed(self, group: str, how: str) -> None:
         self._note_change(group, how)

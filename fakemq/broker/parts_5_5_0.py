@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.broker.offset_resets import OffsetResets
 from fakemq.broker.pop.service import PopService
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ class Parts5:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self.pop = PopService(broker)
+        self.offset_resets = OffsetResets(broker.offsets)
 
     def start(self) -> None:
         self.pop.start()
@@ -32,9 +34,11 @@ class Parts5:
         self.pop.stop()
 
     def reset(self) -> None:
+        self.offset_resets.clear()
         self.pop.reset(running=self._broker.running)
 
     def restored(self) -> None:
+        self.offset_resets.clear()
         self.pop.start()
 
     def session_closed(self, session: Session) -> None:

@@ -249,8 +249,12 @@ class Registration:
 
         Source: broker/BrokerController.java#registerIncrementBrokerData (4.9.7)
         """
+        return self.register_topics((config,))
+
+    def register_topics(self, configs: Iterable[TopicConfig]) -> Round:
+        """Register several new or changed topics with every name server."""
         wrapper = TopicConfigSerializeWrapper(
-            topic_config_table={config.topic_name or "": config},
+            topic_config_table={config.topic_name or "": config for config in configs},
             data_version=self._topics.data_version,
         )
         return self._register(self._namesrv_addrs, self._body(self._masked(wrapper)))
@@ -296,12 +300,7 @@ class Registration:
             if oneway:
                 outbound.invoke_oneway(addr, command)
             else:
-                outbound.invoke(
-                    addr,
-                    command,
-                    config.register_broker_timeout_mills,
-                    answered,
-                )
+                outbound.invoke(addr, command, config.register_broker_timeout_mills, answered)
         return turn
 
     def _register_if_changed(self, addrs: list[str]) -> None:

@@ -291,6 +291,8 @@ class TopicConfigManager:
         """Return to the topics of a first start."""
         self._table.clear()
         self._table.update(_first_boot(self._node.config, self._node.reference))
+        for config in self._table.values():
+            self._complete(config)
         self._json = {topic: topic_json(config) for topic, config in self._table.items()}
         self._encoded = None
         system = (*_SYSTEM_TOPICS, *self._node.reference.system_topics)
@@ -299,7 +301,14 @@ class TopicConfigManager:
 
     # -- inside -------------------------------------------------------------------------------
 
+    def _complete(self, config: TopicConfig) -> None:
+        """Set what the reference's topics have, and this one does not say."""
+        for name, value in self._node.reference.topic_settings.items():
+            if getattr(config, name) is None:
+                setattr(config, name, value)
+
     def _set(self, topic: str, config: TopicConfig) -> None:
+        self._complete(config)
         self._table[topic] = config
         self._json[topic] = topic_json(config)
         self._encoded = None

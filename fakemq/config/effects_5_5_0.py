@@ -28,6 +28,9 @@ _NOT_YET = "not read yet"
 
 ACTS: dict[type, dict[str, str]] = {
     BrokerKeys5: {
+        "enable_mixed_message_type": "whether a topic may be of the type MIXED",
+        "use_server_side_reset_offset": "whether the broker resets offsets itself, or the clients",
+        "validate_system_topic_when_update_topic": "whether Java's own topics are left alone",
         "revive_queue_num": "the number of queues of the revive topic; read at the first start",
         "pop_polling_size": "how many pops of a group are held for one queue",
         "max_pop_polling_size": "how many pops a broker holds",
@@ -58,7 +61,6 @@ ACTS: dict[type, dict[str, str]] = {
 
 WITHOUT_EFFECT: dict[type, dict[str, str]] = {
     BrokerKeys5: {
-        "enable_mixed_message_type": _NOT_YET,
         "broker_config_path": "a changed config is not written to a file",
         "recover_concurrently": _THREADS,
         "lite_pull_message_thread_pool_nums": _THREADS,
@@ -120,7 +122,6 @@ WITHOUT_EFFECT: dict[type, dict[str, str]] = {
         "forward_timeout": _CONTAINER,
         "skip_pre_online": _CONTAINER,
         "async_send_enable": _THREADS,
-        "use_server_side_reset_offset": _NOT_YET,
         "consumer_offset_update_version_step": _NOT_YET,
         "delay_offset_update_version_step": _NOT_YET,
         "lock_in_strict_mode": _CONTAINER,
@@ -131,7 +132,6 @@ WITHOUT_EFFECT: dict[type, dict[str, str]] = {
         "check_sync_state_set_period": _CONTROLLER,
         "sync_controller_metadata_period": _CONTROLLER,
         "controller_heart_beat_timeout_mills": _CONTROLLER,
-        "validate_system_topic_when_update_topic": _NOT_YET,
         "broker_election_priority": _CONTROLLER,
         "use_static_subscription": _NOT_YET,
         "metrics_exporter_type": _METRICS,

@@ -31,6 +31,7 @@ class BrokerConfig5(
     renamed = NAMES
     important = BrokerConfig.important | IMPORTANT
     listen_port: int = 10911
+    enable_acting_master = False
 
 
 class NamesrvConfig5(NamesrvKeys5, NettyServerKeys5, NamesrvConfig):

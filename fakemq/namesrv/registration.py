@@ -283,6 +283,22 @@ class BrokerRegistration:
             if broker_name in queues
         ]
 
+    def register_topic(self, topic: str, queue_datas: Sequence[QueueData]) -> None:
+        """Give a topic queues; nothing from the first on of a broker that is not registered.
+
+        Source: RouteInfoManager#registerTopic (5.5.0)
+        """
+        self.standing.clear()
+        tables = self._tables
+        queues = dict(tables.topic_queue_table.get(topic, {}))
+        for queue_data in queue_datas:
+            if queue_data.broker_name not in tables.broker_addr_table:
+                if topic not in tables.topic_queue_table:
+                    return
+                break
+            queues[queue_data.broker_name] = queue_data
+        tables.topic_queue_table[topic] = queues
+
     def delete_topic(self, topic: str, cluster_name: str | None = None) -> None:
         """Remove a topic's queues; with ``cluster_name`` only those of that cluster's brokers.
 

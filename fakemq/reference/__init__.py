@@ -53,6 +53,12 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a name server answers a code that it does not know; if not, the client times out."""
     first_topics: tuple[FirstTopic, ...] = ()
     """The topics of a first start in addition to those of 4.9.7, in Java's order."""
+    topic_settings: Mapping[str, object] = {}
+    """The values of settings of topics (by attribute) that 4.9.7 does not have."""
+    group_settings: Mapping[str, object] = {}
+    """The same of groups."""
+    built_in_groups: tuple[str, ...] = ()
+    """The groups of a first start in addition to those of 4.9.7."""
     system_topics: tuple[str, ...] = ()
     """Java's own topics in addition to those of 4.9.7."""
 

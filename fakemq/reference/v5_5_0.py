@@ -6,6 +6,7 @@ broker/topic/TopicConfigManager.java#init, common/topic/TopicValidator.java (5.5
 
 from __future__ import annotations
 
+from fakemq.protocol.bodies.group import GroupRetryPolicy
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.reference import FirstTopic, Reference
@@ -82,6 +83,15 @@ REFERENCE = Reference(
         RequestCode5.AUTH_LIST_ACL: _AUTH,
     },
     refuses_unknown_codes=True,
+    topic_settings={"attributes": {}},
+    group_settings={
+        "consume_message_orderly": False,
+        "group_retry_policy": GroupRetryPolicy(),
+        "group_sys_flag": 0,
+        "consume_timeout_minute": 15,
+        "attributes": {},
+    },
+    built_in_groups=("CID_RMQ_SYS_TRANS",),
     first_topics=(
         FirstTopic("rmq_sys_REVIVE_LOG_{cluster}", "revive_queue_num"),
         FirstTopic("rmq_sys_SYNC_BROKER_MEMBER_{broker}", 1, perm=1),

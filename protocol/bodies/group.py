@@ -10,8 +10,42 @@ from fakemq.protocol.bodies.body import Body, Int, Long
 from fakemq.protocol.bodies.topic import DataVersion
 
 
+class ExponentialRetryPolicy(Body):
+    """Source: remoting/protocol/subscription/ExponentialRetryPolicy.java (5.5.0)"""
+
+    initial: Long = 5_000
+    max: Long = 7_200_000
+    multiplier: Long = 2
+
+
+class CustomizedRetryPolicy(Body):
+    """Source: remoting/protocol/subscription/CustomizedRetryPolicy.java (5.5.0)"""
+
+    next: list[Long] | None = None
+
+
+class GroupRetryPolicy(Body):
+    """Source: remoting/protocol/subscription/GroupRetryPolicy.java (5.5.0)"""
+
+    type: str | None = "CUSTOMIZED"
+    exponential_retry_policy: ExponentialRetryPolicy | None = None
+    customized_retry_policy: CustomizedRetryPolicy | None = None
+
+
+class SimpleSubscriptionData(Body):
+    """Source: remoting/protocol/subscription/SimpleSubscriptionData.java (5.5.0)"""
+
+    topic: str | None = None
+    expression_type: str | None = None
+    expression: str | None = None
+    version: Long = 0
+
+
 class SubscriptionGroupConfig(Body):
-    """Source: common/subscription/SubscriptionGroupConfig.java (4.9.7)"""
+    """The fields from ``consume_message_orderly`` on are of 5.5.0; None leaves them out.
+
+    Source: common/subscription/SubscriptionGroupConfig.java (4.9.7, 5.5.0)
+    """
 
     named: ClassVar[bool] = True  # see `fakemq.protocol.fastjson.NAMED`
 
@@ -24,6 +58,12 @@ class SubscriptionGroupConfig(Body):
     broker_id: Long = 0
     which_broker_when_consume_slowly: Long = 1
     notify_consumer_ids_changed_enable: bool = True
+    consume_message_orderly: bool | None = None
+    group_retry_policy: GroupRetryPolicy | None = None
+    group_sys_flag: Int | None = None
+    consume_timeout_minute: Int | None = None
+    subscription_data_set: list[SimpleSubscriptionData] | None = None
+    attributes: dict[str, str] | None = None
 
 
 class SubscriptionGroupWrapper(Body):

@@ -34,7 +34,7 @@ class DataVersion(FrozenBody, frozen=True):
 
 
 class TopicConfig(Body):
-    """Source: common/TopicConfig.java (4.9.7)"""
+    """Source: common/TopicConfig.java (4.9.7, 5.5.0)"""
 
     named: ClassVar[bool] = True  # see `fakemq.protocol.fastjson.NAMED`
 
@@ -45,6 +45,8 @@ class TopicConfig(Body):
     topic_filter_type: str | None = "SINGLE_TAG"
     topic_sys_flag: Int = 0
     order: bool = False
+    attributes: dict[str, str] | None = None
+    """Of 5.5.0; None leaves them out."""
 
 
 class TopicConfigSerializeWrapper(Body):

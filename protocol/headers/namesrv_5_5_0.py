@@ -17,3 +17,16 @@ class BrokerHeartbeatRequestHeader(Header):
     confirm_offset: Long | None = None
     heartbeat_timeout_mills: Long | None = None
     election_priority: int | None = None
+
+
+class RegisterTopicRequestHeader(Header):
+    """Source: remoting/protocol/header/namesrv/RegisterTopicRequestHeader.java (5.5.0)"""
+
+    topic: str
+
+
+class GetBrokerMemberGroupRequestHeader(Header):
+    """Source: remoting/protocol/header/GetBrokerMemberGroupRequestHeader.java (5.5.0)"""
+
+    cluster_name: str
+    broker_name: str

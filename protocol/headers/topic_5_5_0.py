@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fakemq.protocol.header import Header
+from fakemq.protocol.headers.topic import CreateTopicRequestHeader
 
 
 class GetTopicConfigRequestHeader(Header):
@@ -10,3 +11,9 @@ class GetTopicConfigRequestHeader(Header):
 
     topic: str
     lo: bool | None = None
+
+
+class CreateTopicRequestHeader5(CreateTopicRequestHeader):
+    """Source: remoting/protocol/header/CreateTopicRequestHeader.java (5.5.0)"""
+
+    attributes: str | None = None

@@ -41,7 +41,13 @@ THE_END = -1
 def invoke_broker_to_reset_offset(
     broker: Broker, request: Request[ResetOffsetRequestHeader]
 ) -> Steps[Reply[NoHeader]]:
-    header = request.header
+    return (yield from reset_by_clients(broker, request.command.language, request.header))
+
+
+def reset_by_clients(
+    broker: Broker, language: LanguageCode, header: ResetOffsetRequestHeader
+) -> Steps[Reply[NoHeader]]:
+    """Send every member the new offsets, and answer with them."""
     offsets = yield from _offsets(broker, header)
     info = broker.consumers.group(header.group)
     if info is None:
@@ -54,7 +60,7 @@ def invoke_broker_to_reset_offset(
     for channel in list(info.channels.values()):
         if channel.version < V3_0_7_SNAPSHOT:
             raise too_old(channel.version)
-        for_c = request.command.language is LanguageCode.CPP
+        for_c = language is LanguageCode.CPP
         if for_c not in bodies:
             bodies[for_c] = yield from _body(offsets, for_c=for_c)
         command = RemotingCommand(

@@ -1,0 +1,87 @@
+"""INVOKE_BROKER_TO_RESET_OFFSET (222): move a group to a time, or one queue to an offset.
+
+Behaviour: the broker commits the new offsets itself, and sends each queue's next pull there;
+commits until then are ignored. No member is notified, and the group need not have any. A negative
+time is the end of the queue. With useServerSideResetOffset=false it is done as in 4.9.7.
+Refused: a slave, an offset out of the queue's range: SYSTEM_ERROR; an unknown topic or group:
+TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST.
+Ignored: ``isForce``.
+
+Source: broker/processor/AdminBrokerProcessor.java#resetOffset, #resetOffsetInner (5.5.0)
+"""
+
+from __future__ import annotations
+
+from fakemq.broker.broker import Broker
+from fakemq.broker.handlers.invoke_broker_to_reset_offset import reset_by_clients
+from fakemq.broker.handlers_5_5_0 import handles
+from fakemq.broker.parts_5_5_0 import parts_of
+from fakemq.clock.slices import Steps
+from fakemq.config.model_5_5_0 import later
+from fakemq.dispatch.answers import Refused, Reply, Request
+from fakemq.protocol import table_5_5_0
+from fakemq.protocol.bodies.offset import ResetOffsetBody
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.headers.offset_5_5_0 import ResetOffsetRequestHeader5
+from fakemq.protocol.java import java_hash_map_order
+from fakemq.protocol.table import NoHeader
+
+_NONE = -1
+
+
+@handles(table_5_5_0.INVOKE_BROKER_TO_RESET_OFFSET)
+def invoke_broker_to_reset_offset(
+    broker: Broker, request: Request[ResetOffsetRequestHeader5]
+) -> Steps[Reply[NoHeader]]:
+    if not later(broker.config).use_server_side_reset_offset:
+        return (yield from reset_by_clients(broker, request.command.language, request.header))
+    header = request.header
+    topic, group = header.get("topic", ""), header.get("group", "")
+    if broker.config.is_slave:
+        raise Refused(ResponseCode.SYSTEM_ERROR, "Can not reset offset in slave broker")
+    config = broker.topics.select(topic)
+    if config is None:
+        raise Refused(ResponseCode.TOPIC_NOT_EXIST, f"Topic {topic} does not exist")
+    if group not in broker.groups.snapshot():
+        raise Refused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} does not exist")
+    queue_id, offset, timestamp = header.queue_id, header.offset, header.timestamp
+    offsets: dict[int, int] = {}
+    if queue_id >= 0:
+        if offset is None or offset == _NONE:
+            offset = _by_time(broker, topic, queue_id, timestamp)
+        else:
+            _check_range(broker, topic, queue_id, offset)
+        offsets[queue_id] = offset
+    else:
+        for index in range(config.read_queue_nums):
+            offsets[index] = _by_time(broker, topic, index, timestamp)
+            yield
+    if not offsets:
+        raise Refused(ResponseCode.SYSTEM_ERROR, "No queues to reset.")
+    resets = parts_of(broker).offset_resets
+    for index, offset in offsets.items():
+        resets.assign(topic, group, index, offset)
+    name = broker.config.broker_name
+    queues = {
+        MessageQueue(topic=topic, broker_name=name, queue_id=index): offset
+        for index, offset in offsets.items()
+    }
+    table = {queue: queues[queue] for queue in java_hash_map_order(queues)}
+    return Reply(body=(yield from ResetOffsetBody(offset_table=table).encode_in_steps()))
+
+
+def _by_time(broker: Broker, topic: str, queue_id: int, timestamp: int) -> int:
+    if timestamp < 0:
+        return broker.store.max_offset_in_queue(topic, queue_id)
+    return broker.store.offset_in_queue_by_time(topic, queue_id, timestamp)
+
+
+def _check_range(broker: Broker, topic: str, queue_id: int, offset: int) -> None:
+    low = broker.store.min_offset_in_queue(topic, queue_id)
+    high = broker.store.max_offset_in_queue(topic, queue_id)
+    if (low >= 0 and offset < low) or offset > high + 1:
+        raise Refused(
+            ResponseCode.SYSTEM_ERROR,
+            f"Target offset {offset} not in consume queue range [{low}-{high}]",
+        )

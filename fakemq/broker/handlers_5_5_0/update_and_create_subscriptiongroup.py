@@ -1,0 +1,30 @@
+"""UPDATE_AND_CREATE_SUBSCRIPTIONGROUP (200): create a subscription group or change it.
+
+Behaviour: the group is exactly what the body says, but for its attributes, which are changes.
+Slaves answer, too. Name servers are not notified.
+Refused: a name that no group can have: INVALID_PARAMETER; wrong attributes: SYSTEM_ERROR.
+
+Source: broker/processor/AdminBrokerProcessor.java#updateAndCreateSubscriptionGroup (5.5.0)
+"""
+
+from __future__ import annotations
+
+from fakemq.broker.broker import Broker
+from fakemq.broker.handlers_5_5_0 import handles
+from fakemq.broker.topic_changes import check_group, put_group
+from fakemq.dispatch.answers import Reply, Request
+from fakemq.dispatch.java_errors import body_of
+from fakemq.protocol import table
+from fakemq.protocol.bodies.group import SubscriptionGroupConfig
+from fakemq.protocol.table import NoHeader
+
+
+@handles(table.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP)
+def update_and_create_subscriptiongroup(
+    broker: Broker, request: Request[NoHeader]
+) -> Reply[NoHeader]:
+    config = SubscriptionGroupConfig.decode_or_null(body_of(request))
+    if config is not None:
+        check_group(config.group_name)
+        put_group(broker, config)
+    return Reply()

@@ -1,0 +1,79 @@
+"""Pulls of 5.5.0: those of 4.9.7, with the flags of topic and group, and with pending resets.
+
+Source: broker/processor/PullMessageProcessor.java#processRequest, #composeResponseHeader (5.5.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.parts_5_5_0 import parts_of
+from fakemq.broker.pull import MASTER_ID, pull
+from fakemq.config.model_5_5_0 import later
+from fakemq.dispatch.answers import Outcome, Parked, Reply
+from fakemq.protocol.codes import ResponseCode
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.dispatch.answers import Request
+    from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
+
+
+def pull_5(
+    broker: Broker, request: Request[PullMessageRequestHeader]
+) -> Reply[PullMessageResponseHeader] | Parked[PullMessageResponseHeader]:
+    """Answer a pull, now or later; one of a queue with a pending reset is sent there."""
+    header = request.header
+    if later(broker.config).use_server_side_reset_offset:
+        queue = (
+            header.get("topic", ""),
+            header.get("consumer_group", ""),
+            header.get("queue_id", -1),
+        )
+        offset = parts_of(broker).offset_resets.take(*queue)
+        if offset is not None:
+            return _flagged(broker, request, _to_reset(broker, request, offset))
+    outcome = pull(broker, request)
+    if isinstance(outcome, Reply):
+        return _flagged(broker, request, outcome)
+    flagged: Parked[PullMessageResponseHeader] = Parked()
+
+    def resolve(found: Outcome) -> None:
+        flagged.resolve(_flagged(broker, request, found) if isinstance(found, Reply) else found)
+
+    outcome.when_resolved(resolve)
+    return flagged
+
+
+def _to_reset(
+    broker: Broker, request: Request[PullMessageRequestHeader], offset: int
+) -> Reply[PullMessageResponseHeader]:
+    header, store = request.header, broker.store
+    group, topic, queue_id = header.consumer_group, header.topic, header.queue_id
+    broker.positions.replied(request.session, group, topic, queue_id, offset)
+    return Reply(
+        ext_fields={
+            "suggestWhichBrokerId": str(MASTER_ID),
+            "nextBeginOffset": str(offset),
+            "minOffset": str(store.min_offset_in_queue(topic, queue_id)),
+            "maxOffset": str(store.max_offset_in_queue(topic, queue_id)),
+        },
+        code=ResponseCode.PULL_OFFSET_MOVED,
+        remark="OFFSET_RESET",
+    )
+
+
+def _flagged(
+    broker: Broker,
+    request: Request[PullMessageRequestHeader],
+    reply: Reply[PullMessageResponseHeader],
+) -> Reply[PullMessageResponseHeader]:
+    """Return the answer with the system flags of its topic and group."""
+    if reply.ext_fields is not None:
+        topic = broker.topics.select(request.header.topic)
+        group = broker.groups.snapshot().get(request.header.consumer_group)
+        reply.ext_fields |= {
+            "topicSysFlag": str(0 if topic is None else topic.topic_sys_flag),
+            "groupSysFlag": str(0 if group is None else group.group_sys_flag or 0),
+        }
+    return reply

@@ -1,0 +1,30 @@
+"""GET_BROKER_MEMBER_GROUP (901): return the addresses of the brokers of one name.
+
+Behaviour: an unknown name has none. The cluster is the one that was asked for, whatever it is.
+
+Source: namesrv/processor/DefaultRequestProcessor.java#getBrokerMemberGroup (5.5.0)
+"""
+
+from __future__ import annotations
+
+from fakemq.dispatch.answers import Reply, Request
+from fakemq.namesrv.handlers_5_5_0 import handles
+from fakemq.namesrv.namesrv import NameServer
+from fakemq.protocol import table_5_5_0
+from fakemq.protocol.bodies.route_5_5_0 import BrokerMemberGroup, GetBrokerMemberGroupResponseBody
+from fakemq.protocol.headers.namesrv_5_5_0 import GetBrokerMemberGroupRequestHeader
+from fakemq.protocol.table import NoHeader
+
+
+@handles(table_5_5_0.GET_BROKER_MEMBER_GROUP)
+def get_broker_member_group(
+    node: NameServer, request: Request[GetBrokerMemberGroupRequestHeader]
+) -> Reply[NoHeader]:
+    name = request.header.broker_name
+    found = node.tables.broker_addr_table.get(name)
+    group = BrokerMemberGroup(
+        cluster=request.header.cluster_name,
+        broker_name=name,
+        broker_addrs={} if found is None else dict(sorted(found.broker_addrs.items())),
+    )
+    return Reply(body=GetBrokerMemberGroupResponseBody(broker_member_group=group).encode())
