@@ -262,7 +262,7 @@ def test_retry_topic_is_created_with_one_queue(lab: BrokerLab, broker: Broker, p
     pop(peer)
     lab.pass_time(REVIVED_MS)
     assert broker.topics.select(RETRY_TOPIC) == TopicConfig(
-        topic_name=RETRY_TOPIC, read_queue_nums=1, write_queue_nums=1, perm=6
+        topic_name=RETRY_TOPIC, read_queue_nums=1, write_queue_nums=1, perm=6, attributes={}
     )
     assert broker.offsets.query(GROUP, RETRY_TOPIC, 0) == 0
 

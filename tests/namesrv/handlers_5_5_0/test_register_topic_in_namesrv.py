@@ -30,9 +30,9 @@ def test_topic_gets_queues_of_registered_brokers_only() -> None:
     found = route(peer, "New")
     assert found is not None
     assert found["queueDatas"][0]["readQueueNums"] == 3
-    assert give(peer, "Other", "broker-a", "nobody").code == ResponseCode.SUCCESS
+    assert give(peer, "Other", "broker-a", "broker-z").code == ResponseCode.SUCCESS
     assert route(peer, "Other") is None
-    give(peer, "T", "broker-a", "nobody")
+    give(peer, "T", "broker-a", "broker-z")
     found = route(peer, "T")
     assert found is not None
     assert found["queueDatas"][0]["readQueueNums"] == 3
