@@ -13,8 +13,11 @@ from conformance.targets.java_cluster import SMALL_JVM, JavaBroker, JavaNode, fr
 from conformance.targets.java_jars import REFERENCE
 from conformance.wire.raw import call, frame, split
 
+FURTHER = {"myOwnKey": "1", "zebra": "a b", "anEmptyOne": "", "rmqAddressServerSubGroup": "mine"}
+"""Keys of a file that no config object has."""
+UPDATE = b"myOwnKey=2\nunheard=3\n"
 DATA = Path(__file__).parents[2] / "tests" / "config" / "data"
-GET_BROKER_CONFIG, GET_NAMESRV_CONFIG = 26, 319
+GET_BROKER_CONFIG, UPDATE_BROKER_CONFIG, GET_NAMESRV_CONFIG = 26, 25, 319
 HEAD = f"""\
 # What a {{node}} of RocketMQ {REFERENCE} answers to {{request}}, in its order, written by
 # `python -m conformance.capture.config_answers`; do not edit.
@@ -40,6 +43,12 @@ def main() -> None:
             broker.start()
             write("broker", "GET_BROKER_CONFIG", GET_BROKER_CONFIG, broker, name_server)
             write("name server", "GET_NAMESRV_CONFIG", GET_NAMESRV_CONFIG, name_server, name_server)
+            broker.kill()
+            broker.config |= FURTHER
+            broker.start()
+            call(broker.addr, frame(UPDATE_BROKER_CONFIG, {}, UPDATE))
+            node = "broker with further keys"
+            write(node, "GET_BROKER_CONFIG", GET_BROKER_CONFIG, broker, name_server)
         finally:
             broker.kill()
             name_server.kill()

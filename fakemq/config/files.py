@@ -34,14 +34,16 @@ _WHOSE: dict[type[Config], str] = {BrokerConfig: "broker's", NamesrvConfig: "nam
 
 
 class Settings:
-    """The checked settings of one source: values by attribute, and the place of each."""
+    """The checked settings of one source: values by attribute, the place of each, and all texts."""
 
-    __slots__ = ("name", "values", "where")
+    __slots__ = ("name", "texts", "values", "where")
 
     def __init__(self, name: str = "") -> None:
         self.name = name
         self.values: dict[str, Value] = {}
         self.where: dict[str, str] = {}
+        self.texts: dict[str, str] = {}
+        """By Java name, unknown keys too."""
 
 
 def warn_user(message: str) -> None:
@@ -78,6 +80,7 @@ def load(
     settings = Settings(name)
     known = keys_of(kind)
     for where, key_name, text in entries:
+        settings.texts[key_name] = text
         key = known.get(key_name)
         if key is None:
             complain(f"{where}: unknown key {key_name}: {_hint(key_name, kind)}")

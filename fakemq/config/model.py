@@ -187,6 +187,8 @@ class Config:
     ``copy`` to keep the present values.
     """
 
+    __slots__ = ("texts",)  # not among the values, which are those of keys
+
     release: ClassVar[str] = "4.9.7"
     """The release of RocketMQ that has these keys."""
     tables: ClassVar[tuple[type, ...]]
@@ -198,6 +200,8 @@ class Config:
     def __init__(self, **values: Value) -> None:
         # Its own, though it has its class's: those are found more slowly, on the path of each send.
         vars(self).update(_defaults_of(type(self)))
+        self.texts: Mapping[str, str] = {}
+        """What the file of the start says, by Java name: also of keys that no RocketMQ has."""
         self.assign(values)
 
     def assign(self, values: Mapping[str, Value]) -> None:
@@ -219,6 +223,7 @@ class Config:
         """Return an independent config with the same values."""
         twin = type(self)()
         vars(twin).update(vars(self))
+        twin.texts = self.texts
         return twin
 
     def java_properties(self) -> dict[str, str]:
@@ -231,6 +236,17 @@ class Config:
             for key in keys_of(type(self)).values()
             if key.table not in _NOT_IN_ANSWERS and getattr(self, key.attribute) is not None
         }
+
+    def further_properties(self) -> dict[str, str]:
+        """Return what the file of the start says besides: Java shows it as it is.
+
+        Source: broker/BrokerStartup.java#createBrokerController, which registers it (4.9.7)
+        """
+        if not self.texts:
+            return {}
+        keys = keys_of(type(self)).values()
+        names = {java_name(key) for key in keys if key.table not in _NOT_IN_ANSWERS}
+        return {name: text for name, text in self.texts.items() if name not in names}
 
     def printed(self, *, important: bool = False) -> str:
         """Return ``key=value`` lines; a file with them makes the same config.
@@ -254,6 +270,7 @@ class Config:
         """Replace all values by those of ``other``, for all readers of this config."""
         vars(self).clear()
         vars(self).update(vars(other))
+        self.texts = other.texts
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):

@@ -257,7 +257,9 @@ def namesrv_spec(
     _, kind = config_classes(found)
     config = kind()
     if source is not None:
-        config.assign(load(source, kind, strict=strict, warn=warn).values)
+        settings = load(source, kind, strict=strict, warn=warn)
+        config.assign(settings.values)
+        config.texts = settings.texts
     return ClusterSpec(
         listen=EVERYWHERE,
         advertised_host=local_address(),

@@ -30,13 +30,17 @@ def properties_text(config: Config) -> str:
     Java merges the map of each config object into one of all.
     Source: common/Configuration.java#registerConfig, #getAllConfigsFormatString (4.9.7)
     """
-    properties = config.java_properties()
+    properties, further = config.java_properties(), config.further_properties()
     names = {key.attribute: java_name(key) for key in keys_of(type(config)).values()}
     merged: list[str] = []
     for table in config.tables:
         of_object = [names.get(attribute) for attribute in declared_in(table)]
         found = [name for name in of_object if name in properties]
         merged += java_concurrent_map_order(found, _PROPERTIES_CAPACITY)
+    if further:
+        in_file = java_concurrent_map_order(list(config.texts), _PROPERTIES_CAPACITY)
+        merged += [name for name in in_file if name in further]
+        properties |= further
     order = java_concurrent_map_order(merged, _PROPERTIES_CAPACITY)
     return "".join(f"{name}={properties[name]}\n" for name in order)
 
@@ -86,10 +90,14 @@ def update(config: Config, properties: Mapping[str, str]) -> list[str]:
 
     Every word but "true" is false, as in Java.
     """
-    keys = keys_of(type(config))
+    keys, further = keys_of(type(config)), config.further_properties()
     warnings = []
     for name, text in properties.items():
         key = keys.get(name)
+        if name in further:
+            config.texts = {**config.texts, name: text}
+            if key is None:
+                continue
         if key is not None and key.type == "bool":
             text = text_of(parse_bool(text))
         try:

@@ -12,7 +12,9 @@ import pytest
 
 import fakemq
 from fakemq.client import Client
-from fakemq.protocol.codes import RequestCode
+from fakemq.errors import ConfigWarning
+from fakemq.events import Warned
+from fakemq.protocol.codes import RequestCode, ResponseCode
 
 DATA = Path(__file__).with_name("data")
 Answer = dict[str, str]
@@ -71,3 +73,27 @@ def test_broker_shows_what_a_real_broker_shows(mq: fakemq.Cluster) -> None:
 def test_name_server_shows_what_a_real_name_server_shows(mq: fakemq.Cluster) -> None:
     answer = asked(mq, mq.namesrv_addr, RequestCode.GET_NAMESRV_CONFIG)
     assert_same(answer, recorded("name_server"))
+
+
+def test_broker_shows_further_keys_of_its_file_as_a_real_broker_does() -> None:
+    config = {
+        "myOwnKey": "1",
+        "zebra": "a b",
+        "anEmptyOne": "",
+        "rmqAddressServerSubGroup": "mine",
+    }
+    with pytest.warns(ConfigWarning, match="unknown key"):
+        cluster = fakemq.Cluster(config=config)
+    with cluster as mq:
+        addr = mq.broker("broker-a").addr
+        with Client(mq.namesrv_addr) as client:
+            update = client.instance.command(
+                RequestCode.UPDATE_BROKER_CONFIG, body=b"myOwnKey=2\nunheard=3\n"
+            )
+            assert client.invoke(addr, update).code == ResponseCode.SUCCESS
+        answer = asked(mq, addr, RequestCode.GET_BROKER_CONFIG)
+        assert_same(answer, recorded("broker_with_further_keys"))
+        (warned,) = mq.journal.find(Warned)
+        assert "unheard" in warned.text
+        mq.reset()
+        assert asked(mq, addr, RequestCode.GET_BROKER_CONFIG)["myOwnKey"] == "1"

@@ -1,7 +1,8 @@
 """GET_BROKER_CONFIG (26): return the broker's config as text, in ``key=value`` lines.
 
-Behaviour: all of Java's keys by their field names, in Java's order; the header carries the version
-of the config. Folders that do not exist are left out.
+Behaviour: all of Java's keys by their field names, in Java's order, and the other keys of the file
+that the broker was started with; the header carries the version of the config. Folders that do not
+exist are left out.
 
 Source: broker/processor/AdminBrokerProcessor.java#getBrokerConfig (4.9.7)
 """

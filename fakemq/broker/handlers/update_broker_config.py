@@ -3,7 +3,8 @@
 Behaviour: SUCCESS, also without a body. Nearly every key works at once, because it is read when it
 is needed; docs/config.md has the others. ``namesrvAddr`` is followed within 2 minutes.
 ``brokerPermission`` registers the broker with all name servers again, and the answer waits for
-their replies. Unknown keys and unreadable values change nothing; each is a warning in the journal,
+their replies. An unknown key of the file that the broker was started with gets the new text. Other
+unknown keys and unreadable values change nothing; each is a warning in the journal,
 where Java is silent. Every boolean but "true" is false.
 Refused: text that is no properties file: SYSTEM_ERROR.
 Differs: two kinds of values are ignored with a warning: values with which Java fails later, and
