@@ -21,6 +21,7 @@ from fakemq.journal.journal import shortened
 from fakemq.journal.noted import DELIVERED, event_of
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import SerializeType
+from fakemq.protocol.errors import NullFieldError
 from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
 from fakemq.protocol.limits import SUBSCRIPTION_MAX_CHARS
 from fakemq.protocol.subscription import (
@@ -118,7 +119,11 @@ def _process(
     if header.max_msg_nums < 0 and result.status in _LOOKED_AT:
         list_capacity(header.max_msg_nums)
     if first and sys_flag & PullSysFlag.COMMIT_OFFSET and not broker.config.is_slave:
-        offset = header.commit_offset
+        try:
+            offset = header.commit_offset
+        except NullFieldError:  # Java reads it last, when it has stored that the offset moved
+            _reply(broker, request, group_config, _code(result, header), result)
+            raise
         if position is not None:
             offset = position.committable(offset)
         broker.offsets.commit(group, topic, queue_id, offset)

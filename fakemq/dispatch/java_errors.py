@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from fakemq.dispatch.answers import Refused
+from fakemq.dispatch.answers import Thrown
 from fakemq.protocol import fastjson
-from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.errors import (
     BodyError,
     IllegalArgumentError,
@@ -57,12 +56,11 @@ def readable_json(body: bytes) -> bytes:
 
 
 def list_capacity(count: int) -> int:
-    """Return ``count``; raise Refused if it is negative: Java cannot create such a list."""
+    """Return ``count``; raise Thrown if it is negative: Java cannot create such a list."""
     if count < 0:
-        raise Refused(
-            ResponseCode.SYSTEM_ERROR,
+        raise Thrown(
             f"java.lang.IllegalArgumentException: Illegal Capacity: {count},"
-            " java.base/java.util.ArrayList.<init>(ArrayList.java:160)",
+            " java.base/java.util.ArrayList.<init>(ArrayList.java:160)"
         )
     return count
 

@@ -1,7 +1,7 @@
 """QUERY_CONSUME_TIME_SPAN (303): return when messages were stored: first, last, last consumed.
 
 Behaviour: -1 stands for no message, and a delay is then counted from the epoch. A group that never
-committed counts as being at the first message.
+committed counts as being at the first message. A group that did not arrive is "null".
 Refused: a topic that does not exist: TOPIC_NOT_EXIST.
 Differs: a topic of more than 32,768 queues is refused with SYSTEM_ERROR.
 
@@ -16,6 +16,7 @@ from fakemq.broker.consume_stats import queues_of
 from fakemq.clock.calendar import time_text
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
+from fakemq.dispatch.java_errors import NULL
 from fakemq.protocol import table
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.bodies.stats import QueryConsumeTimeSpanBody, QueueTimeSpan
@@ -29,9 +30,10 @@ def query_consume_time_span(
 ) -> Steps[Reply[NoHeader]]:
     topic = request.header.topic
     queues = queues_of(broker, topic, existing_topic(broker, topic).write_queue_nums)
+    group = request.header.get("group", NULL)
     spans = []
     for queue in queues:
-        spans.append(_span(broker, request.header.group, queue))
+        spans.append(_span(broker, group, queue))
         yield
     body = yield from QueryConsumeTimeSpanBody(consume_time_span_set=spans).encode_in_steps()
     return Reply(body=body)

@@ -93,8 +93,13 @@ def test_number_of_messages_is_limited_by_the_request(peer: Peer) -> None:
 
 def test_negative_number_of_messages_returns_none(peer: Peer) -> None:
     send(peer)
-    response = peer.ask(RequestCode.PULL_MESSAGE, pull_header(max_msg_nums=-1))
+    response = peer.ask(
+        RequestCode.PULL_MESSAGE,
+        pull_header(max_msg_nums=-1),
+        serialize_type=SerializeType.ROCKETMQ,
+    )
     assert said(response).code == ResponseCode.SYSTEM_ERROR
+    assert response.serialize_type is SerializeType.JSON, "as of every exception"
     assert (response.remark or "").startswith(
         "java.lang.IllegalArgumentException: Illegal Capacity: -1, "
     )
@@ -328,6 +333,15 @@ def test_pull_commits_with_any_answer_but_a_refusal(lab: BrokerLab, topic: str, 
     pull(peer, 9, sys_flag=COMMIT, commit_offset=2)  # 21
     pull(peer, 0, sys_flag=COMMIT, commit_offset=3, queue_id=9)  # 1
     assert committed(lab) == [1, 2]
+
+
+def test_pull_without_the_offset_to_commit_fails_when_its_event_is_stored(peer: Peer) -> None:
+    send(peer)
+    header = pull_header(queue_offset=9, sys_flag=COMMIT | PullSysFlag.SUBSCRIPTION)
+    del vars(header)["commit_offset"]
+    response = peer.ask(RequestCode.PULL_MESSAGE, header)
+    assert (response.remark or "").startswith("java.lang.NullPointerException")
+    assert said(pull(peer, topic="OFFSET_MOVED_EVENT", subscription=GROUP)) == (0, "FOUND")
 
 
 def test_held_pull_commits_once_on_arrival(lab: BrokerLab, topic: str, peer: Peer) -> None:

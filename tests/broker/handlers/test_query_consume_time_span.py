@@ -56,6 +56,15 @@ def test_empty_queue_has_no_times(broker: Broker, peer: Peer) -> None:
     assert (span.min_time_stamp, span.max_time_stamp, span.consume_time_stamp) == (-1, -1, -1)
 
 
+def test_group_that_did_not_arrive_is_called_null(broker: Broker, peer: Peer) -> None:
+    broker.create_topic(TOPIC, 1)
+    send(peer)
+    broker.offsets.commit("null", TOPIC, 0, 1)
+    response = peer.ask(RequestCode.QUERY_CONSUME_TIME_SPAN, ext_fields={"topic": TOPIC})
+    (span,) = QueryConsumeTimeSpanBody.decode(response.body).consume_time_span_set
+    assert span.delay_time == 0
+
+
 def test_unknown_topic_is_refused(peer: Peer) -> None:
     response = peer.ask(RequestCode.QUERY_CONSUME_TIME_SPAN, HEADER)
     assert (response.code, response.remark) == (

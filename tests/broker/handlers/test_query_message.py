@@ -82,8 +82,9 @@ def test_number_of_messages_is_limited(peer: Peer, broker: Broker, send: Send) -
     broker.config.max_msgs_num_batch = 3
     assert offsets(query(peer, "k", max_num=(1 << 31) - 1)) == [2, 3, 4]
     assert query(peer, "k", max_num=0).code == ResponseCode.QUERY_NOT_FOUND
-    refused = query(peer, "k", max_num=-7)
+    refused = query(peer, "k", max_num=-7, binary=True)
     assert refused.code == ResponseCode.SYSTEM_ERROR
+    assert refused.serialize_type is SerializeType.JSON, "as of every exception"
     assert (refused.remark or "").startswith(
         "java.lang.IllegalArgumentException: Illegal Capacity: -7,"
     )
