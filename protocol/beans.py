@@ -3,6 +3,9 @@
 Strings stand for numbers and numbers for strings, null leaves a field at its default, unknown
 fields are ignored. What is left over raises ValueError, where Java has a JSONException.
 
+Differs: fastjson refuses an object in the place of a list if the names are not in order, and
+keeps a null in a list, which is left out here.
+
 Source: fastjson 1.2.69, TypeUtils.java and the deserializers of its parser
 """
 
@@ -16,6 +19,7 @@ import msgspec
 from msgspec import inspect
 
 from fakemq.protocol import fastjson
+from fakemq.protocol.java import enum_names
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -32,12 +36,17 @@ class MissingFieldError(ValueError):
 
 
 _NULL_TEXTS = ("", "null", "NULL")
-_BOOLEANS = {"true": True, "1": True, "y": True, "t": True} | {
-    "false": False,
+_BOOLEANS = {"1": True, "y": True, "Y": True, "T": True} | {
     "0": False,
-    "n": False,
     "f": False,
+    "F": False,
+    "N": False,
 }
+_LONG_MAX = 2**63 - 1
+NEEDS = "needs"
+"""The attribute of a bean's class that names its lists in which Java fails at a null, at once."""
+NOTHING: tuple[object, ...] = (None, "", [])
+"""What fastjson takes for a null in the place of a bean."""
 
 
 class _Place(NamedTuple):
@@ -85,6 +94,8 @@ def _fit(value: object, to: inspect.Type, where: _Place) -> Any:
         )
         return {k: v for k, v in pairs if k is not _ABSENT and v is not _ABSENT}
     if isinstance(to, (inspect.ListType, inspect.VarTupleType)):
+        if isinstance(value, dict) and isinstance(to.item_type, inspect.StructType):
+            value = [value]  # fastjson takes an object for the only item
         if not isinstance(value, list):
             raise ValueError(f"{where}: expected an array, not {_kind(value)}")
         items = (_fit(one, to.item_type, _Place(where, "[]")) for one in value)
@@ -97,11 +108,11 @@ def _fit(value: object, to: inspect.Type, where: _Place) -> Any:
     if isinstance(to, inspect.FloatType):
         return _fit_float(value, where)
     assert isinstance(to, inspect.StrType), to
-    return _fit_str(value)
+    return _fit_str(value) if to.pattern is None else _fit_enum(value, to.pattern, where)
 
 
 def _fit_struct(value: object, to: inspect.StructType, where: _Place) -> Any:
-    if value == []:  # fastjson takes an empty array for null
+    if value in NOTHING:
         return _ABSENT
     if not isinstance(value, dict):
         raise ValueError(f"{where}: expected an object, not {_kind(value)}")
@@ -114,19 +125,28 @@ def _fit_struct(value: object, to: inspect.StructType, where: _Place) -> Any:
                 fields[field.name] = fitted
         if field.required and field.name not in fields:
             raise MissingFieldError(where, field.encode_name)
+    for name in getattr(to.cls, NEEDS, ()):
+        if _has_null(value.get(name, [])):
+            raise MissingFieldError(where, name)
     return to.cls(**fields)
+
+
+def _has_null(beans: object) -> bool:
+    return beans is None or (isinstance(beans, list) and any(one in NOTHING for one in beans))
 
 
 def _fit_bool(value: object, where: _Place) -> Any:
     if isinstance(value, bool):
         return value
-    if isinstance(value, (int, float)):
+    if isinstance(value, float) or (isinstance(value, int) and -(2**31) <= value < 2**31):
         return 1 <= value < 2  # Java's intValue() cuts the fraction
     if isinstance(value, str):
         if value in _NULL_TEXTS:
             return _ABSENT
-        if value.lower() in _BOOLEANS:
-            return _BOOLEANS[value.lower()]
+        if value.lower() in ("true", "false"):
+            return value.lower() == "true"
+        if value in _BOOLEANS:
+            return _BOOLEANS[value]
     raise ValueError(f"{where}: expected a boolean, not {_kind(value)}")
 
 
@@ -138,7 +158,7 @@ def _fit_int(value: object, to: inspect.IntType, where: _Place) -> Any:
         if not text.lstrip("+-").isdecimal() or len(text) > 20:
             raise ValueError(f"{where}: expected a number, not {value[:40]!r}")
         value = int(text)
-    elif not isinstance(value, SupportsInt):
+    elif not isinstance(value, SupportsInt) or (isinstance(value, bool) and to.le == _LONG_MAX):
         raise ValueError(f"{where}: expected a number, not {_kind(value)}")
     try:
         number = int(value)
@@ -163,6 +183,16 @@ def _fit_float(value: object, where: _Place) -> Any:
         return float(value)
     except OverflowError:  # a whole number beyond the doubles, which Java makes infinite
         return inf if value > 0 else -inf
+
+
+def _fit_enum(value: object, pattern: str, where: _Place) -> str | None:
+    """Return the name of a Java enum that a text or an ordinal means; None for an unknown text."""
+    names = enum_names(pattern)
+    if isinstance(value, str):
+        return value.upper() if value.upper() in names else None
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < len(names):
+        raise ValueError(f"{where}: expected one of {', '.join(names)}, not {value!r:.40}")
+    return names[value]
 
 
 def _fit_str(value: object) -> str:

@@ -37,6 +37,16 @@ _Buckets: TypeAlias = dict[int, list[tuple[int, JavaKey]]]
 """A map's buckets that are not empty, by their number: hash codes and keys."""
 
 
+def enum_pattern(*names: str) -> str:
+    """Return a pattern of the names of an enum, which are in its order, for a field of a bean."""
+    return rf"^({'|'.join(names)})\Z"
+
+
+def enum_names(pattern: str) -> list[str]:
+    """Return the names in a pattern of `enum_pattern`."""
+    return pattern[2:-3].split("|")
+
+
 def int32(value: int) -> int:
     """``value`` as Java's ``(int)`` cast leaves it."""
     return (value + 0x8000_0000 & 0xFFFF_FFFF) - 0x8000_0000

@@ -145,11 +145,15 @@ def _decoder(cls: type[Any]) -> Callable[[bytes], Any]:
 
 
 def _decode_as_fastjson(data: bytes, cls: type[Any]) -> Any:
-    from fakemq.protocol.beans import MissingFieldError, to_bean  # only an odd body ever needs it
+    from fakemq.protocol.beans import (
+        NOTHING,
+        MissingFieldError,
+        to_bean,
+    )  # only an odd body ever needs it
 
     try:
         value = fastjson.loads(data)
-        if value is None or value == []:  # fastjson makes nothing of either
+        if value in NOTHING:
             raise NullBodyError(cls.__name__)
         return to_bean(value, cls)
     except MissingFieldError as error:

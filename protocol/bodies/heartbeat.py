@@ -2,10 +2,36 @@
 
 from __future__ import annotations
 
-from msgspec import field
+from typing import Annotated, ClassVar, TypeAlias
+
+from msgspec import Meta, field
 
 from fakemq.protocol import fastjson
 from fakemq.protocol.bodies.body import Body, Int, Long, remembered
+from fakemq.protocol.java import enum_pattern
+
+ConsumeType: TypeAlias = Annotated[
+    str, Meta(pattern=enum_pattern("CONSUME_ACTIVELY", "CONSUME_PASSIVELY"))
+]
+"""Source: common/protocol/heartbeat/ConsumeType.java (4.9.7)"""
+
+MessageModel: TypeAlias = Annotated[str, Meta(pattern=enum_pattern("BROADCASTING", "CLUSTERING"))]
+"""Source: common/protocol/heartbeat/MessageModel.java (4.9.7)"""
+
+ConsumeFromWhere: TypeAlias = Annotated[
+    str,
+    Meta(
+        pattern=enum_pattern(
+            "CONSUME_FROM_LAST_OFFSET",
+            "CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST",
+            "CONSUME_FROM_MIN_OFFSET",
+            "CONSUME_FROM_MAX_OFFSET",
+            "CONSUME_FROM_FIRST_OFFSET",
+            "CONSUME_FROM_TIMESTAMP",
+        )
+    ),
+]
+"""Source: common/consumer/ConsumeFromWhere.java (4.9.7)"""
 
 
 class SubscriptionData(Body):
@@ -30,9 +56,9 @@ class ConsumerData(Body):
     """
 
     group_name: str | None = None
-    consume_type: str | None = None
-    message_model: str | None = None
-    consume_from_where: str | None = None
+    consume_type: ConsumeType | None = None
+    message_model: MessageModel | None = None
+    consume_from_where: ConsumeFromWhere | None = None
     subscription_data_set: list[SubscriptionData] = field(default_factory=list)
     unit_mode: bool = False
 
@@ -45,6 +71,8 @@ class ProducerData(Body):
 
 class HeartbeatData(Body):
     """Source: common/protocol/heartbeat/HeartbeatData.java (4.9.7)"""
+
+    needs: ClassVar[tuple[str, ...]] = ("consumerDataSet",)  # see `fakemq.protocol.beans.NEEDS`
 
     client_id: str | None = field(default=None, name="clientID")
     producer_data_set: list[ProducerData] = field(default_factory=list)

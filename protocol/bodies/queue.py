@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import ClassVar
 
 from msgspec import field
 
@@ -31,6 +32,8 @@ class MessageQueue(FrozenBody, frozen=True, order=True):
 
 class LockBatchRequestBody(Body):
     """Source: common/protocol/body/LockBatchRequestBody.java (4.9.7)"""
+
+    needs: ClassVar[tuple[str, ...]] = ("mqSet",)  # see `fakemq.protocol.beans.NEEDS`
 
     consumer_group: str | None = None
     client_id: str | None = None

@@ -21,7 +21,7 @@ def lock_batch_mq(broker: Broker, request: Request[NoHeader]) -> Steps[Reply[NoH
         return Reply(body=LockBatchResponseBody().encode())
     locked = yield from broker.locks.try_lock_batch(
         required(body.consumer_group, "LockBatchRequestBody", "consumerGroup"),
-        body.mq_set,
+        dict.fromkeys(body.mq_set),  # a set in Java
         required(body.client_id, "LockBatchRequestBody", "clientId"),
         request.session,
     )

@@ -22,6 +22,18 @@ def test_answer_lists_the_queues_that_the_client_has_locked(peer: Peer) -> None:
     assert json.loads(response.body) == {"lockOKMQSet": QUEUES[1:]}
 
 
+def test_queue_that_is_asked_for_twice_is_listed_once(peer: Peer) -> None:
+    response = peer.ask(RequestCode.LOCK_BATCH_MQ, body=lock_body("one", [*QUEUES, *QUEUES]))
+    assert json.loads(response.body) == {"lockOKMQSet": QUEUES}
+
+
+@pytest.mark.parametrize("queues", ["null", "[null]", '[""]', "[[],{}]"])
+def test_queue_that_is_null_is_a_null_pointer(peer: Peer, queues: str) -> None:
+    body = f'{{"clientId":"one","consumerGroup":"g","mqSet":{queues}}}'
+    response = peer.ask(RequestCode.LOCK_BATCH_MQ, body=body.encode())
+    assert (response.remark or "").startswith("java.lang.NullPointerException")
+
+
 def test_extra_field_of_a_5_x_client_is_ignored(peer: Peer) -> None:
     content = json.loads(lock_body("one", QUEUES)) | {"onlyThisBroker": False}
     response = peer.ask(RequestCode.LOCK_BATCH_MQ, body=json.dumps(content).encode())

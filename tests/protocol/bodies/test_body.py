@@ -19,17 +19,20 @@ from msgspec import inspect
 from fakemq.protocol import bodies, fastjson
 from fakemq.protocol.beans import to_bean
 from fakemq.protocol.bodies.body import Body, FrozenBody
+from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.bodies.heartbeat import (
     CheckClientRequestBody,
     ConsumerData,
     GetConsumerListByGroupResponseBody,
     HeartbeatData,
+    ProducerData,
     SubscriptionData,
 )
 from fakemq.protocol.bodies.kv import KVTable
 from fakemq.protocol.bodies.offset import ConsumerOffsetSerializeWrapper
 from fakemq.protocol.bodies.topic import TopicConfig, TopicConfigSerializeWrapper
 from fakemq.protocol.errors import BodyError, HeaderError, NullBodyError
+from fakemq.protocol.java import enum_names
 from tests.support.forking import LIMIT_S, in_child
 
 CLASSES: list[type[Any]] = [
@@ -62,7 +65,7 @@ def values_of(to: inspect.Type) -> st.SearchStrategy[Any]:
         case inspect.FloatType():
             return st.floats(allow_nan=False, allow_infinity=False)
         case inspect.StrType():
-            return texts
+            return texts if to.pattern is None else st.sampled_from(enum_names(to.pattern))
         case inspect.UnionType():
             (only,) = (one for one in to.types if not isinstance(one, inspect.NoneType))
             return values_of(only)
@@ -101,7 +104,7 @@ def test_body_that_fastjson_refuses_or_reads_as_null_is_an_error(text: str) -> N
     assert issubclass(BodyError, HeaderError)
 
 
-@pytest.mark.parametrize("text", ["null", "[]", " [] "])
+@pytest.mark.parametrize("text", ["null", "[]", " [] ", '""'])
 def test_null_body_can_be_decoded_as_null(text: str) -> None:
     with pytest.raises(NullBodyError, match="TopicConfig is null"):
         TopicConfig.decode(text.encode())
@@ -131,6 +134,7 @@ def test_null_fields_and_unknown_fields_leave_defaults() -> None:
         ('{"topicName":true,"order":"Y","perm":null}', TopicConfig("true", order=True)),
         ('{"topicName":"t","order":""}', TopicConfig("t")),
         ('{"topicName":"t","order":2,"perm":null}', TopicConfig("t")),
+        ('{"topicName":"t","order":"T","perm":null}', TopicConfig("t", order=True)),
     ],
 )
 def test_values_of_another_type_are_converted(text: str, config: TopicConfig) -> None:
@@ -145,6 +149,8 @@ def test_values_of_another_type_are_converted(text: str, config: TopicConfig) ->
         ('{"perm":4294967296}', r"\$\.perm: 4294967296 is out of range"),
         ('{"order":"yes"}', r"\$\.order: expected a boolean"),
         ('{"order":[]}', r"\$\.order: expected a boolean"),
+        ('{"order":"t"}', r"\$\.order: expected a boolean"),
+        ('{"order":2147483648}', r"\$\.order: expected a boolean"),
     ],
 )
 def test_unconvertible_values_are_refused(text: str, why: str) -> None:
@@ -160,12 +166,57 @@ def test_nested_unconvertible_values_are_refused() -> None:
     ):
         with pytest.raises(BodyError):
             TopicConfigSerializeWrapper.decode(text)
-    with pytest.raises(BodyError, match=r"producerDataSet: expected an array, not dict"):
-        HeartbeatData.decode(b'{"producerDataSet":{}}')
+    with pytest.raises(BodyError, match=r"producerDataSet: expected an array, not int"):
+        HeartbeatData.decode(b'{"producerDataSet":5}')
 
 
-def test_empty_array_is_null_for_an_object() -> None:
-    assert TopicConfigSerializeWrapper.decode(b'{"dataVersion":[]}').data_version.counter == 0
+def test_true_is_an_int_and_no_long() -> None:
+    assert SubscriptionGroupConfig.decode(b'{"groupName":"g","retryMaxTimes":true}') == (
+        SubscriptionGroupConfig("g", retry_max_times=1)
+    )
+    with pytest.raises(BodyError, match=r"brokerId: expected a number, not bool"):
+        SubscriptionGroupConfig.decode(b'{"groupName":"g","brokerId":true}')
+
+
+@pytest.mark.parametrize("text", ["[]", '""'])
+def test_empty_array_or_text_is_null_for_an_object(text: str) -> None:
+    body = f'{{"dataVersion":{text}}}'.encode()
+    assert TopicConfigSerializeWrapper.decode(body).data_version.counter == 0
+
+
+def test_object_is_the_only_item_of_a_list_of_objects() -> None:
+    heartbeat = HeartbeatData.decode(b'{"clientID":"c","producerDataSet":{"groupName":"p"}}')
+    assert heartbeat.producer_data_set == [ProducerData("p")]
+    with pytest.raises(BodyError, match=r"tagsSet: expected an array, not dict"):
+        SubscriptionData.decode(b'{"tagsSet":{}}')
+
+
+@pytest.mark.parametrize(
+    ("value", "model"),
+    [
+        ('"CLUSTERING"', "CLUSTERING"),
+        ('"clustering"', "CLUSTERING"),
+        ("0", "BROADCASTING"),
+        ('"x"', None),
+        ('""', None),
+        ("null", None),
+    ],
+)
+def test_enum_is_read_by_name_or_number(value: str, model: str | None) -> None:
+    data = ConsumerData.decode(f'{{"groupName":"g","messageModel":{value}}}'.encode())
+    assert data == ConsumerData("g", message_model=model)
+
+
+@pytest.mark.parametrize("value", ["2", "-1", "1.5", "true", "[]", "{}"])
+def test_value_that_no_enum_has_is_refused(value: str) -> None:
+    with pytest.raises(BodyError, match=r"messageModel: expected one of BROADCASTING, CLUSTERING"):
+        ConsumerData.decode(f'{{"messageModel":{value}}}'.encode())
+
+
+@pytest.mark.parametrize("value", ["null", "[null]", '[""]', "[[]]"])
+def test_null_in_a_list_that_java_reads_at_once_is_an_error(value: str) -> None:
+    with pytest.raises(NullBodyError, match=r"HeartbeatData\.consumerDataSet is null"):
+        HeartbeatData.decode(f'{{"clientID":"c","consumerDataSet":{value}}}'.encode())
 
 
 def test_table_of_strings_takes_any_value() -> None:
