@@ -9,7 +9,7 @@ import zlib
 from pathlib import Path
 
 from conformance.differ.accepted import accepted
-from conformance.differ.pair import pair
+from conformance.differ.pair import Pair
 from conformance.differ.searching import kind_of, search
 from conformance.differ.sequences import load, save
 from fakemq.clock.machine_time import real_elapsed_ms
@@ -25,7 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--most", type=int, default=10, help="end after that many differences")
     parser.add_argument("files", nargs="*", type=Path, help="play the sequences of these files")
     options = parser.parse_args(arguments)
-    with pair(accepted()) as both:
+    with Pair(accepted()) as both:
         if options.files:
             found = 0
             for path in options.files:

@@ -63,10 +63,9 @@ _SMALL_ODD = ("-1", "0", "1", "3", "64", "-2147483648", "2147483648", "", "x", "
 """For numbers that reserve memory."""
 _FLAGS = ("true", "false", "TRUE", "1", "", "x", ABSENT)
 _ODD_TEXTS = ("", " ", "x", "a b", "a/b", "%", "é", "a|b", "a||b", "y" * 127, "y" * 128, "y" * 256)
-_ODD_TOPICS = (*_ODD_TEXTS, "%RETRY%", "%DLQ%", "%LMQ%x", "SELF_TEST_TOPIC", ABSENT)
+_ODD_TOPICS = (*_ODD_TEXTS, "%RETRY%", "%DLQ%", "SELF_TEST_TOPIC", ABSENT)
 _SENT_TOPICS = ("SCHEDULE_TOPIC_XXXX", "RMQ_SYS_TRANS_HALF_TOPIC", "SELF_TEST_TOPIC")
 _TOPICS = ("<A>", "<A>", "<A>", "<B>", "%RETRY%<G>", "%DLQ%<G>")
-_LEGAL = re.compile(r"[%|a-zA-Z0-9_-]{1,127}$|<absent>$")
 _GROUPS = ("<G>", "<G>", "<H>", "%RETRY%<G>")
 _ODD_GROUPS = (*_ODD_TEXTS[1:], "TOOLS_CONSUMER", ABSENT)
 _TIMES = ("0", "-1", str(BORN_MS), "4102444800000", "9223372036854775807")
@@ -169,8 +168,8 @@ def values(code: int, wire: str) -> tuple[Sequence[str], Sequence[str]]:
     name = _LONG_NAMES.get(wire, wire) if code in _SHORT else wire
     if name == "sysFlag":
         return _SYS_FLAGS[code in SENDS]
-    if name == "group" and code == RequestCode.CONSUMER_SEND_MSG_BACK:
-        return _GROUPS, [one for one in _ODD_GROUPS if _LEGAL.match(one)]  # it makes topics of them
+    if name == "group" and code == RequestCode.CONSUMER_SEND_MSG_BACK:  # it makes topics of them
+        return _GROUPS, [one for one in _ODD_GROUPS if "/" not in one]
     if name == "queueId" and code in SENDS:  # one below 0 is any queue
         return VALUES[name][0], [one for one in ODD_NUMBERS if not re.match(r"-[1-9]", one)]
     if name == "topic" and code in SENDS:

@@ -32,6 +32,8 @@ SIZES = {
     "maxIndexNum": "40000",
 }
 """Of files, the same on both clusters."""
+NAME_MAX_BYTES = 255
+"""Of a folder: a topic with a longer name has no queues."""
 _OFFSET = re.compile(r"offset -?\d+")
 _ENTRY = struct.Struct(">qiq")
 _TABLES = (
@@ -140,7 +142,8 @@ class Store:
 
     def _entries(self, play: Play, topics: Iterable[str]) -> Iterator[str]:
         queues = self._root / "consumequeue"
-        for path in sorted(path for topic in topics for path in (queues / topic).glob("*/*")):
+        kept = [topic for topic in topics if len(topic.encode()) <= NAME_MAX_BYTES]
+        for path in sorted(path for topic in kept for path in (queues / topic).glob("*/*")):
             data, name = path.read_bytes(), path.relative_to(queues)
             for at in range(0, len(data), _ENTRY.size):
                 offset, size, tags_code = _ENTRY.unpack_from(data, at)

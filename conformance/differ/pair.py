@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +18,9 @@ from conformance.targets.java_cluster import JavaCluster
 
 LOOKS = 3
 """How often two clusters play a sequence before it is a difference: real threads may be late."""
+PLAYED_BY_ONE = 2_000
+"""How many sequences one pair of clusters plays. A real broker keeps a little of every topic and
+group that it has had; in 256 MB it has room for those of about 10,000 sequences."""
 
 
 class Difference(NamedTuple):
@@ -44,15 +46,22 @@ class _Side:
 
 
 class Pair:
-    """Two clusters that have played the same sequences so far."""
+    """Two clusters of one broker each that have played the same sequences; a context manager."""
 
-    def __init__(self, java: _Side, fake: _Side, accepted: list[Accepted]) -> None:
-        self._java = java
-        self._fake = fake
+    def __init__(self, accepted: list[Accepted]) -> None:
         self._accepted = accepted
+        self._clusters = ExitStack()
+        self._java: _Side
+        self._fake: _Side
         self.played = 0
         self.late = 0
         """Sequences that differed at the first look only."""
+
+    def __enter__(self) -> Pair:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._clusters.close()
 
     def difference(self, sequence: Sequence) -> Difference | None:
         """Play a sequence on both, again if they differ; return the difference of the last look."""
@@ -64,6 +73,8 @@ class Pair:
         return found
 
     def _look(self, sequence: Sequence) -> Difference | None:
+        if self.played % PLAYED_BY_ONE == 0:
+            self._start()
         self.played += 1
         tag = f"{self.played:08}"
         silent: set[int] = set()
@@ -76,6 +87,20 @@ class Pair:
             if ends:
                 return None
         return None
+
+    def _start(self) -> None:
+        """Replace both clusters by fresh ones, with stores in directories."""
+        self._clusters.close()
+        enter = self._clusters.enter_context
+        root = Path(enter(tempfile.TemporaryDirectory(prefix="rocketmq-differ-")))
+        ours = CONFIG | SIZES | {"storePathRootDir": str(root), "brokerName": "broker-a"}
+        java = enter(JavaCluster(config=CONFIG | SIZES))
+        fake = enter(fakemq.Cluster(config=ours, clock="frozen"))
+        self._java = _Side(
+            JavaTarget(java.namesrv_addr, CONFIG, java.broker),
+            Store(java.broker("broker-a").store),
+        )
+        self._fake = _Side(FakeTarget(fake, CONFIG), Store(root))
 
 
 def _play(
@@ -91,22 +116,3 @@ def _play(
         tables.clean(play)
         silent |= play.silent
         return blocks
-
-
-@contextmanager
-def pair(accepted: list[Accepted]) -> Iterator[Pair]:
-    """Two fresh clusters of one broker each, with stores in a directory."""
-    with tempfile.TemporaryDirectory(prefix="rocketmq-differ-") as folder:
-        root = Path(folder)
-        ours = CONFIG | SIZES | {"storePathRootDir": folder, "brokerName": "broker-a"}
-        with (
-            JavaCluster(config=CONFIG | SIZES) as java,
-            fakemq.Cluster(config=ours, clock="frozen") as fake,
-        ):
-            java_target = JavaTarget(java.namesrv_addr, CONFIG, java.broker)
-            fake_target = FakeTarget(fake, CONFIG)
-            yield Pair(
-                _Side(java_target, Store(java.broker("broker-a").store)),
-                _Side(fake_target, Store(root)),
-                accepted,
-            )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from conformance.differ.sequences import Sequence, Step, replaced
 from conformance.run import Run
-from conformance.wire.peer import ANSWER_TIMEOUT_S, Display, Peer
+from conformance.wire.peer import ANSWER_TIMEOUT_S, NO_CODE, Display, Peer
 from conformance.wire.requests import V2_NAMES, place_of
 from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.protocol.codes import RequestCode, code_name
@@ -21,8 +21,11 @@ CONFIG = {
 }
 """A config of brokers with which nothing happens later: what a sequence does, it does at once."""
 
-NO_ANSWER_S = 0.3
-"""How long is waited for an answer of the fake, or one that the fake did not send."""
+NO_ANSWER_S = 0.1
+"""How long is waited for an answer of the real cluster that the fake did not send."""
+SILENT_FAKE_S = 1.0
+"""How long is waited for an answer of the fake. END_TRANSACTION often has none: its answer comes
+before that to the next request, or not at all."""
 SETTLE_MS = 5_000
 _STORING = {
     *(RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE),
@@ -30,7 +33,8 @@ _STORING = {
     *(RequestCode.CONSUMER_SEND_MSG_BACK, RequestCode.END_TRANSACTION),
 }
 _HALF_TOPICS = (TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC)
-_TO_SHARED_QUEUES = ("DELAY\x01", "TRAN_MSG\x01")
+_DELAYED = "DELAY\x01"
+_TO_SHARED_QUEUES = (_DELAYED, "TRAN_MSG\x01")
 """Properties of messages whose queue is one that sequences share."""
 _PLACE = re.compile(r'("physicOffset": )(\d+)')
 ASKS = "  asks "
@@ -108,7 +112,7 @@ class Play:
     def _send(self, number: int, step: Step) -> None:
         fields = {key: self.name(value) for key, value in step.fields.items()}
         texts = fields.get("properties", "") + fields.get(V2_NAMES["properties"], "")
-        shared = any(one in texts for one in _TO_SHARED_QUEUES)
+        shared = [one for one in _TO_SHARED_QUEUES if one in texts]
         try:
             pending = self._peer(step.place).send(
                 step.code,
@@ -117,7 +121,7 @@ class Play:
                 binary=step.binary,
                 display=Display(("queueOffset",) if shared else ()),
             )
-            answer = pending.answer(self._patience_s(number))
+            answer = pending.answer(self._patience_s(number, step))
         except TimeoutError:
             self.silent.add(number)
             self._peer(step.place).say("no answer")
@@ -127,22 +131,26 @@ class Play:
             self.run.close("client", step.place)
             return
         if answer.code == 0 and answer.fields.get("msgId"):
-            self._learn(answer.fields)
+            self._learn(answer.fields, is_delayed=_DELAYED in shared)
         if step.code in _STORING and self._expected_silent is not None:
             self.settle()
 
-    def _patience_s(self, number: int) -> float:
+    def _patience_s(self, number: int, step: Step) -> float:
         """Return how long to wait for an answer."""
-        if self._expected_silent is None or number in self._expected_silent:
-            return NO_ANSWER_S
-        return ANSWER_TIMEOUT_S
+        if self._expected_silent is not None:
+            return NO_ANSWER_S if number in self._expected_silent else ANSWER_TIMEOUT_S
+        if step.code != RequestCode.END_TRANSACTION:
+            return SILENT_FAKE_S
+        self._peer(step.place).quietly(NO_CODE)
+        return 0
 
-    def _learn(self, fields: dict[str, str]) -> None:
+    def _learn(self, fields: dict[str, str], *, is_delayed: bool) -> None:
         for one in fields["msgId"].split(","):
             if len(one) == 32:
                 self._stored["id"].append(one)
                 self._stored["place"].append(str(place_of({"msgId": one})))
-        self._stored["offset"].append(fields.get("queueOffset", "0"))
+        # The normaliser knows where the queues of half messages began, but not those of levels.
+        self._stored["offset"].append("0" if is_delayed else fields.get("queueOffset", "0"))
 
     def settle(self) -> None:
         """Wait until the broker has dispatched all that is in its log."""

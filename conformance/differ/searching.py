@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import inf
 from typing import NamedTuple
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -43,14 +44,14 @@ def search(
 ) -> Iterator[Found]:
     """Draw ``count`` sequences; yield each kind of difference once, by its shortest sequence.
 
-    The search ends after ``most_found`` kinds, and after ``at_most_ms`` if that is not 0.
+    The search ends after ``most_found`` kinds, and after ``at_most_ms`` if that is not 0: a
+    sequence that was found then is as short as there was time for.
     """
     known: set[str] = set()
-    began_ms, drawn, rounds = real_elapsed_ms(), 0, 0
-    while drawn < count and len(known) < most_found:
-        if at_most_ms and real_elapsed_ms() - began_ms > at_most_ms:
-            return
-        one = _Round(pair, min(ROUND, count - drawn), known, at_most_ms)
+    until_ms = real_elapsed_ms() + at_most_ms if at_most_ms else inf
+    drawn, rounds = 0, 0
+    while drawn < count and len(known) < most_found and real_elapsed_ms() <= until_ms:
+        one = _Round(pair, min(ROUND, count - drawn), known, until_ms)
         rounds += 1
         found = one.run(first_seed * 1_000_003 + rounds)
         drawn += one.drawn
@@ -66,13 +67,12 @@ def _size(sequence: Sequence) -> tuple[int, int]:
 class _Round:
     """One call of hypothesis."""
 
-    def __init__(self, pair: Pair, count: int, known: set[str], at_most_ms: int) -> None:
+    def __init__(self, pair: Pair, count: int, known: set[str], until_ms: float) -> None:
         self._pair = pair
         self._count = count
         self._known = known
-        self._until_ms = real_elapsed_ms() + at_most_ms if at_most_ms else 0
+        self._until_ms = until_ms
         self._found: Found | None = None
-        self._first_ms = 0
         self.drawn = 0
         self.kinds: set[str] = set()
 
@@ -99,13 +99,10 @@ class _Round:
         return None
 
     def _play(self, sequence: Sequence) -> None:
-        now_ms = real_elapsed_ms()
-        if self._found is None:
-            if self._until_ms and now_ms > self._until_ms:
-                return
-            self.drawn += 1
-        elif now_ms - self._first_ms > SHRINK_MS and sequence != self._found.sequence:
+        is_found = self._found is not None and sequence == self._found.sequence
+        if real_elapsed_ms() > self._until_ms and not is_found:
             return
+        self.drawn += self._found is None
         difference = self._pair.difference(sequence)
         if difference is None:
             return
@@ -114,7 +111,7 @@ class _Round:
             return
         self.kinds.add(kind)
         if self._found is None:
-            self._first_ms = now_ms
+            self._until_ms = min(self._until_ms, real_elapsed_ms() + SHRINK_MS)
         if self._found is None or _size(sequence) <= _size(self._found.sequence):
             self._found = Found(sequence, difference)
         raise DiffersError(str(difference))

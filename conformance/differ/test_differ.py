@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from conformance.differ import drawing
+from conformance.differ import drawing, searching
 from conformance.differ.accepted import Accepted, accepted, fake_says
 from conformance.differ.drawing import CODES, sequences, values
 from conformance.differ.left_out import LEFT_OUT
-from conformance.differ.pair import Difference
+from conformance.differ.pair import Difference, Pair
 from conformance.differ.playing import Block
-from conformance.differ.searching import kind_of
-from conformance.differ.sequences import KEPT, Step, load, replaced, save
+from conformance.differ.searching import kind_of, search
+from conformance.differ.sequences import KEPT, Sequence, Step, load, replaced, save
 from fakemq.protocol import table
 from fakemq.protocol.codes import RequestCode
 
@@ -92,6 +92,26 @@ def test_kind_of_a_difference_does_not_depend_on_numbers() -> None:
     two = Difference("7. GET_MAX_OFFSET", 30, ("  offset: 33",), ("  offset: 4",))
     assert kind_of(one) == kind_of(two)
     assert kind_of(one) != kind_of(two._replace(title="7. GET_MIN_OFFSET"))
+
+
+class SlowPair(Pair):
+    """Two clusters that always differ; each sequence takes a second of a time of their own."""
+
+    def __init__(self) -> None:
+        super().__init__([])
+        self.now_ms = 0
+
+    def difference(self, sequence: Sequence) -> Difference:
+        self.now_ms += 1_000
+        return Difference(f"1. {sequence[0].code}", 1, (), ("one",))
+
+
+def test_search_has_one_budget_for_all_its_findings(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = SlowPair()
+    monkeypatch.setattr(searching, "real_elapsed_ms", lambda: slow.now_ms)
+    found = list(search(slow, 1_000, 1, most_found=10, at_most_ms=20_000))
+    assert found
+    assert slow.now_ms <= 25_000, "the last finding is played a few times more"
 
 
 def test_kept_sequences_are_sequences() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.differ.accepted import accepted
-from conformance.differ.pair import pair
+from conformance.differ.pair import Pair
 from conformance.differ.searching import search
 from conformance.live.groups import WAITING
 
@@ -16,7 +16,7 @@ SEED, SEQUENCES, AT_MOST_MS = 1, 150, 30_000
 
 
 def test_drawn_sequences_show_no_new_difference(java: None) -> None:
-    with pair(accepted()) as both:
+    with Pair(accepted()) as both:
         found = list(search(both, SEQUENCES, SEED, at_most_ms=AT_MOST_MS))
         assert both.played
     assert not found, "\n".join(str(one.difference) for one in found)

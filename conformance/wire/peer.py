@@ -315,6 +315,7 @@ def _connected(addr: str, name: str, names: Mapping[str, str]) -> socket.socket:
         while True:
             found = socket.create_connection((host, int(port)), ANSWER_TIMEOUT_S)
             if names.get(_own_addr(found), name) == name:
+                found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 return found
             others.enter_context(found)
 
