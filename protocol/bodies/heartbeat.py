@@ -11,9 +11,9 @@ from fakemq.protocol.bodies.body import Body, Int, Long, remembered
 from fakemq.protocol.java import enum_pattern
 
 ConsumeType: TypeAlias = Annotated[
-    str, Meta(pattern=enum_pattern("CONSUME_ACTIVELY", "CONSUME_PASSIVELY"))
+    str, Meta(pattern=enum_pattern("CONSUME_ACTIVELY", "CONSUME_PASSIVELY", "CONSUME_POP"))
 ]
-"""Source: common/protocol/heartbeat/ConsumeType.java (4.9.7)"""
+"""The last is new in 5.5.0. Source: common/protocol/heartbeat/ConsumeType.java (4.9.7)"""
 
 MessageModel: TypeAlias = Annotated[str, Meta(pattern=enum_pattern("BROADCASTING", "CLUSTERING"))]
 """Source: common/protocol/heartbeat/MessageModel.java (4.9.7)"""
