@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import NamedTuple
 
 import pytest
@@ -173,23 +172,6 @@ def test_empty_queue_read_from_elsewhere_is_moved(topic: str, peer: Peer) -> Non
     assert offsets(response) == (0, 0, 0)
 
 
-def test_moved_offset_is_reported_in_a_message(broker: Broker, peer: Peer) -> None:
-    send(peer)
-    pull(peer, 5)
-    event = pull(peer, topic="OFFSET_MOVED_EVENT", subscription=GROUP)
-    assert said(event) == (0, "FOUND")
-    body = {
-        "consumerGroup": GROUP,
-        "messageQueue": {"brokerName": "broker-a", "queueId": 0, "topic": TOPIC},
-        "offsetNew": 1,
-        "offsetRequest": 5,
-    }
-    assert json.dumps(body, separators=(",", ":")).encode() in event.body
-    assert f"KEYS\x01{GROUP}".encode() in event.body
-    assert f"TAGS\x01{GROUP}".encode() in event.body
-    assert b"DELAY\x010" in event.body
-
-
 # -- the checks, in Java's order --------------------------------------------------------------
 
 
@@ -333,15 +315,6 @@ def test_pull_commits_with_any_answer_but_a_refusal(lab: BrokerLab, topic: str, 
     pull(peer, 9, sys_flag=COMMIT, commit_offset=2)  # 21
     pull(peer, 0, sys_flag=COMMIT, commit_offset=3, queue_id=9)  # 1
     assert committed(lab) == [1, 2]
-
-
-def test_pull_without_the_offset_to_commit_fails_when_its_event_is_stored(peer: Peer) -> None:
-    send(peer)
-    header = pull_header(queue_offset=9, sys_flag=COMMIT | PullSysFlag.SUBSCRIPTION)
-    del vars(header)["commit_offset"]
-    response = peer.ask(RequestCode.PULL_MESSAGE, header)
-    assert (response.remark or "").startswith("java.lang.NullPointerException")
-    assert said(pull(peer, topic="OFFSET_MOVED_EVENT", subscription=GROUP)) == (0, "FOUND")
 
 
 def test_held_pull_commits_once_on_arrival(lab: BrokerLab, topic: str, peer: Peer) -> None:
