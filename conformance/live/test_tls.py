@@ -8,17 +8,19 @@ import ssl
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 import fakemq
 from conformance.live.groups import WAITING
-from conformance.targets.java_cluster import SMALL_JVM, JavaNode, free_port, wait_until
+from conformance.targets.java_cluster import wait_until
 from conformance.targets.processes import FakemqProcess
-from conformance.targets.tls import Tls
+from conformance.targets.tls import Tls, namesrv
 from conformance.wire.raw import frame
 from fakemq.client import Producer
+from fakemq.errors import ConfigWarning
 from fakemq.tls.authority import Authority
 from fakemq.tls.contexts import ClientTls, KeyPair
 
@@ -46,23 +48,17 @@ def strange() -> Iterator[Authority]:
 
 @pytest.fixture(scope="module")
 def real(java: None, tls: Tls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
-    main = "org.apache.rocketmq.namesrv.NamesrvStartup"
-    nodes = []
-    for mode in ("enforcing", "disabled"):
-        jvm = (*SMALL_JVM, *tls.server_jvm(mode))
-        home = tmp_path_factory.mktemp(mode)
-        node = JavaNode(f"namesrv-{mode}", home, main, free_port(), jvm)
-        node.config = {"listenPort": str(node.port), "kvConfigPath": str(home / "kv.json")}
-        nodes.append(node)
-    try:
+    with ExitStack() as stack:
+        nodes = [
+            namesrv(tmp_path_factory.mktemp(mode), tls.server_jvm(mode))
+            for mode in ("enforcing", "disabled")
+        ]
         for node in nodes:
+            stack.callback(node.kill)
             node.launch()
         for node in nodes:
             node.wait_ready()
         yield [node.addr for node in nodes]
-    finally:
-        for node in nodes:
-            node.kill()
 
 
 @pytest.fixture(scope="module")
@@ -170,6 +166,29 @@ def _outcome(receive: Callable[[int], bytes]) -> str:
     except TimeoutError:
         return "open"
     return "answered" if b'"code":0' in data else "closed" if data[:1] in (b"", b"\x15") else "else"
+
+
+def test_server_that_requires_a_certificate_and_checks_none(
+    java: None, tls: Tls, strange: Authority, tmp_path: Path
+) -> None:
+    # docs/tls.md has this difference: Python cannot ask for a certificate without a check.
+    keys = Path(tls.config_file).read_text().replace("authClient=true", "authClient=false")
+    assert "need.client.auth=require" in keys
+    file = tmp_path / "unchecked.properties"
+    file.write_text(keys)
+    unknown = KeyPair(strange.client_cert_path, strange.client_key_path)
+    node = namesrv(tmp_path / "node", tls.server_jvm("enforcing", str(file)))
+    try:
+        node.start()
+        assert by_tls(None)(node.addr) == "closed"
+        assert by_tls(unknown)(node.addr) == "answered"
+    finally:
+        node.kill()
+    with pytest.warns(ConfigWarning, match="RocketMQ then takes any"):
+        cluster = fakemq.Cluster(tls="enforcing", tls_config=str(file))
+    with cluster as mq:
+        assert by_tls(None)(mq.namesrv_addr) == "answered"
+        assert by_tls(unknown)(mq.namesrv_addr) == "answered"
 
 
 def test_peers_meet_the_same_at_real_and_fake(

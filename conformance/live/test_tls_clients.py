@@ -16,11 +16,11 @@ from conformance.drivers.java_program import SECURED_SCENARIO, SMALL_JVM, JavaPr
 from conformance.live.groups import WAITING
 from conformance.live.python_clients import seen_by_clients
 from conformance.targets import java_cluster
-from conformance.targets.java_cluster import JavaCluster, JavaNode, free_port
+from conformance.targets.java_cluster import JavaCluster
 from conformance.targets.java_jars import CLIENT_VERSIONS
 from conformance.targets.processes import assert_same, together
 from conformance.targets.quick_pair import QUICK
-from conformance.targets.tls import Tls
+from conformance.targets.tls import Tls, namesrv
 from fakemq.client import Client
 from fakemq.client.errors import RemotingError
 from tests.support.certificates import Certificates
@@ -117,26 +117,15 @@ class Servers:
                 f"tls.server.certPath={cert}\ntls.server.keyPath={key}\n"
             )
             mode = "disabled" if kind == "disabled" else "enforcing"
-            nodes.append(_namesrv(home, mode, file))
+            flags = (f"-Dtls.server.mode={mode}", f"-Dtls.config.file={file}")
+            nodes.append(namesrv(home, flags))
             stack.callback(nodes[-1].kill)
+            nodes[-1].launch()
             cluster = fakemq.Cluster(tls=mode, tls_config=str(file))
             self.fake.append(stack.enter_context(cluster).namesrv_addr)
         for node in nodes:
             node.wait_ready()
         self.real = [node.addr for node in nodes]
-
-
-def _namesrv(home: Path, mode: str, tls_file: Path) -> JavaNode:
-    jvm = (
-        *java_cluster.SMALL_JVM,
-        f"-Dtls.server.mode={mode}",
-        f"-Dtls.config.file={tls_file}",
-    )
-    main = "org.apache.rocketmq.namesrv.NamesrvStartup"
-    node = JavaNode(f"namesrv-{mode}", home, main, free_port(), jvm)
-    node.config = {"listenPort": str(node.port), "kvConfigPath": str(home / "kv.json")}
-    node.launch()
-    return node
 
 
 @pytest.fixture(scope="module")
