@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         namesrv_5_5_0,
         offset_5_5_0,
         pop,
+        timer_5_5_0,
         topic_5_5_0,
     )
 
@@ -41,6 +42,8 @@ INVOKE_BROKER_TO_RESET_OFFSET: Row[offset_5_5_0.ResetOffsetRequestHeader5, NoHea
 UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST: Row[NoHeader, NoHeader] = Row(
     RequestCode5.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST
 )
+GET_TIMER_CHECK_POINT: Row[NoHeader, NoHeader] = Row(RequestCode5.GET_TIMER_CHECK_POINT)
+GET_TIMER_METRICS: Row[NoHeader, NoHeader] = Row(RequestCode5.GET_TIMER_METRICS)
 GET_TOPIC_CONFIG: Row[topic_5_5_0.GetTopicConfigRequestHeader, NoHeader] = Row(
     RequestCode5.GET_TOPIC_CONFIG, "topic_5_5_0.GetTopicConfigRequestHeader"
 )
@@ -49,6 +52,13 @@ GET_SUBSCRIPTIONGROUP_CONFIG: Row[group_5_5_0.GetSubscriptionGroupConfigRequestH
         RequestCode5.GET_SUBSCRIPTIONGROUP_CONFIG,
         "group_5_5_0.GetSubscriptionGroupConfigRequestHeader",
     )
+)
+RECALL_MESSAGE: Row[
+    timer_5_5_0.RecallMessageRequestHeader, timer_5_5_0.RecallMessageResponseHeader
+] = Row(
+    RequestCode5.RECALL_MESSAGE,
+    "timer_5_5_0.RecallMessageRequestHeader",
+    "timer_5_5_0.RecallMessageResponseHeader",
 )
 BROKER_HEARTBEAT: Row[namesrv_5_5_0.BrokerHeartbeatRequestHeader, NoHeader] = Row(
     RequestCode5.BROKER_HEARTBEAT, "namesrv_5_5_0.BrokerHeartbeatRequestHeader"

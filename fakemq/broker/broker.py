@@ -425,7 +425,7 @@ class Broker:
         try:
             self.store.finish_work()
             if self.parts is not None:
-                self.parts.stop()
+                self.parts.stop(persist=how == "stop")
             self.delay.stop(persist=how == "stop")
             self.registration.stop()
             self.outbound.close(f"broker {how}")
@@ -581,6 +581,8 @@ class Broker:
         self.offsets.reset()
         self.filters.reset()
         self.delay.forget()
+        if self.parts is not None:
+            self.parts.clear_tables()
 
     def _on_master(self, addr: str | None, ha_addr: str | None) -> None:
         if self.ha is not None:

@@ -8,15 +8,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.broker import send_5_5_0
 from fakemq.broker.offset_resets import OffsetResets
 from fakemq.broker.pop.service import PopService
+from fakemq.broker.timers.service import TimerMessageService
+from fakemq.config.model_5_5_0 import later
+from fakemq.store.timer import METRICS_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fakemq.broker.broker import Broker
+    from fakemq.dispatch.answers import Refused
     from fakemq.net.session import Session
+    from fakemq.protocol.bodies.timer import TimerMetricsSerializeWrapper
+    from fakemq.protocol.bodies.topic import TopicConfig
+    from fakemq.store.inner_message import InnerMessage
     from fakemq.store.records import LogRecord
+    from fakemq.store.results import PutMessageStatus
 
 
 class Parts5:
@@ -24,22 +33,50 @@ class Parts5:
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
+        self._config = config = later(broker.config)
+        file = broker.persistence.add(
+            METRICS_NAME, _timer_metrics, field="timingCount", pretty=False
+        )
+        self.timers = TimerMessageService(
+            broker.node, config, broker.store, broker.stats, put=broker.put, keep=file.persist
+        )
+        file.connect(self.timers.metrics)
         self.pop = PopService(broker)
         self.offset_resets = OffsetResets(broker.offsets)
 
     def start(self) -> None:
+        self.timers.start()
         self.pop.start()
 
-    def stop(self) -> None:
+    def stop(self, *, persist: bool) -> None:
         self.pop.stop()
+        self.timers.stop(persist=persist)
 
     def reset(self) -> None:
         self.offset_resets.clear()
+        self.timers.reset(running=self._broker.running)
         self.pop.reset(running=self._broker.running)
 
     def restored(self) -> None:
         self.offset_resets.clear()
+        self.timers.stop(persist=False)
+        self.timers.start()
         self.pop.start()
+
+    def clear_tables(self) -> None:
+        self.timers.metrics.clear()
+
+    def settle(self) -> None:
+        self.timers.settle()
+
+    def prepare_send(self, message: InnerMessage, config: TopicConfig) -> None:
+        send_5_5_0.prepare(self._broker, message, config)
+
+    def send_answer(self, code: int, message: InnerMessage) -> dict[str, str]:
+        return send_5_5_0.answer_fields(self._broker, code, message)
+
+    def refusal(self, status: PutMessageStatus) -> Refused:
+        return send_5_5_0.timer_refusal(self._config, status)
 
     def session_closed(self, session: Session) -> None:
         self.pop.session_closed(session)
@@ -49,6 +86,12 @@ class Parts5:
 
     def arrived(self, records: Sequence[LogRecord]) -> None:
         self.pop.arrived(records)
+
+
+def _timer_metrics() -> type[TimerMetricsSerializeWrapper]:
+    from fakemq.protocol.bodies.timer import TimerMetricsSerializeWrapper
+
+    return TimerMetricsSerializeWrapper
 
 
 def make(broker: Broker) -> Parts5:

@@ -83,8 +83,14 @@ class ConfigFile(Generic[B]):
         *,
         is_running: Callable[[], bool],
         period_ms: Callable[[], int] = lambda: FIRST_TICK_MS,
+        field: str = "",
+        pretty: bool = True,
     ) -> None:
         self.name = name
+        self._field = field or TABLES[name]
+        """The field that the file must have."""
+        self._pretty = pretty
+        """Whether the text has a line for each value."""
         self.file: TextFile | None = None
         """None for a broker without a store directory: nothing is read or written."""
         self._node = node
@@ -144,7 +150,7 @@ class ConfigFile(Generic[B]):
             text = self.file.read()
             if text:
                 if not self.decode(text):
-                    self._warn(f"{path}: {no_table(TABLES[self.name])}")
+                    self._warn(f"{path}: {no_table(self._field)}")
                 return
             if text is not None:
                 damage = f"{path}: {CONFIG_EMPTY}"
@@ -182,7 +188,7 @@ class ConfigFile(Generic[B]):
             raise BodyError("null where a table should be")  # Java's decode fails on it, too
         self._table.load(bean)
         self._unknown = unknown_fields(bean, raw)
-        return isinstance(raw, dict) and TABLES[self.name] in raw
+        return isinstance(raw, dict) and self._field in raw
 
     # -- writing ------------------------------------------------------------------------------
 
@@ -199,6 +205,8 @@ class ConfigFile(Generic[B]):
         else:
             persisted = yield from self._in_steps()
         value = with_unknown(persisted, self._unknown)
+        if not self._pretty:
+            return fastjson.encode(value).decode("utf-8", "replace")
         return (yield from fastjson.dumps_pretty_in_steps(value))
 
     def persist(self) -> None:
@@ -290,6 +298,8 @@ class Persistence:
         is_running: Callable[[], bool],
         clear_tables: Callable[[], None],
     ) -> None:
+        self._node = node
+        self._is_running = is_running
         self._clear_tables = clear_tables
         """Puts every table into the state of a first start, before the files are read."""
         self.topics: ConfigFile[TopicConfigSerializeWrapper] = ConfigFile(
@@ -314,6 +324,20 @@ class Persistence:
         self.files: tuple[ConfigFile[Any], ...] = (
             *(self.topics, self.offsets, self.groups, self.filters, self.delays),
         )
+
+    def add(
+        self, name: str, kind: Callable[[], type[B]], *, field: str, pretty: bool = True
+    ) -> ConfigFile[B]:
+        """Return one more file, which only brokers of another reference have; connect it.
+
+        ``kind`` returns the class of its body, which must have ``field``; a file that is not
+        ``pretty`` is one line.
+        """
+        file: ConfigFile[B] = ConfigFile(
+            self._node, name, kind, is_running=self._is_running, field=field, pretty=pretty
+        )
+        self.files += (file,)
+        return file
 
     def keep_in(self, open_file: Callable[[str], TextFile]) -> None:
         """Open the files by their names; call this before the broker's first start."""

@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fakemq.dispatch.answers import Refused
     from fakemq.net.session import Session
+    from fakemq.protocol.bodies.topic import TopicConfig
+    from fakemq.store.inner_message import InnerMessage
     from fakemq.store.records import LogRecord
+    from fakemq.store.results import PutMessageStatus
 
 
 class ReferenceParts(Protocol):
@@ -17,14 +21,32 @@ class ReferenceParts(Protocol):
     def start(self) -> None:
         """Begin: the tables are loaded, and the broker runs."""
 
-    def stop(self) -> None:
-        """End, before the store does; the broker's clock cancels the timers."""
+    def stop(self, *, persist: bool) -> None:
+        """End, before the store does; the broker's clock cancels the timers.
+
+        After a kill, ``persist`` is False: nothing more is written.
+        """
 
     def reset(self) -> None:
         """Return to the state of a first start; the store and the other parts have done so."""
 
     def restored(self) -> None:
         """Follow the store and the other parts, which have the state of an image now."""
+
+    def clear_tables(self) -> None:
+        """Return tables that have a config file to the state of a first start."""
+
+    def settle(self) -> None:
+        """Write what an image of the broker needs."""
+
+    def prepare_send(self, message: InnerMessage, config: TopicConfig) -> None:
+        """Change a message that a producer sent, before it is put."""
+
+    def send_answer(self, code: int, message: InnerMessage) -> dict[str, str]:
+        """Return what the answer to a successful send by this code says besides."""
+
+    def refusal(self, status: PutMessageStatus) -> Refused:
+        """Return the refusal of a put with a status that 4.9.7 does not have."""
 
     def session_closed(self, session: Session) -> None:
         """Forget what a closed connection waits for."""

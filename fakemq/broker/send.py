@@ -101,7 +101,18 @@ def send(
         broker.config.region_id,
         broker.config.trace_on,
     )
-    reply: Reply[SendMessageResponseHeader] = Reply(None, b"", code, None, None, answered)
+    parts = broker.parts
+    reply: Reply[SendMessageResponseHeader]
+    if parts is None:
+        reply = Reply(None, b"", code, None, None, answered)
+    else:
+        reply = Reply(
+            None,
+            b"",
+            code,
+            None,
+            answered.encode() | parts.send_answer(request.command.code, message),
+        )
     if result.flush_to is None and result.replicate_to is None and result.when_queued is None:
         return reply
     return reply_when_durable(broker, result, reply)
@@ -144,6 +155,8 @@ def _put_one(
     # A producer that waits sends WAIT with every message. Java takes it out of the properties,
     # makes the text to store, and puts it back at the end: later texts have that order.
     message = _message(broker, request, topic, config, queue_id, without=WAIT_STORE_MSG_OK)
+    if broker.parts is not None:
+        broker.parts.prepare_send(message, config)
     properties = message.properties
     if WAIT_STORE_MSG_OK in properties:
         properties[WAIT_STORE_MSG_OK] = properties.pop(WAIT_STORE_MSG_OK)
@@ -274,4 +287,6 @@ def refusal(broker: Broker, result: PutMessageResult) -> Refused:
         )
     if status is PutMessageStatus.UNKNOWN_ERROR:
         return Refused(ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR")
+    if broker.parts is not None:
+        return broker.parts.refusal(status)
     return Refused(ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR DEFAULT")

@@ -49,6 +49,8 @@ DOMAINS: dict[str, Domain] = {
     "delay_level": Domain.DEADLINE,  # ScheduleMessageService, per level: delay_level_3
     "delay_offset_persist": Domain.DEADLINE,  # ScheduleMessageService, 10 s / 10 s
     "config_persist": Domain.DEADLINE,  # ConfigManager: offsets 10 s / 5 s, filters 10 s / 10 s
+    "timer": Domain.DEADLINE,  # TimerMessageStore#dequeue, the end of each second (5.5.0)
+    "timer_flush": Domain.DEADLINE,  # TimerFlushService, 1 s (5.5.0)
     "txn_check": Domain.DEADLINE,  # TransactionalMessageCheckService, 60 s / 60 s
     "filter_data_clean": Domain.DEADLINE,  # ConsumerFilterManager, 10 s / 10 s
     "clean_files": Domain.DEADLINE,  # CleanCommitLogService, 60 s / 10 s

@@ -85,6 +85,8 @@ def node_image(broker: Broker) -> NodeImage:
         root = disk.files.root
         store = images.read(root, broker.config, disk.files.log_paths)
         return NodeImage(store, texts_in(root), broker.changed_config(), broker.rules())
+    if broker.parts is not None:
+        broker.parts.settle()
     texts = {file.name: file.text() for file in broker.persistence.files}
     store = images.take(broker.store)
     return NodeImage(store, texts, broker.changed_config(), broker.rules())

@@ -65,6 +65,11 @@ if TYPE_CHECKING:
     from fakemq.events.replication import Transferred as Transferred
     from fakemq.events.store import StoreRecovered as StoreRecovered
     from fakemq.events.store import UnsyncedLost as UnsyncedLost
+    from fakemq.events.timers import TimerDelivered as TimerDelivered
+    from fakemq.events.timers import TimerDiscarded as TimerDiscarded
+    from fakemq.events.timers import TimerRecalled as TimerRecalled
+    from fakemq.events.timers import TimerRolled as TimerRolled
+    from fakemq.events.timers import TimerSet as TimerSet
 
 _HOMES = {
     "FaultPlaced": "faults",
@@ -84,6 +89,11 @@ _HOMES = {
     "MetadataSynchronized": "replication",
     "StoreRecovered": "store",
     "UnsyncedLost": "store",
+    "TimerSet": "timers",
+    "TimerDelivered": "timers",
+    "TimerRolled": "timers",
+    "TimerRecalled": "timers",
+    "TimerDiscarded": "timers",
 }
 """Name → its module, for the names that are not in ``core``."""
 

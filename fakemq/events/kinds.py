@@ -16,6 +16,7 @@ MODULES = (
     "fakemq.events.pop",
     "fakemq.events.replication",
     "fakemq.events.store",
+    "fakemq.events.timers",
     "fakemq.journal.journal",
     "fakemq.sim.events",
 )

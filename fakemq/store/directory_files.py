@@ -24,16 +24,17 @@ from fakemq.store.log_folders import LogFolders
 from fakemq.store.memory_files import size_text
 from fakemq.store.queue_folders import FOLDER as QUEUES_FOLDER
 from fakemq.store.record_scan import SECTOR_BYTES
+from fakemq.store.timer import LOG_FOLDER as TIMERS_FOLDER
 
 if TYPE_CHECKING:
     from random import Random
 
     from fakemq.clock.node_clock import NodeClock
 
-FOLDERS: Final = (LOG_FOLDER, QUEUES_FOLDER, INDEX_FOLDER)
+FOLDERS: Final = (LOG_FOLDER, QUEUES_FOLDER, INDEX_FOLDER, TIMERS_FOLDER)
 """The folders of a store that have files of fixed size."""
 _LOG_PREFIX: Final = f"{LOG_FOLDER}/"
-_FOLDERS_BELOW: Final = {LOG_FOLDER: 0, QUEUES_FOLDER: 2, INDEX_FOLDER: 0}
+_FOLDERS_BELOW: Final = {LOG_FOLDER: 0, QUEUES_FOLDER: 2, INDEX_FOLDER: 0, TIMERS_FOLDER: 0}
 """How many levels of folders are between a folder of a store and its files."""
 ABORT: Final = "abort"
 """A file that exists while a broker runs on the store; it remains if the broker is killed."""
@@ -234,7 +235,7 @@ class DirectoryFiles(Files):
         return file in self.unflushed
 
     def clear(self) -> None:
-        """Delete the files of the log, the queues and the index, and nothing else."""
+        """Delete the files of the log, the queues, the index and the timers, and nothing else."""
         for folder in FOLDERS:
             for path in self.list(folder):
                 self.delete(path)

@@ -25,6 +25,8 @@ from fakemq.store.index import FOLDER as INDEX
 from fakemq.store.memory_files import MemoryFiles
 from fakemq.store.queue_folders import FOLDER as QUEUES
 from fakemq.store.recovery import Recovery
+from fakemq.store.timer import CHECKPOINT_PATH
+from fakemq.store.timer import LOG_FOLDER as TIMERS
 
 if TYPE_CHECKING:
     from fakemq.config.log_folders import LogPaths
@@ -64,7 +66,7 @@ def take(store: MessageStore) -> StoreImage:
     images, end = {}, store.log.whole_end
     for file in store.settled_files():
         folder, _, name = file.path.partition("/")
-        if folder not in FOLDERS:
+        if folder not in FOLDERS and file.path != CHECKPOINT_PATH:
             continue
         position = min(file.position, max(0, end - int(name))) if folder == LOG else file.position
         if position or not file.position:
@@ -159,16 +161,17 @@ def _ignore(path: str, offset: int, cut_bytes: int, why: str) -> None:
 def _copy(directory: DirectoryFiles, files: MemoryFiles) -> dict[str, int]:
     """Copy a directory's files; return the sizes that the config must have."""
     sizes: dict[str, int] = {}
-    for folder, name in ((LOG, SIZES[0]), (QUEUES, SIZES[1]), (INDEX, "")):
+    for folder, name in ((LOG, SIZES[0]), (QUEUES, SIZES[1]), (INDEX, ""), (TIMERS, "")):
         for path in directory.list(folder):
             full_path = directory.path_of(path)
             size_bytes = _copy_file(full_path, path, files)
             if name:
                 sizes.setdefault(name, size_bytes)
-            else:
+            elif folder == INDEX:
                 sizes |= _index_sizes(full_path, size_bytes)
-    if directory.exists(checkpoints.PATH):
-        _copy_file(directory.path_of(checkpoints.PATH), checkpoints.PATH, files)
+    for path in (checkpoints.PATH, CHECKPOINT_PATH):
+        if directory.exists(path):
+            _copy_file(directory.path_of(path), path, files)
     return sizes
 
 

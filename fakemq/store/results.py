@@ -30,6 +30,9 @@ class PutMessageStatus(Enum):
     OS_PAGECACHE_BUSY = auto()
     UNKNOWN_ERROR = auto()
     LMQ_CONSUME_QUEUE_NUM_EXCEEDED = auto()
+    WHEEL_TIMER_FLOW_CONTROL = auto()
+    WHEEL_TIMER_MSG_ILLEGAL = auto()
+    WHEEL_TIMER_NOT_ENABLE = auto()
 
     @property
     def final(self) -> bool:
@@ -37,7 +40,12 @@ class PutMessageStatus(Enum):
         return self in _FINAL
 
 
-_FINAL = (PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED)
+_FINAL = (
+    PutMessageStatus.MESSAGE_ILLEGAL,
+    PutMessageStatus.PROPERTIES_SIZE_EXCEEDED,
+    PutMessageStatus.WHEEL_TIMER_MSG_ILLEGAL,
+    PutMessageStatus.WHEEL_TIMER_NOT_ENABLE,
+)
 
 
 class GetMessageStatus(Enum):

@@ -121,6 +121,9 @@ class MessageStore:
         """Called in this order; each listener adds and removes itself."""
         self.on_late: Callable[[PutMessageResult], None] = _nothing
         """Called with records that reached their queue only after their put had ended."""
+        self.divert: Callable[[InnerMessage], PutMessageStatus | None] | None = None
+        """Called with each message before it is put, if the broker has timers: it may change its
+        topic, or return why it is refused."""
         self.held_lock: HeldLock | None = None
         """The lock of the log, while a fault lets a put hold it."""
         self.disk_space = DiskSpace(config, files, clock, journal, node)
@@ -183,6 +186,10 @@ class MessageStore:
             why = why_no_queue(message.topic, message.queue_id)
             if why:
                 return self._refused(message, _ILLEGAL, why)
+        if self.divert is not None:
+            status = self.divert(message)
+            if status is not None:
+                return self._refused(message, status)
         # The first test of `divert`, repeated: most puts end here without another call.
         if DELAY_TIME_LEVEL in message.properties:
             self.delay_levels.divert(message)

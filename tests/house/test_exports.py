@@ -44,7 +44,8 @@ PUBLIC = {
         QueuesLocked Replicated ReplicationWaited ReportBelieved RequestHandled RequestReceived
         Revived
         Scheduled ScheduledDelivered ScheduledDiscarded SentBack SlaveReported SnapshotRestored
-        StoreRecovered StoreRepaired TopicChanged TransactionChecked TransactionDiscarded
+        StoreRecovered StoreRepaired TimerDelivered TimerDiscarded TimerRecalled TimerRolled
+        TimerSet TopicChanged TransactionChecked TransactionDiscarded
         TransactionEnded Transferred UnsyncedLost Warned
     """,
     "fakemq.biographies.steps": """

@@ -26,15 +26,16 @@ from fakemq.protocol.errors import (
     RemoteProtocolError,
     TruncatedError,
 )
-from fakemq.protocol.layout import codecs
-from fakemq.protocol.layout.derive import LAYOUTS
+from fakemq.protocol.layout import codecs, derive, timer_codecs
 
+LAYOUTS = derive.LAYOUTS | derive.TIMER_LAYOUTS
 EVERY_LAYOUT = pytest.mark.parametrize("name", LAYOUTS)
 
 
 def codec(kind: str, name: str) -> Callable[..., Any]:
     snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-    function: Callable[..., Any] = getattr(codecs, f"{kind}_{snake}")
+    module = timer_codecs if name in derive.TIMER_LAYOUTS else codecs
+    function: Callable[..., Any] = getattr(module, f"{kind}_{snake}")
     return function
 
 

@@ -1,0 +1,134 @@
+"""What a broker of 5.5.0 does with a sent message besides `fakemq.broker.send`.
+
+Source: broker/processor/SendMessageProcessor.java (5.5.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.dispatch.answers import Refused
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.errors import NumberFormatError
+from fakemq.protocol.header import parse_bool, parse_int, parse_long
+from fakemq.protocol.properties import (
+    CLUSTER,
+    DELAY_TIME_LEVEL,
+    MSG_REGION,
+    REAL_TOPIC,
+    TRACE_SWITCH,
+    TRANSACTION_PREPARED,
+    UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
+    encode_properties_as_java,
+)
+from fakemq.protocol.timers import (
+    TIMER_DELAY_MS,
+    TIMER_DELAY_SEC,
+    TIMER_DELIVER_MS,
+    TIMER_OUT_MS,
+    RecallHandle,
+)
+from fakemq.protocol.topics import RETRY_PREFIX
+from fakemq.store.results import PutMessageStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fakemq.broker.broker import Broker
+    from fakemq.config.model_5_5_0 import BrokerConfig5
+    from fakemq.protocol.bodies.topic import TopicConfig
+    from fakemq.store.inner_message import InnerMessage
+
+TRANSACTION_ID = "__transactionId__"
+PRIORITY = "_SYS_MSG_PRIORITY_"
+SHARDING_KEY = "__SHARDINGKEY"
+_OTHER_TYPES = (DELAY_TIME_LEVEL, TIMER_DELIVER_MS, TIMER_DELAY_SEC, TIMER_DELAY_MS, SHARDING_KEY)
+"""A message with one of these is no message with a priority."""
+
+
+def prepare(broker: Broker, message: InnerMessage, config: TopicConfig) -> None:
+    """Give a message a unique key if it has none, and the queue of its priority if it has one.
+
+    Region and trace switch are stored, too, and for a half message its transaction id.
+    Source: AbstractSendMessageProcessor.java#buildMsgContext,
+    SendMessageProcessor.java#sendMessage,
+    broker/transaction/queue/TransactionalMessageBridge.java#parseHalfMessageInner (5.5.0)
+    """
+    properties = message.properties
+    cluster = properties.pop(CLUSTER)  # Java puts it behind what follows
+    properties[MSG_REGION] = broker.config.region_id
+    properties[TRACE_SWITCH] = "true" if broker.config.trace_on else "false"
+    if not properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX):
+        properties[UNIQ_CLIENT_MESSAGE_ID_KEYIDX] = broker.unique_ids.create(broker.clock.now_ms())
+    is_half = parse_bool(properties.get(TRANSACTION_PREPARED, ""))
+    priority = _priority(properties)
+    if priority >= 0:
+        if is_half or any(name in properties for name in _OTHER_TYPES):
+            del properties[PRIORITY]
+        else:
+            message.queue_id = min(priority, config.write_queue_nums - 1)
+    properties[CLUSTER] = cluster
+    message.properties_string = encode_properties_as_java(properties)
+    if is_half:  # its text is made again
+        properties[TRANSACTION_ID] = properties[UNIQ_CLIENT_MESSAGE_ID_KEYIDX]
+
+
+def _priority(properties: Mapping[str, str]) -> int:
+    """Return the priority of a message; -1 if it has none, or no number."""
+    try:
+        return parse_int(properties.get(PRIORITY, "-1"))
+    except NumberFormatError:
+        return -1
+
+
+def answer_fields(broker: Broker, code: int, message: InnerMessage) -> dict[str, str]:
+    """Return the unique key, and the handle to recall a timer message.
+
+    Source: SendMessageProcessor.java#handlePutMessageResult, #attachRecallHandle (5.5.0)
+    """
+    properties, fields = message.properties, dict[str, str]()
+    unique_key = properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX)
+    if unique_key is not None:
+        fields["transactionId"] = unique_key
+    if _priority(properties) >= 0:
+        fields["queueId"] = str(message.queue_id)
+    due_ms, topic = properties.get(TIMER_OUT_MS), properties.get(REAL_TOPIC)
+    if (
+        code != RequestCode.SEND_BATCH_MESSAGE
+        and due_ms is not None
+        and topic is not None
+        and not topic.startswith(RETRY_PREFIX)
+    ):
+        # Deletions must come into the same slot: the time of the slot would be in the one before.
+        handle = RecallHandle(
+            topic, broker.config.broker_name, str(parse_long(due_ms) + 1), unique_key or "null"
+        )
+        fields["recallHandle"] = handle.encode()
+    return fields
+
+
+def timer_refusal(config: BrokerConfig5, status: PutMessageStatus) -> Refused:
+    """Return the refusal of a timer message in Java's words.
+
+    Source: SendMessageProcessor.java#handlePutMessageResult (5.5.0)
+    """
+    if status is PutMessageStatus.WHEEL_TIMER_MSG_ILLEGAL:
+        return Refused(
+            ResponseCode.MESSAGE_ILLEGAL,
+            "timer message illegal, the delay time should not be bigger than the max delay"
+            f" {config.timer_max_delay_sec * 1000}ms; or if set del msg, the delay time should be"
+            " bigger than the current time",
+        )
+    if status is PutMessageStatus.WHEEL_TIMER_FLOW_CONTROL:
+        limit = config.timer_congest_num_each_slot
+        return Refused(
+            ResponseCode.SYSTEM_ERROR,
+            f"timer message is under flow control, max num limit is {limit * 2} or the current"
+            f" value is greater than {limit} and less than {limit * 2},"
+            " trigger random flow control",
+        )
+    enabled = "true" if config.timer_wheel_enable else "false"
+    return Refused(
+        ResponseCode.SYSTEM_ERROR,
+        f"accurate timer message is not enabled, timerWheelEnable is {enabled}",
+    )

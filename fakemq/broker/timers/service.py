@@ -1,0 +1,486 @@
+"""Delivery of timer messages: from the timer topic to their real topics, second by second.
+
+A put sends a timer message to the timer topic (`fakemq.broker.timers.diversion`). There it gets a
+unit in the slot of its second (`fakemq.store.timer.timers`). Java reads the topic and the wheel
+every 100 ms; here a message gets its unit at once, and the first slot has a deadline: the end of
+its second. So no message comes early, and none over timerPrecisionMs late.
+
+Source: store/timer/TimerMessageStore.java (5.5.0)
+"""
+
+# Over 400 lines: units, waits, deliveries and progress share one state.
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from fakemq.broker.delay import real_place
+from fakemq.broker.timers.diversion import TimerDiversion
+from fakemq.errors import StoreError
+from fakemq.events.timers import (
+    TimerDelivered,
+    TimerDiscarded,
+    TimerRecalled,
+    TimerRolled,
+    TimerSet,
+)
+from fakemq.protocol.errors import NumberFormatError
+from fakemq.protocol.header import parse_int, parse_long
+from fakemq.protocol.java import LONG_MAX
+from fakemq.protocol.properties import REAL_TOPIC, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
+from fakemq.protocol.timers import (
+    TIMER_DEL_UNIQKEY,
+    TIMER_DEQUEUE_MS,
+    TIMER_ENQUEUE_MS,
+    TIMER_OUT_MS,
+    TIMER_ROLL_TIMES,
+    TIMER_TOPIC,
+)
+from fakemq.store.inner_message import InnerMessage
+from fakemq.store.timer.metrics import TimerMetrics
+from fakemq.store.timer.timers import Timers, clear_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fakemq.broker.stats import BrokerStatsManager
+    from fakemq.clock.slices import Steps
+    from fakemq.clock.timers import Timer
+    from fakemq.config.model import BrokerConfig
+    from fakemq.config.model_5_5_0 import BrokerConfig5
+    from fakemq.dispatch.node import NodeContext
+    from fakemq.events.core import Event
+    from fakemq.protocol.message import MessageExt
+    from fakemq.store.results import AppendMessageResult, PutMessageResult
+    from fakemq.store.store import MessageStore
+    from fakemq.store.timer.checkpoint import TimerCheckpoint
+
+TRIES: Final = 3
+"""How often a delivery is tried, without timerEnableRetryUntilSuccess."""
+_NOT_ENQUEUED: Final = LONG_MAX
+"""TIMER_ENQUEUE_MS of a message that was due when it reached the timer topic."""
+
+
+class _Due(NamedTuple):
+    """A message that is due, or that has to roll."""
+
+    message: MessageExt
+    enqueue_ms: int
+    rolls: bool
+
+
+class TimerMessageService:
+    """The timers of one broker. A slave only makes units for messages: its master delivers."""
+
+    def __init__(
+        self,
+        node: NodeContext[BrokerConfig],
+        config: BrokerConfig5,
+        store: MessageStore,
+        stats: BrokerStatsManager,
+        *,
+        put: Callable[[InnerMessage], PutMessageResult],
+        keep: Callable[[], None],
+    ) -> None:
+        self._node = node
+        self._config = config
+        self._store = store
+        self._stats = stats
+        self._put = put
+        """Stores a message and wakes the pulls that wait for it."""
+        self._keep = keep
+        """Writes `metrics` into their file, if the broker has a directory."""
+        self.metrics = TimerMetrics()
+        self.timers: Timers
+        """From the first start on, with timerWheelEnable."""
+        self.running = False
+        self._diversion = TimerDiversion(
+            config, lambda: self.timers.wheel, node.clock.now_ms, node.randomness
+        )
+        store.divert = self._diversion.divert
+        self._write_ms = 0  # the present slot
+        self._due: deque[_Due] = deque()  # what is delivered next
+        self._delivering = False
+        self._failures = 0  # how often the first of these was refused
+        self._timer: Timer | None = None
+        self._flush_timer: Timer | None = None
+        node.clock.on_jump.append(self._look_again)
+
+    # -- life ---------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Find the timers of the store again, and begin to deliver."""
+        config = self._config
+        if not config.timer_wheel_enable:
+            return
+        self.timers = Timers(
+            self._store,
+            config.timer_precision_ms,
+            config.timer_roll_window_slot,
+            config.mapped_file_size_timer_log,
+        )
+        self._due.clear()
+        self._delivering, self._failures = False, 0
+        now_ms = self._node.clock.now_ms()
+        self.timers.load(now_ms)
+        self._write_ms = self.timers.wheel.floor_ms(now_ms)
+        self.running = True
+        self._store.put_listeners.append(self)
+        self.enqueue()
+        self._wait()
+
+    def stop(self, *, persist: bool) -> None:
+        """Stop the delivery; a start after a kill may deliver again what the disk did not get."""
+        if not self.running:
+            return
+        self.running = False
+        self._store.put_listeners.remove(self)
+        for timer in (self._timer, self._flush_timer):
+            self._node.clock.cancel(timer)
+        self._timer = self._flush_timer = None
+        if persist:
+            self.save()
+
+    def reset(self, *, running: bool) -> None:
+        """Forget all timers; begin again if the broker is ``running``."""
+        self.stop(persist=False)
+        clear_files(self._store.files)
+        self.metrics.clear()
+        if running:
+            self.start()
+
+    # -- units --------------------------------------------------------------------------------
+
+    def stored(self, message: InnerMessage, result: PutMessageResult) -> None:
+        """Give units to what a put has brought into the timer topic."""
+        if message.topic == TIMER_TOPIC:
+            self.enqueue()
+
+    def enqueue(self) -> None:
+        """Give units to the new messages of the timer topic.
+
+        Source: TimerMessageStore.java#enqueue (5.5.0)
+        """
+        store, checkpoint = self._store, self.timers.checkpoint
+        if self._config.timer_stop_enqueue:
+            return
+        self._move_write_time()
+        end = store.max_offset_in_queue(TIMER_TOPIC, 0)
+        offset = max(checkpoint.queue_offset, store.min_offset_in_queue(TIMER_TOPIC, 0))
+        while offset < end:
+            entry = store.queue_unit(TIMER_TOPIC, 0, offset)
+            message = None if entry is None else store.look_message_by_offset(entry[0], entry[1])
+            if message is not None and entry is not None:
+                try:
+                    self._take(message, offset, entry[1])
+                except StoreError as error:
+                    store.disk_space.failed(error, self.enqueue)
+                    return
+            offset += 1
+            self._progress(offset)
+
+    def _progress(self, queue_offset: int) -> None:
+        checkpoint = self.timers.checkpoint
+        checkpoint.queue_offset = checkpoint.master_queue_offset = queue_offset
+        self._changed()
+
+    def _take(self, message: MessageExt, offset: int, size_bytes: int) -> None:
+        """Give a unit to one message; one that is due already has none."""
+        node, properties = self._node, message.properties
+        try:
+            due_ms = parse_long(properties.get(TIMER_OUT_MS, ""))
+        except NumberFormatError:
+            self._discard(message, f"it has no {TIMER_OUT_MS}")  # Java tries for ever
+            return
+        topic = properties.get(REAL_TOPIC)
+        rolls_at_ms = None
+        if due_ms < self._write_ms and not self._config.is_slave:
+            self._due.append(_Due(message, _NOT_ENQUEUED, rolls=False))
+            self._wait()
+        else:
+            deletes = TIMER_DEL_UNIQKEY in properties
+            unit = self.timers.add(
+                due_ms,
+                message.physical_offset,
+                size_bytes,
+                real_topic=topic,
+                deletes=deletes,
+                write_ms=self._write_ms,
+                now_ms=node.clock.now_ms(),
+            )
+            self._count(message, -1 if deletes else 1)
+            if unit.rolls:
+                rolls_at_ms = unit.slot_ms + self._precision_ms
+            if self._timer is None or self.timers.first_ms() == unit.slot_ms:
+                self._wait()
+        node.journal.add(
+            TimerSet(
+                node=node.name,
+                timer_offset=offset,
+                phy_offset=message.physical_offset,
+                due_at_ms=due_ms + self._precision_ms,
+                rolls_at_ms=rolls_at_ms,
+                topic=topic or "",
+                msg_id=_msg_id(message),
+            )
+        )
+
+    @property
+    def _precision_ms(self) -> int:
+        return self.timers.wheel.precision_ms
+
+    def _count(self, message: MessageExt, change: int) -> None:
+        """Source: TimerMessageStore.java#addMetric (5.5.0)"""
+        topic = message.properties.get(REAL_TOPIC)
+        if topic is not None:
+            self.metrics.add(topic, change, self._node.clock.now_ms())
+
+    def checkpoint(self) -> TimerCheckpoint:
+        """Return the progress, as it is at this moment."""
+        if not self._delivering and not self._config.is_slave:
+            self._move_write_time()
+            self.timers.pass_until(self._write_ms)
+        return self.timers.checkpoint
+
+    # -- waiting ------------------------------------------------------------------------------
+
+    def _move_write_time(self) -> None:
+        self._write_ms = self.timers.wheel.floor_ms(self._node.clock.now_ms())
+
+    def _look_again(self) -> None:
+        """Set the deadline again, because the wall clock was moved.
+
+        Differs: Java's write time never goes back. After a jump back it delivers at once what is
+        sent, until the clock is where it was.
+        """
+        if self.running:
+            self._move_write_time()
+            self.timers.go_back(self._write_ms)
+            self._wait()
+
+    def _wait(self, least_ms: int = 0) -> None:
+        """Wait for the first slot, if there is one; at least ``least_ms``."""
+        clock = self._node.clock
+        clock.cancel(self._timer)
+        self._timer = None
+        if self._delivering or self._config.is_slave or self._config.timer_stop_dequeue:
+            return
+        left_ms = 0
+        if not self._due:
+            first_ms = self.timers.first_ms()
+            if first_ms is None:
+                return
+            left_ms = first_ms + self._precision_ms - clock.now_ms()
+        self._timer = clock.call_later(
+            max(left_ms, least_ms),
+            lambda: clock.carry_out(self._deliver_due(), peer=self),
+            kind="timer",
+        )
+
+    # -- delivering ---------------------------------------------------------------------------
+
+    def _deliver_due(self) -> Steps[None]:
+        """Deliver all that is due, slot by slot.
+
+        Source: TimerMessageStore.java#dequeue (5.5.0)
+        """
+        self._timer, self._delivering, wait_ms = None, True, 0
+        while not wait_ms and (self._due or self._read_next_slot()):
+            while self._due:
+                if not self._deliver(self._due[0]):
+                    wait_ms = self._precision_ms // 2
+                    break
+                self._due.popleft()
+                yield
+            else:
+                self.timers.slot_is_done()
+                self._changed()
+        self._delivering = False
+        self._wait(wait_ms)
+
+    def _read_next_slot(self) -> bool:
+        """Take the messages of the first slot that is over; return False if none is.
+
+        Deletions are read first: what they name is not delivered.
+        Source: TimerMessageStore.java#dequeue, #TimerDequeueGetMessageService (5.5.0)
+        """
+        self._move_write_time()
+        units = self.timers.read_before(self._write_ms)
+        if units is None:
+            return False
+        deleted: set[str] = set()
+        found = [
+            (unit, self._store.look_message_by_offset(unit.phy_offset, unit.size_bytes))
+            for unit in units
+        ]
+        for unit, message in found:
+            if message is not None and unit.deletes and not unit.rolls:
+                key = message.properties.get(TIMER_DEL_UNIQKEY)
+                if key is not None:
+                    self._count(message, 1)
+                    deleted.add(key)
+        for unit, message in found:
+            if message is None or (unit.deletes and not unit.rolls):
+                continue
+            if deleted and self._delete_key(message) in deleted:
+                self._count(message, -1)
+                self._recalled(message)
+            else:
+                self._due.append(_Due(message, unit.write_ms, unit.rolls))
+        return True
+
+    def _delete_key(self, message: MessageExt) -> str | None:
+        """Return what deletions call a message. Source: TimerMessageStore.java#buildDeleteKey"""
+        key = message.properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX)
+        if key is None:
+            return None
+        return delete_key(self._config, message.properties.get(REAL_TOPIC, ""), key)
+
+    def _deliver(self, due: _Due) -> bool:
+        """Store a message in its real topic, or again in the timer topic; False: try again.
+
+        Source: TimerMessageStore.java#TimerDequeuePutMessageService, #doPut (5.5.0)
+        """
+        node, message = self._node, due.message
+        if not self._failures and due.enqueue_ms != _NOT_ENQUEUED:
+            self._count(message, -1)
+        if not due.rolls and TIMER_DEL_UNIQKEY in message.properties:
+            self._discard(message, "it is a deletion that came too late")
+            return True
+        copy = _copy(due, node.clock.now_ms())
+        if copy is None:
+            self._discard(message, "it has no real topic and queue")
+            return True
+        result = self._put(copy)
+        if result.ok and result.append_result is not None:
+            self._delivered(due, copy, result.append_result)
+        elif not result.status.final:
+            self._failures += 1
+            if self._failures < TRIES or self._config.timer_enable_retry_until_success:
+                return False
+            self._discard(message, f"it was refused {TRIES} times: {result.why}")
+        else:
+            self._discard(message, result.why)
+        self._failures = 0
+        return True
+
+    # -- the journal --------------------------------------------------------------------------
+
+    def _delivered(self, due: _Due, copy: InnerMessage, appended: AppendMessageResult) -> None:
+        self._stats.put(copy.topic, 1, appended.wrote_bytes)
+        node, properties = self._node.name, copy.properties
+        from_phy_offset, phy_offset = due.message.physical_offset, appended.wrote_offset
+        if due.rolls:
+            event: Event = TimerRolled(
+                node=node,
+                from_phy_offset=from_phy_offset,
+                phy_offset=phy_offset,
+                topic=properties.get(REAL_TOPIC, ""),
+                timer_offset=appended.logics_offset,
+                times=int(properties[TIMER_ROLL_TIMES]),
+                msg_id=_msg_id(due.message),
+            )
+        else:
+            event = TimerDelivered(
+                node=node,
+                from_phy_offset=from_phy_offset,
+                phy_offset=phy_offset,
+                topic=copy.topic,
+                queue_id=copy.queue_id,
+                queue_offset=appended.logics_offset,
+                msg_id=_msg_id(due.message),
+            )
+        self._node.journal.add(event)
+
+    def _recalled(self, message: MessageExt) -> None:
+        self._node.journal.add(
+            TimerRecalled(
+                node=self._node.name,
+                phy_offset=message.physical_offset,
+                topic=message.properties.get(REAL_TOPIC, ""),
+                msg_id=_msg_id(message),
+            )
+        )
+
+    def _discard(self, message: MessageExt, why: str) -> None:
+        """Write that a message leaves the timers without a delivery."""
+        node, topic = self._node, message.properties.get(REAL_TOPIC, "")
+        self._failures = 0
+        node.journal.add(
+            TimerDiscarded(
+                node=node.name,
+                phy_offset=message.physical_offset,
+                topic=topic,
+                why=why,
+                msg_id=_msg_id(message),
+            )
+        )
+        text = f"a timer message for topic {topic!r} is dropped: {why}"
+        node.journal.peer_warnings.warn(node.name, "timer messages that are dropped", text)
+
+    # -- progress -----------------------------------------------------------------------------
+
+    def _changed(self) -> None:
+        """Save the progress: in memory at once, on a disk with the next flush."""
+        if not self._store.files.durable:
+            self.save()
+        elif self._flush_timer is None:
+            self._flush_timer = self._node.clock.call_later(
+                self._config.timer_flush_interval_ms, self._flush, kind="timer_flush"
+            )
+
+    def _flush(self) -> None:
+        self._flush_timer = None
+        try:
+            self.save()
+        except StoreError as error:
+            self._store.disk_space.failed(error, self.save)
+
+    def save(self) -> None:
+        """Bring units and progress to the disk; raise StoreError if it refuses."""
+        self.checkpoint()
+        self.timers.save(self._node.clock.now_ms())
+        self._keep()
+
+    def settle(self) -> None:
+        """Save the progress now, if that waits for a flush."""
+        if self._flush_timer is not None:
+            self._node.clock.cancel(self._flush_timer)
+            self._flush()
+
+    def __repr__(self) -> str:
+        return f"<timers of {self._node.name}, {self.metrics}>"
+
+
+def delete_key(config: BrokerConfig5, topic: str, unique_key: str) -> str:
+    """Return how a deletion names the message of a topic that has this unique key.
+
+    Source: TimerMessageStore.java#buildDeleteKey (5.5.0)
+    """
+    return f"{topic}+{unique_key}" if config.append_topic_for_timer_delete_key else unique_key
+
+
+def _copy(due: _Due, now_ms: int) -> InnerMessage | None:
+    """Return the message to store; None if it has no real topic and queue.
+
+    The stored properties keep the real topic and queue.
+    Source: TimerMessageStore.java#convert, #convertMessage (5.5.0)
+    """
+    message = due.message
+    properties = dict(message.properties)
+    properties[TIMER_ENQUEUE_MS] = str(due.enqueue_ms)
+    if due.rolls:
+        times = parse_int(properties.get(TIMER_ROLL_TIMES, "0"))
+        properties[TIMER_ROLL_TIMES] = str(times + 1)
+    properties[TIMER_DEQUEUE_MS] = str(now_ms)
+    if due.rolls:
+        return InnerMessage.of(message, message.topic, message.queue_id, properties)
+    place = real_place(message)
+    if place is None:
+        return None
+    return InnerMessage.of(message, *place, properties)
+
+
+def _msg_id(message: MessageExt) -> str:
+    return message.properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, "")

@@ -1,0 +1,14 @@
+"""The files of timer messages: which message becomes due in which second.
+
+The messages themselves are in the commit log. Only brokers of 5.5.0 have timers.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+LOG_FOLDER: Final = "timerlog"
+WHEEL_PATH: Final = "timerwheel"
+CHECKPOINT_PATH: Final = "config/timercheck"
+METRICS_NAME: Final = "timermetrics"
+"""A text in the folder of config files."""

@@ -1,0 +1,74 @@
+"""How many timer messages wait for each topic.
+
+Source: store/timer/TimerMetrics.java (5.5.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.protocol.java import java_concurrent_map_order
+
+if TYPE_CHECKING:
+    from fakemq.protocol.bodies.timer import TimerMetricsSerializeWrapper
+
+_CAPACITY = 1024
+"""The capacity of Java's table, which decides the order in the file."""
+
+
+class TimerMetrics:
+    """Counts by topic, and when each last changed, in ms."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything, as before the first start."""
+        self._counts: dict[str, tuple[int, int]] = {}
+        self._changes = 0
+        self._state_version = 0
+        self._changed_ms = 0
+
+    def add(self, topic: str, change: int, now_ms: int) -> None:
+        """Count a message more, or with -1 one less."""
+        count, _ = self._counts.get(topic, (0, 0))
+        self._counts[topic] = (count + change, now_ms)
+        self._changes += 1
+        self._changed_ms = now_ms
+
+    def count(self, topic: str) -> int:
+        """Return how many messages wait for a topic."""
+        return self._counts.get(topic, (0, 0))[0]
+
+    def forget(self, topic: str) -> None:
+        """Remove the count of a deleted topic. Source: TimerMetrics.java#removeTimingCount"""
+        self._counts.pop(topic, None)
+
+    def persisted(self) -> TimerMetricsSerializeWrapper:
+        """Return the counts as Java writes them."""
+        from fakemq.protocol.bodies.timer import (
+            TimerDataVersion,
+            TimerMetric,
+            TimerMetricsSerializeWrapper,
+        )
+
+        version = TimerDataVersion(
+            counter=self._changes, state_version=self._state_version, timestamp=self._changed_ms
+        )
+        counts = {
+            topic: TimerMetric(*self._counts[topic])
+            for topic in java_concurrent_map_order(self._counts, _CAPACITY)
+        }
+        return TimerMetricsSerializeWrapper(version, counts)
+
+    def load(self, saved: TimerMetricsSerializeWrapper) -> None:
+        """Take over what a file, or a master, says."""
+        version = saved.data_version
+        self._changes, self._state_version = version.counter, version.state_version
+        self._changed_ms = version.timestamp
+        self._counts = {
+            topic: (metric.count, metric.time_stamp) for topic, metric in saved.timing_count.items()
+        }
+
+    def __repr__(self) -> str:
+        return f"<{sum(count for count, _ in self._counts.values())} timer messages>"
