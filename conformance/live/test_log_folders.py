@@ -10,7 +10,8 @@ import pytest
 
 from conformance.live.groups import WAITING
 from conformance.live.store_walk import SIZES, send_all, timeless, walk
-from conformance.targets.java_cluster import JavaCluster
+from conformance.targets.java_cluster import JavaCluster, wait_until
+from conformance.targets.master_slave_pairs import PAIRS, make_topic, max_offset
 from conformance.targets.processes import FakemqProcess
 from conformance.wire.raw import call, create_topic, frame, split
 from conformance.wire.requests import pull_fields, texts
@@ -151,3 +152,19 @@ def test_store_in_several_folders_opens_in_either_broker(
             create_topic(real.broker("broker-a").addr, topic, QUEUES)
         assert timeless(walk(real.namesrv_addr, TOPICS, QUEUES, "broker-a")) == timeless(after)
         assert light_messages(real.broker("broker-a").addr) == light
+
+
+@pytest.mark.parametrize("kinds", ["fake master, java slave", "java master, fake slave"])
+def test_slave_has_the_light_queues_of_its_master(java: None, kinds: str, tmp_path: Path) -> None:
+    with PAIRS[kinds](tmp_path, {"enableLmq": "true", "enableMultiDispatch": "true"}) as nodes:
+        make_topic(nodes, "First", 1)
+        send_light(nodes.namesrv_addr, b"early")
+        # In several folders of its own.
+        folders = [str(tmp_path / name) for name in ("b", "a")]
+        nodes.slave.config["storePathCommitLog"] = ",".join(folders)
+        nodes.slave.start()
+        send_light(nodes.namesrv_addr, b"late")
+        wait_until(lambda: max_offset(nodes.slave.addr, "First") == 60, 60)
+        light = light_messages(nodes.master.addr)
+        assert [len(found) for found in light.values()] == [44, 28, 14]
+        assert light_messages(nodes.slave.addr) == light
