@@ -77,12 +77,15 @@ def real_topic(topic: str, group: str, mark: str | None) -> str:
 class ExtraInfo:
     """A receipt handle: which pop a message came from. Each part is checked when it is read.
 
-    The parts are joined by blanks; a peer may send any text.
+    The parts are joined by blanks; a peer may send any text. Without one, raise
+    IllegalArgumentError.
     """
 
     __slots__ = ("_parts",)
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str | None) -> None:
+        if text is None:
+            raise IllegalArgumentError("split extraInfo is null")
         parts = text.split(KEY_SEPARATOR)
         while len(parts) > 1 and not parts[-1]:
             parts.pop()  # as Java's split

@@ -73,6 +73,9 @@ ACK_MESSAGE: Row[pop.AckMessageRequestHeader, NoHeader] = Row(
     RequestCode5.ACK_MESSAGE, "pop.AckMessageRequestHeader"
 )
 BATCH_ACK_MESSAGE: Row[NoHeader, NoHeader] = Row(RequestCode5.BATCH_ACK_MESSAGE)
+PEEK_MESSAGE: Row[pop.PeekMessageRequestHeader, pop.PopMessageResponseHeader] = Row(
+    RequestCode5.PEEK_MESSAGE, "pop.PeekMessageRequestHeader", "pop.PopMessageResponseHeader"
+)
 CHANGE_MESSAGE_INVISIBLETIME: Row[
     pop.ChangeInvisibleTimeRequestHeader, pop.ChangeInvisibleTimeResponseHeader
 ] = Row(

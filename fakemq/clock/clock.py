@@ -145,6 +145,10 @@ class Wall:
         wall_ms = self._real_wall_ms() + self.offset_ms
         return wall_ms if axis.at_ms is None else wall_ms - axis.behind_ms()
 
+    def machine_ms(self) -> int:
+        """Return the source's wall time, without the offset."""
+        return self._real_wall_ms()
+
     def set(self, at_ms: int) -> None:
         """Set the wall to ``at_ms``, and choose the case by the axis' present state."""
         self.follows = self._axis.running and self._axis.rate == 1
@@ -255,6 +259,10 @@ class Clock:
         """Whether ``now_ms`` is the machine's own wall time, as peers outside the cluster use."""
         wall = self._wall
         return wall.follows and wall.offset_ms == 0 and not self._was_paced
+
+    def machine_ms(self) -> int:
+        """Return the machine's own wall time, as peers outside the cluster have it."""
+        return self._wall.machine_ms()
 
     def elapsed_ms(self, *, outside: bool = False) -> int:
         """Return the time of the cluster axis, or of the outside axis; it never decreases."""

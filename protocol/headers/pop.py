@@ -38,13 +38,22 @@ class PopMessageResponseHeader(Header):
     order_count_info: str | None = None
 
 
-class AckMessageRequestHeader(RpcRequestHeader):
-    """Source: remoting/protocol/header/AckMessageRequestHeader.java (5.5.0)"""
+class PeekMessageRequestHeader(RpcRequestHeader):
+    """Source: remoting/protocol/header/PeekMessageRequestHeader.java (5.5.0)"""
 
     consumer_group: str
     topic: str
+    queue_id: int = 0
+    max_msg_nums: int = 0
+
+
+class AckMessageRequestHeader(RpcRequestHeader):
+    """Source: remoting/protocol/header/AckMessageRequestHeader.java (5.5.0)"""
+
+    consumer_group: str | None = None
+    topic: str
     queue_id: int
-    extra_info: str
+    extra_info: str | None = None
     offset: Long
     lite_topic: str | None = None
 
@@ -52,10 +61,10 @@ class AckMessageRequestHeader(RpcRequestHeader):
 class ChangeInvisibleTimeRequestHeader(RpcRequestHeader):
     """Source: remoting/protocol/header/ChangeInvisibleTimeRequestHeader.java (5.5.0)"""
 
-    consumer_group: str
+    consumer_group: str | None = None
     topic: str
     queue_id: int
-    extra_info: str
+    extra_info: str | None = None
     offset: Long
     invisible_time: Long
     lite_topic: str | None = None

@@ -58,7 +58,7 @@ def acknowledge(broker: Broker, request: Request[AckMessageRequestHeader]) -> No
         _in_order(broker, session, ack, header.offset, handle.invisible_time_ms)
         return
     service.log.put_ack(ack, revive_queue_id, visible_at_ms)
-    service.inflight.ended(topic, group, queue_id, 1, ack.pop_time)
+    service.inflight.ended(topic, group or "", queue_id, 1, ack.pop_time)
     note_acknowledged(broker, session, ack, header.offset)
 
 

@@ -93,7 +93,7 @@ def _in_order(
 ) -> Reply[ChangeInvisibleTimeResponseHeader]:
     """Source: ChangeInvisibleTimeProcessor.java#processChangeInvisibleTimeForOrder (5.5.0)"""
     header, service = request.header, parts_of(broker).pop
-    group, topic, queue_id = header.consumer_group, header.topic, header.queue_id
+    group, topic, queue_id = header.consumer_group or "", header.topic, header.queue_id
     pop_time_ms = handle.pop_time_ms
     if header.offset < broker.offsets.query(group, topic, queue_id):
         return _Reply(ChangeInvisibleTimeResponseHeader(), remark=NOTHING_SAID)
@@ -125,7 +125,7 @@ def _note(
     broker.journal.add(
         InvisibleTimeChanged(
             node=broker.name,
-            group=shortened(header.consumer_group),
+            group=shortened(header.consumer_group or ""),
             topic=shortened(header.topic),
             queue_id=header.queue_id,
             queue_offset=header.offset,

@@ -16,6 +16,7 @@ from fakemq.broker.pop.taking import Taking
 from fakemq.dispatch.answers import Parked, Refused, Reply, Request
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.codes_5_5_0 import ResponseCode5
+from fakemq.protocol.errors import IllegalArgumentError
 from fakemq.protocol.headers.pop import PopMessageRequestHeader, PopMessageResponseHeader
 from fakemq.protocol.pop import ORDER_REVIVE_QUEUE, pop_retry_topic
 
@@ -67,6 +68,8 @@ def _pop(
     config = readable_queue(broker, topic, queue_id, request.session)
     consuming_group(broker, group)
     make_filter = filter_maker(topic, header.exp, header.exp_type)
+    if header.max_msg_nums < 0:  # Java makes a list with it as its capacity
+        raise IllegalArgumentError(f"Illegal Capacity: {header.max_msg_nums}")
     taking = _take(broker, request, config, make_filter)
     code: ResponseCode | ResponseCode5 = ResponseCode.SUCCESS
     if not taking.buffers:
@@ -105,13 +108,15 @@ def _pop(
 def _check_in_time(broker: Broker, header: PopMessageRequestHeader) -> None:
     """Raise Refused for a pop whose client waits no longer.
 
-    Only a cluster whose clock follows real time can compare it with that of a client.
+    The client's clock may be that of the cluster, or that of the machine.
 
     Source: remoting/protocol/header/PopMessageRequestHeader.java#isTimeoutTooMuch (5.5.0)
     """
-    if not header.born_time or not broker.clock.follows_real_time:
+    if not header.born_time:
         return
-    if broker.clock.now_ms() - header.born_time - header.poll_time > TOO_LATE_MS:
+    clock = broker.clock
+    now_ms = min(clock.now_ms(), clock.cluster.machine_ms())
+    if now_ms - header.born_time - header.poll_time > TOO_LATE_MS:
         raise Refused(
             ResponseCode5.POLLING_TIMEOUT,
             f"the broker[{broker.config.broker_ip1}] pop message is timeout too much",

@@ -102,7 +102,7 @@ def checkpoint_key(ck: PopCheckPoint) -> str:
     Source: PopMessageProcessor.java#genCkUniqueId (5.5.0)
     """
     return (
-        f"{ck.topic}@{ck.queue_id}@{ck.start_offset}@{ck.group}@{ck.pop_time}"
+        f"{ck.topic}@{ck.queue_id}@{ck.start_offset}@{_text(ck.group)}@{ck.pop_time}"
         f"@{ck.broker_name}@{CK_TAG}"
     )
 
@@ -113,7 +113,7 @@ def ack_key(ack: AckMsg) -> str:
     Source: PopMessageProcessor.java#genAckUniqueId (5.5.0)
     """
     return (
-        f"{ack.topic}@{ack.queue_id}@{ack.ack_offset}@{ack.group}@{ack.pop_time}"
+        f"{ack.topic}@{ack.queue_id}@{ack.ack_offset}@{_text(ack.group)}@{ack.pop_time}"
         f"@{_text(ack.broker_name)}@{ACK_TAG}"
     )
 

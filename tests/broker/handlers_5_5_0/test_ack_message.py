@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fakemq.broker.broker import Broker
+from fakemq.protocol.codes_5_5_0 import RequestCode5
+from fakemq.protocol.headers.pop import AckMessageRequestHeader
 from tests.support.peer import Peer
 from tests.support.pops import GROUP, TOPIC, Popped, ack, pop, send
 
@@ -44,6 +46,20 @@ def test_acknowledgement_by_a_broken_handle_is_code_1(peer: Peer, popped: Popped
     assert answer.remark.startswith(
         "java.lang.IllegalArgumentException: getBrokerName fail, extraInfoStrs length 3"
     )
+
+
+def test_acknowledgement_without_a_group_is_taken(peer: Peer, popped: Popped) -> None:
+    header = AckMessageRequestHeader(
+        topic=TOPIC, queue_id=0, offset=0, extra_info=popped.handle(popped.messages[0])
+    )
+    assert peer.ask(RequestCode5.ACK_MESSAGE, header).code == 0
+
+
+def test_acknowledgement_without_a_handle_is_code_1(peer: Peer) -> None:
+    header = AckMessageRequestHeader(consumer_group=GROUP, topic=TOPIC, queue_id=0, offset=0)
+    answer = peer.ask(RequestCode5.ACK_MESSAGE, header)
+    assert answer.remark is not None
+    assert answer.remark.startswith("java.lang.IllegalArgumentException: split extraInfo is null")
 
 
 def test_second_acknowledgement_is_taken_too(peer: Peer, popped: Popped) -> None:

@@ -9,7 +9,6 @@ from fakemq.broker.parts_5_5_0 import parts_of
 from fakemq.broker.pop.revive import LAG_MS
 from fakemq.events import Acknowledged, Revived
 from fakemq.events import Popped as PoppedEvent
-from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.codes_5_5_0 import RequestCode5
 from tests.support.broker_lab import BrokerLab
@@ -119,42 +118,6 @@ def test_pop_by_expression_needs_no_heartbeat(peer: Peer) -> None:
 def test_pop_with_a_broken_expression_is_refused(peer: Peer) -> None:
     answer = pop(peer, exp="a >", exp_type="SQL92")
     assert (answer.code, answer.remark) == (23, "parse the consumer's subscription failed")
-
-
-# -- refusals ---------------------------------------------------------------------------------
-
-
-def test_refused_pop_has_the_fields_of_an_empty_one(peer: Peer) -> None:
-    answer = pop(peer, topic="unknown")
-    assert answer.code == 17
-    assert answer.remark is not None
-    assert answer.remark.startswith("topic[unknown] not exist, apply first please! ")
-    assert answer.ext_fields == {
-        "popTime": "0",
-        "invisibleTime": "0",
-        "reviveQid": "0",
-        "restNum": "0",
-    }
-
-
-@pytest.mark.parametrize(
-    ("fields", "code"),
-    [({"max_msg_nums": 33}, 29), ({"queue_id": 2}, 29), ({"topic": "no"}, 17)],
-)
-def test_pop_of_what_is_not_there_is_refused(
-    peer: Peer, fields: dict[str, str | int], code: int
-) -> None:
-    assert pop(peer, **fields).code == code
-
-
-def test_pop_of_a_group_that_may_not_consume_is_refused(broker: Broker, peer: Peer) -> None:
-    broker.groups.update(SubscriptionGroupConfig(group_name=GROUP, consume_enable=False))
-    assert pop(peer).code == 16
-
-
-def test_pop_of_a_topic_that_is_not_readable_is_refused(broker: Broker, peer: Peer) -> None:
-    broker.create_topic(TOPIC, 2, perm=2)
-    assert pop(peer).code == 16
 
 
 # -- acknowledged or not ----------------------------------------------------------------------
