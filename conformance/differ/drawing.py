@@ -98,7 +98,7 @@ VALUES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "group": (_GROUPS, _ODD_GROUPS),
     "groupName": (_GROUPS, _ODD_TEXTS),
     "srcGroup": (_GROUPS, _ODD_GROUPS),
-    "destGroup": (("<H>", "<G>"), _ODD_TEXTS),
+    "destGroup": (("<H>", "<G>"), _ODD_TEXTS[1:]),
     "compareGroup": (_GROUPS, _ODD_GROUPS),
     "filterGroups": ((ABSENT, "<H>", "<G>"), (*_ODD_TEXTS, "<G>,<H>")),
     "producerGroup": (("<P>",), ("<G>", *_ODD_GROUPS)),

@@ -78,7 +78,7 @@ VALUES_LEFT_OUT = (
     "numbers of queues and messages beyond 64, where Java would reserve memory for each",
     "topics of light message queues (%LMQ%): their messages outlive a sequence",
     "messages sent back by a group with a slash: those in its DLQ outlive a sequence",
-    "a group without a name: a real broker never forgets its offsets, and fails to list others",
+    "a group without a name, as a destination too: a real broker never forgets its offsets",
     "heartbeats without a client id: 4.9.7 registers a consumer that no list shows",
     "sends to a queue below 0, and several retry queues: a real broker chooses any queue",
     "IPv6 bits of a system flag: docs/differences.md",
