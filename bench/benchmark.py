@@ -28,7 +28,7 @@ class Jvm(Driver):
     """
 
     def __init__(self, main: str, *arguments: str, version: str = NEWEST) -> None:
-        path = class_path(version, benchmark=version == NEWEST)
+        path = class_path(version, "benchmark" if version == NEWEST else "")
         super().__init__(
             lambda home: [*java_command(home, version, jvm=()), "-cp", path, main, *arguments]
         )

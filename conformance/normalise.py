@@ -8,6 +8,7 @@ messages in a log are numbered as they come up.
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Mapping
@@ -31,8 +32,8 @@ UNORDERED = frozenset(
 )
 """Lists that come out of a HashMap or HashSet."""
 
-ELAPSED = frozenset({"delayTime"})
-"""Keys of JSON objects whose numbers say how much time has passed."""
+HIDDEN_KEYS = {"delayTime": "<elapsed>", "rq": "<revive queue>"}
+"""Keys of JSON objects whose numbers differ from run to run."""
 PLACE_FIELDS: Mapping[int, str] = {
     RequestCode.VIEW_MESSAGE_BY_ID: "offset",
     RequestCode.CONSUMER_SEND_MSG_BACK: "offset",
@@ -47,6 +48,8 @@ HALF_OFFSETS = frozenset({"tranStateTableOffset", "TRAN_PREPARED_QUEUE_OFFSET"})
 """Header fields and properties that hold an offset in the queue of half messages."""
 TRANSACTION, COMMITTED = 12, 8
 """Bits of a message's system flag, and what they are where its half message is named."""
+ORDER_REVIVE_QUEUE = "999"
+"""What a pop in order says in place of a queue of the revive topic."""
 LONG = 300
 """Longer values are cut."""
 
@@ -55,6 +58,10 @@ _OFFSET_ID = re.compile(r"\b[0-9A-F]{32}\b")
 _MILLISECONDS = re.compile(r"\b1[0-9]{12}\b")
 _DATE = re.compile(r"\b(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}#[0-9]{2}:[0-9]{2}:[0-9]{2}:[0-9]{3}\b")
 _ADDRESS = re.compile(r"\b127\.0\.0\.1:[0-9]{1,5}\b")
+_UNIQUE_ID = re.compile(r"\b(?!AC110001000018B4AAC27E5E1C2)(?:[0-9A-F]{24})?[0-9A-F]{32}\b")
+"""A unique id that no scenario has chosen: a broker of 5.5.0 makes one for a message without."""
+_HANDLE = re.compile(r"\b([0-9]+ 1[0-9]{12} [0-9]+) [0-7] ([0-9] \S+ [0-9]+)\b")
+"""A receipt handle up to its queue: offset, pop time, invisible time, revive queue, …"""
 _DISK = re.compile(r"\b(CL|CQ|INDEX): +-?[0-9]+\.[0-9]+")
 _EXCEPTION = re.compile(
     # Those of the filters' parser and of access control are their own words, the same everywhere.
@@ -83,6 +90,26 @@ class Places:
         return f"<place {self._numbers[broker, offset]} at {broker}>"
 
 
+class Ids:
+    """Unique ids that brokers have made, by number. Those of a host with IPv6 are longer."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def named(self, text: str) -> str:
+        """Return a text with each of them by its number."""
+        return _UNIQUE_ID.sub(lambda found: f"<id {self._number(found[0])}>", text)
+
+    def _number(self, unique_id: str) -> int:
+        return self._numbers.setdefault(unique_id, len(self._numbers) + 1)
+
+
+def made_id_bytes(properties: Mapping[str, str]) -> int:
+    """Return how long the unique id of a message is if a broker has made it, else 0."""
+    unique_id = properties.get("UNIQ_KEY", "")
+    return len(unique_id) if _UNIQUE_ID.fullmatch(unique_id) else 0
+
+
 def without_offset_ids(text: str, names: Mapping[str, str], places: Places) -> str:
     """Ids that say where a message is stored: by the broker and the number of the place."""
 
@@ -101,6 +128,20 @@ def without_times(text: str, now_ms: int) -> str:
         return "<now>" if abs(int(found[0]) - now_ms) < DAY_MS else found[0]
 
     return _DATE.sub("<date>", _MILLISECONDS.sub(name, text))
+
+
+def without_revive_queue(text: str) -> str:
+    """Return receipt handles without the queue of their records, which all pops have in turn."""
+    return _HANDLE.sub(r"\1 <revive queue> \2", text)
+
+
+def recall_handle(text: str) -> str:
+    """Return what a recall handle says; one that is none stays as it is."""
+    try:
+        said = base64.b64decode(text, altchars=b"-_", validate=True).decode()
+    except ValueError:
+        return text
+    return f"<handle of {said}>" if said.startswith("v1 ") else text
 
 
 def without_disk(text: str) -> str:
@@ -137,9 +178,9 @@ def without_versions(value: object, now_ms: int) -> object:
     return value
 
 
-def shortened(text: str) -> str:
-    """A long value by its beginning."""
-    return text if len(text) <= LONG else f"{text[:40]}… of {len(text)} characters"
+def shortened(text: str, most: int = LONG, kept: int = 40) -> str:
+    """A value of more than ``most`` characters by its beginning."""
+    return text if len(text) <= most else f"{text[:kept]}… of {len(text)} characters"
 
 
 class Normaliser:
@@ -154,11 +195,12 @@ class Normaliser:
         self.now_ms = now_ms
         self.starts: dict[str, int] = {}
         self.places = Places()
+        self.ids = Ids()
 
     def text(self, text: str) -> str:
         """One value: a remark, an ext field, a line of a body."""
-        text = without_disk(without_stack(text))
-        text = without_offset_ids(text, self.names, self.places)
+        text = without_revive_queue(without_disk(without_stack(text)))
+        text = self.ids.named(without_offset_ids(text, self.names, self.places))
         text = without_addresses(text, self.names)
         return without_times(text, self.now_ms)
 
@@ -172,6 +214,10 @@ class Normaliser:
         is_place = name == PLACE_FIELDS.get(code) and (name, value) != NO_INDEX
         if is_place and _NUMBER.fullmatch(value):
             return self.places.name(broker, int(value), learn=not sent)
+        if name == "reviveQid" and value != ORDER_REVIVE_QUEUE:
+            return "<revive queue>"
+        if name == "recallHandle":
+            return self.text(recall_handle(value))
         return self.text(value)
 
     def since_start(self, topic: str, offset: str) -> str:
@@ -211,10 +257,7 @@ class Normaliser:
     def _strings(self, value: object) -> object:
         """Normalised before they are sorted, or their order would be that of ports."""
         if isinstance(value, dict):
-            return {
-                key: "<elapsed>" if key in ELAPSED else self._strings(one)
-                for key, one in value.items()
-            }
+            return {key: HIDDEN_KEYS.get(key) or self._strings(one) for key, one in value.items()}
         if isinstance(value, list):
             return [self._strings(one) for one in value]
         if isinstance(value, float):
@@ -236,11 +279,13 @@ class Normaliser:
             prepared = str(one.prepared_transaction_offset)
             if one.sys_flag & TRANSACTION == COMMITTED and "TRAN_MSG" in properties:
                 prepared = self._place(store, one.prepared_transaction_offset)
+            id_bytes = made_id_bytes(properties)
+            size = f"{one.store_size_bytes - id_bytes} bytes{' and an id' if id_bytes else ''}"
             lines += (
                 f"message {one.topic} queue {one.queue_id} offset {offset}, {place}",
                 f"  body {one.body[:60]!r} of {len(one.body)} bytes, crc {one.body_crc}",
                 f"  flag {one.flag} sysFlag {one.sys_flag} reconsumed {one.reconsume_times}",
-                f"  prepared at {prepared}, {one.store_size_bytes} bytes",
+                f"  prepared at {prepared}, {size}",
                 self.text(f"  born {one.born_timestamp_ms} at {born}"),
                 self.text(f"  stored {one.store_timestamp_ms} at {store}"),
             )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from conformance.normalise import Normaliser
 from conformance.targets.accounts import ADMIN, SECRET, needs_accounts
 from conformance.wire.peer import NO_CODE, Answer, Body, Display, Frame, Peer, Pending
-from conformance.wire.raw import VERSION_4_9_7
+from conformance.wire.releases import RELEASES
 from conformance.wire.requests import HELD, group_config, pull_fields
 from fakemq.client import Client, Message
 from fakemq.clock.machine_time import real_elapsed_ms, real_wall_ms
@@ -36,6 +36,8 @@ class Target(Protocol):
     """A cluster that scenarios run on: broker-a and broker-b, or broker-a and its slave."""
 
     namesrv_addr: str
+    reference: str
+    """The release that it is, or behaves as."""
     config: Mapping[str, str]
     """What its brokers are configured with."""
     silence_s: float
@@ -71,6 +73,8 @@ class Run:
             secret_key=SECRET if checks else "",
         )
         """The client core, for what a scenario needs and does not write down."""
+        self.reference = target.reference
+        """The release that the cluster is, or behaves as."""
         self.config = target.config
         """What the brokers of this cluster are configured with."""
         self.addrs = {"namesrv": target.namesrv_addr}
@@ -104,7 +108,9 @@ class Run:
         """Return the connection of ``name`` to a place, a new one at first use."""
         peer = self._peers.get((name, place))
         if peer is None:
-            peer = Peer(name, place, self.addrs[place], self.normaliser, self.lines)
+            release = RELEASES[self.reference]
+            addr = self.addrs[place]
+            peer = Peer(name, place, addr, self.normaliser, self.lines, release)
             self._peers[name, place] = peer
         return peer
 
@@ -117,12 +123,12 @@ class Run:
         *,
         peer: str = "client",
         binary: bool = False,
-        version: int = VERSION_4_9_7,
+        version: int | None = None,
         language: str = "JAVA",
         hidden: tuple[str, ...] = (),
         offsets: Mapping[str, str] | None = None,
     ) -> Answer:
-        """Send a request and give its answer.
+        """Send a request and give its answer; without ``version``, as a client of the reference.
 
         ``hidden`` fields differ from run to run; ``offsets`` are fields that hold offsets in a
         topic that scenarios share.

@@ -13,9 +13,12 @@ from pkgutil import iter_modules
 from typing import NamedTuple
 
 from conformance.run import Run, Target
+from conformance.targets.java_jars import CLIENT_VERSIONS, REFERENCE
 
 LONG_S = 15
 """What takes longer in real time is run on a real cluster when it is recorded only."""
+ENDS_ON_FOUR = (REFERENCE,)
+"""The releases of a scenario that waits for what 5.5.0 does not do; others show what it does."""
 FAMILIES = ("replication", "expiry", "retry", "transaction")
 """Of scenarios that show what a real cluster needs minutes for: see `minutes`."""
 
@@ -35,10 +38,17 @@ class Scenario(NamedTuple):
     """One of `FAMILIES`, if it is one of those that a real cluster needs minutes for."""
     quick: Mapping[str, str] = {}
     """What the real cluster is configured with besides where it would need hours: shorter times."""
+    releases: tuple[str, ...] = ()
+    """What it was recorded from, where that is not as `references` says."""
 
     @property
     def name(self) -> str:
         return self.function.__name__
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The releases it can be recorded from: only 4.9.7 if it is long or has a slave."""
+        return self.releases or ((REFERENCE,) if self.is_long or self.slaves else CLIENT_VERSIONS)
 
     @property
     def is_long(self) -> bool:
@@ -78,6 +88,7 @@ def scenario(
     slaves: int = 0,
     family: str = "",
     quick: Mapping[str, str] | None = None,
+    releases: tuple[str, ...] = (),
 ) -> Callable[[Callable[[Run], None]], Callable[[Run], None]]:
     """Register the function below as a scenario; its name names the recording.
 
@@ -85,7 +96,9 @@ def scenario(
     """
 
     def register(function: Callable[[Run], None]) -> Callable[[Run], None]:
-        found = Scenario(title, function, config or {}, real_s, slaves, family, quick or {})
+        found = Scenario(
+            title, function, config or {}, real_s, slaves, family, quick or {}, releases
+        )
         if found.name in _scenarios:
             raise ValueError(f"two scenarios are called {found.name}")
         if family and family not in FAMILIES:
@@ -96,17 +109,18 @@ def scenario(
     return register
 
 
-def scenarios() -> list[Scenario]:
-    """Every scenario in the folder, by name."""
+def scenarios(reference: str = REFERENCE) -> list[Scenario]:
+    """Every scenario in the folder that can be recorded from a reference, by name."""
     folder = Path(__file__).parent / "scenarios"
     for module in sorted(one.name for one in iter_modules([str(folder)])):
         import_module(f"conformance.scenarios.{module}")
-    return [_scenarios[name] for name in sorted(_scenarios)]
+    found = [_scenarios[name] for name in sorted(_scenarios)]
+    return [one for one in found if reference in one.references]
 
 
-def minutes() -> list[Scenario]:
+def minutes(reference: str = REFERENCE) -> list[Scenario]:
     """Those that a real cluster needs minutes for, family by family."""
-    found = [one for one in scenarios() if one.family]
+    found = [one for one in scenarios(reference) if one.family]
     return sorted(found, key=lambda one: (FAMILIES.index(one.family), one.name))
 
 

@@ -9,11 +9,14 @@ from conformance.normalise import (
     NO_INDEX,
     Normaliser,
     Places,
+    made_id_bytes,
+    recall_handle,
     shortened,
     without_addresses,
     without_disk,
     without_offset_ids,
     without_order,
+    without_revive_queue,
     without_stack,
     without_times,
     without_versions,
@@ -29,6 +32,38 @@ NAMES = {"127.0.0.1:10911": "broker-a", "127.0.0.1:5": "client"}
 @pytest.fixture
 def normaliser() -> Normaliser:
     return Normaliser(dict(NAMES), NOW_MS)
+
+
+def test_receipt_handle_loses_its_revive_queue_and_keeps_that_of_an_order() -> None:
+    text = f"3 {NOW_MS} 60000 7 0 broker-a 1 3"
+    assert without_revive_queue(text) == f"3 {NOW_MS} 60000 <revive queue> 0 broker-a 1 3"
+    in_order = f"3 {NOW_MS} 60000 999 0 broker-a 1 3"
+    assert without_revive_queue(in_order) == in_order
+    assert without_revive_queue("1 2 3 4") == "1 2 3 4"
+
+
+def test_ids_that_brokers_make_are_numbered_and_chosen_ones_stay(normaliser: Normaliser) -> None:
+    chosen, short, long = "AC110001000018B4AAC27E5E1C2D0001", "AB" * 16, "FD" * 28
+    assert normaliser.text(f"{chosen} {long} {short},{long}") == f"{chosen} <id 1> <id 2>,<id 1>"
+    assert made_id_bytes({"UNIQ_KEY": long}) == 56
+    assert made_id_bytes({"UNIQ_KEY": chosen}) == made_id_bytes({}) == 0
+
+
+def test_pop_answers_lose_their_revive_queue(normaliser: Normaliser) -> None:
+    def field(name: str, value: str) -> str:
+        return normaliser.field(name, value, 200_050, "broker-a", sent=False)
+
+    assert field("reviveQid", "3") == "<revive queue>"
+    assert field("reviveQid", "999") == "999"
+
+
+def test_recall_handle_is_written_as_what_it_says(normaliser: Normaliser) -> None:
+    handle = "djEgdCBicm9rZXItYSAxNzAwMDAwMDAwMDAwIElE"
+    assert recall_handle(handle) == "<handle of v1 t broker-a 1700000000000 ID>"
+    seen = normaliser.field("recallHandle", handle, 370, "broker-a", sent=True)
+    assert seen == "<handle of v1 t broker-a <now> ID>"
+    assert recall_handle("nonsense") == "nonsense"
+    assert recall_handle("djI=") == "djI="
 
 
 def test_addresses_become_names_and_chosen_ones_stay() -> None:

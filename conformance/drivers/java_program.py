@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 
 from conformance.drivers.drivers import Consuming, Driver, Observing, Producing
-from conformance.targets.java_jars import REFERENCE, archive_flags, class_path
+from conformance.targets.java_jars import REFERENCE, Extra, archive_flags, class_path
 
 SCENARIOS = (
     # Those that wait longest come first: for leases of 60 s, for a client that pauses for 10.
@@ -60,6 +60,28 @@ SCENARIOS = (
 )
 LITE_SCENARIOS = ("litesubscribe", "liteassign")
 """The 5.x client sends code 361 in them, which 4.9.7 brokers do not know."""
+WAYS_SCENARIOS = (
+    "popshares",
+    *(
+        f"{way}{what}"
+        for what in (
+            # Those that wait longest come first.
+            *("retry", "rest", "dying", "recall", "timers"),
+            *("plain", "order", "filters", "members"),
+        )
+        for way in ("pop", "classic")
+    ),
+)
+"""One program, popping and pulling; its clients and brokers are of 5.x."""
+GRPC_SCENARIOS = (
+    "grpcretry",
+    "grpctransaction",
+    "grpcdelay",
+    "grpcfifo",
+    "grpcchange",
+    "grpcplain",
+)
+"""Those of RocketMQ 5's own clients, behind a proxy."""
 ACCESS_SCENARIO = "access"
 """The scenario of clients with keys, at brokers of `conformance.targets.accounts`."""
 SECURED_SCENARIO = "secured"
@@ -109,9 +131,10 @@ def observe(
     *,
     binary: bool = False,
     jvm: Sequence[str] = SMALL_JVM,
+    extra: Extra = "",
 ) -> list[str]:
     """Run one scenario in a JVM of its own; see ``JavaProgram.observe``."""
-    with JavaProgram(namesrv_addr, version, binary=binary, jvm=jvm) as program:
+    with JavaProgram(namesrv_addr, version, binary=binary, jvm=jvm, extra=extra) as program:
         return program.observe(scenario)
 
 
@@ -143,12 +166,13 @@ class JavaDriver(Driver):
         binary: bool = False,
         jvm: Sequence[str] = SMALL_JVM,
         domain: str | None = None,
+        extra: Extra = "",
     ) -> None:
         super().__init__(
             lambda home: [
                 *java_command(home, version, binary=binary, jvm=jvm, domain=domain),
-                *archive_flags(version, "client"),
-                *("-cp", class_path(version), "conformance.Program", *arguments),
+                *([] if extra else archive_flags(version, "client")),
+                *("-cp", class_path(version, extra), "conformance.Program", *arguments),
             ]
         )
 
@@ -172,10 +196,13 @@ class JavaProgram(JavaDriver, Observing):
         binary: bool = False,
         jvm: Sequence[str] = SMALL_JVM,
         domain: str | None = None,
+        extra: Extra = "",
     ) -> None:
-        self._again = partial(observe, namesrv_addr, version=version, binary=binary, jvm=jvm)
+        self._again = partial(
+            observe, namesrv_addr, version=version, binary=binary, jvm=jvm, extra=extra
+        )
         arguments = (namesrv_addr, "scenarios", str(AT_ONCE))
-        super().__init__(version, *arguments, binary=binary, jvm=jvm, domain=domain)
+        super().__init__(version, *arguments, binary=binary, jvm=jvm, domain=domain, extra=extra)
 
     def observe_again(self, scenario: str) -> list[str]:
         """Return what the clients of a scenario see in a JVM of their own."""

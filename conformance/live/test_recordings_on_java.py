@@ -1,4 +1,4 @@
-"""The real 4.9.7 cluster still says what was recorded of it.
+"""Real clusters of every reference still say what was recorded of them.
 
 Scenarios of more than 15 s in real time are left out: they ran there when they were recorded.
 """
@@ -10,16 +10,21 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from conformance.compare import diff, recording
+from conformance.compare import diff, recorded, recording
 from conformance.live.groups import WAITING
-from conformance.scenario import Scenario, by_config, scenarios
+from conformance.scenario import Scenario, by_config
 from conformance.targets.fake_or_java import JavaTarget, java_target
+from conformance.targets.java_jars import CLIENT_VERSIONS
 
 # Slow: holds that end in real time, and real clusters to start.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), WAITING]
 
-CONFIGS = by_config(one for one in scenarios() if not one.is_long)
-"""Configs of brokers, each with the scenarios that share a real cluster of it."""
+CONFIGS = [
+    (reference, config, together)
+    for reference in CLIENT_VERSIONS
+    for config, together in by_config(one for one in recorded(reference) if not one.is_long)
+]
+"""Configs of brokers of a reference, each with the scenarios that share a real cluster of it."""
 
 AT_ONCE = 2
 """Clusters that run at a time: they wait more than they work."""
@@ -36,32 +41,35 @@ def compared(java: None, request: pytest.FixtureRequest) -> Iterator[dict[int, F
 
 
 @pytest.mark.parametrize(
-    "number", range(len(CONFIGS)), ids=[" ".join(config) or "defaults" for config, _ in CONFIGS]
+    "number",
+    range(len(CONFIGS)),
+    ids=[f"{reference} {' '.join(config) or 'defaults'}" for reference, config, _ in CONFIGS],
 )
 def test_real_cluster_says_what_was_recorded(compared: dict[int, Future[str]], number: int) -> None:
     text = compared[number].result()
     assert not text, f"record anew and read the difference:\n{text}"
 
 
-def _compare(config: Mapping[str, str], together: list[Scenario]) -> str:
+def _compare(reference: str, config: Mapping[str, str], together: list[Scenario]) -> str:
     """Return how scenarios differ from their recordings, twice.
 
     A real cluster has real threads: what a scenario shows by accident, it does not show again on a
     fresh cluster.
     """
-    different = [one for one, _ in _different(config, together)]
-    return "\n".join(text for _, text in _different(config, different))
+    different = [one for one, _ in _different(reference, config, together)]
+    return "\n".join(text for _, text in _different(reference, config, different))
 
 
 def _different(
-    config: Mapping[str, str], together: list[Scenario]
+    reference: str, config: Mapping[str, str], together: list[Scenario]
 ) -> Iterator[tuple[Scenario, str]]:
     """The scenarios in which a fresh cluster differs from the recordings, and how."""
     if not together:
         return
-    with java_target(config, together[0].slaves) as target:
+    with java_target(config, together[0].slaves, reference) as target:
         for one in together:
-            found = diff(recording(one), _transcript(one, target), one, "RocketMQ 4.9.7")
+            wanted = recording(one, reference)
+            found = diff(wanted, _transcript(one, target), one, f"RocketMQ {reference}")
             if found:
                 print(found)
                 yield one, found

@@ -10,6 +10,7 @@ import pytest
 from conformance.live.groups import WAITING
 from conformance.live.store_walk import fake_config, java_config, send_all, timeless, walk
 from conformance.targets.java_cluster import JavaCluster
+from conformance.targets.java_jars import CLIENT_VERSIONS
 from conformance.targets.processes import FakemqProcess
 from conformance.wire.raw import create_topic
 
@@ -26,11 +27,15 @@ def bodies(word: bytes) -> list[bytes]:
     return [b"%04d-%s " % (number, word) + bytes(range(256)) * 7 for number in range(MESSAGES)]
 
 
+@pytest.mark.parametrize("reference", CLIENT_VERSIONS)
 @pytest.mark.parametrize("how", ["stop", "kill"])
-def test_store_of_either_broker_opens_in_the_other(java: None, how: str, tmp_path: Path) -> None:
+def test_store_of_either_broker_opens_in_the_other(
+    java: None, how: str, reference: str, tmp_path: Path
+) -> None:
     store = tmp_path / "broker-a"
-    topics = [word for topic in TOPICS for word in ("--topic", f"{topic}:{QUEUES}")]
-    with FakemqProcess(*PORTS, *topics, config=fake_config(store)) as ours:
+    words = ["--reference", reference]
+    words += [word for topic in TOPICS for word in ("--topic", f"{topic}:{QUEUES}")]
+    with FakemqProcess(*PORTS, *words, config=fake_config(store)) as ours:
         sent = send_all(ours.namesrv_addr, TOPICS, bodies(b"ours"))
         before = walk(ours.namesrv_addr, TOPICS, QUEUES, "broker-a")
         assert {found.unique_id for found in before} == sent
@@ -42,7 +47,7 @@ def test_store_of_either_broker_opens_in_the_other(java: None, how: str, tmp_pat
     assert (store / SEAL).exists() == (how == "stop")
     assert len(list((store / "commitlog").iterdir())) > 3
 
-    with JavaCluster(config=java_config(store)) as real:
+    with JavaCluster(config=java_config(store), version=reference) as real:
         broker = real.broker("broker-a")
         for topic in TOPICS:
             create_topic(broker.addr, topic, QUEUES)
@@ -54,7 +59,7 @@ def test_store_of_either_broker_opens_in_the_other(java: None, how: str, tmp_pat
     assert (store / "abort").exists() == (how == "kill")
     assert (store / SEAL).exists() == (how == "stop"), "Java leaves other files alone"
 
-    with FakemqProcess(*PORTS, *topics, config=fake_config(store)) as ours:
+    with FakemqProcess(*PORTS, *words, config=fake_config(store)) as ours:
         assert timeless(walk(ours.namesrv_addr, TOPICS, QUEUES, "broker-a")) == timeless(after)
         sent |= send_all(ours.namesrv_addr, TOPICS, bodies(b"again"))
         last = walk(ours.namesrv_addr, TOPICS, QUEUES, "broker-a")

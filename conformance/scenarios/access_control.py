@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from conformance.run import Run
 from conformance.scenario import scenario
 from conformance.targets.accounts import ADMIN, LOCAL, REMOTE, SENDER, STRICT_ADMIN, USER
+from conformance.targets.java_jars import REFERENCE
 from conformance.wire.requests import (
     batch,
     group_config,
@@ -21,6 +22,8 @@ from fakemq.protocol.codes import RequestCode
 
 ACL = {"aclEnable": "true"}
 OWN_ACL = {"aclEnable": "true", "regionId": "OwnRules"}
+ACL_RELEASES = (REFERENCE,)
+"""5.5.0 has another access control, without plain_acl.yml."""
 """For the scenario that changes the rules, so that it shares its brokers with no other."""
 
 
@@ -64,7 +67,7 @@ def _heartbeat(group: str, *topics: str, client: str = "C1") -> bytes:
     ).encode()
 
 
-@scenario("access control: keys and signatures that are refused", config=ACL)
+@scenario("access control: keys and signatures that are refused", config=ACL, releases=ACL_RELEASES)
 def acl_keys(run: Run) -> None:
     run.topic("SAclKeys")
     fields, body = send_v2_fields("SAclKeys"), b"pay 1"
@@ -105,7 +108,11 @@ def acl_keys(run: Run) -> None:
     ask_signed(run, send, fields, body, binary=True)
 
 
-@scenario("access control: permissions for topics, groups and admin requests", config=ACL)
+@scenario(
+    "access control: permissions for topics, groups and admin requests",
+    config=ACL,
+    releases=ACL_RELEASES,
+)
 def acl_permissions(run: Run) -> None:
     _topics(run)
     for topic in ("SAclPub", "SAclSub", "SAclBoth", "SAclDeny", "SAclOther", "SAclNowhere"):
@@ -168,7 +175,7 @@ def acl_permissions(run: Run) -> None:
     ask_signed(run, RequestCode.SEND_MESSAGE_V2, send_v2_fields("RMQ_SYS_TRACE_TOPIC"), b"x")
 
 
-@scenario("access control: addresses that need no key", config=ACL)
+@scenario("access control: addresses that need no key", config=ACL, releases=ACL_RELEASES)
 def acl_addresses(run: Run) -> None:
     run.topic("SAclWhite")
     run.note("from the address of the account nothing is checked, not even the signature")
@@ -187,7 +194,7 @@ def acl_addresses(run: Run) -> None:
     ask_signed(run, send, send_v2_fields("SAclWhite"), b"x", account=REMOTE)
 
 
-@scenario("access control: every way into a broker", config=ACL)
+@scenario("access control: every way into a broker", config=ACL, releases=ACL_RELEASES)
 def acl_doors(run: Run) -> None:
     for topic in ("SAclDoor", "SAclShut"):
         run.topic(topic)
@@ -245,7 +252,9 @@ def acl_doors(run: Run) -> None:
     run.ask("namesrv", RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "SAclNowhere"})
 
 
-@scenario("access control: operators change the rules", config=OWN_ACL, real_s=13)
+@scenario(
+    "access control: operators change the rules", config=OWN_ACL, real_s=13, releases=ACL_RELEASES
+)
 def acl_changes(run: Run) -> None:
     _topics(run)
     create, delete = RequestCode.UPDATE_AND_CREATE_ACL_CONFIG, RequestCode.DELETE_ACL_CONFIG

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from conformance.run import Run
 from conformance.scenario import scenario
-from conformance.scenarios.access_control import ACL, ask_signed, commit_fields
+from conformance.scenarios.access_control import ACL, ACL_RELEASES, ask_signed, commit_fields
 from conformance.targets.accounts import ADMIN, CLIENT, USER
 from conformance.wire.requests import (
     batch,
@@ -36,7 +36,9 @@ _END = {
 """Fields of END_TRANSACTION, for a half message that does not exist."""
 
 
-@scenario("access control: wrong keys at every way into a broker", config=ACL)
+@scenario(
+    "access control: wrong keys at every way into a broker", config=ACL, releases=ACL_RELEASES
+)
 def acl_wrong_keys(run: Run) -> None:
     topic = run.topic("SAclWrong")
     many = batch(b"one", b"two")
@@ -72,7 +74,11 @@ def _wrongly_signed(fields: Mapping[str, object], body: bytes) -> list[dict[str,
     ]
 
 
-@scenario("access control: missing permissions at the fast port, and one-way", config=ACL)
+@scenario(
+    "access control: missing permissions at the fast port, and one-way",
+    config=ACL,
+    releases=ACL_RELEASES,
+)
 def acl_missing_permissions(run: Run) -> None:
     for topic in ("SAclSub", "SAclKept"):
         run.topic(topic)

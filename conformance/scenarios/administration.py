@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.run import Run
-from conformance.scenario import scenario
+from conformance.scenario import ENDS_ON_FOUR, scenario
 from conformance.wire.requests import (
     HELD,
     properties,
@@ -94,7 +94,7 @@ def broker_config(run: Run) -> None:
     run.ask("broker-a", RequestCode.UPDATE_BROKER_CONFIG, {})
 
 
-@scenario("access control that is off: it is not changed, and not shown")
+@scenario("access control that is off: it is not changed, and not shown", releases=ENDS_ON_FOUR)
 def acl_off(run: Run) -> None:
     code = RequestCode.UPDATE_AND_CREATE_ACL_CONFIG
     run.ask("broker-a", code, {"accessKey": "somebody", "secretKey": "12345678", "admin": False})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.run import Run
-from conformance.scenario import scenario
+from conformance.scenario import ENDS_ON_FOUR, scenario
 from conformance.wire.requests import (
     GROUP,
     HELD,
@@ -203,7 +203,7 @@ def deleted_group(run: Run) -> None:
     run.ask("broker-a", RequestCode.DELETE_SUBSCRIPTIONGROUP, {})
 
 
-@scenario("pull: an offset that has moved leaves an event")
+@scenario("pull: an offset that has moved leaves an event", releases=ENDS_ON_FOUR)
 def offset_moved_event(run: Run) -> None:
     topic = run.topic("SMoved")
     run.store(topic, "a", "b")
@@ -288,7 +288,7 @@ def own_properties(run: Run) -> None:
     run.pull(topic)
 
 
-@scenario("send: sizes at their limits")
+@scenario("send: sizes at their limits", releases=ENDS_ON_FOUR)
 def size_limits(run: Run) -> None:
     topic = run.topic("SSizes")
     run.note("a body of 4 MiB; with the rest of the message it is still one")

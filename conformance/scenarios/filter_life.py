@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.run import Run
-from conformance.scenario import scenario
+from conformance.scenario import ENDS_ON_FOUR, scenario
 from conformance.wire.requests import (
     SUBSCRIPTION_FLAG,
     SUSPEND_FLAG,
@@ -104,6 +104,7 @@ def filter_in_vain(run: Run) -> None:
 @scenario(
     "filter: retries are judged as what they were first",
     config=SQL | {"filterSupportRetry": "true"},
+    releases=ENDS_ON_FOUR,
 )
 def filter_retries(run: Run) -> None:
     topic, group = run.topic("SFilterRetry"), "GFilterRetry"

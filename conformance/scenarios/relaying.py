@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.run import Run
-from conformance.scenario import scenario
+from conformance.scenario import ENDS_ON_FOUR, scenario
 from conformance.wire.peer import Pending
 from conformance.wire.requests import (
     REFUSING,
@@ -44,7 +44,10 @@ def reset_fields(topic: str, group: str, timestamp_ms: int, is_force: bool) -> d
     return {"topic": topic, "group": group, "timestamp": timestamp_ms, "isForce": is_force}
 
 
-@scenario("reset offsets: passed on to every consumer, in the language of the admin")
+@scenario(
+    "reset offsets: passed on to every consumer, in the language of the admin",
+    releases=ENDS_ON_FOUR,
+)
 def reset_offset(run: Run) -> None:
     topic = run.topic("SReset", 2)
     group = "GReset"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.run import Run
-from conformance.scenario import scenario
+from conformance.scenario import ENDS_ON_FOUR, scenario
 from conformance.wire.requests import (
     QUICK_DELAYS,
     UNIQUE_ID,
@@ -35,7 +35,7 @@ def sent(run: Run, topic: str, number: int = 1, **more: object) -> int:
 
 
 def send_back(
-    run: Run, group: str, place: int, level: int = 0, *, version: int = 407, **more: object
+    run: Run, group: str, place: int, level: int = 0, *, version: int | None = None, **more: object
 ) -> None:
     run.ask(
         "broker-a",
@@ -88,7 +88,12 @@ def send_back_again(run: Run) -> None:
         send_back(run, group, places_of(came.body)[0], 1)
 
 
-@scenario("send back: to a level that the consumer chooses", config=QUICK_DELAYS, real_s=4)
+@scenario(
+    "send back: to a level that the consumer chooses",
+    config=QUICK_DELAYS,
+    real_s=4,
+    releases=ENDS_ON_FOUR,
+)
 def send_back_levels(run: Run) -> None:
     topic = run.topic("SBackLevels")
     group = "GBackLevels"
@@ -104,7 +109,9 @@ def send_back_levels(run: Run) -> None:
     run.pull(dlq_topic(group), consumerGroup=group)
 
 
-@scenario("send back: dead letters by the maximum of the request, or of the group")
+@scenario(
+    "send back: dead letters by the maximum of the request, or of the group", releases=ENDS_ON_FOUR
+)
 def send_back_to_dlq(run: Run) -> None:
     topic = run.topic("SDead")
     run.note("by the request")
@@ -146,7 +153,12 @@ def send_back_refused(run: Run) -> None:
     run.ask("broker-a", RequestCode.CONSUMER_SEND_MSG_BACK, fields, peer="consumer")
 
 
-@scenario("send to a retry topic: the maximum holds there too", config=QUICK_DELAYS, real_s=3)
+@scenario(
+    "send to a retry topic: the maximum holds there too",
+    config=QUICK_DELAYS,
+    real_s=3,
+    releases=ENDS_ON_FOUR,
+)
 def send_to_retry_topic(run: Run) -> None:
     group = run.group("GRetrySend", retryMaxTimes=2)
     name = retry_topic(group)

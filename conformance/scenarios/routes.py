@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.run import Run
-from conformance.scenario import scenario
+from conformance.scenario import ENDS_ON_FOUR, scenario
 from fakemq.protocol.codes import RequestCode
 
 BEFORE_STANDARD_JSON = 400
@@ -71,7 +71,7 @@ def write_permission(run: Run) -> None:
     run.ask("namesrv", RequestCode.ADD_WRITE_PERM_OF_BROKER, {"brokerName": "SNobody"})
 
 
-@scenario("unknown codes: a name server is silent, a broker says so")
+@scenario("unknown codes: a name server is silent, a broker says so", releases=ENDS_ON_FOUR)
 def unknown_codes(run: Run) -> None:
     pending = run.send("namesrv", 9999)
     run.note("the next request on the same connection is answered")

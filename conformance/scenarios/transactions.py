@@ -1,9 +1,11 @@
 """Transactions: half messages, their ends, and brokers that ask for them."""
 
+# Over 400 lines: one family of scenarios, with the helpers that they share.
+
 from __future__ import annotations
 
 from conformance.run import Run
-from conformance.scenario import scenario
+from conformance.scenario import ENDS_ON_FOUR, scenario
 from conformance.wire.peer import Answer, Frame, Pending
 from conformance.wire.requests import (
     COMMIT,
@@ -219,7 +221,12 @@ def transaction_rejected(run: Run) -> None:
     run.ask("broker-a", RequestCode.SEND_MESSAGE_V2, fields, "no half", peer="sending")
 
 
-@scenario("transaction: a producer is asked, and commits", config=QUICK_CHECKS, real_s=4)
+@scenario(
+    "transaction: a producer is asked, and commits",
+    config=QUICK_CHECKS,
+    real_s=4,
+    releases=ENDS_ON_FOUR,
+)
 def transaction_check(run: Run) -> None:
     topic = run.topic("SChecked", 2)
     run.shared(TRANS_HALF_TOPIC)
@@ -239,6 +246,7 @@ def transaction_check(run: Run) -> None:
     "transaction: a producer is asked, knows nothing, and rolls back then",
     config=QUICK_CHECKS,
     real_s=6,
+    releases=ENDS_ON_FOUR,
 )
 def transaction_check_again(run: Run) -> None:
     topic = run.topic("SCheckedAgain")
@@ -336,7 +344,12 @@ def transaction_too_old(run: Run) -> None:
     run.note(f"put away: {run.max_offset('broker-a', TRANS_CHECK_MAX_TIME_TOPIC) > before}")
 
 
-@scenario("transaction: a half message is asked for anew", config=QUICK_CHECKS, real_s=4)
+@scenario(
+    "transaction: a half message is asked for anew",
+    config=QUICK_CHECKS,
+    real_s=4,
+    releases=ENDS_ON_FOUR,
+)
 def transaction_resumed(run: Run) -> None:
     topic = run.topic("SResumed")
     group = "PResumed"

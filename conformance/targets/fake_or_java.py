@@ -11,6 +11,7 @@ from pathlib import Path
 import fakemq
 from conformance.targets.accounts import RULES, needs_accounts
 from conformance.targets.java_cluster import JavaCluster
+from conformance.targets.java_jars import REFERENCE
 from conformance.targets.master_slave_pairs import Member, Node, pair
 from conformance.targets.replicas import send_until_safe
 from conformance.wire.peer import SILENCE_S
@@ -27,8 +28,11 @@ class FakeTarget:
 
     silence_s = QUIET_S
 
-    def __init__(self, cluster: fakemq.Cluster, config: Mapping[str, str]) -> None:
+    def __init__(
+        self, cluster: fakemq.Cluster, config: Mapping[str, str], reference: str = REFERENCE
+    ) -> None:
         self._cluster = cluster
+        self.reference = reference
         self._brokers: dict[str, Node] = {}
         self.namesrv_addr = cluster.namesrv_addr
         self.config = config
@@ -50,8 +54,13 @@ class JavaTarget:
     silence_s = SILENCE_S
 
     def __init__(
-        self, namesrv_addr: str, config: Mapping[str, str], broker: Callable[[str], Node]
+        self,
+        namesrv_addr: str,
+        config: Mapping[str, str],
+        broker: Callable[[str], Node],
+        reference: str = REFERENCE,
     ) -> None:
+        self.reference = reference
         self.namesrv_addr = namesrv_addr
         self.config = config
         self.broker = broker
@@ -64,27 +73,37 @@ class JavaTarget:
 
 
 @contextmanager
-def fake_target(config: Mapping[str, str] | None = None, slaves: int = 0) -> Iterator[FakeTarget]:
+def fake_target(
+    config: Mapping[str, str] | None = None, slaves: int = 0, reference: str = REFERENCE
+) -> Iterator[FakeTarget]:
     """A fresh fake whose brokers are configured so: two masters, or one and its slave."""
     config = config or {}
     masters = 1 if slaves else MASTERS
     acl = RULES if needs_accounts(config) else None
     with fakemq.Cluster(
-        masters=masters, slaves=slaves, clock="frozen", config=config, acl=acl
+        reference=reference,
+        masters=masters,
+        slaves=slaves,
+        clock="frozen",
+        config=config,
+        acl=acl,
     ) as cluster:
-        yield FakeTarget(cluster, config)
+        yield FakeTarget(cluster, config, reference)
 
 
 @contextmanager
-def java_target(config: Mapping[str, str] | None = None, slaves: int = 0) -> Iterator[JavaTarget]:
-    """A fresh real cluster of 4.9.7 whose brokers are configured so."""
+def java_target(
+    config: Mapping[str, str] | None = None, slaves: int = 0, reference: str = REFERENCE
+) -> Iterator[JavaTarget]:
+    """A fresh real cluster of a release whose brokers are configured so."""
     config = config or {}
     if slaves:
+        assert reference == REFERENCE, "there are no pairs of a master and its slave of 5.5.0 yet"
         with _java_pair(config) as target:
             yield target
         return
-    with JavaCluster(masters=MASTERS, config=config) as cluster:
-        yield JavaTarget(cluster.namesrv_addr, config, cluster.broker)
+    with JavaCluster(masters=MASTERS, config=config, version=reference) as cluster:
+        yield JavaTarget(cluster.namesrv_addr, config, cluster.broker, reference)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 
 from conformance.targets.accounts import needs_accounts, write_rules
-from conformance.targets.java_jars import REFERENCE, archive_flags, class_path
+from conformance.targets.java_jars import REFERENCE, Extra, archive_flags, class_path
 from conformance.wire.raw import call, create_topic, frame
 
 READY_TIMEOUT_S = 60.0
@@ -35,7 +35,7 @@ SMALL_JVM = (
 _OPENS = [
     f"--add-opens=java.base/{package}=ALL-UNNAMED"
     # Without jdk.internal.ref a clean stop fails half-way and leaves the abort file behind.
-    for package in ("java.nio", "sun.nio.ch", "java.lang", "jdk.internal.ref")
+    for package in ("java.nio", "sun.nio.ch", "java.lang", "java.util", "jdk.internal.ref")
 ]
 _LOGBACK = """<configuration>
   <appender name="F" class="ch.qos.logback.core.FileAppender">
@@ -47,9 +47,11 @@ _LOGBACK = """<configuration>
 """
 _GET_BROKER_CLUSTER_INFO = 106
 _LATER = {
-    # What 4.9.7 has not got, and what would make large files at a broker's start.
-    "timerWheelEnable": "false",
+    # What 4.9.7 has not got: a thread and files of compaction, and a log of timers of 100 MiB.
     "enableCompaction": "false",
+    "mappedFileSizeTimerLog": str(1 << 20),
+    # At each flush, of one second by default, the wheel of 14 days is compared byte by byte.
+    "timerFlushIntervalMs": "20000",
 }
 
 
@@ -62,7 +64,9 @@ class _PortTakenError(JavaClusterError):
 
 
 class JavaNode:
-    """One JVM of the cluster: the name server, or a broker."""
+    """One JVM of the cluster: the name server, a broker, or a proxy."""
+
+    extra: Extra = ""  # of its class path
 
     def __init__(
         self,
@@ -114,16 +118,14 @@ class JavaNode:
         for kind in ("namesrv", "broker"):  # 4.9.7 looks for these names
             logback = conf / f"logback_{kind}.xml"
             logback.write_text(_LOGBACK.format(file=self.home / "server.log"))
-        config = self.home / "node.properties"
-        config.write_text("".join(f"{key}={value}\n" for key, value in self.config.items()))
         command = [
             *("java", *_OPENS, *self._jvm, "-XX:-UsePerfData"),
-            *archive_flags(self.version, "server"),
+            *([] if self.extra else archive_flags(self.version, "server")),
             # With TLS, Netty leaves a certificate in the temporary folder at every start.
             *(f"-Duser.home={self.home}", f"-Djava.io.tmpdir={self.home}"),
             f"-Drmq.logback.configurationFile={logback}",  # what 5.5.0 looks for
-            *("-cp", class_path(self.version)),
-            *("conformance.Launcher", self._main, "-c", str(config)),
+            *("-cp", class_path(self.version, self.extra)),
+            *("conformance.Launcher", self._main, *self.arguments()),
         ]
         with open(self.home / "stdout.log", "wb") as out:
             self._process = subprocess.Popen(
@@ -134,6 +136,12 @@ class JavaNode:
                 cwd=self.home,
                 env={**os.environ, "ROCKETMQ_HOME": str(self.home)},
             )
+
+    def arguments(self) -> Sequence[str]:
+        """Write the config file; return the arguments of the main class."""
+        path = self.home / "node.properties"
+        path.write_text("".join(f"{key}={value}\n" for key, value in self.config.items()))
+        return "-c", str(path)
 
     def is_ready(self) -> bool:
         """Return whether the port answers."""

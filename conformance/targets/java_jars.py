@@ -25,6 +25,8 @@ _CACHE = Path(__file__).parents[2] / ".cache"
 
 
 Kind = Literal["server", "client"]
+Extra = Literal["", "benchmark", "proxy", "grpc"]
+"""What a class path has besides: RocketMQ's measuring programs, its proxy, or its gRPC client."""
 
 _archives: dict[tuple[str, Kind], Path] = {}
 """Version and kind of a JVM → the class archive that it starts with; see `class_archive`."""
@@ -42,13 +44,12 @@ def missing_java() -> str | None:
     return f"{' and '.join(missing)} not on PATH: the tests against real RocketMQ need a JDK, Maven"
 
 
-def class_path(version: str = REFERENCE, *, benchmark: bool = False) -> str:
+def class_path(version: str = REFERENCE, extra: Extra = "") -> str:
     """Return the class path with RocketMQ ``version`` and our program; build it if it is missing.
 
-    With ``benchmark`` it has RocketMQ's own measuring programs, too, which tests do not need.
     ``FAKEMQ_M2`` names a Maven repository to use instead of the clone's own. Raises JavaBuildError.
     """
-    home = java_cache(version, benchmark=benchmark)
+    home = java_cache(version, extra)
     home.mkdir(parents=True, exist_ok=True)
     with open(home / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -58,14 +59,16 @@ def class_path(version: str = REFERENCE, *, benchmark: bool = False) -> str:
             stamp.unlink(missing_ok=True)
             for part in ("classes", "lib"):  # jars and classes of an older build would be found
                 shutil.rmtree(home / part, ignore_errors=True)
-            _build(version, home, benchmark)
+            _build(version, home, extra)
             stamp.write_text(wanted)
-    return f"{home / PROGRAM}{os.pathsep}{home / 'lib'}{os.sep}*"
+    # The gRPC client has classes that rocketmq-proto, which brokers need, has otherwise.
+    first = sorted((home / "lib").glob("rocketmq-client-java-*.jar"))
+    return os.pathsep.join(map(str, (home / PROGRAM, *first, home / "lib" / "*")))
 
 
-def java_cache(version: str, *, benchmark: bool = False) -> Path:
+def java_cache(version: str, extra: Extra = "") -> Path:
     """Return the folder for everything that is built for a version of RocketMQ."""
-    return _CACHE / "java" / (f"{version}-benchmark" if benchmark else version)
+    return _CACHE / "java" / (f"{version}-{extra}" if extra else version)
 
 
 def use_archive(version: str, kind: Kind, path: Path) -> None:
@@ -87,15 +90,15 @@ def _fingerprint() -> str:
     return digest.hexdigest()
 
 
-def _build(version: str, home: Path, benchmark: bool) -> None:
+def _build(version: str, home: Path, extra: Extra) -> None:
     repository = os.environ.get("FAKEMQ_M2") or str(_CACHE / "m2")
     command = [
         *("mvn", "--batch-mode", "--quiet", "--file", str(_SOURCES / "pom.xml")),
         *(f"-Dmaven.repo.local={repository}", f"-Drocketmq.version={version}"),
         f"-Dconformance.cache={home}",
     ]
-    if benchmark:
-        command.append("-Dbenchmark")
+    if extra:
+        command.append(f"-D{extra}")
     output = ""
     for offline in (["--offline"], []):  # the network only when something is not cached yet
         done = subprocess.run(

@@ -9,8 +9,11 @@ from contextlib import ExitStack
 from typing import NamedTuple, TypeAlias
 
 from conformance.normalise import Normaliser, shortened
-from conformance.wire.raw import VERSION_4_9_7, RawConnection, binary_frame, frame, split
-from fakemq.protocol.codes import RequestCode, ResponseCode, code_name
+from conformance.targets.java_jars import REFERENCE
+from conformance.wire.raw import RawConnection, binary_frame, frame, split
+from conformance.wire.releases import RELEASES, Release
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.frame import decode_frame
 from fakemq.protocol.topics import TRANS_HALF_TOPIC
 
@@ -25,7 +28,10 @@ Body: TypeAlias = bytes | str | Mapping[str, object] | list[object]
 """Bytes as they are, text as UTF-8, anything else as JSON."""
 
 _ANSWERED_WITH_RECORDS = frozenset(
-    (RequestCode.PULL_MESSAGE, RequestCode.VIEW_MESSAGE_BY_ID, RequestCode.QUERY_MESSAGE)
+    {
+        *(RequestCode.PULL_MESSAGE, RequestCode.VIEW_MESSAGE_BY_ID, RequestCode.QUERY_MESSAGE),
+        *(RequestCode.LITE_PULL_MESSAGE, RequestCode5.POP_MESSAGE, RequestCode5.PEEK_MESSAGE),
+    }
 )
 _ASKED_WITH_RECORDS: Mapping[int, str] = {
     RequestCode.CHECK_TRANSACTION_STATE: TRANS_HALF_TOPIC,
@@ -94,10 +100,17 @@ class Peer:
     """A client's, broker's or admin's connection to one place."""
 
     def __init__(
-        self, name: str, place: str, addr: str, normaliser: Normaliser, lines: list[str]
+        self,
+        name: str,
+        place: str,
+        addr: str,
+        normaliser: Normaliser,
+        lines: list[str],
+        release: Release = RELEASES[REFERENCE],
     ) -> None:
         self.name = name
         self.place = place
+        self._release = release
         self._normaliser = normaliser
         self._lines = lines
         self._socket = _connected(addr, name, normaliser.names)
@@ -115,7 +128,7 @@ class Peer:
         *,
         oneway: bool = False,
         binary: bool = False,
-        version: int = VERSION_4_9_7,
+        version: int | None = None,
         language: str = "JAVA",
         display: Display = PLAIN,
     ) -> Pending:
@@ -125,14 +138,15 @@ class Peer:
         texts = {name: _text(value) for name, value in (fields or {}).items()}
         data = _body(body)
         opaque = self._opaque
+        number = self._release.version if version is None else version
         if binary:
-            whole = binary_frame(code, texts, data, opaque=opaque, flag=flag, version=version)
+            whole = binary_frame(code, texts, data, opaque=opaque, flag=flag, version=number)
         else:
             whole = frame(
                 *(code, texts, data),
                 opaque=opaque,
                 flag=flag,
-                version=version,
+                version=number,
                 language=language,
             )
         self._connection.send(whole)
@@ -140,10 +154,10 @@ class Peer:
         more = [
             *(["one-way"] if oneway else []),
             *(["binary header"] if binary else []),
-            *([f"version {version}"] if version != VERSION_4_9_7 else []),
+            *([f"version {version}"] if version is not None else []),
             *([f"language {language}"] if language != "JAVA" else []),
         ]
-        self._say("->", f"{code_name(code)} ({code})", more)
+        self._say("->", f"{self._release.request_name(code)} ({code})", more)
         self._say_fields(texts, code, display, sent=True)
         if code == RequestCode.SEND_BATCH_MESSAGE:
             self._lines.append(f"    body: a batch of {len(data)} bytes")
@@ -198,7 +212,7 @@ class Peer:
         texts = {name: _text(value) for name, value in (fields or {}).items()}
         data = _body(body)
         self._connection.send(frame(code, texts, data, opaque=request.opaque, flag=RESPONSE))
-        self._say("->", _code_text(code), [])
+        self._say("->", self._release.response_text(code), [])
         self._say_fields(texts, request.code, sent=True)
         self._say_lines(self._normaliser.body(data))
 
@@ -226,7 +240,7 @@ class Peer:
         answer = self._wait(code, opaque, timeout_s)
         form = ["binary header"] if answer.is_binary else []
         none = ["no ext fields"] if answer.fields is None else []
-        self._say("<-", _code_text(answer.code), [*form, *none])
+        self._say("<-", self._release.response_text(answer.code), [*form, *none])
         if answer.remark is not None:
             self._lines.append(f"    remark: {_printable(self._normaliser.text(answer.remark))}")
         self._say_fields(answer.fields or {}, code, display)
@@ -239,7 +253,8 @@ class Peer:
     def _wait(self, code: int, opaque: int, timeout_s: float) -> Frame:
         while opaque not in self._answers:
             if self._receive(timeout_s) is None:
-                raise TimeoutError(f"{self.place} does not answer {code_name(code)}")
+                name = self._release.request_name(code)
+                raise TimeoutError(f"{self.place} does not answer {name}")
         return self._answers.pop(opaque)
 
     def hang_up(self) -> None:
@@ -269,7 +284,8 @@ class Peer:
         else:
             form = ["binary header"] if came.is_binary else []
             form += ["one-way"] if came.flag & ONEWAY else []
-            self._say("<-", f"asks {code_name(came.code)} ({came.code})", form)
+            asks = f"asks {self._release.request_name(came.code)} ({came.code})"
+            self._say("<-", asks, form)
             self._say_fields(came.fields or {}, came.code)
             if came.code in _ASKED_WITH_RECORDS:
                 queue = _ASKED_WITH_RECORDS[came.code]
@@ -323,13 +339,6 @@ def _connected(addr: str, name: str, names: Mapping[str, str]) -> socket.socket:
 def _own_addr(connected: socket.socket) -> str:
     host, port = connected.getsockname()[:2]
     return f"{host}:{port}"
-
-
-def _code_text(code: int) -> str:
-    try:
-        return f"{ResponseCode(code).name} ({code})"
-    except ValueError:
-        return f"code {code}"
 
 
 def _text(value: object) -> str:

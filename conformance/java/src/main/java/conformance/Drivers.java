@@ -151,6 +151,9 @@ final class Drivers {
         Lab.patient(consumer);
         consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
         consumer.subscribe(topic, args[4]);
+        if (args.length > 6 && args[6].equals("pop")) {
+            Five.popping(consumer);
+        }
         if (args.length > 6 && args[6].equals("orderly")) {
             consumer.registerMessageListener((MessageListenerOrderly) (messages, context) -> {
                 messages.forEach(message -> received(message, context.getMessageQueue()));

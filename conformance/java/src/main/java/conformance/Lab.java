@@ -407,7 +407,8 @@ final class Lab {
                     + ((MQBrokerException) e.getCause()).getErrorMessage() : "";
             say(key, "MQClientException code=" + e.getResponseCode() + " " + line + cause);
         } catch (Exception e) {
-            say(key, e.getClass().getSimpleName() + " " + String.valueOf(e.getMessage()).split("\n")[0]);
+            String line = String.valueOf(e.getMessage()).split("\n")[0].replaceAll("request-id=[0-9a-f-]+, ", "");
+            say(key, e.getClass().getSimpleName() + " " + line);
         }
     }
 

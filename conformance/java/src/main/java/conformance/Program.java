@@ -77,6 +77,19 @@ public final class Program {
         SCENARIOS.put("access", Access::access);
         SCENARIOS.put("secured", Secured::secured);
         SCENARIOS.put("steered", Steering::steered);
+        Ways.register(SCENARIOS);
+        registerGrpc();
+    }
+
+    /** Scenarios of the gRPC client, which only a build with -Dgrpc has. */
+    private static void registerGrpc() {
+        try {
+            Class.forName("conformance.GrpcClients").getDeclaredMethod("register", Map.class).invoke(null, SCENARIOS);
+        } catch (ClassNotFoundException notBuilt) {
+            // Then nothing asks for them.
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     private Program() {

@@ -280,7 +280,15 @@ final class Pushes {
         }
     }
 
-    private static Process otherJvm(String... args) throws Exception {
+    /** Adds what a consumer in another JVM receives to keys, until it ends. */
+    static Thread hear(Process consumer, Set<String> keys) {
+        Thread ear = new Thread(() -> new BufferedReader(new InputStreamReader(consumer.getInputStream(), StandardCharsets.UTF_8))
+            .lines().filter(line -> line.startsWith("recv ")).forEach(line -> keys.add(line.split(" ")[2])));
+        ear.start();
+        return ear;
+    }
+
+    static Process otherJvm(String... args) throws Exception {
         List<String> command = new ArrayList<>();
         command.add(Paths.get(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments());

@@ -1,0 +1,245 @@
+package conformance;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.apache.rocketmq.client.apis.ClientConfiguration;
+import org.apache.rocketmq.client.apis.ClientServiceProvider;
+import org.apache.rocketmq.client.apis.consumer.ConsumeResult;
+import org.apache.rocketmq.client.apis.consumer.FilterExpression;
+import org.apache.rocketmq.client.apis.consumer.FilterExpressionType;
+import org.apache.rocketmq.client.apis.consumer.PushConsumer;
+import org.apache.rocketmq.client.apis.consumer.SimpleConsumer;
+import org.apache.rocketmq.client.apis.message.Message;
+import org.apache.rocketmq.client.apis.message.MessageBuilder;
+import org.apache.rocketmq.client.apis.message.MessageView;
+import org.apache.rocketmq.client.apis.producer.Producer;
+import org.apache.rocketmq.client.apis.producer.ProducerBuilder;
+import org.apache.rocketmq.client.apis.producer.SendReceipt;
+import org.apache.rocketmq.client.apis.producer.Transaction;
+import org.apache.rocketmq.client.apis.producer.TransactionResolution;
+import org.apache.rocketmq.common.TopicConfig;
+import org.apache.rocketmq.remoting.protocol.subscription.CustomizedRetryPolicy;
+import org.apache.rocketmq.remoting.protocol.subscription.GroupRetryPolicy;
+import org.apache.rocketmq.remoting.protocol.subscription.SubscriptionGroupConfig;
+
+/** The gRPC client behind a proxy, whose address the property {@code conformance.proxy} has. */
+final class GrpcClients {
+    private static final ClientServiceProvider PROVIDER = ClientServiceProvider.loadService();
+    private static final int ATTEMPTS = 3;
+
+    private GrpcClients() {
+    }
+
+    static void register(Map<String, Program.Scenario> scenarios) {
+        scenarios.put("grpcplain", GrpcClients::plain);
+        scenarios.put("grpcchange", GrpcClients::change);
+        scenarios.put("grpcretry", GrpcClients::retry);
+        scenarios.put("grpcfifo", GrpcClients::fifo);
+        scenarios.put("grpcdelay", GrpcClients::delay);
+        scenarios.put("grpctransaction", GrpcClients::transaction);
+    }
+
+    private static ClientConfiguration configuration() {
+        return ClientConfiguration.newBuilder().setEndpoints(System.getProperty("conformance.proxy")).enableSsl(false)
+            .setRequestTimeout(Duration.ofSeconds(15)).build();
+    }
+
+    /** Creates a topic of a type on every master; the proxy asks for it when a client does. */
+    private static String topic(Lab lab, String name, String type) throws Exception {
+        String topic = lab.topic(name);
+        TopicConfig config = new TopicConfig(topic, 2, 2, 6);
+        config.getAttributes().put("+message.type", type);
+        for (String address : lab.masters().values()) {
+            lab.admin().createAndUpdateTopicConfig(address, config);
+        }
+        Lab.await("route of " + topic, () -> Lab.routed(() -> lab.queuesOf(topic).size() == 2 * lab.masters().size()));
+        return topic;
+    }
+
+    /** Creates a group that tries three times, the second and third time after a second. */
+    private static String group(Lab lab, String name, boolean orderly) throws Exception {
+        SubscriptionGroupConfig config = new SubscriptionGroupConfig();
+        config.setGroupName(lab.group(name));
+        config.setRetryMaxTimes(ATTEMPTS - 1);
+        config.setConsumeMessageOrderly(orderly);
+        GroupRetryPolicy policy = new GroupRetryPolicy();
+        policy.setCustomizedRetryPolicy(new CustomizedRetryPolicy(new long[] {1000}));
+        config.setGroupRetryPolicy(policy);
+        for (String address : lab.masters().values()) {
+            lab.admin().createAndUpdateSubscriptionGroupConfig(address, config);
+        }
+        return config.getGroupName();
+    }
+
+    private static Producer producer(Lab lab, String topic) throws Exception {
+        return started(lab, PROVIDER.newProducerBuilder().setClientConfiguration(configuration()).setTopics(topic));
+    }
+
+    private static Producer started(Lab lab, ProducerBuilder builder) throws Exception {
+        Producer producer = builder.build();
+        lab.atEnd(producer::close);
+        return producer;
+    }
+
+    private static SimpleConsumer consumer(Lab lab, String group, String topic, String tags) throws Exception {
+        SimpleConsumer consumer = PROVIDER.newSimpleConsumerBuilder().setClientConfiguration(configuration()).setConsumerGroup(group)
+            .setAwaitDuration(Duration.ofSeconds(5))
+            .setSubscriptionExpressions(Map.of(topic, new FilterExpression(tags, FilterExpressionType.TAG))).build();
+        lab.atEnd(consumer::close);
+        return consumer;
+    }
+
+    private static MessageBuilder message(String topic, String key) {
+        return PROVIDER.newMessageBuilder().setTopic(topic).setKeys(key).setTag("t")
+            .setBody(("body of " + key).getBytes(StandardCharsets.UTF_8));
+    }
+
+    private static String key(MessageView message) {
+        return String.join(" ", message.getKeys());
+    }
+
+    private static String told(MessageView message) {
+        Map<String, String> properties = new TreeMap<>(message.getProperties());
+        properties.remove("TRANSACTION_CHECK_TIMES"); // while other scenarios keep a broker busy, it asks more than once
+        return "topic=" + message.getTopic() + " keys=" + message.getKeys() + " tag=" + message.getTag().orElse(null)
+            + " body=" + StandardCharsets.UTF_8.decode(message.getBody()) + " properties=" + properties
+            + " group=" + message.getMessageGroup().orElse(null) + " attempt=" + message.getDeliveryAttempt()
+            + " bornHost=" + message.getBornHost().isEmpty();
+    }
+
+    /** Receives until some condition on what came holds; two brokers are asked in turn. */
+    private static List<MessageView> receive(SimpleConsumer consumer, int count) throws Exception {
+        List<MessageView> found = new ArrayList<>();
+        Lab.await(count + " messages", 90, () -> {
+            found.addAll(consumer.receive(16, Duration.ofSeconds(10)));
+            return found.size() >= count;
+        });
+        found.sort(java.util.Comparator.comparing(GrpcClients::key));
+        return found;
+    }
+
+    private static void plain(Lab lab) throws Exception {
+        String topic = topic(lab, "GrpcPlain", "NORMAL");
+        String group = group(lab, "GrpcPlain", false);
+        Producer producer = producer(lab, topic);
+        for (int i = 0; i < 8; i++) {
+            SendReceipt receipt = producer.send(message(topic, "m" + i).addProperty("number", String.valueOf(i)).build());
+            lab.say("sent", receipt.getMessageId().toString().length());
+        }
+        SimpleConsumer consumer = consumer(lab, group, topic, "*");
+        List<MessageView> found = receive(consumer, 8);
+        for (MessageView message : found) {
+            lab.say("received", told(message));
+            consumer.ack(message);
+        }
+        lab.sayFailure("another tag", () -> consumer(lab, group(lab, "GrpcTag", false), topic, "other").receive(16, Duration.ofSeconds(10)));
+        lab.sayFailure("of another type", () -> producer.send(message(topic, "fifo").setMessageGroup("g").build()));
+        lab.say("committed", lab.committed("GrpcPlain", topic));
+    }
+
+    private static void change(Lab lab) throws Exception {
+        String topic = topic(lab, "GrpcChange", "NORMAL");
+        SimpleConsumer consumer = consumer(lab, group(lab, "GrpcChange", false), topic, "*");
+        Producer producer = producer(lab, topic);
+        producer.send(message(topic, "sooner").build());
+        MessageView first = receive(consumer, 1).get(0);
+        long began = System.nanoTime();
+        consumer.changeInvisibleDuration(first, Duration.ofSeconds(2));
+        MessageView again = receive(consumer, 1).get(0);
+        long waited = (System.nanoTime() - began) / 1_000_000;
+        lab.say("it came again", told(again) + " early=" + (waited < 1900));
+        consumer.ack(again);
+        lab.sayFailure("the first handle", () -> {
+            consumer.ack(first);
+            return "taken";
+        });
+    }
+
+    private static void retry(Lab lab) throws Exception {
+        String topic = topic(lab, "GrpcRetry", "NORMAL");
+        String group = group(lab, "GrpcRetry", false);
+        Collection<String> heard = new ConcurrentLinkedQueue<>();
+        PushConsumer consumer = PROVIDER.newPushConsumerBuilder().setClientConfiguration(configuration()).setConsumerGroup(group)
+            .setSubscriptionExpressions(Map.of(topic, new FilterExpression("*", FilterExpressionType.TAG)))
+            .setMessageListener(message -> {
+                heard.add(key(message) + " " + message.getDeliveryAttempt());
+                boolean done = key(message).equals("good") || key(message).equals("once") && message.getDeliveryAttempt() > 1;
+                return done ? ConsumeResult.SUCCESS : ConsumeResult.FAILURE;
+            }).build();
+        lab.atEnd(consumer::close);
+        Producer producer = producer(lab, topic);
+        for (String key : List.of("good", "once", "bad")) {
+            producer.send(message(topic, key).build());
+        }
+        Lab.await("six deliveries", 90, () -> heard.size() >= 6);
+        lab.say("heard", new TreeSet<>(heard));
+        String dead = "%DLQ%" + group;
+        lab.say("buried", Lab.keys(lab.stored(dead, 1)));
+    }
+
+    private static void fifo(Lab lab) throws Exception {
+        String topic = topic(lab, "GrpcFifo", "FIFO");
+        SimpleConsumer consumer = consumer(lab, group(lab, "GrpcFifo", true), topic, "*");
+        Producer producer = producer(lab, topic);
+        for (int i = 0; i < 6; i++) {
+            producer.send(message(topic, "m" + i).setMessageGroup("one group").build());
+        }
+        List<String> inOrder = new ArrayList<>();
+        Lab.await("6 in order", 90, () -> {
+            for (MessageView message : consumer.receive(2, Duration.ofSeconds(10))) {
+                inOrder.add(key(message));
+                consumer.ack(message);
+            }
+            return inOrder.size() >= 6;
+        });
+        lab.say("in order", inOrder);
+    }
+
+    private static void delay(Lab lab) throws Exception {
+        String topic = topic(lab, "GrpcDelay", "DELAY");
+        SimpleConsumer consumer = consumer(lab, group(lab, "GrpcDelay", false), topic, "*");
+        Producer producer = producer(lab, topic);
+        long at = System.currentTimeMillis() + 6000;
+        SendReceipt gone = producer.send(message(topic, "gone").setDeliveryTimestamp(at).build());
+        producer.send(message(topic, "stays").setDeliveryTimestamp(at).build());
+        lab.sayFailure("recalled", () -> producer.recallMessage(topic, gone.getRecallHandle()).getMessageId().equals(gone.getMessageId()));
+        lab.sayFailure("no handle", () -> producer.recallMessage(topic, "nonsense"));
+        MessageView message = receive(consumer, 1).get(0);
+        lab.say("received", told(message));
+        lab.say("not early", System.currentTimeMillis() >= at - 1000);
+        consumer.ack(message);
+    }
+
+    private static void transaction(Lab lab) throws Exception {
+        String topic = topic(lab, "GrpcTransaction", "TRANSACTION");
+        SimpleConsumer consumer = consumer(lab, group(lab, "GrpcTransaction", false), topic, "*");
+        Collection<String> checked = new ConcurrentLinkedQueue<>();
+        Producer producer = started(lab, PROVIDER.newProducerBuilder().setClientConfiguration(configuration()).setTopics(topic)
+            .setTransactionChecker(message -> {
+                checked.add(key(message));
+                return TransactionResolution.COMMIT;
+            }));
+        for (String key : List.of("committed", "rolled back", "left")) {
+            Transaction transaction = producer.beginTransaction();
+            Message message = message(topic, key).build();
+            producer.send(message, transaction);
+            if (key.equals("committed")) {
+                transaction.commit();
+            } else if (key.equals("rolled back")) {
+                transaction.rollback();
+            }
+        }
+        for (MessageView message : receive(consumer, 2)) {
+            lab.say("received", told(message));
+            consumer.ack(message);
+        }
+        lab.say("checked", new TreeSet<>(checked));
+    }
+}
