@@ -19,7 +19,7 @@ from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.header_json_shapes import IncomingHeader, OutgoingHeader
 from fakemq.protocol.usual_headers import START_BYTES, USUAL_DECODERS, UsualSendAnswer
 
-_LANGUAGES: Final[dict[str | None, LanguageCode]] = {one.name: one for one in LanguageCode}
+_LANGUAGES: Final[dict[object, LanguageCode]] = {one.name: one for one in LanguageCode}
 _LANGUAGES_BY_NUMBER: Final = {str(int(one)): one for one in LanguageCode}
 _LANGUAGE_NAMES: Final = {language: language.name for language in LanguageCode}
 
@@ -56,24 +56,14 @@ def decode_usual_json_header(data: bytes, body: bytes) -> RemotingCommand:
     if decode is None:
         return decode_json_header(data, body)
     try:
-        header = decode(data)
+        command = decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return decode_json_header(data, body)
-    language = _LANGUAGES.get(header.language)
-    if language is None or not header.is_whole():
+    language = _LANGUAGES.get(command.language)
+    if language is None:
         return decode_json_header(data, body)
-    return RemotingCommand(
-        header.code,
-        {},
-        body,
-        header.flag,
-        header.opaque,
-        header.remark,
-        language,
-        header.version,
-        _JSON,
-        header.ext_fields,
-    )
+    command.language, command.body = language, body
+    return command
 
 
 def encode_json_header(command: RemotingCommand) -> bytes:

@@ -7,15 +7,13 @@ decoders agree on each field; otherwise, and for all other requests, there is th
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 
 from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.command import RemotingCommand, SerializeType
 from fakemq.protocol.properties import MSG_REGION, TRACE_SWITCH
-
-if TYPE_CHECKING:
-    from fakemq.protocol.command import RemotingCommand
 
 T = TypeVar("T")
 
@@ -24,17 +22,14 @@ if TYPE_CHECKING:
     Long: TypeAlias = int
 else:
     # A text such as "1.0" is no number in Java, but msgspec would make the integer 1 of it. With a
-    # float beside the integer it becomes a float, and so does each sum with it: see `is_whole`.
-    Int = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)] | float
-    Long = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | float
+    # float beside the integer it becomes a float, and there is none that is allowed.
+    _NO_FLOAT = Annotated[float, msgspec.Meta(gt=1, lt=0)]
+    Int = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)] | _NO_FLOAT
+    Long = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | _NO_FLOAT
 
 
 class UsualHeader(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     """Base of usual headers."""
-
-    def is_whole(self) -> bool:
-        """Whether each number is a whole one."""
-        raise NotImplementedError
 
     def get(self, attribute: str, default: T) -> T:
         """As `Header.get`: a usual header has every field."""
@@ -80,19 +75,6 @@ class UsualSendHeader(
     in_units: Literal["false"] = "false"
     in_batch: Literal["false"] = "false"
     bname: str | None = None
-
-    def is_whole(self) -> bool:
-        return (
-            type(
-                self.default_topic_queue_nums
-                + self.queue_id
-                + self.sys_flag
-                + self.born_timestamp
-                + self.flag
-                + self.reconsume_times
-            )
-            is int
-        )
 
 
 class UsualBatchHeader(UsualSendHeader, gc=False, kw_only=True):
@@ -141,20 +123,6 @@ class UsualPullHeader(UsualHeader, gc=False, rename="camel"):
     """Sent by clients of 5.x; not read."""
     bname: str | None = None
 
-    def is_whole(self) -> bool:
-        return (
-            type(
-                self.queue_id
-                + self.queue_offset
-                + self.max_msg_nums
-                + self.sys_flag
-                + self.commit_offset
-                + self.suspend_timeout_millis
-                + self.sub_version
-            )
-            is int
-        )
-
 
 USUAL: dict[int, type[UsualHeader]] = {
     RequestCode.SEND_MESSAGE_V2: UsualSendHeader,
@@ -163,42 +131,44 @@ USUAL: dict[int, type[UsualHeader]] = {
 }
 
 
-class UsualCommand(msgspec.Struct, rename="camel", gc=False, kw_only=True):
-    """The header of a command as JSON; texts with numbers are taken for the numbers."""
-
-    code: int
-    language: str = "JAVA"
-    version: Int = 0
-    opaque: Int = 0
-    flag: Int = 0
-    remark: str | None = None
-    ext_fields: UsualHeader
-
-    def is_whole(self) -> bool:
-        """Whether each number is a whole one, those of the ext fields too."""
-        return type(self.version + self.opaque + self.flag) is int and self.ext_fields.is_whole()
+_Never: TypeAlias = Annotated[int, msgspec.Meta(gt=1, lt=0)]
+"""Of the fields of a command that are not in its header: nothing that a peer writes sets them."""
 
 
-def _decoder_of(start: bytes, code: int) -> Callable[[bytes], UsualCommand]:
-    """Return what makes the decoder of a code when the first header comes, and decodes it."""
+def _decoder_of(start: bytes, code: int) -> Callable[[bytes], RemotingCommand]:
+    """Return what makes the decoder of a code when the first header comes, and decodes it.
 
-    def decode(header: bytes) -> UsualCommand:
+    The header as JSON becomes a command at once, whose language is still a name.
+    """
+
+    def decode(header: bytes) -> RemotingCommand:
         kind = msgspec.defstruct(
-            "_Usual",
-            [("code", Literal[int(code)]), ("ext_fields", USUAL[code])],
-            bases=(UsualCommand,),
-            rename="camel",
+            "_UsualCommand",
+            [
+                ("code", Literal[int(code)]),
+                ("usual", USUAL[code]),
+                ("flag", Int, 0),
+                ("language", str, "JAVA"),
+                ("opaque", Int, 0),
+                ("remark", str | None, None),
+                ("version", Int, 0),
+                ("ext_fields", _Never, {}),
+                ("body", _Never, b""),
+                ("serialize_type", _Never, SerializeType.JSON),
+            ],
+            bases=(RemotingCommand,),
+            rename={"usual": "extFields"},
             gc=False,
             kw_only=True,
         )
-        decoder: msgspec.json.Decoder[UsualCommand] = msgspec.json.Decoder(kind, strict=False)
+        decoder: msgspec.json.Decoder[RemotingCommand] = msgspec.json.Decoder(kind, strict=False)
         USUAL_DECODERS[start] = decoder.decode
         return decoder.decode(header)
 
     return decode
 
 
-START_BYTES = len(b'{"code":310,')
+START_BYTES: Final = 12  # of {"code":310,
 _starts = {f'{{"code":{int(code)},"'.encode()[:START_BYTES]: code for code in USUAL}
 USUAL_DECODERS = {start: _decoder_of(start, code) for start, code in _starts.items()}
 """By the first `START_BYTES` of a JSON header, as clients write the code first."""
@@ -210,8 +180,7 @@ def take_usual_header(command: RemotingCommand) -> None:
     if kind is None:
         return
     try:
-        header = msgspec.convert(command.ext_fields, kind, strict=False)
+        command.usual = msgspec.convert(command.ext_fields, kind, strict=False)
     except msgspec.ValidationError:
         return
-    if header.is_whole():
-        command.usual, command.ext_fields = header, {}
+    command.ext_fields = {}
