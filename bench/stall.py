@@ -35,7 +35,7 @@ from fakemq.protocol.bodies.topic import (
 )
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.inner_message import inner_message
 
 AT_MOST_MS = 100
 TIMEOUT_MS = 120_000
@@ -126,7 +126,7 @@ class Lab:
                     "UNIQ_KEY": f"7F0000010000{one:020}",
                 }
                 text = "".join(f"{name}\x01{value}\x02" for name, value in properties.items())
-                message = InnerMessage(
+                message = inner_message(
                     topic, 0, body, properties, text, sys_flag=sys_flag, born_timestamp_ms=1
                 )
                 broker.put(message)
@@ -318,7 +318,7 @@ def many_queues(lab: Lab) -> None:
     def put(core: ClusterCore) -> None:
         broker = next(iter(core.brokers.values()))
         for one in range(number):
-            broker.put(InnerMessage(TOPIC, one, b"x"))
+            broker.put(inner_message(TOPIC, one, b"x"))
 
     lab.mq.inspect(put)
 
@@ -330,7 +330,7 @@ def many_expired_queues(lab: Lab) -> None:
     def expire(core: ClusterCore) -> None:
         broker = next(iter(core.brokers.values()))
         while not broker.store.delete_expired_files(LOG_FILE_BYTES):
-            broker.put(InnerMessage("other", 0, bytes(1 << 20)))
+            broker.put(inner_message("other", 0, bytes(1 << 20)))
 
     lab.mq.inspect(expire)
 
@@ -409,7 +409,7 @@ def half_messages(lab: Lab, number: int) -> None:
         now_ms = core.clock.now_ms()
         for _ in range(number):
             broker.put(
-                InnerMessage(
+                inner_message(
                     "RMQ_SYS_TRANS_HALF_TOPIC",
                     0,
                     b"x",

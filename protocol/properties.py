@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from operator import add
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fakemq.protocol.java import java_hash_map_order
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 NAME_VALUE_SEPARATOR: Final = "\x01"
 PROPERTY_SEPARATOR: Final = "\x02"
@@ -102,12 +102,12 @@ def encode_properties_as_java(properties: Mapping[str, str], without: str | None
     form = _forms.get((without, names))
     if form is None:
         form = _form_of(names, without)
-    starts, found = form
-    return "".join(map(add, starts, map(properties.__getitem__, found)))
+    text, values_of = form
+    return text % values_of(properties)
 
 
-_Form: TypeAlias = "tuple[list[str], list[str]]"
-"""What stands before each value, and the names of the values."""
+_Form: TypeAlias = "tuple[str, Callable[[Mapping[str, str]], object]]"
+"""The text with ``%s`` for each value, and what returns the values."""
 
 _forms: Final[dict[tuple[str | None, tuple[str, ...]], _Form]] = {}
 """By the name that is left out, and the names that came together: mostly the same few."""
@@ -117,10 +117,14 @@ _FORM_MAX_CHARS: Final = 500
 
 def _form_of(names: tuple[str, ...], without: str | None) -> _Form:
     found = [name for name in java_hash_map_order(names) if name != without]
-    starts = [f"{PROPERTY_SEPARATOR}{name}{NAME_VALUE_SEPARATOR}" for name in found]
-    form = [start.removeprefix(PROPERTY_SEPARATOR) for start in starts[:1]] + starts[1:], found
+    entries = [f"{name.replace('%', '%%')}{NAME_VALUE_SEPARATOR}%s" for name in found]
+    form = PROPERTY_SEPARATOR.join(entries), itemgetter(*found) if found else _no_values
     if sum(map(len, names)) <= _FORM_MAX_CHARS:  # a peer may send any names, of any length
         if len(_forms) >= _FORMS_MAX:
             _forms.clear()
         _forms[without, names] = form
     return form
+
+
+def _no_values(properties: Mapping[str, str]) -> tuple[()]:
+    return ()

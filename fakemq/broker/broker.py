@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from fakemq.protocol.hosts import Host
     from fakemq.store.findings import Topics
     from fakemq.store.inner_message import InnerMessage
-    from fakemq.store.results import PutMessageResult
+    from fakemq.store.puts import PutMessageResult
     from fakemq.store.store import MessageStore
 
 

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from fakemq.dispatch.node import NodeContext
     from fakemq.protocol.bodies.offset import DelayOffsetSerializeWrapper
     from fakemq.protocol.message import MessageExt
-    from fakemq.store.records import LogRecord
-    from fakemq.store.results import PutMessageResult
+    from fakemq.store.puts import PutMessageResult
+    from fakemq.store.results import LogRecord
     from fakemq.store.store import MessageStore
 
 FIRST_DELAY_TIME_MS = 1_000

@@ -12,7 +12,7 @@ from fakemq.store.results import PutMessageStatus
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
-    from fakemq.store.results import PutMessageResult
+    from fakemq.store.puts import PutMessageResult
 
 Done = Callable[[PutMessageStatus], None]
 

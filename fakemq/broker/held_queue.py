@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fakemq.clock.timers import Timer
     from fakemq.dispatch.answers import Reply, Request
     from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
-    from fakemq.store.records import LogRecord
+    from fakemq.store.results import LogRecord
 
 FEW_LOOKS = 50
 """After a put, up to this number of looks are done at once; the rest is done in slices."""

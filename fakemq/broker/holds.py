@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from fakemq.dispatch.node import NodeContext
     from fakemq.net.session import Session
     from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
-    from fakemq.store.records import LogRecord
+    from fakemq.store.results import LogRecord
     from fakemq.store.store import MessageStore
 
 CHECK_PERIOD_MS = 5_000

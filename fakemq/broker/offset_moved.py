@@ -16,7 +16,7 @@ from fakemq.protocol.properties import (
     encode_properties_as_java,
 )
 from fakemq.protocol.topics import OFFSET_MOVED_EVENT_TOPIC
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.inner_message import inner_message
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
@@ -40,7 +40,7 @@ def store_offset_moved_event(
     )
     properties = {TAGS: group, DELAY_TIME_LEVEL: "0", KEYS: group}
     broker.put(
-        InnerMessage(
+        inner_message(
             OFFSET_MOVED_EVENT_TOPIC,
             0,
             event.encode(),

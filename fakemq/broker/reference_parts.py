@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.topic import TopicConfig
     from fakemq.store.inner_message import InnerMessage
-    from fakemq.store.records import LogRecord
-    from fakemq.store.results import PutMessageStatus
+    from fakemq.store.results import LogRecord, PutMessageStatus
 
 
 class ReferenceParts(Protocol):

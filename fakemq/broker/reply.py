@@ -23,7 +23,7 @@ from fakemq.protocol.properties import (
     decode_properties,
     encode_properties_as_java,
 )
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.inner_message import InnerMessage, inner_message
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
@@ -49,7 +49,7 @@ def reply(broker: Broker, request: SendRequest) -> SendReply | Parked[SendMessag
         return Reply(code=refused.code, remark=refused.remark, ext_fields=marks)
     text = header.properties or ""
     properties = decode_properties(text)
-    message = InnerMessage(
+    message = inner_message(
         header.topic,
         queue_id,
         request.body,

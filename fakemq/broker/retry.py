@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fakemq.protocol.command import RemotingCommand
     from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
     from fakemq.protocol.message import MessageExt
-    from fakemq.store.results import PutMessageResult
+    from fakemq.store.puts import PutMessageResult
 
 DLQ_NUMS_PER_GROUP = 1
 FIRST_RETRY_LEVEL = 3

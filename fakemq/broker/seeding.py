@@ -12,7 +12,7 @@ from fakemq.protocol.properties import (
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
     encode_properties_as_java,
 )
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.inner_message import inner_message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +43,7 @@ def seed(
         properties[TAGS] = tags
     if keys:
         properties[KEYS] = keys
-    message = InnerMessage(
+    message = inner_message(
         topic,
         queue_id,
         body,

@@ -29,13 +29,14 @@ from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.protocol.table import ResponseHeader
 from fakemq.protocol.topics import RETRY_PREFIX, SCHEDULE_TOPIC
 from fakemq.protocol.usual_headers import UsualSendAnswer
-from fakemq.store.inner_message import InnerMessage
-from fakemq.store.results import PutMessageResult, PutMessageStatus
+from fakemq.store.inner_message import InnerMessage, inner_message
+from fakemq.store.puts import PutMessageResult
+from fakemq.store.results import PutMessageStatus
 from fakemq.store.writing import draft_batch
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
-    from fakemq.broker.checks import SendRequest
+    from fakemq.broker.checks import SendHeader, SendRequest
     from fakemq.clock.slices import Steps
     from fakemq.dispatch.long_work import Answer
     from fakemq.protocol.headers.send import SendMessageResponseHeader
@@ -77,15 +78,15 @@ def send(
             message = _batch(broker, request, config, queue_id)
             result = broker.store.put_messages(message, drafts)
         else:
-            message, result = _put_one(broker, request, config, queue_id)
+            message, result = _put_one(broker, request, header, config, queue_id)
         status, appended = result.status, result.append_result
         code = _SUCCESS if status is _PUT_OK else _STORED.get(status)
         if appended is not None:
             # The store may have diverted the message: it is counted where it was stored.
-            topic = message.topic
-            broker.stats.put(topic, appended.msg_num, appended.wrote_bytes)
+            topic, count = message.topic, appended.msg_num
+            broker.stats.put(topic, count, appended.wrote_bytes)
             if topic == SCHEDULE_TOPIC:
-                broker.stats.scheduled(message.queue_id, appended.msg_num, appended.wrote_bytes)
+                broker.stats.scheduled(message.queue_id, count, appended.wrote_bytes)
                 broker.arrived(result)
             # Repeated from `Broker.arrived`: saves a call.
             elif broker.holds.by_queue or broker.parts is not None:
@@ -144,9 +145,9 @@ def reply_when_durable(
 
 
 def _put_one(
-    broker: Broker, request: SendRequest, config: TopicConfig, queue_id: int
+    broker: Broker, request: SendRequest, header: SendHeader, config: TopicConfig, queue_id: int
 ) -> tuple[InnerMessage, PutMessageResult]:
-    topic = request.header.topic
+    topic = header.topic
     dead = None
     if topic.startswith(RETRY_PREFIX):
         dead = dead_letter_topic(broker, request)
@@ -154,7 +155,7 @@ def _put_one(
             (topic, config), queue_id = dead, 0
     # A producer that waits sends WAIT with every message. Java takes it out of the properties,
     # makes the text to store, and puts it back at the end: later texts have that order.
-    message = _message(broker, request, topic, config, queue_id, without=WAIT_STORE_MSG_OK)
+    message = _message(broker, request, header, topic, config, queue_id, WAIT_STORE_MSG_OK)
     if broker.parts is not None:
         broker.parts.prepare_send(message, config)
     properties = message.properties
@@ -170,7 +171,7 @@ def _put_one(
         return message, broker.transactions.prepare_message(message)
     result = broker.store.put_message(message)
     if dead is not None:
-        dead_lettered(broker, request.header.topic.removeprefix(RETRY_PREFIX), message, result)
+        dead_lettered(broker, header.topic.removeprefix(RETRY_PREFIX), message, result)
     return message, result
 
 
@@ -189,26 +190,27 @@ def _batch(
     broker: Broker, request: SendRequest, config: TopicConfig, queue_id: int
 ) -> InnerMessage:
     required(request.body or None, "MessageExtBatch", "body")
-    return _message(broker, request, request.header.topic, config, queue_id)
+    header = request.header
+    return _message(broker, request, header, header.topic, config, queue_id)
 
 
 def _message(
     broker: Broker,
     request: SendRequest,
+    header: SendHeader,
     topic: str,
     topic_config: TopicConfig,
     queue_id: int,
     without: str | None = None,
 ) -> InnerMessage:
     """Return the message to store; ``without`` is a property that is not stored."""
-    header, config = request.header, broker.config
-    sys_flag = header.sys_flag
+    config, sys_flag = broker.config, header.sys_flag
     if topic_config.topic_filter_type == "MULTI_TAG":
         sys_flag |= MessageSysFlag.MULTI_TAGS
     properties = decode_properties(header.properties or "")
     properties[CLUSTER] = config.broker_cluster_name
     wait = properties.get(WAIT_STORE_MSG_OK)
-    return InnerMessage(
+    return inner_message(
         topic,
         queue_id,
         request.command.body,

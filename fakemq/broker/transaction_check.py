@@ -49,7 +49,8 @@ if TYPE_CHECKING:
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
     from fakemq.net.session import Session
-    from fakemq.store.results import AppendMessageResult, GetMessageResult
+    from fakemq.store.puts import AppendMessageResult
+    from fakemq.store.results import GetMessageResult
     from fakemq.store.store import MessageStore
 
 HOUR_MS = 3_600_000

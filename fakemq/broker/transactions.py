@@ -35,7 +35,7 @@ from fakemq.protocol.topics import (
     TRANS_HALF_TOPIC,
     TRANS_OP_HALF_TOPIC,
 )
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.inner_message import InnerMessage, inner_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
     from fakemq.protocol.message import MessageExt
-    from fakemq.store.results import AppendMessageResult, PutMessageResult
+    from fakemq.store.puts import AppendMessageResult, PutMessageResult
     from fakemq.store.store import MessageStore
 
 CID_SYS_RMQ_TRANS = "CID_RMQ_SYS_TRANS"
@@ -177,7 +177,7 @@ class TransactionalMessageService:
         host = store_host(self._node.config)
         properties = {TAGS: REMOVE_TAG, WAIT_STORE_MSG_OK: "true"}
         self._put(
-            InnerMessage(
+            inner_message(
                 TRANS_OP_HALF_TOPIC,
                 half.queue_id,
                 str(half.queue_offset).encode(),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fakemq.net.link import Link
     from fakemq.store.commitlog import CommitLog
     from fakemq.store.inner_message import InnerMessage
-    from fakemq.store.results import PutMessageResult
+    from fakemq.store.puts import PutMessageResult
 
 
 class HAService:

@@ -6,7 +6,7 @@ They are written with each message and seldom read, so the event is made when it
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from fakemq.events.core import (
     Delivered,
@@ -31,8 +31,14 @@ KINDS: tuple[type[Event], ...] = (
     Delivered,
     OffsetCommitted,
 )
-RECEIVED, CHECKED, APPENDED, DISPATCHED, HANDLED, DELIVERED, COMMITTED = range(7)
-"""The numbers of the kinds: in a tuple of plain values only, the garbage collector looks once."""
+# The numbers of the kinds: in a tuple of plain values only, the garbage collector looks once.
+RECEIVED: Final = 0
+CHECKED: Final = 1
+APPENDED: Final = 2
+DISPATCHED: Final = 3
+HANDLED: Final = 4
+DELIVERED: Final = 5
+COMMITTED: Final = 6
 
 
 def kind_of(event: Event | Noted) -> type[Event]:

@@ -146,7 +146,8 @@ class Session:
             self._write_out()
         self._out, self._out_bytes, self._left = [], 0, []
         last = len(commands)
-        for number, command in enumerate(commands, 1):
+        for number in range(1, last + 1):  # compiled, `enumerate` would be an object
+            command = commands[number - 1]
             # A look begins the turn or ends it, so a command that came alone needs none.
             if (
                 last > 1

@@ -26,12 +26,11 @@ from fakemq.protocol.message import (
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
 from fakemq.protocol.topics import LMQ_PREFIX
 from fakemq.store.mapped_file_queue import Cut, MappedFileQueue
-from fakemq.store.results import AppendMessageResult
+from fakemq.store.puts import AppendMessageResult, appended
 
 if TYPE_CHECKING:
     from fakemq.store.files import File, Files
-    from fakemq.store.inner_message import InnerMessage
-    from fakemq.store.records import RecordDraft
+    from fakemq.store.inner_message import InnerMessage, RecordDraft
 
 FOLDER: Final = "commitlog"
 _ZEROS: Final = bytes(1 << 16)
@@ -188,12 +187,11 @@ class CommitLog:
         assert phy_offset == wrote_offset + size_bytes == self._queue.last_offset + file.position
         if queued:
             self.topic_queue_table[key] = queue_offset
-        return AppendMessageResult(
+        return appended(
             wrote_offset,
             size_bytes,
             now_ms,
             logics_offset,
-            len(ids),
             ",".join(ids).upper(),
             topic,
             queue_id,

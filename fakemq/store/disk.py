@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fakemq.store.findings import Topics
     from fakemq.store.index import IndexService
     from fakemq.store.inner_message import InnerMessage
-    from fakemq.store.results import PutMessageResult
+    from fakemq.store.puts import PutMessageResult
     from fakemq.store.store import MessageStore
 
 NOT_OPEN = "the broker is not running"

@@ -10,10 +10,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-import msgspec
-
 if TYPE_CHECKING:
-    from fakemq.store.results import AppendMessageResult
+    from fakemq.store.puts import AppendMessageResult
 
 
 class Following:
@@ -44,18 +42,9 @@ class Following:
         """Return the part of the put with the next records, at most ``number``."""
         put = self._put
         drafts = put.drafts[self._taken : self._taken + number]
-        size_bytes = sum([draft.size_bytes for draft in drafts])
-        part = msgspec.structs.replace(
-            put,
-            wrote_offset=put.wrote_offset + self._taken_bytes,
-            wrote_bytes=size_bytes,
-            logics_offset=put.logics_offset + self._taken,
-            msg_num=len(drafts),
-            msg_id="",
-            drafts=drafts,
-        )
+        part = put.part(self._taken, self._taken_bytes, drafts)
         self._taken += len(drafts)
-        self._taken_bytes += size_bytes
+        self._taken_bytes += part.wrote_bytes
         return part
 
 

@@ -1,46 +1,63 @@
-"""A message as callers hand it to the store.
+"""A message as callers hand it to the store, and as a draft of its record.
+
+Each send has both, so compiled code should know the places of their fields: they are plain classes.
+Functions make them: in the interpreter a class with ``__init__`` takes twice as long.
 
 Source: store/MessageExtBrokerInner.java (4.9.7)
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import msgspec
+from typing import TYPE_CHECKING, Final
 
 from fakemq.protocol.hosts import Host
-from fakemq.protocol.properties import encode_properties_as_java
+from fakemq.protocol.properties import decode_properties, encode_properties_as_java
 
 if TYPE_CHECKING:
     from fakemq.protocol.message import MessageExt
 
-LOCAL_HOST: Host = ("127.0.0.1", 0)
+LOCAL_HOST: Final[Host] = ("127.0.0.1", 0)
 
 
-class InnerMessage(msgspec.Struct):
+class InnerMessage:
     """A message, or a batch, that a caller asks the store to put.
 
     ``properties_string`` is what gets stored. ``properties`` is the same as a mapping; tags and
     keys are taken from there. Hosts are pairs of an IP address and a port. For `put_messages`,
     ``body`` is the batch as the client sent it, and each message of the batch gets the properties
     on top of its own. The store may change a message that it is given: a delay level, for example,
-    changes topic, queue and properties.
+    changes topic, queue and properties. `inner_message` makes one.
     """
+
+    __slots__ = (
+        "body",
+        "born_host",
+        "born_timestamp_ms",
+        "flag",
+        "prepared_transaction_offset",
+        "properties",
+        "properties_string",
+        "queue_id",
+        "reconsume_times",
+        "store_host",
+        "sys_flag",
+        "topic",
+        "wait_store_msg_ok",
+    )
 
     topic: str
     queue_id: int
     body: bytes
-    properties: dict[str, str] = {}
-    properties_string: str = ""
-    flag: int = 0
-    sys_flag: int = 0
-    born_timestamp_ms: int = 0
-    born_host: Host = LOCAL_HOST
-    store_host: Host = LOCAL_HOST
-    reconsume_times: int = 0
-    prepared_transaction_offset: int = 0
-    wait_store_msg_ok: bool = True
+    properties: dict[str, str]
+    properties_string: str
+    flag: int
+    sys_flag: int
+    born_timestamp_ms: int
+    born_host: Host
+    store_host: Host
+    reconsume_times: int
+    wait_store_msg_ok: bool
+    prepared_transaction_offset: int
 
     @classmethod
     def of(
@@ -50,7 +67,7 @@ class InnerMessage(msgspec.Struct):
 
         The properties are encoded at once: a later change of ``properties`` is not stored.
         """
-        return cls(
+        return inner_message(
             topic,
             queue_id,
             stored.body,
@@ -67,3 +84,93 @@ class InnerMessage(msgspec.Struct):
 
     def __repr__(self) -> str:
         return f"<message for {self.topic}:{self.queue_id}, {len(self.body)} bytes>"
+
+
+def inner_message(
+    topic: str,
+    queue_id: int,
+    body: bytes,
+    properties: dict[str, str] | None = None,
+    properties_string: str = "",
+    flag: int = 0,
+    sys_flag: int = 0,
+    born_timestamp_ms: int = 0,
+    born_host: Host = LOCAL_HOST,
+    store_host: Host = LOCAL_HOST,
+    reconsume_times: int = 0,
+    wait_store_msg_ok: bool = True,
+    prepared_transaction_offset: int = 0,
+) -> InnerMessage:
+    """Return an `InnerMessage` with these fields."""
+    message = InnerMessage()
+    message.topic = topic
+    message.queue_id = queue_id
+    message.body = body
+    message.properties = {} if properties is None else properties
+    message.properties_string = properties_string
+    message.flag = flag
+    message.sys_flag = sys_flag
+    message.born_timestamp_ms = born_timestamp_ms
+    message.born_host = born_host
+    message.store_host = store_host
+    message.reconsume_times = reconsume_times
+    message.wait_store_msg_ok = wait_store_msg_ok
+    message.prepared_transaction_offset = prepared_transaction_offset
+    return message
+
+
+class RecordDraft:
+    """The part of a record in which the messages of one batch differ."""
+
+    __slots__ = (
+        "body",
+        "flag",
+        "known_properties",
+        "msg_id",
+        "properties",
+        "size_bytes",
+        "tags_code",
+    )
+
+    flag: int
+    body: bytes
+    properties: bytes
+    """Encoded, as they are stored."""
+    size_bytes: int
+    """Of the whole record."""
+    tags_code: int
+    """As in `LogRecord`."""
+    msg_id: str
+    """The unique id that the client gave the message, as the journal has it; "" for none."""
+    known_properties: dict[str, str] | None
+    """Decoded; None if no one has needed that yet."""
+
+    @property
+    def decoded_properties(self) -> dict[str, str]:
+        """The properties as a mapping."""
+        known = self.known_properties
+        if known is None:
+            known = decode_properties(self.properties.decode("utf-8", "replace"))
+            self.known_properties = known
+        return known
+
+
+def record_draft(
+    flag: int,
+    body: bytes,
+    properties: bytes,
+    size_bytes: int,
+    tags_code: int,
+    msg_id: str,
+    known_properties: dict[str, str] | None = None,
+) -> RecordDraft:
+    """Return a `RecordDraft` with these fields."""
+    draft = RecordDraft()
+    draft.flag = flag
+    draft.body = body
+    draft.properties = properties
+    draft.size_bytes = size_bytes
+    draft.tags_code = tags_code
+    draft.msg_id = msg_id
+    draft.known_properties = known_properties
+    return draft

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from fakemq.store.commitlog import CommitLog
     from fakemq.store.consumequeue import ConsumeQueues
     from fakemq.store.index import IndexService
+    from fakemq.store.puts import AppendMessageResult
     from fakemq.store.record_scan import QueueRun, RecordRange
-    from fakemq.store.records import LogRecord
-    from fakemq.store.results import AppendMessageResult
+    from fakemq.store.results import LogRecord
 
 INNER_MULTI_BYTES: Final = INNER_MULTI_DISPATCH.encode()
 _pack_unit: Final = UNIT.pack

@@ -1,4 +1,7 @@
-"""The results of puts, gets and queries, with the names of Java's org.apache.rocketmq.store."""
+"""How puts end, the records that they leave, and what gets and queries return.
+
+Names as in Java's org.apache.rocketmq.store.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from fakemq.protocol.message import record_struct
-from fakemq.store.records import LogRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fakemq.store.records import RecordDraft
+    from fakemq.store.inner_message import RecordDraft
 
 
 class PutMessageStatus(Enum):
@@ -62,87 +62,25 @@ class GetMessageStatus(Enum):
     NO_MESSAGE_IN_QUEUE = auto()
 
 
-class AppendMessageResult(msgspec.Struct):
-    """Where in the log records were appended: one, or those of a batch without a gap.
+class LogRecord(msgspec.Struct, gc=False):
+    """The fields of a record of the log that its consume queue needs.
 
-    ``wrote_offset`` and ``wrote_bytes`` are the physical range to wait for in flush and
-    replication; ``logics_offset`` is the queue offset of the first. ``msg_id`` holds the offset
-    ids, those of a batch joined by commas. The fields behind that say what was appended.
+    ``size_bytes`` is the whole record; ``phy_offset`` counts bytes of the log, ``queue_offset``
+    entries of the queue. ``tags_code`` is the hash of the tags, or in the schedule topic the time
+    in milliseconds at which the record is due.
+    Source: store/DispatchRequest.java (4.9.7)
     """
 
-    wrote_offset: int
-    wrote_bytes: int
+    topic: str
+    queue_id: int
+    queue_offset: int
+    phy_offset: int
+    size_bytes: int
+    sys_flag: int
+    tags_code: int
     store_timestamp_ms: int
-    logics_offset: int
-    msg_num: int
-    msg_id: str
-    topic: str = ""
-    queue_id: int = 0
-    sys_flag: int = 0
-    drafts: list[RecordDraft] = []
-
-    def records(self) -> list[LogRecord]:
-        """Return the records, as they are in the log."""
-        records: list[LogRecord] = []
-        phy_offset = self.wrote_offset
-        for queue_offset, draft in enumerate(self.drafts, self.logics_offset):
-            at = (self.topic, self.queue_id, queue_offset, phy_offset)
-            what = (draft.size_bytes, self.sys_flag, draft.tags_code, self.store_timestamp_ms)
-            records.append(LogRecord(*at, *what, draft))
-            phy_offset += draft.size_bytes
-        return records
-
-    def __repr__(self) -> str:
-        return (
-            f"<{self.msg_num} appended at {self.wrote_offset}, {self.wrote_bytes} bytes,"
-            f" queue offset {self.logics_offset}>"
-        )
-
-
-class PutMessageResult(msgspec.Struct):
-    """How a put ended, and where its record is; ``append_result`` is None if it was not stored.
-
-    The put is safe once the log is flushed up to ``flush_to`` and a slave has it up to
-    ``replicate_to``. Both are physical offsets; None means that there is nothing to wait for.
-    ``reason`` is a clause, where Java has no such reason; `here` is what Java's remark gets of it.
-    """
-
-    status: PutMessageStatus
-    append_result: AppendMessageResult | None = None
-    reason: str = ""
-    flush_to: int | None = None
-    replicate_to: int | None = None
-    reached: list[LogRecord] | None = None
-    """The records that reached their queues; None: all records that were appended."""
-    light: list[LogRecord] = []
-    """The records as they are in the queues that they name beside their own."""
-    when_queued: Callable[[Callable[[], None]], None] | None = None
-    """If the records follow to their queue in slices: takes the function to call after that."""
-
-    @property
-    def records(self) -> list[LogRecord]:
-        """The records that reached their queues; fewer than were appended if that failed."""
-        if self.reached is not None:
-            return self.reached
-        return [] if self.append_result is None else self.append_result.records()
-
-    @property
-    def ok(self) -> bool:
-        """Whether the record was stored without a time-out or a missing slave."""
-        return self.status is PutMessageStatus.PUT_OK
-
-    @property
-    def why(self) -> str:
-        """The name of the status, with the reason if there is one."""
-        return f"{self.status.name}: {self.reason}" if self.reason else self.status.name
-
-    @property
-    def here(self) -> str:
-        """The reason as a sentence, to be added to a remark; "" if there is none."""
-        return f" Here {self.reason}." if self.reason else ""
-
-    def __repr__(self) -> str:
-        return f"<put {self.status.name} {self.append_result}>"
+    draft: RecordDraft | None = None
+    """The draft that a put wrote; None for a record that was read from a log."""
 
 
 class GetMessageResult(msgspec.Struct):

@@ -32,15 +32,10 @@ from fakemq.store.disk_space import DiskSpace
 from fakemq.store.index import IndexService
 from fakemq.store.log_dispatch import LogDispatch
 from fakemq.store.memory_files import machine_ram_bytes
+from fakemq.store.puts import PutMessageResult, put_ended
 from fakemq.store.queue_folders import why_no_queue
 from fakemq.store.reading import read_queue
-from fakemq.store.records import LogRecord
-from fakemq.store.results import (
-    GetMessageResult,
-    PutMessageResult,
-    PutMessageStatus,
-    QueryMessageResult,
-)
+from fakemq.store.results import GetMessageResult, LogRecord, PutMessageStatus, QueryMessageResult
 from fakemq.store.retention import Retention
 from fakemq.store.stats import StoreStats
 from fakemq.store.writing import draft_batch, draft_message, set_host_flags
@@ -58,7 +53,7 @@ if TYPE_CHECKING:
     from fakemq.store.held_lock import HeldLock
     from fakemq.store.inner_message import InnerMessage
     from fakemq.store.message_filter import MessageFilter
-    from fakemq.store.results import AppendMessageResult
+    from fakemq.store.puts import AppendMessageResult
     from fakemq.store.writing import Drafts, PutListener
 
 KEPT_TOPICS: Final = frozenset({SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC})
@@ -173,11 +168,12 @@ class MessageStore:
             return self._refused(message, PutMessageStatus.SERVICE_NOT_AVAILABLE)
         if self.held_lock is not None and self.held_lock.page_cache_busy:
             return self._refused_by_page_cache(message, self.held_lock)
+        most_bytes = config.max_message_size
         # In characters, as Java counts; their bytes are looked at with the draft.
         if (
             len(message.topic) > TOPIC_MAX_BYTES
             or len(message.properties_string) > PROPERTIES_MAX_BYTES
-            or len(message.body) > config.max_message_size
+            or len(message.body) > most_bytes
         ):
             return self._refused(message, _ILLEGAL)
         # A queue that had a message needs no check: most puts end here without another call. A
@@ -195,7 +191,7 @@ class MessageStore:
             self.delay_levels.divert(message)
         if config.enable_multi_dispatch and INNER_MULTI_DISPATCH in message.properties:
             return self._put_into_queues(message)
-        return self._put(message, draft_message(message, config.max_message_size))
+        return self._put(message, draft_message(message, most_bytes))
 
     def _put_into_queues(self, message: InnerMessage) -> PutMessageResult:
         """Put a message that may name further queues.
@@ -254,7 +250,7 @@ class MessageStore:
     def _put(
         self, message: InnerMessage, drafts: Drafts | PutMessageStatus, *, follow: bool = False
     ) -> PutMessageResult:
-        if isinstance(drafts, PutMessageStatus):
+        if not isinstance(drafts, list):
             return self._refused(message, drafts)
         if len(drafts) == 1:
             size_bytes = drafts[0].size_bytes
@@ -280,7 +276,7 @@ class MessageStore:
         if appended.wrote_offset % log.file_size_bytes == 0:
             self.retention.plan()  # a new file was begun: the file before may be deleted some day
         self.stats.put(len(drafts), size_bytes)
-        result = PutMessageResult(PUT_OK, appended)
+        result = put_ended(PUT_OK, appended)
         if follow or self._following:
             self._let_follow(appended, result)
         elif drafts:  # a batch may be empty
@@ -307,7 +303,7 @@ class MessageStore:
                 if not self._late:
                     light = self.dispatch.dispatch(record)
                     if light:
-                        result.light = result.light + light
+                        result.light = [*result.light, *light]
                     result.reached.append(record)
                 else:
                     self._late.append(record)
@@ -335,7 +331,7 @@ class MessageStore:
             put = self._following[0]
             with put.within():
                 part = put.take(_FOLLOW_A_STEP)
-                result = PutMessageResult(PUT_OK, part)
+                result = put_ended(PUT_OK, part)
                 self._dispatch(part, result)
                 if not put.left:
                     self._following.popleft()
@@ -358,7 +354,7 @@ class MessageStore:
         """Dispatch the records that their queues could not take; raise StoreError if one cannot."""
         while self._late:
             light = self.dispatch.dispatch(self._late[0])
-            self.on_late(PutMessageResult(PUT_OK, reached=[self._late.pop(0)], light=light))
+            self.on_late(put_ended(PUT_OK, reached=[self._late.pop(0)], light=light))
 
     def _refused(
         self, message: InnerMessage, status: PutMessageStatus, reason: str = ""
@@ -366,7 +362,7 @@ class MessageStore:
         if status is PutMessageStatus.PROPERTIES_SIZE_EXCEEDED:
             self.stats.put_failed()  # the only refusal that Java counts: it comes last, at the log
         self._journal.add(AppendRefused(node=self._node, topic=message.topic, status=status.name))
-        return PutMessageResult(status, reason=reason)
+        return put_ended(status, reason=reason)
 
     def _refused_by_page_cache(self, message: InnerMessage, lock: HeldLock) -> PutMessageResult:
         lock.fault.hit(self._node, f"a message of {message.topic}")

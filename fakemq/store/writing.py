@@ -23,13 +23,13 @@ from fakemq.protocol.properties import (
     property_value,
 )
 from fakemq.protocol.sysflag import MessageSysFlag
-from fakemq.store.records import RecordDraft
+from fakemq.store.inner_message import RecordDraft, record_draft
 from fakemq.store.results import PutMessageStatus
 
 if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
     from fakemq.store.inner_message import InnerMessage
-    from fakemq.store.results import PutMessageResult
+    from fakemq.store.puts import PutMessageResult
 
 ENCODING_RESERVE_BYTES: Final = 64 * 1024
 """How much larger than maxMessageSize a whole record may be."""
@@ -73,7 +73,7 @@ def draft_message(
     if len(msg_id) > TEXT_MAX_CHARS:
         msg_id = shortened(msg_id)
     code = tags_code(tags) if tags else 0
-    return [RecordDraft(message.flag, body, properties, size_bytes, code, msg_id, known)]
+    return [record_draft(message.flag, body, properties, size_bytes, code, msg_id, known)]
 
 
 def draft_batch(
@@ -116,7 +116,7 @@ def draft_batch(
             msg_id = property_value(text, UNIQ_CLIENT_MESSAGE_ID_KEYIDX)
             if len(msg_id) > TEXT_MAX_CHARS:
                 msg_id = shortened(msg_id)
-            drafts.append(RecordDraft(flag, body, properties, size_bytes, code, msg_id))
+            drafts.append(record_draft(flag, body, properties, size_bytes, code, msg_id))
     except RemoteProtocolError:
         return PutMessageStatus.UNKNOWN_ERROR
     return drafts if properties_fit else PutMessageStatus.PROPERTIES_SIZE_EXCEEDED

@@ -833,8 +833,8 @@ RECORD_FIELDS = {
 Its hosts are IPv4 addresses; body, topic and properties are empty. Each IPv6 host moves the fields
 behind it by RECORD_V6_MORE_BYTES. All numbers are signed and big endian.
 """
-RECORD_LEAST_BYTES = 91
-RECORD_V6_MORE_BYTES = 12
+RECORD_LEAST_BYTES: Final = 91
+RECORD_V6_MORE_BYTES: Final = 12
 CONSUME_QUEUE_UNIT_FIELDS = {
     "physical_offset": (0, "q"),
     "size": (8, "i"),

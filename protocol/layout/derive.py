@@ -335,7 +335,7 @@ behind it by RECORD_V6_MORE_BYTES. All numbers are signed and big endian.
 def _least(size_bytes: int) -> list[str]:
     host = next(one.subcon for one in record.Record.subcons if one.name == "born_host")
     more = host.thensubcon.sizeof() - host.elsesubcon.sizeof()
-    return [f"RECORD_LEAST_BYTES = {size_bytes}", f"RECORD_V6_MORE_BYTES = {more}"]
+    return [f"RECORD_LEAST_BYTES: Final = {size_bytes}", f"RECORD_V6_MORE_BYTES: Final = {more}"]
 
 
 def _derived(layouts: dict[str, Construct]) -> str:

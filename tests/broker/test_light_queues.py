@@ -10,7 +10,7 @@ from fakemq.protocol import fastjson
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.codes import RequestCode
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.inner_message import inner_message
 from tests.support.broker_lab import BrokerLab
 
 LIGHT, GROUP = "%LMQ%a", "%LMQ%g"
@@ -95,7 +95,7 @@ def test_message_wakes_pulls_of_its_light_queues(lab: BrokerLab) -> None:
     properties = {"INNER_MULTI_DISPATCH": f"{LIGHT},other"}
     text = f"INNER_MULTI_DISPATCH\x01{LIGHT},other"
     for _ in range(2):
-        broker.put(InnerMessage("orders", 3, b"x", properties, text))
+        broker.put(inner_message("orders", 3, b"x", properties, text))
     assert woken == [
         *("orders:3 0", f"{LIGHT}:0 0", "other:3 0"),
         *("orders:3 1", f"{LIGHT}:0 1", "other:3 1"),

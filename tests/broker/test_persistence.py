@@ -10,7 +10,7 @@ from fakemq.broker.broker import Broker
 from fakemq.config.model import BrokerConfig
 from fakemq.events import Warned
 from fakemq.protocol import fastjson
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.inner_message import inner_message
 from tests.support.broker_lab import BrokerLab
 from tests.support.slices import work_in_turns
 
@@ -238,7 +238,7 @@ def test_outdated_delay_progress_is_corrected_at_start(lab: BrokerLab, tmp_path:
 
 def put_delayed(broker: Broker, level: int) -> None:
     properties = {"DELAY": str(level)}
-    assert broker.put(InnerMessage("orders", 0, b"late", properties=properties)).ok
+    assert broker.put(inner_message("orders", 0, b"late", properties=properties)).ok
 
 
 def delays_in(folder: Path) -> object:

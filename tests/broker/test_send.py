@@ -11,7 +11,8 @@ from fakemq.dispatch.answers import Refused
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.query import ViewMessageRequestHeader
 from fakemq.protocol.properties import decode_properties
-from fakemq.store.results import PutMessageResult, PutMessageStatus
+from fakemq.store.puts import put_ended
+from fakemq.store.results import PutMessageStatus
 from tests.support.broker_lab import BrokerLab, Send, send_header
 from tests.support.peer import Peer
 from tests.support.time import START_MS
@@ -191,5 +192,5 @@ def test_slave_refuses(lab: BrokerLab) -> None:
 def test_other_store_results_have_javas_remarks(
     broker: Broker, status: PutMessageStatus, code: int, remark: str
 ) -> None:
-    refused: Refused = send_path.refusal(broker, PutMessageResult(status))
+    refused: Refused = send_path.refusal(broker, put_ended(status))
     assert (refused.code, refused.remark) == (code, remark)

@@ -22,8 +22,8 @@ from fakemq.sim.plan import Plan
 from fakemq.sim.replay import replay_seed, store_folder
 from fakemq.sim.run import SimulationRun
 from fakemq.store.log_dispatch import LogDispatch
-from fakemq.store.records import LogRecord
-from fakemq.store.results import AppendMessageResult
+from fakemq.store.puts import AppendMessageResult
+from fakemq.store.results import LogRecord
 from tests.support.form import pure_only
 
 SEEDS = range(100)

@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.inner_message import inner_message
 from fakemq.store.memory_files import MemoryFile
 from fakemq.store.results import PutMessageStatus
 from tests.support.store_lab import StoreLab
@@ -22,7 +22,7 @@ def log_file(lab: StoreLab, number: int = 0) -> MemoryFile:
 def test_record_has_javas_bytes() -> None:
     lab = StoreLab()
     lab.put(b"first")
-    message = InnerMessage(
+    message = inner_message(
         "orders",
         3,
         b"body",
@@ -60,7 +60,7 @@ def test_record_has_javas_bytes() -> None:
 
 def test_ipv6_hosts_set_their_bits() -> None:
     lab = StoreLab()
-    message = InnerMessage("t", 0, b"", born_host=("::1", 1), store_host=("::2", 2))
+    message = inner_message("t", 0, b"", born_host=("::1", 1), store_host=("::2", 2))
     result = lab.store.put_message(message).append_result
     assert result is not None
     record = lab.store.select_one_message_by_offset(0)

@@ -12,7 +12,7 @@ from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.message import tags_code
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.store.delay_levels import DelayLevels
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.inner_message import inner_message
 from fakemq.store.results import PutMessageStatus
 from tests.support.store_lab import StoreLab
 from tests.support.time import START_MS
@@ -108,7 +108,7 @@ def test_invalid_level_raises(level: str) -> None:
     with pytest.raises(NumberFormatError):
         StoreLab().put(properties=f"DELAY\x01{level}")
     with pytest.raises(NumberFormatError):
-        StoreLab().store.put_messages(InnerMessage("orders", 0, b"", properties={"DELAY": level}))
+        StoreLab().store.put_messages(inner_message("orders", 0, b"", properties={"DELAY": level}))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from fakemq.errors import StoreError
 from fakemq.events import Warned
 from fakemq.events.store import UnsyncedLost
 from fakemq.store.flush import MOST_TURNS, QUEUE_STEP_FILES, QUEUE_STEP_MS
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.inner_message import inner_message
 from fakemq.store.results import PutMessageStatus
 from tests.support.disk_lab import DiskLab
 from tests.support.time import START_MS
@@ -206,7 +206,7 @@ def test_flush_does_not_wait_for_ever(sync: DiskLab) -> None:
 
 
 def test_put_without_wait_does_not_wait(sync: DiskLab) -> None:
-    message = InnerMessage("orders", 0, b"x", wait_store_msg_ok=False)
+    message = inner_message("orders", 0, b"x", wait_store_msg_ok=False)
     assert sync.store.put_message(message).flush_to is None
     sync.settle()
     assert unflushed_bytes(sync) == 0

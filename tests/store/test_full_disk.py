@@ -11,7 +11,8 @@ import pytest
 from fakemq.clock.slices import finished
 from fakemq.errors import StoreError
 from fakemq.events import HandlerFailed, Warned
-from fakemq.store.results import PutMessageResult, PutMessageStatus
+from fakemq.store.puts import PutMessageResult
+from fakemq.store.results import PutMessageStatus
 from tests.support.disk_lab import DiskLab
 from tests.support.full_disk import FullDisk
 

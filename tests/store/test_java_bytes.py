@@ -17,7 +17,7 @@ from fakemq.clock.slices import finished
 from fakemq.protocol.hosts import unpack_host
 from fakemq.protocol.layout.codecs import parse_record
 from fakemq.protocol.properties import decode_properties
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.inner_message import inner_message
 from tests.support.store_lab import StoreLab
 
 LOG_BYTES = 1 << 24
@@ -47,7 +47,7 @@ def java_lab(java_log: bytes) -> StoreLab:
         text = properties.decode()
         lab.advance(stored_ms - lab.clock.now_ms())
         result = lab.store.put_message(
-            InnerMessage(
+            inner_message(
                 topic.decode(),
                 queue_id,
                 body,

@@ -15,7 +15,7 @@ from fakemq.protocol.hosts import unpack_host
 from fakemq.protocol.layout.codecs import parse_record
 from fakemq.protocol.message import decode_record
 from fakemq.protocol.properties import decode_properties
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.inner_message import inner_message
 from tests.support.store_lab import StoreLab
 
 LINES = [
@@ -37,7 +37,7 @@ def lab() -> StoreLab:
         text = properties.decode()
         lab.advance(record[10] - lab.clock.now_ms())
         lab.store.put_message(
-            InnerMessage(
+            inner_message(
                 topic.decode(),
                 record[3],
                 body,

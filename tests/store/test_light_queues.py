@@ -16,7 +16,7 @@ from fakemq.protocol.message import MessageExt
 from fakemq.protocol.properties import INNER_MULTI_DISPATCH, INNER_MULTI_QUEUE_OFFSET
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.store import image as images
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.inner_message import inner_message
 from fakemq.store.light_queues import MOST_QUEUES, TOO_MANY
 from fakemq.store.replica import Replica
 from fakemq.store.results import PutMessageStatus
@@ -123,9 +123,9 @@ def test_offsets_of_a_producer_in_a_batch_are_refused() -> None:
     own = names(A, INNER_MULTI_QUEUE_OFFSET="77").encode()
     size = (4 + 4 + 4 + 4 + 4 + 1 + 2 + len(own)).to_bytes(4)
     body = size + bytes(12) + (1).to_bytes(4) + b"x" + len(own).to_bytes(2) + own
-    refused = lab.store.put_messages(InnerMessage("orders", 0, body))
+    refused = lab.store.put_messages(inner_message("orders", 0, body))
     assert refused.status is PutMessageStatus.MESSAGE_ILLEGAL
-    drafts = finished(draft_batch(InnerMessage("orders", 0, body), 10_000))
+    drafts = finished(draft_batch(inner_message("orders", 0, body), 10_000))
     assert isinstance(drafts, list), "nothing reads the property then"
 
 

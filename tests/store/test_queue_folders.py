@@ -15,7 +15,7 @@ from fakemq.errors import StoreError
 from fakemq.events import Warned
 from fakemq.protocol.batch import BatchMember, encode_batch
 from fakemq.store import image as images
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.inner_message import inner_message
 from fakemq.store.queue_folders import NoQueueError, queue_folder, queue_id_of
 from fakemq.store.replica import Replica
 from fakemq.store.results import PutMessageStatus
@@ -55,7 +55,7 @@ def test_put_is_refused_when_no_store_can_have_the_queue(
 ) -> None:
     lab.put(b"first")
     end = lab.store.max_phy_offset
-    batch = InnerMessage(topic, queue_id, encode_batch([BatchMember(b"one")]))
+    batch = inner_message(topic, queue_id, encode_batch([BatchMember(b"one")]))
     results = [
         lab.put(b"x", topic, queue_id),
         lab.put(b"x", topic, queue_id, "DELAY\x013"),

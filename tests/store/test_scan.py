@@ -22,7 +22,7 @@ from fakemq.protocol.properties import TAGS, encode_properties_as_java
 from fakemq.store import record_scan
 from fakemq.store.delay_levels import DelayLevels
 from fakemq.store.record_scan import ARRIVING, End, RecordRange, read_range
-from fakemq.store.records import LogRecord
+from fakemq.store.results import LogRecord
 
 LEVELS = DelayLevels("1s 5s 10s")
 HOSTS = st.sampled_from([("127.0.0.1", 10911), ("::1", 10911)])

@@ -11,7 +11,7 @@ from fakemq.clock.slices import finished
 from fakemq.events import AppendRefused, Dispatched, LogAppended, Warned
 from fakemq.protocol.batch import BatchMember, encode_batch
 from fakemq.protocol.message import decode_records
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.inner_message import inner_message
 from fakemq.store.results import GetMessageStatus, PutMessageStatus
 from fakemq.store.writing import draft_batch
 from tests.support.store_lab import StoreLab
@@ -106,7 +106,7 @@ def test_members_of_a_batch_are_neighbours() -> None:
     body = batch(
         (1, b"one", b"UNIQ_KEY\x01U1\x02TAGS\x01a"), (2, b"two", b"TAGS\x01b\x02"), (3, b"", b"")
     )
-    message = InnerMessage(
+    message = inner_message(
         "orders",
         0,
         body,
@@ -155,17 +155,17 @@ def test_batch_never_spans_two_files() -> None:
     lab = StoreLab(log_bytes=580)
     lab.put()
     body = batch(*[(0, bytes(60), b"")] * 3)
-    result = lab.store.put_messages(InnerMessage("orders", 0, body)).append_result
+    result = lab.store.put_messages(inner_message("orders", 0, body)).append_result
     assert result is not None
     assert result.wrote_offset == 580
     too_large = batch(*[(0, bytes(60), b"")] * 4)
-    assert lab.store.put_messages(InnerMessage("orders", 0, too_large)).status is ILLEGAL
+    assert lab.store.put_messages(inner_message("orders", 0, too_large)).status is ILLEGAL
 
 
 def test_batch_stored_in_slices_keeps_the_host_of_a_peer_with_ipv6() -> None:
     lab = StoreLab()
     body = batch(*[(0, b"a", b"")] * 2)
-    first, again = [InnerMessage("t", 0, body, born_host=("::1", 9)) for _ in range(2)]
+    first, again = [inner_message("t", 0, body, born_host=("::1", 9)) for _ in range(2)]
     lab.store.put_messages(again, finished(draft_batch(first, 1000)))
     lab.store.finish_work()
     found = decode_records(lab.store.get_message("g", "t", 0, 0, 2).body)
@@ -174,7 +174,7 @@ def test_batch_stored_in_slices_keeps_the_host_of_a_peer_with_ipv6() -> None:
 
 def test_empty_batch_is_stored_as_nothing() -> None:
     lab = StoreLab()
-    appended = lab.store.put_messages(InnerMessage("t", 0, b"")).append_result
+    appended = lab.store.put_messages(inner_message("t", 0, b"")).append_result
     assert appended is not None
     assert (appended.msg_num, appended.wrote_bytes, appended.msg_id) == (0, 0, "")
     assert lab.store.max_offset_in_queue("t", 0) == 0
@@ -195,7 +195,7 @@ def test_invalid_batches_are_refused(
     body: bytes, sys_flag: int, properties: dict[str, str], status: PutMessageStatus
 ) -> None:
     lab = StoreLab(max_message_size=1000)
-    message = InnerMessage("t", 0, body, sys_flag=sys_flag, properties=properties)
+    message = inner_message("t", 0, body, sys_flag=sys_flag, properties=properties)
     assert lab.store.put_messages(message).status is status
     assert lab.store.max_phy_offset == 0
 
@@ -311,7 +311,7 @@ def test_topic_length_is_counted_in_bytes(batch: bool) -> None:
         ("é" * 64, PutMessageStatus.MESSAGE_ILLEGAL),
     ):
         if batch:
-            message = InnerMessage(topic, 0, encode_batch([BatchMember(b"x", b"", 0)]))
+            message = inner_message(topic, 0, encode_batch([BatchMember(b"x", b"", 0)]))
             assert lab.store.put_messages(message).status is status
         else:
             assert lab.put(topic=topic).status is status

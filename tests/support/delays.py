@@ -6,7 +6,7 @@ from fakemq.config.model import BrokerConfig
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.message import MessageExt
 from fakemq.protocol.properties import decode_properties
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.inner_message import inner_message
 from tests.support.broker_lab import BrokerLab, send_header
 
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"
@@ -28,7 +28,7 @@ class Delays:
         assert self.peer.ask(RequestCode.SEND_MESSAGE_V2, header, body).code == 0
 
     def put(self, topic: str, properties: str, queue_id: int = 0, sys_flag: int = 0) -> None:
-        message = InnerMessage(
+        message = inner_message(
             topic,
             queue_id,
             b"put",

@@ -17,7 +17,7 @@ from fakemq.journal.journal import Journal
 from fakemq.protocol.message import MessageExt
 from fakemq.store.directory_files import DirectoryFiles
 from fakemq.store.disk import Disk
-from fakemq.store.results import PutMessageResult
+from fakemq.store.puts import PutMessageResult
 from fakemq.store.store import MessageStore
 from tests.support.store_lab import Puts
 from tests.support.time import START_MS

@@ -7,9 +7,9 @@ from fakemq.clock.node_clock import NodeClock
 from fakemq.config.model import BrokerConfig
 from fakemq.journal.journal import Journal
 from fakemq.protocol.properties import decode_properties
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.inner_message import inner_message
 from fakemq.store.memory_files import GIB, MemoryFiles
-from fakemq.store.results import PutMessageResult
+from fakemq.store.puts import PutMessageResult
 from fakemq.store.store import MessageStore
 from tests.support.time import START_MS
 
@@ -28,7 +28,7 @@ class Puts:
         sys_flag: int = 0,
     ) -> PutMessageResult:
         return self.store.put_message(
-            InnerMessage(
+            inner_message(
                 topic,
                 queue_id,
                 body,

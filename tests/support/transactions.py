@@ -20,7 +20,7 @@ from fakemq.protocol.topics import (
     TRANS_HALF_TOPIC,
     TRANS_OP_HALF_TOPIC,
 )
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.inner_message import inner_message
 from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.clients import TOPIC, beat
 from tests.support.peer import Peer
@@ -131,5 +131,7 @@ def progress(broker: Broker) -> tuple[int, int]:
 
 def put(broker: Broker, topic: str, body: bytes, tags: str = "d") -> None:
     broker.put(
-        InnerMessage(topic, 0, body, properties={"TAGS": tags}, properties_string=f"TAGS\x01{tags}")
+        inner_message(
+            topic, 0, body, properties={"TAGS": tags}, properties_string=f"TAGS\x01{tags}"
+        )
     )

@@ -33,7 +33,7 @@ from fakemq.store.results import PutMessageStatus
 
 if TYPE_CHECKING:
     from fakemq.protocol.message import MessageExt
-    from fakemq.store.results import PutMessageResult
+    from fakemq.store.puts import PutMessageResult
 
 _COMMIT = MessageSysFlag.TRANSACTION_COMMIT_TYPE
 _ROLLBACK = MessageSysFlag.TRANSACTION_ROLLBACK_TYPE

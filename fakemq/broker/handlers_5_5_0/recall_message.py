@@ -37,7 +37,7 @@ from fakemq.protocol.properties import (
 )
 from fakemq.protocol.sysflag import PermName
 from fakemq.protocol.timers import TIMER_DEL_UNIQKEY, TIMER_DELIVER_MS, RecallHandle
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.inner_message import InnerMessage, inner_message
 
 _TAG = "_RECALL_TAG_"
 _BORN_TIMESTAMP = "BORN_TIMESTAMP"
@@ -116,7 +116,7 @@ def _deletion(
     group = request.header.producer_group
     if group is not None:
         properties[PRODUCER_GROUP] = group
-    return InnerMessage(
+    return inner_message(
         handle.topic,
         0,
         b"0",

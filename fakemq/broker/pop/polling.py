@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from fakemq.dispatch.answers import Outcome, Request
     from fakemq.dispatch.node import NodeContext
     from fakemq.net.session import Session
-    from fakemq.store.records import LogRecord
+    from fakemq.store.results import LogRecord
 
 ALL_QUEUES: Final = -1
 EARLIER_MS: Final = 50

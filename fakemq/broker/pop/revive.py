@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from fakemq.config.model_5_5_0 import BrokerConfig5
     from fakemq.dispatch.node import NodeContext
     from fakemq.protocol.message import MessageExt
-    from fakemq.store.results import PutMessageResult
+    from fakemq.store.puts import PutMessageResult
     from fakemq.store.store import MessageStore
 
 LAG_MS: Final = ACK_TIME_INTERVAL_MS + 1_000 + 1

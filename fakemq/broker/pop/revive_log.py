@@ -19,7 +19,7 @@ from fakemq.protocol.properties import (
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
     encode_properties_as_java,
 )
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.inner_message import InnerMessage, inner_message
 from fakemq.store.results import PutMessageStatus
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
-    from fakemq.store.results import PutMessageResult
+    from fakemq.store.puts import PutMessageResult
 
 ACK_TIME_INTERVAL_MS: Final = 1_000
 """How much earlier than its acknowledgements a checkpoint is delivered."""
@@ -83,7 +83,7 @@ class ReviveLog:
             TIMER_DELIVER_MS: str(deliver_at_ms),
             UNIQ_CLIENT_MESSAGE_ID_KEYIDX: unique_key,
         }
-        message = InnerMessage(
+        message = inner_message(
             self.topic,
             queue_id,
             body,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.queue import MessageQueue
     from fakemq.protocol.headers.pop import PopMessageRequestHeader
-    from fakemq.store.records import LogRecord
+    from fakemq.store.results import LogRecord
 
 
 class PopService:

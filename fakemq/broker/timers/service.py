@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from fakemq.dispatch.node import NodeContext
     from fakemq.events.core import Event
     from fakemq.protocol.message import MessageExt
-    from fakemq.store.results import AppendMessageResult, PutMessageResult
+    from fakemq.store.puts import AppendMessageResult, PutMessageResult
     from fakemq.store.store import MessageStore
     from fakemq.store.timer.checkpoint import TimerCheckpoint
 

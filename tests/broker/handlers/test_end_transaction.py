@@ -10,7 +10,8 @@ from fakemq.events import HandlerFailed, RequestHandled, TransactionEnded
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import SerializeType
 from fakemq.protocol.topics import TRANS_OP_HALF_TOPIC
-from fakemq.store.results import PutMessageResult, PutMessageStatus
+from fakemq.store.puts import put_ended
+from fakemq.store.results import PutMessageStatus
 from fakemq.store.store import MessageStore
 from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.clients import TOPIC, send
@@ -179,7 +180,7 @@ def test_refusal_of_the_store_is_answered(
 ) -> None:
     half = send_half(peer)
     with monkeypatch.context() as patch:
-        patch.setattr(MessageStore, "put_message", lambda store, message: PutMessageResult(status))
+        patch.setattr(MessageStore, "put_message", lambda store, message: put_ended(status))
         response = end(peer, half)
     assert (response.code, response.remark) == (code, remark)
     assert ops(broker) == [], "it is not through"

@@ -15,8 +15,9 @@ from fakemq.events import (
 )
 from fakemq.protocol.java import LONG_MAX
 from fakemq.protocol.timers import TIMER_TOPIC
-from fakemq.store.inner_message import InnerMessage
-from fakemq.store.results import PutMessageResult, PutMessageStatus
+from fakemq.store.inner_message import InnerMessage, inner_message
+from fakemq.store.puts import PutMessageResult, put_ended
+from fakemq.store.results import PutMessageStatus
 from tests.support.time import START_MS
 from tests.support.timer_lab import SECOND_MS, TimerLab
 
@@ -183,7 +184,7 @@ def test_journal_has_the_life_of_a_timer_message() -> None:
 def test_message_that_was_due_before_it_had_a_slot_is_delivered_at_once(lab: TimerLab) -> None:
     properties = {"TIMER_OUT_MS": str(SECOND_MS - 1000), "REAL_TOPIC": "orders", "REAL_QID": "1"}
     text = "".join(f"{name}\x01{value}\x02" for name, value in properties.items())
-    lab.node.put(InnerMessage(TIMER_TOPIC, 0, b"x", properties, text))
+    lab.node.put(inner_message(TIMER_TOPIC, 0, b"x", properties, text))
     lab.pass_time(0)
     [delivered] = lab.messages(queue_id=1)
     assert delivered.properties["TIMER_ENQUEUE_MS"] == str(LONG_MAX)
@@ -205,7 +206,7 @@ def test_refused_delivery_is_tried_three_times(lab: TimerLab) -> None:
 
     def refuse(message: InnerMessage) -> PutMessageResult:
         puts.append(lab.clock.now_ms() - SECOND_MS)
-        return PutMessageResult(PutMessageStatus.SERVICE_NOT_AVAILABLE)
+        return put_ended(PutMessageStatus.SERVICE_NOT_AVAILABLE)
 
     lab.parts.timers._put = refuse
     lab.pass_time(20_000)
@@ -219,7 +220,7 @@ def test_refused_delivery_is_tried_for_ever_if_the_config_says_so() -> None:
     lab = TimerLab(timer_enable_retry_until_success=True)
     lab.send(TIMER_DELIVER_MS=SECOND_MS + 5_000)
     put = lab.parts.timers._put
-    lab.parts.timers._put = lambda message: PutMessageResult(PutMessageStatus.SERVICE_NOT_AVAILABLE)
+    lab.parts.timers._put = lambda message: put_ended(PutMessageStatus.SERVICE_NOT_AVAILABLE)
     lab.pass_time(20_000)
     lab.parts.timers._put = put
     lab.pass_time(500)

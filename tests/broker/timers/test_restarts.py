@@ -13,7 +13,7 @@ import fakemq
 from fakemq.broker.parts_5_5_0 import parts_of
 from fakemq.protocol.properties import encode_properties_as_java
 from fakemq.protocol.timers import TIMER_TOPIC
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.inner_message import inner_message
 from fakemq.store.timer.wheel import SLOTS
 from tests.support.timer_lab import SECOND_MS, TimerLab
 
@@ -57,7 +57,7 @@ def mq(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[fakemq.Cluste
 def send(mq: fakemq.Cluster, key: str, delay_s: int, **more: str) -> None:
     properties = {"UNIQ_KEY": key, "TIMER_DELAY_SEC": str(delay_s), **more}
     text = encode_properties_as_java(properties)
-    message = InnerMessage("orders", 0, key.encode(), properties, text)
+    message = inner_message("orders", 0, key.encode(), properties, text)
     mq.inspect(lambda core: core.broker("broker-a").put(message).ok)
 
 

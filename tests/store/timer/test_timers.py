@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fakemq.protocol.properties import encode_properties_as_java
 from fakemq.protocol.timers import TIMER_TOPIC
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.inner_message import inner_message
 from fakemq.store.timer import CHECKPOINT_PATH
 from fakemq.store.timer.checkpoint import TimerCheckpoint
 from fakemq.store.timer.timers import Timers, clear_files
@@ -30,7 +30,7 @@ def add(lab: StoreLab, timers: Timers, due_ms: int, *, deletes: bool = False) ->
     """Store a message in the timer topic, and give it a unit."""
     properties = {"TIMER_OUT_MS": str(due_ms), "REAL_TOPIC": "orders", "REAL_QID": "0"}
     text = encode_properties_as_java(properties)
-    put = lab.store.put_message(InnerMessage(TIMER_TOPIC, 0, b"x", properties, text))
+    put = lab.store.put_message(inner_message(TIMER_TOPIC, 0, b"x", properties, text))
     appended = put.append_result
     assert appended is not None
     timers.add(
