@@ -40,8 +40,8 @@ class Parts5:
             broker.node, config, broker.store, broker.stats, put=broker.put, keep=file.persist
         )
         file.connect(self.timers.metrics)
-        self.pop = PopService(broker)
         self.offset_resets = OffsetResets(broker.offsets)
+        self.pop = PopService(broker, self.offset_resets)
 
     def start(self) -> None:
         self.timers.start()
@@ -49,6 +49,8 @@ class Parts5:
 
     def stop(self, *, persist: bool) -> None:
         self.pop.stop()
+        if persist:
+            self.pop.persist()
         self.timers.stop(persist=persist)
 
     def reset(self) -> None:
@@ -64,6 +66,7 @@ class Parts5:
 
     def clear_tables(self) -> None:
         self.timers.metrics.clear()
+        self.pop.clear_tables()
 
     def settle(self) -> None:
         self.timers.settle()

@@ -32,5 +32,7 @@ def set_message_request_mode(broker: Broker, request: Request[NoHeader]) -> Repl
         raise Refused(
             ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, "subscription group does not exist"
         )
-    parts_of(broker).pop.modes.set(topic, group, body)
+    service = parts_of(broker).pop
+    service.modes.set(topic, group, body)
+    service.mode_file.persist()
     return Reply()

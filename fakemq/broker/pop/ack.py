@@ -127,8 +127,9 @@ def _in_order(
     if following < 0:
         return
     note_acknowledged(broker, session, ack, offset)
-    broker.offsets.commit(group, topic, queue_id, following)
-    service.wait_for_lock(topic, group, queue_id)
+    if not service.resets.has(topic, group, queue_id):
+        broker.offsets.commit(group, topic, queue_id, following)
+    service.order_changed(topic, group, queue_id)
     now_ms = service.clock.now_ms()
     if not service.order.is_blocked(None, topic, group, queue_id, invisible_time_ms, now_ms):
         service.polling.notify(topic, group, queue_id)

@@ -106,7 +106,7 @@ def _in_order(
         pop_time_ms=pop_time_ms,
         visible_at_ms=visible_at_ms,
     )
-    service.wait_for_lock(topic, group, queue_id)
+    service.order_changed(topic, group, queue_id)
     _note(broker, request, visible_at_ms)
     return _Reply(
         ChangeInvisibleTimeResponseHeader(

@@ -62,6 +62,10 @@ class PopOffsets:
         else:
             self._uncommitted[queue] = next_offset
 
+    def forget(self, topic: str, group: str, queue_id: int) -> None:
+        """Forget what is not committed of one queue."""
+        self._uncommitted.pop((topic, group, queue_id), None)
+
     def reset(self) -> None:
         """Forget what is not committed."""
         self._uncommitted.clear()

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fakemq.broker.broker import Broker
+    from fakemq.broker.offset_resets import OffsetResets
     from fakemq.clock.timers import Timer
     from fakemq.net.session import Session
+    from fakemq.protocol.bodies.pop import ConsumerOrderInfoTable, MessageRequestModeTable
     from fakemq.protocol.bodies.queue import MessageQueue
     from fakemq.protocol.headers.pop import PopMessageRequestHeader
     from fakemq.store.results import LogRecord
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 class PopService:
     """POP of one broker: which group has which message until when."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Broker, resets: OffsetResets) -> None:
         self.node = node = broker.node
         self.config = config = later(broker.config)
         self.clock = broker.clock
@@ -41,6 +43,13 @@ class PopService:
         self.offsets = PopOffsets(config, broker.store, broker.offsets)
         self.order = OrderTable()
         self.modes = RequestModes()
+        self.resets = resets
+        self.mode_file = broker.persistence.add(
+            "messageRequestMode.json", _modes, field="messageRequestModeMap"
+        )
+        self.mode_file.connect(self.modes)
+        self._order_file = broker.persistence.add("consumerOrderInfo.json", _orders, field="table")
+        self._order_file.connect(self.order)
         self.inflight = InflightCounter()
         self.polling = PopPolling(node, config)
         self.notifications = PopPolling(node, config, newest_first=True)
@@ -73,6 +82,16 @@ class PopService:
         for topic, group, queue_id in self.order.queues():
             self.wait_for_lock(topic, group, queue_id)
 
+    def clear_tables(self) -> None:
+        """Return the tables that have a file to the state of a first start."""
+        self.order.reset()
+        self.modes.reset()
+
+    def persist(self) -> None:
+        """Write what is out in order, as a broker that stops does."""
+        if not self.node.config.is_slave:
+            self._order_file.persist()
+
     def stop(self) -> None:
         """Revive nothing more, and wait for no queue."""
         for timer in self._locks.values():
@@ -83,8 +102,7 @@ class PopService:
     def reset(self, *, running: bool) -> None:
         """Forget everything but connections, as the broker's other tables do."""
         self.stop()
-        self.order.reset()
-        self.modes.reset()
+        self.clear_tables()
         self.routes.clear()
         if running:
             self.start()
@@ -157,8 +175,28 @@ class PopService:
             offsets=offsets,
             now_ms=self.clock.now_ms(),
         )
-        self.wait_for_lock(topic, group, queue_id)
+        self.order_changed(topic, group, queue_id)
         return entries
+
+    def start_of_pop(self, header: PopMessageRequestHeader, topic: str, queue_id: int) -> int:
+        """Return where a pop of a queue begins; a reset by an operator comes first.
+
+        Source: PopMessageProcessor.java#getPopOffset, #resetPopOffset (5.5.0)
+        """
+        group = header.consumer_group
+        offset = self.offsets.start_of_pop(topic, group, queue_id, header.init_mode)
+        reset_to = self.resets.take(topic, group, queue_id)
+        if reset_to is None:
+            return offset
+        self.order.clear(topic, group, queue_id)
+        self.offsets.forget(topic, group, queue_id)
+        self.committed.commit(group, topic, queue_id, reset_to)
+        return reset_to
+
+    def order_changed(self, topic: str, group: str, queue_id: int) -> None:
+        """Follow a change of what is out in order: in the file, and with the end of the lock."""
+        self._order_file.changed()
+        self.wait_for_lock(topic, group, queue_id)
 
     def wait_for_lock(self, topic: str, group: str, queue_id: int) -> None:
         """Wake a held pop when the next message of a queue becomes visible.
@@ -189,3 +227,15 @@ class PopService:
         if not self.polling.notify(topic, group, ALL_QUEUES):
             self.polling.notify(topic, group, queue_id)
         self.notifications.notify_topic(topic, queue_id)
+
+
+def _modes() -> type[MessageRequestModeTable]:
+    from fakemq.protocol.bodies.pop import MessageRequestModeTable
+
+    return MessageRequestModeTable
+
+
+def _orders() -> type[ConsumerOrderInfoTable]:
+    from fakemq.protocol.bodies.pop import ConsumerOrderInfoTable
+
+    return ConsumerOrderInfoTable

@@ -98,7 +98,7 @@ class Taking:
             offset = service.offsets.next_offset(topic, group, queue_id)
             self.rest_num += store.max_offset_in_queue(topic, queue_id) - offset
             return
-        offset = service.offsets.start_of_pop(topic, group, queue_id, header.init_mode)
+        offset = service.start_of_pop(header, topic, queue_id)
         if header.order:
             if service.is_blocked(header, topic, queue_id):
                 return  # what waits there does not count: an acknowledgement wakes the next pop

@@ -1,0 +1,64 @@
+"""What POP keeps in files of a broker: what is out in order, and the modes of groups."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fakemq.broker.broker import Broker
+from fakemq.broker.parts_5_5_0 import parts_of
+from fakemq.reference.v5_5_0 import REFERENCE
+from tests.support.broker_lab import BrokerLab
+from tests.support.pops import GROUP, TOPIC, Popped, ack, pop, send, set_mode
+
+
+@pytest.fixture
+def broker(lab: BrokerLab, tmp_path: Path) -> Broker:
+    broker = lab.broker(reference=REFERENCE, config_folder=tmp_path)
+    broker.create_topic(TOPIC, 1)
+    return broker
+
+
+def test_order_survives_a_stop(lab: BrokerLab, broker: Broker) -> None:
+    peer = lab.peer(broker.addr)
+    for body in (b"a", b"b"):
+        send(peer, body)
+    popped = Popped(pop(peer, order=True, queue_id=0, max_msg_nums=1))
+    broker.stop()
+    lab.network.settle()
+    broker.start()
+    later = lab.peer(broker.addr, "later")
+    assert pop(later, order=True, queue_id=0).code == 210
+    assert ack(later, popped, popped.messages[0]).code == 0
+    assert Popped(pop(later, order=True, queue_id=0)).bodies == [b"b"]
+
+
+def test_modes_are_written_as_java_writes_them(
+    lab: BrokerLab, broker: Broker, tmp_path: Path
+) -> None:
+    set_mode(lab.peer(broker.addr))
+    text = (tmp_path / "messageRequestMode.json").read_text(encoding="utf-8")
+    assert text.split() == [
+        "{",
+        '"messageRequestModeMap":{',
+        f'"{TOPIC}":{{',
+        f'"{GROUP}":{{',
+        f'"consumerGroup":"{GROUP}",',
+        '"mode":"POP",',
+        '"popShareQueueNum":0,',
+        f'"topic":"{TOPIC}"',
+        "}",
+        "}",
+        "}",
+        "}",
+    ]
+
+
+def test_pop_obeys_a_reset_of_the_offset(lab: BrokerLab, broker: Broker) -> None:
+    peer = lab.peer(broker.addr)
+    for body in (b"a", b"b"):
+        send(peer, body)
+    pop(peer, order=True, queue_id=0)
+    parts_of(broker).offset_resets.assign(TOPIC, GROUP, 0, 1)
+    assert Popped(pop(peer, order=True, queue_id=0)).bodies == [b"b"]
