@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fakemq.broker.topics import NOT_ALLOWED_SEND_TOPICS, topic_config_text
 from fakemq.clock.calendar import human_time2
-from fakemq.dispatch.answers import Refused
+from fakemq.dispatch.answers import InvalidParameter, Refused
 from fakemq.journal.noted import CHECKED
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.errors import NullFieldError
@@ -35,7 +35,7 @@ def check_topic_name(topic: str) -> None:
     """Raise Refused for a name that no topic can have."""
     error = topic_name_error(topic)
     if error is not None:
-        raise Refused(ResponseCode.SYSTEM_ERROR, error)
+        raise InvalidParameter(error)
 
 
 def check_not_slave(broker: Broker) -> None:
@@ -54,9 +54,7 @@ def check_not_system_topic(broker: Broker, topic: str) -> None:
     Source: TopicValidator.java#isSystemTopic (4.9.7)
     """
     if broker.topics.is_system(topic):
-        raise Refused(
-            ResponseCode.SYSTEM_ERROR, f"The topic[{topic}] is conflict with system topic."
-        )
+        raise InvalidParameter(f"The topic[{topic}] is conflict with system topic.")
 
 
 def existing_topic(broker: Broker, topic: str) -> TopicConfig:
@@ -99,7 +97,7 @@ def check_send(broker: Broker, header: SendHeader, session: Session) -> TopicCon
         )
     error = topic_name_error(topic)
     if error is not None:
-        raise Refused(ResponseCode.SYSTEM_ERROR, error)
+        raise InvalidParameter(error)
     if topic in NOT_ALLOWED_SEND_TOPICS:
         raise Refused(
             ResponseCode.NO_PERMISSION, f"Sending message to topic[{topic}] is forbidden."
@@ -107,10 +105,9 @@ def check_send(broker: Broker, header: SendHeader, session: Session) -> TopicCon
     found = broker.topics.select(topic) or _create_topic(broker, header)
     queue_id = header.queue_id
     if queue_id >= found.write_queue_nums and queue_id >= found.read_queue_nums:
-        raise Refused(
-            ResponseCode.SYSTEM_ERROR,
+        raise InvalidParameter(
             f"request queueId[{queue_id}] is illegal, {topic_config_text(found)}"
-            f" Producer: {session.remote_addr}",
+            f" Producer: {session.remote_addr}"
         )
     broker.journal.note((CHECKED, broker.name, topic, queue_id))
     return found

@@ -42,6 +42,8 @@ class Parts5:
         file.connect(self.timers.metrics)
         self.offset_resets = OffsetResets(broker.offsets)
         self.pop = PopService(broker, self.offset_resets)
+        self.fingerprints: dict[str, int] = {}
+        """The fingerprint of each group's last heartbeat; 0 for one of the first form."""
 
     def start(self) -> None:
         self.timers.start()
@@ -55,11 +57,13 @@ class Parts5:
 
     def reset(self) -> None:
         self.offset_resets.clear()
+        self.fingerprints.clear()
         self.timers.reset(running=self._broker.running)
         self.pop.reset(running=self._broker.running)
 
     def restored(self) -> None:
         self.offset_resets.clear()
+        self.fingerprints.clear()
         self.timers.stop(persist=False)
         self.timers.start()
         self.pop.start()

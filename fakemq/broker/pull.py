@@ -14,7 +14,7 @@ from fakemq.broker.checks import check_filter_type
 from fakemq.broker.filters.tags import tags_filter
 from fakemq.broker.offset_moved import store_offset_moved_event
 from fakemq.broker.positions import Reading
-from fakemq.dispatch.answers import Parked, Refused, Reply, Request
+from fakemq.dispatch.answers import InvalidParameter, Parked, Refused, Reply, Request
 from fakemq.dispatch.java_errors import list_capacity
 from fakemq.events.core import Delivered
 from fakemq.journal.journal import shortened
@@ -91,7 +91,7 @@ def pull_again(broker: Broker, request: PullRequest) -> PullReply:
         reply = _process(broker, request, first=False)
         assert isinstance(reply, Reply)
     except Refused as refused:
-        reply = Reply(code=refused.code, remark=refused.remark)
+        reply = Reply(code=refused.code_in(broker.reference), remark=refused.remark)
     reply.serialize_type = SerializeType.JSON
     return reply
 
@@ -180,11 +180,10 @@ def _check_topic(broker: Broker, request: PullRequest, topic: str) -> None:
         )
     queue_id = request.header.queue_id
     if not 0 <= queue_id < config.read_queue_nums:
-        raise Refused(
-            ResponseCode.SYSTEM_ERROR,
+        raise InvalidParameter(
             f"queueId[{queue_id}] is illegal, topic:[{topic}]"
             f" topicConfig.readQueueNums:[{config.read_queue_nums}]"
-            f" consumer:[/{request.session.remote_addr}]",
+            f" consumer:[/{request.session.remote_addr}]"
         )
 
 

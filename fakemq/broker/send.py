@@ -94,7 +94,8 @@ def send(
         if code is None or appended is None:
             raise refusal(broker, result)
     except Refused as refused:
-        return Reply(code=refused.code, remark=refused.remark, ext_fields=answer_marks(broker))
+        why = refused.code_in(broker.reference)
+        return Reply(code=why, remark=refused.remark, ext_fields=answer_marks(broker))
     answered = UsualSendAnswer(
         appended.msg_id,
         queue_id,  # a dead letter, too, is answered with the one that the producer chose

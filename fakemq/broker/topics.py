@@ -361,5 +361,12 @@ def topic_config_text(config: TopicConfig) -> str:
         f"TopicConfig [topicName={config.topic_name}, readQueueNums={config.read_queue_nums},"
         f" writeQueueNums={config.write_queue_nums}, perm={perm_to_string(config.perm)},"
         f" topicFilterType={config.topic_filter_type}, topicSysFlag={config.topic_sys_flag},"
-        f" order={'true' if config.order else 'false'}]"
+        f" order={'true' if config.order else 'false'}{_attributes_text(config)}]"
     )
+
+
+def _attributes_text(config: TopicConfig) -> str:
+    if config.attributes is None:
+        return ""
+    names = java_hash_map_order(config.attributes)
+    return f", attributes={{{', '.join(f'{name}={config.attributes[name]}' for name in names)}}}"

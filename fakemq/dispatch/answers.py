@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fakemq.journal.journal import Cause
     from fakemq.net.session import Session
     from fakemq.protocol.usual_headers import UsualSendAnswer
+    from fakemq.reference import Reference
 
 NOTHING_SAID = "not set any response code"
 """The remark of responses for which Java sets none: Java creates every response with it."""
@@ -39,6 +40,20 @@ class Refused(Exception):  # noqa: N818  # an answer, not an error of ours
         super().__init__(f"{code.name}: {remark}")
         self.code = code
         self.remark = remark
+
+    def code_in(self, reference: Reference) -> int:
+        """Return the code that a node of this reference answers with."""
+        return self.code
+
+
+class InvalidParameter(Refused):
+    """A refusal of a parameter: SYSTEM_ERROR in 4.9.7, a code of its own in later releases."""
+
+    def __init__(self, remark: str) -> None:
+        super().__init__(ResponseCode.SYSTEM_ERROR, remark)
+
+    def code_in(self, reference: Reference) -> int:
+        return reference.invalid_parameter_code
 
 
 class Thrown(Refused):

@@ -22,6 +22,7 @@ from fakemq.faults.points import BEFORE_REPLICATE, BEFORE_REPLY, BEFORE_STORE
 from fakemq.journal.noted import HANDLED
 from fakemq.protocol.command import FLAG_ONEWAY, FLAG_RESPONSE, VERSION_4_9_7, RemotingCommand
 from fakemq.protocol.frame import encode_usual_answer
+from fakemq.protocol.topics import FAQ
 
 if TYPE_CHECKING:
     from fakemq.dispatch.registry import Handlers
@@ -154,7 +155,7 @@ class Dispatcher(Generic[NodeT]):
 
 
 class VersionedDispatcher(Dispatcher[NodeT]):
-    """Answers with another version than the one that every `RemotingCommand` has by default."""
+    """Answers as another reference than 4.9.7 does: with its version, codes and hints."""
 
     def __init__(
         self,
@@ -163,17 +164,20 @@ class VersionedDispatcher(Dispatcher[NodeT]):
         *,
         on_unknown: Callable[[int], Outcome],
         without: frozenset[int] = frozenset(),
-        version: int,
+        reference: Reference,
     ) -> None:
         super().__init__(node, handlers, on_unknown=on_unknown, without=without)
-        self._marks = RemotingCommand(0, version=version)
+        self._reference = reference
+        self._marks = RemotingCommand(0, version=reference.version)
 
     def send_answer(self, session: Session, command: RemotingCommand, outcome: Outcome) -> None:
         if isinstance(outcome, Refused):
-            outcome = Reply(code=outcome.code, remark=outcome.remark)
+            outcome = Reply(code=outcome.code_in(self._reference), remark=outcome.remark)
         if outcome is not None and outcome.relayed is None:
             outcome = outcome.editable()
             outcome.relayed = self._marks
+            if outcome.remark is not None and FAQ in outcome.remark:
+                outcome.remark = outcome.remark.replace(FAQ, self._reference.faq)
         super().send_answer(session, command, outcome)
 
 
@@ -187,10 +191,11 @@ def dispatcher_of(
 ) -> Dispatcher[NodeT]:
     """Return a dispatcher that answers as a reference does, with the handlers of that reference."""
     found, without = handlers.of(reference), without | reference.gone_codes
-    version = reference.version
-    if version == VERSION_4_9_7:  # all commands have it
+    if reference.version == VERSION_4_9_7:  # all commands have it
         return Dispatcher(node, found, on_unknown=on_unknown, without=without)
-    return VersionedDispatcher(node, found, on_unknown=on_unknown, without=without, version=version)
+    return VersionedDispatcher(
+        node, found, on_unknown=on_unknown, without=without, reference=reference
+    )
 
 
 def kept_bytes_of(command: RemotingCommand) -> int:

@@ -15,7 +15,9 @@ from typing import NamedTuple, cast
 import msgspec
 
 from fakemq.errors import ConfigError
+from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import VERSION_4_9_7
+from fakemq.protocol.topics import FAQ
 
 NAMES = ("4.9.7", "5.5.0")
 """The names of all references, the default first."""
@@ -51,6 +53,10 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
     """Request codes that its nodes know and fakemq refuses: the feature that each belongs to."""
     refuses_unknown_codes: bool = False
     """Whether a name server answers a code that it does not know; if not, the client times out."""
+    invalid_parameter_code: int = ResponseCode.SYSTEM_ERROR
+    """The code that refuses a parameter, such as a name that no topic can have."""
+    faq: str = FAQ
+    """What stands behind remarks that a reader could look up."""
     first_topics: tuple[FirstTopic, ...] = ()
     """The topics of a first start in addition to those of 4.9.7, in Java's order."""
     topic_settings: Mapping[str, object] = {}

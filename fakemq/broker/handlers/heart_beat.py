@@ -22,12 +22,13 @@ from fakemq.protocol.topics import retry_topic
 
 @handles(table.HEART_BEAT)
 def heart_beat(broker: Broker, request: Request[NoHeader]) -> Steps[Reply[NoHeader] | None]:
-    return (yield from register(broker, request))
+    return (yield from register(broker, request, HeartbeatData.decode(body_of(request))))
 
 
-def register(broker: Broker, request: Request[NoHeader]) -> Steps[Reply[NoHeader] | None]:
-    """Register what a heartbeat says; return its answer, None for a client that is gone."""
-    heartbeat = HeartbeatData.decode(body_of(request))
+def register(
+    broker: Broker, request: Request[NoHeader], heartbeat: HeartbeatData
+) -> Steps[Reply[NoHeader] | None]:
+    """Register the groups of a heartbeat; return None if its connection closed meanwhile."""
     command = request.command
     if not heartbeat.consumer_data_set and not heartbeat.producer_data_set:
         return Reply()  # Java does not even read the client id

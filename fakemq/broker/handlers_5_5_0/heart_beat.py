@@ -1,9 +1,9 @@
-"""HEART_BEAT (34): register a client as 4.9.7 does, and tell what it may leave out.
+"""HEART_BEAT (34): register a client and its groups, by either form of heartbeat.
 
-Behaviour: the answer says that this broker reads heartbeats without subscriptions, and that the
-group's subscriptions changed. So a client with ``useHeartbeatV2`` sends whole ones each time.
+Behaviour: as in 4.9.7. The answer to a heartbeat with a fingerprint says whether that of a group
+has changed. One without subscriptions keeps those that its groups have.
 
-Source: broker/processor/ClientManageProcessor.java#heartBeat (5.5.0)
+Source: broker/processor/ClientManageProcessor.java#heartBeat, #heartBeatV2 (5.5.0)
 """
 
 from __future__ import annotations
@@ -11,15 +11,34 @@ from __future__ import annotations
 from fakemq.broker.broker import Broker
 from fakemq.broker.handlers.heart_beat import register
 from fakemq.broker.handlers_5_5_0 import handles
+from fakemq.broker.parts_5_5_0 import parts_of
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
+from fakemq.dispatch.java_errors import body_of
 from fakemq.protocol import table
+from fakemq.protocol.bodies.heartbeat_5_5_0 import HeartbeatData5
 from fakemq.protocol.table import NoHeader
 
 
 @handles(table.HEART_BEAT)
 def heart_beat(broker: Broker, request: Request[NoHeader]) -> Steps[Reply[NoHeader] | None]:
-    reply = yield from register(broker, request)
-    if reply is not None:
-        reply.ext_fields = {"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": "true"}
+    heartbeat = HeartbeatData5.decode(body_of(request))
+    if heartbeat.without_sub:
+        for data in heartbeat.consumer_data_set:
+            known = broker.consumers.subscriptions(data.group_name or "")
+            data.subscription_data_set = list((known or {}).values())
+    reply = yield from register(broker, request, heartbeat)
+    if reply is None:
+        return None
+    fingerprint, known_ones = heartbeat.heartbeat_fingerprint, parts_of(broker).fingerprints
+    changed = not fingerprint
+    for data in heartbeat.consumer_data_set:
+        group = data.group_name or ""
+        changed |= known_ones.get(group, fingerprint) != fingerprint
+        if broker.consumers.group(group) is not None:
+            known_ones[group] = fingerprint
+    reply.ext_fields = {
+        "IS_SUPPORT_HEART_BEAT_V2": "true",
+        "IS_SUB_CHANGE": "true" if changed else "false",
+    }
     return reply

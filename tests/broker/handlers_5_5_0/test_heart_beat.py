@@ -1,15 +1,42 @@
-"""HEART_BEAT (34), answered as 5.5.0 does."""
+"""HEART_BEAT (34): what the answers to both forms say."""
 
 from __future__ import annotations
 
+import json
+
 from fakemq.broker.broker import Broker
-from fakemq.protocol.codes import ResponseCode
-from tests.support.clients import GROUP, consume
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.command import RemotingCommand
+from tests.support.clients import GROUP, TOPIC, consume, consumer_data
 from tests.support.peer import Peer
 
 
-def test_answer_says_what_heartbeats_may_leave_out(broker: Broker, peer: Peer) -> None:
-    response = consume(peer)
-    assert response.code == ResponseCode.SUCCESS
-    assert response.ext_fields == {"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": "true"}
-    assert [member.client_id for member in broker.consumers.members(GROUP)]
+def beat(peer: Peer, fingerprint: int, **more: object) -> RemotingCommand:
+    heartbeat = {
+        "clientID": "client-1",
+        "consumerDataSet": [consumer_data() | more],
+        "heartbeatFingerprint": fingerprint,
+        "withoutSub": "subscriptionDataSet" in more,
+        "producerDataSet": [],
+    }
+    return peer.ask(RequestCode.HEART_BEAT, body=json.dumps(heartbeat).encode())
+
+
+def test_first_form_always_says_changed(peer: Peer) -> None:
+    for _ in range(2):
+        answer = consume(peer)
+        assert answer.code == ResponseCode.SUCCESS
+        assert answer.ext_fields == {"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": "true"}
+
+
+def test_second_form_says_whether_the_fingerprint_changed(peer: Peer) -> None:
+    said = [beat(peer, number).ext_fields["IS_SUB_CHANGE"] for number in (7, 7, 8, 8)]
+    assert said == ["false", "false", "true", "false"]
+
+
+def test_heartbeat_without_subscriptions_keeps_them(broker: Broker, peer: Peer) -> None:
+    beat(peer, 7)
+    beat(peer, 7, subscriptionDataSet=[])
+    subscriptions = broker.consumers.subscriptions(GROUP)
+    assert subscriptions is not None
+    assert TOPIC in subscriptions
