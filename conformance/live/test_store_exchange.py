@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.compare import waiting
 from conformance.live.groups import WAITING
 from conformance.live.store_walk import fake_config, java_config, send_all, timeless, walk
 from conformance.targets.java_cluster import JavaCluster
@@ -32,6 +33,9 @@ def bodies(word: bytes) -> list[bytes]:
 def test_store_of_either_broker_opens_in_the_other(
     java: None, how: str, reference: str, tmp_path: Path
 ) -> None:
+    lacks = waiting(f"{reference}-stores")
+    if "exchange" in lacks:
+        pytest.skip(f"waiting: {lacks['exchange']}")
     store = tmp_path / "broker-a"
     words = ["--reference", reference]
     words += [word for topic in TOPICS for word in ("--topic", f"{topic}:{QUEUES}")]
