@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from fakemq.broker.acl.addresses import AddressPattern, address_pattern
-from fakemq.broker.acl.errors import AclError
+from fakemq.broker.acl.errors import AclError, brief
 from fakemq.broker.acl.permissions import Perm, allows, perm_of, perms_of, shown
 from fakemq.protocol.bodies.body import Body
 from fakemq.protocol.topics import RETRY_PREFIX
@@ -43,7 +43,7 @@ class PlainAccessConfig(Body):
         Source: fastjson 1.2.69, TypeUtils.castToJavaBean
         """
         if not isinstance(entry, Mapping):
-            raise AclError(f"{entry!r} is no account: expected a mapping with an accessKey")
+            raise AclError(f"{brief(entry)} is no account: expected a mapping with an accessKey")
         values: dict[str, Any] = {}
         for name, value in entry.items():
             field = _FIELDS.get(_plain(str(name)))
@@ -56,7 +56,7 @@ class PlainAccessConfig(Body):
         keys = (self.access_key, self.secret_key)
         if any(key is None or len(key) <= KEY_MIN_LENGTH for key in keys):
             raise AclError(
-                f"The accessKey={_text(self.access_key)} and secretKey={_text(self.secret_key)}"
+                f"The accessKey={text_of(self.access_key)} and secretKey={text_of(self.secret_key)}"
                 " cannot be null and length should longer than 6"
             )
 
@@ -78,18 +78,26 @@ def unknown_names(entry: object) -> list[str]:
 def _cast(field: str, value: object) -> object:
     if field in ("topic_perms", "group_perms"):
         if not isinstance(value, list):
-            raise AclError(f"{field}: {value!r}: expected a list such as [topicA=PUB]")
-        return [_text(one) for one in value]
+            raise AclError(f"{field}: {brief(value)}: expected a list such as [topicA=PUB]")
+        return [text_of(one) for one in value]
     if field == "admin":
-        return value is True or _text(value).lower() in ("true", "1")
-    return _text(value)
+        return value is True or text_of(value).lower() in ("true", "1")
+    return text_of(value)
 
 
-def _text(value: object) -> str:
-    """Return a scalar of YAML as Java's toString shows it."""
+def text_of(value: object) -> str:
+    """Return a scalar of YAML as Java's toString shows it; raise AclError if it is none.
+
+    A collection is not written out: a few aliases make one of gigabytes.
+    """
     if value is None:
         return "null"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, list | Mapping):
+        raise AclError(f"{brief(value)}: expected a text")
+    try:
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    except ValueError as error:  # a number of more digits than Python writes
+        raise AclError(str(error)) from None
 
 
 class Account(msgspec.Struct, frozen=True):

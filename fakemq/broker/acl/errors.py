@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import reprlib
+from typing import Any, Final
 
 from fakemq.dispatch.answers import Reply
 from fakemq.protocol.codes import ResponseCode
@@ -38,3 +39,18 @@ class AclError(Exception):
             # Java makes it outside the processor's callback, so in the server's own serialisation.
             serialize_type=SerializeType.JSON,
         )
+
+
+_BRIEF: Final = reprlib.Repr()
+_BRIEF.maxlevel = 2
+
+
+def brief(value: object) -> str:
+    """Return what an error shows of a value of YAML.
+
+    A few aliases make a collection that would be gigabytes if it was written out.
+    """
+    try:
+        return _BRIEF.repr(value)
+    except ValueError as error:  # a number of more digits than Python writes
+        return f"({error})"

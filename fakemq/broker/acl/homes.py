@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, Protocol
 
-from fakemq.broker.acl.errors import AclError
+from fakemq.broker.acl.errors import AclError, brief
 from fakemq.errors import ConfigError
 from fakemq.regular_files import open_regular
 
@@ -132,7 +132,7 @@ class FileHome:
         if content is None:
             return None
         if not isinstance(content, dict):
-            raise AclError(f"{path}: expected a mapping with accounts, not {content!r:.100}")
+            raise AclError(f"{path}: expected a mapping with accounts, not {brief(content)}")
         return content
 
     def write(self, path: str, content: Mapping[str, Any]) -> None:

@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fakemq.broker.acl.accounts import Account, PlainAccessConfig, unknown_names
+from fakemq.broker.acl.accounts import Account, PlainAccessConfig, text_of, unknown_names
 from fakemq.broker.acl.addresses import AddressPattern, address_pattern
-from fakemq.broker.acl.errors import AclError
+from fakemq.broker.acl.errors import AclError, brief
 from fakemq.broker.acl.permissions import ADMIN_CODES, Perm, check_entries, needed
 from fakemq.protocol.bodies.body import Body
 from fakemq.protocol.bodies.topic import DataVersion
@@ -263,7 +263,9 @@ class PlainPermissionManager:
 
 
 def _patterns(content: Mapping[str, Any]) -> list[AddressPattern]:
-    return [address_pattern(None if text is None else str(text)) for text in _list(content, _WHITE)]
+    return [
+        address_pattern(None if text is None else text_of(text)) for text in _list(content, _WHITE)
+    ]
 
 
 def _list(content: Mapping[str, Any], name: str) -> list[Any]:
@@ -272,7 +274,7 @@ def _list(content: Mapping[str, Any], name: str) -> list[Any]:
     if value is None:
         return []
     if not isinstance(value, list):
-        raise AclError(f"{name}: {value!r}: expected a list")
+        raise AclError(f"{name}: {brief(value)}: expected a list")
     return value
 
 
@@ -281,7 +283,7 @@ def _whole(entry: object, name: str, default: int) -> int:
     try:
         return int(value)
     except (TypeError, ValueError):
-        raise AclError(f"{name}: {value!r}: expected a whole number") from None
+        raise AclError(f"{name}: {brief(value)}: expected a whole number") from None
 
 
 def _entry_of(accounts: list[Any], access_key: str) -> dict[str, Any] | None:

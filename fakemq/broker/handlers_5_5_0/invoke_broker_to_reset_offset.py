@@ -16,6 +16,7 @@ from fakemq.broker.broker import Broker
 from fakemq.broker.handlers.invoke_broker_to_reset_offset import reset_by_clients
 from fakemq.broker.handlers_5_5_0 import handles
 from fakemq.broker.parts_5_5_0 import parts_of
+from fakemq.broker.pop.checks import check_queues
 from fakemq.clock.slices import Steps
 from fakemq.config.model_5_5_0 import later
 from fakemq.dispatch.answers import Refused, Reply, Request
@@ -54,6 +55,7 @@ def invoke_broker_to_reset_offset(
             _check_range(broker, topic, queue_id, offset)
         offsets[queue_id] = offset
     else:
+        check_queues(config)
         for index in range(config.read_queue_nums):
             offsets[index] = _by_time(broker, topic, index, timestamp)
             yield

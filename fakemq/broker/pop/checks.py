@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from fakemq.protocol.bodies.group import SubscriptionGroupConfig
     from fakemq.protocol.bodies.topic import TopicConfig
 
+QUEUES_MAX: Final = 10_000
+"""How many queues one request looks into, so that no request keeps the broker busy for long."""
 FAQ: Final = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
 
 
@@ -50,6 +52,16 @@ def readable_queue(broker: Broker, topic: str, queue_id: int, session: Session) 
     if queue_id >= config.read_queue_nums:
         raise Refused(ResponseCode5.INVALID_PARAMETER, illegal_queue(config, queue_id, session))
     return config
+
+
+def check_queues(config: TopicConfig | None) -> None:
+    """Raise Refused if a topic has more queues than one request looks into."""
+    if config is not None and config.read_queue_nums > QUEUES_MAX:
+        raise Refused(
+            ResponseCode.SYSTEM_ERROR,
+            f"the topic[{config.topic_name}] has {config.read_queue_nums} queues;"
+            f" fakemq looks into {QUEUES_MAX} in one request at most",
+        )
 
 
 def existing_queue(broker: Broker, topic: str, queue_id: int, session: Session) -> None:

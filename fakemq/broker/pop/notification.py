@@ -8,7 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.broker.parts_5_5_0 import parts_of
-from fakemq.broker.pop.checks import check_readable, consuming_group, readable_queue
+from fakemq.broker.pop.checks import (
+    check_queues,
+    check_readable,
+    consuming_group,
+    readable_queue,
+)
 from fakemq.broker.pop.filters import filter_maker
 from fakemq.broker.pop.polling import HeldPop, NotHeld
 from fakemq.dispatch.answers import NOTHING_SAID, Parked, Refused, Reply, Request
@@ -50,6 +55,8 @@ def _notification(
     if not service.config.use_message_filter_for_notification:
         expression = None
     message_filter = filter_maker(topic, expression, header.exp_type)()
+    if queue_id < 0:
+        check_queues(config)
     queues = range(config.read_queue_nums) if queue_id < 0 else (queue_id,)
     has_message = any(_has_message(broker, header, topic, one, message_filter) for one in queues)
     has_message = has_message or _has_retry(broker, header)
@@ -77,6 +84,7 @@ def _has_retry(broker: Broker, header: NotificationRequestHeader) -> bool:
         kinds.append(False)
     for v2 in kinds:
         config = broker.topics.select(pop_retry_topic(header.topic, header.consumer_group, v2=v2))
+        check_queues(config)
         if config is not None and any(
             _has_message(broker, header, config.topic_name or "", queue_id, None)
             for queue_id in range(config.read_queue_nums)

@@ -8,7 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fakemq.broker.parts_5_5_0 import parts_of
-from fakemq.broker.pop.checks import check_readable, consuming_group, readable_queue
+from fakemq.broker.pop.checks import (
+    check_queues,
+    check_readable,
+    consuming_group,
+    readable_queue,
+)
 from fakemq.dispatch.answers import Refused, Reply, Request
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.errors import IllegalArgumentError
@@ -47,6 +52,9 @@ def peek(broker: Broker, request: _Request) -> Reply[PopMessageResponseHeader]:
     retry = broker.topics.select(
         pop_retry_topic(topic, group, v2=service.config.enable_retry_topic_v2)
     )
+    check_queues(retry)
+    if queue_id < 0:
+        check_queues(config)
     queues = [(topic, queue_id)] if queue_id >= 0 else list(_queues(config, number))
     retried = list(_queues(retry, number))
     retry_first = number % RETRY_EACH == 0

@@ -8,7 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fakemq.broker.parts_5_5_0 import parts_of
-from fakemq.broker.pop.checks import check_readable, consuming_group, readable_queue
+from fakemq.broker.pop.checks import (
+    check_queues,
+    check_readable,
+    consuming_group,
+    readable_queue,
+)
 from fakemq.broker.pop.filters import filter_maker
 from fakemq.broker.pop.polling import HeldPop, NotHeld
 from fakemq.broker.pop.service import PopService
@@ -139,6 +144,10 @@ def _take(
     if v2 and settings.retrieve_message_from_pop_retry_topic_v1 and number % 2 == 0:
         v2 = False
     retry = broker.topics.select(pop_retry_topic(header.topic, header.consumer_group, v2=v2))
+    if not header.order:
+        check_queues(retry)
+    if header.queue_id < 0:
+        check_queues(config)
     if retry_first and not header.order:
         taking.take_topic(retry, number)
     if header.queue_id < 0:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from fakemq.broker.acl.accounts import PlainAccessConfig
 from fakemq.broker.acl.errors import AclError
@@ -85,6 +86,39 @@ def test_wrong_account_is_refused(account: dict[str, Any], message: str) -> None
     with pytest.raises(AclError) as caught:
         rules_of(account)
     assert str(caught.value.message).startswith(message)
+
+
+def aliases(levels: int) -> list[Any]:
+    """What a file of a few lines with aliases becomes: 10**levels texts, if it is written out."""
+    value: list[Any] = ["text"] * 10
+    for _ in range(levels - 1):
+        value = [value] * 10
+    return value
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"accounts": aliases(40)},
+        {"accounts": {"accessKey": aliases(40)}},
+        {"accounts": [ACCOUNT | {"secretKey": aliases(40)}]},
+        {"accounts": [ACCOUNT | {"topicPerms": aliases(40)}]},
+        {"accounts": [ACCOUNT | {"topicPerms": {"T": aliases(40)}}]},
+        {"accounts": [ACCOUNT], "globalWhiteRemoteAddresses": aliases(40)},
+        {"accounts": [ACCOUNT], "dataVersion": [{"counter": aliases(40)}]},
+    ],
+)
+def test_aliases_of_yaml_are_refused_without_being_written_out(
+    tmp_path: Path, content: dict[str, Any]
+) -> None:
+    with pytest.raises(AclError) as caught:
+        rules_in(tmp_path, plain_acl=yaml.safe_dump(content))
+    assert len(str(caught.value.message)) < 1_000
+
+
+def test_number_that_python_does_not_write_is_refused() -> None:
+    with pytest.raises(AclError, match="digits"):
+        rules_of(ACCOUNT | {"secretKey": 16**5_000})
 
 
 def test_names_may_differ_in_case_and_numbers_are_texts() -> None:

@@ -73,6 +73,13 @@ def test_reset_is_refused_without_topic_group_or_range(broker: Broker, peer: Pee
     assert reset(peer).code == ResponseCode.CONSUMER_NOT_ONLINE
 
 
+def test_reset_of_endlessly_many_queues_is_refused(broker: Broker, peer: Peer) -> None:
+    broker.create_topic(TOPIC, 2**31 - 1)
+    answer = reset(peer)
+    assert answer.code == ResponseCode.SYSTEM_ERROR
+    assert (answer.remark or "").endswith("fakemq looks into 10000 in one request at most")
+
+
 def test_broker_reset_forgets_what_is_pending(broker: Broker, peer: Peer) -> None:
     reset(peer)
     broker.reset()

@@ -7,9 +7,11 @@ import pytest
 from fakemq.broker.broker import Broker
 from fakemq.broker.pop.revive import LAG_MS
 from fakemq.protocol.codes_5_5_0 import RequestCode5
+from fakemq.protocol.headers.pop import PeekMessageRequestHeader
 from tests.support.broker_lab import BrokerLab
 from tests.support.peer import Answer, Peer
 from tests.support.pops import (
+    GROUP,
     INVISIBLE_MS,
     TOPIC,
     notification_header,
@@ -32,6 +34,22 @@ def has_message(peer: Peer, **fields: str | int | bool) -> bool:
 def wait(peer: Peer, **fields: str | int | bool) -> Answer:
     header = notification_header(poll_time=30_000, **fields)
     return peer.send(RequestCode5.NOTIFICATION, header, timeout_ms=60_000)
+
+
+@pytest.mark.parametrize("large", [TOPIC, f"%RETRY%{GROUP}_{TOPIC}"])
+def test_no_request_looks_into_endlessly_many_queues(
+    broker: Broker, peer: Peer, large: str
+) -> None:
+    broker.create_topic(large, 2**31 - 1)
+    notified = peer.ask(RequestCode5.NOTIFICATION, notification_header())
+    assert (notified.code, "fakemq looks into 10000" in (notified.remark or "")) == (1, True)
+    popped = pop(peer)
+    assert (popped.code, popped.remark) == (1, notified.remark)
+    peeked = PeekMessageRequestHeader(
+        consumer_group=GROUP, topic=TOPIC, queue_id=-1, max_msg_nums=32
+    )
+    answer = peer.ask(RequestCode5.PEEK_MESSAGE, peeked)
+    assert (answer.code, answer.remark) == (1, notified.remark)
 
 
 def test_notification_says_whether_there_is_a_message(peer: Peer) -> None:
