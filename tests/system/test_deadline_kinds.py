@@ -18,8 +18,9 @@ from fakemq.client.consuming.received import ReceivedMessage
 from fakemq.clock.timers import DOMAINS
 from fakemq.config.option_types import ClusterOptions
 from fakemq.errors import StoreError
-from fakemq.events import LinkOpened, PullHeld, RequestReceived, Warned
+from fakemq.events import LinkOpened, PullHeld, RequestReceived, TimerSet, Warned
 from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.headers.client import (
     GetConsumerRunningInfoRequestHeader,
     UnregisterClientRequestHeader,
@@ -29,6 +30,7 @@ from fakemq.protocol.sysflag import PullSysFlag
 from tests.support.broker_lab import send_header
 from tests.support.clients import GROUP, consumer_data, pull_header, subscription
 from tests.support.namesrv_lab import wrapper
+from tests.support.pops import pop_header
 from tests.support.tcp import TcpPeer
 
 SLOW_READERS = {"disableConsumeIfConsumerReadSlowly": True, "consumerFallbehindThreshold": 100}
@@ -120,6 +122,26 @@ def hold_a_pull(scene: Scene) -> None:
     flags = PullSysFlag.SUBSCRIPTION | PullSysFlag.SUSPEND
     scene.peer().send(RequestCode.PULL_MESSAGE, pull_header(sys_flag=flags))
     scene.mq.wait_for(lambda: scene.mq.journal.find(PullHeld))
+
+
+def pop(scene: Scene) -> None:
+    scene.send()
+    assert scene.peer().ask(RequestCode5.POP_MESSAGE, pop_header()).code == 0
+
+
+def pop_in_order(scene: Scene) -> None:
+    scene.send()
+    assert scene.peer().ask(RequestCode5.POP_MESSAGE, pop_header(order=True)).code == 0
+
+
+def hold_a_pop(scene: Scene) -> None:
+    scene.peer().send(RequestCode5.POP_MESSAGE, pop_header(poll_time=15_000))
+    scene.mq.wait_for(lambda: waits_for(scene.mq, "pop_hold"))
+
+
+def time_a_message(scene: Scene) -> None:
+    scene.send(TIMER_DELAY_SEC="10")
+    scene.mq.run_until(lambda: scene.mq.journal.find(TimerSet), at_most="2s")
 
 
 def deliver_a_delayed_one(scene: Scene) -> None:
@@ -258,6 +280,7 @@ class Kind(NamedTuple):
 
 SLAVE: ClusterOptions = {"slaves": 1}
 DISK: ClusterOptions = {"store": "DIR"}
+LATER: ClusterOptions = {"reference": "5.5.0"}
 
 KINDS: dict[str, Kind] = {
     "broker_expiry": Kind(register_once, outside=True),
@@ -269,6 +292,11 @@ KINDS: dict[str, Kind] = {
     "update_namesrv_addr": Kind(follow_a_name_server),
     "client_expiry": Kind(beat_once, outside=True),
     "pull_hold": Kind(hold_a_pull, outside=True),
+    "pop_hold": Kind(hold_a_pop, LATER, outside=True),
+    "pop_revive": Kind(pop, LATER),
+    "invisible": Kind(pop_in_order, LATER),
+    "timer": Kind(time_a_message, LATER),
+    "timer_flush": Kind(time_a_message, {**LATER, **DISK}),
     "acl_watch": Kind(nothing, {"acl": {"accounts": []}}),
     "protect_broker": Kind(read_slowly, {"config": SLOW_READERS}),
     "delay_level": Kind(lambda scene: scene.send(DELAY="3")),
