@@ -35,8 +35,8 @@ PLACES = [("fake", one) for one in EVERY_SCENARIO] + [("real", one) for one in R
 def programs(java: None, request: pytest.FixtureRequest) -> Iterator[dict[str, JavaProgram]]:
     """One program for each place and kind of client that a test asks for: ``fake grpc``."""
     items = [item for item in request.session.items if item.path == request.path]
-    calls = [item.callspec.params for item in items if isinstance(item, pytest.Function)]
-    wanted = [(str(call["place"]), str(call["scenario"])) for call in calls if "place" in call]
+    calls = [item.callspec.params for item in items if hasattr(item, "callspec")]
+    wanted = [(str(call["place"]), str(call["scenario"])) for call in calls]
     with ExitStack() as stack:
         found: dict[str, JavaProgram] = {}
         for place in ("real", "fake"):
