@@ -13,7 +13,11 @@ import msgspec.structs
 
 from fakemq.dispatch.java_errors import required
 from fakemq.events.core import GroupChanged
-from fakemq.protocol.bodies.group import SubscriptionGroupConfig, SubscriptionGroupWrapper
+from fakemq.protocol.bodies.group import (
+    LATER_SETTINGS,
+    SubscriptionGroupConfig,
+    SubscriptionGroupWrapper,
+)
 from fakemq.protocol.bodies.topic import DataVersion
 from fakemq.protocol.java import java_concurrent_map_order
 from fakemq.protocol.topics import LMQ_PREFIX
@@ -152,8 +156,15 @@ class SubscriptionGroupManager:
         self.data_version = DataVersion(timestamp=self._node.clock.now_ms(), counter=0)
 
     def _complete(self, config: SubscriptionGroupConfig) -> SubscriptionGroupConfig:
-        """Set what the reference's groups have, and this one does not say; return it."""
-        for name, value in self._node.reference.group_settings.items():
+        """Set what the reference's groups have, and this one does not say; return it.
+
+        4.9.7 drops what a client of 5.5.0 says besides.
+        """
+        settings = self._node.reference.group_settings
+        if not settings:
+            for name in LATER_SETTINGS:
+                setattr(config, name, None)
+        for name, value in settings.items():
             if getattr(config, name) is None:
                 setattr(config, name, value)
         return config

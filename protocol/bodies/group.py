@@ -66,6 +66,13 @@ class SubscriptionGroupConfig(Body):
     attributes: dict[str, str] | None = None
 
 
+LATER_SETTINGS = (
+    *("consume_message_orderly", "group_retry_policy", "group_sys_flag"),
+    *("consume_timeout_minute", "subscription_data_set", "attributes"),
+)
+"""The fields of a group that 4.9.7 does not know."""
+
+
 class SubscriptionGroupWrapper(Body):
     """Source: common/protocol/body/SubscriptionGroupWrapper.java (4.9.7)"""
 

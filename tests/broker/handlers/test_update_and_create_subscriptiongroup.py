@@ -7,6 +7,7 @@ import pytest
 from fakemq.broker.broker import Broker
 from fakemq.config.model import BrokerConfig
 from fakemq.events import GroupChanged
+from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from tests.support.broker_lab import BrokerLab
 from tests.support.peer import Peer
@@ -53,3 +54,13 @@ def test_group_without_a_name_is_a_null_pointer_exception(peer: Peer) -> None:
     response = peer.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=b"{}")
     assert response.code == ResponseCode.SYSTEM_ERROR
     assert (response.remark or "").startswith("java.lang.NullPointerException: ")
+
+
+def test_settings_that_only_5_5_0_knows_are_dropped(broker: Broker, peer: Peer) -> None:
+    later = (
+        b'{"groupName":"g","attributes":{"+priority.factor":"5"},"consumeMessageOrderly":true,'
+        b'"consumeTimeoutMinute":15,"groupRetryPolicy":{"type":"CUSTOMIZED"},"groupSysFlag":1,'
+        b'"subscriptionDataSet":[]}'
+    )
+    peer.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=later)
+    assert broker.groups.find("g") == SubscriptionGroupConfig(group_name="g")
