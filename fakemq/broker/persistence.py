@@ -21,6 +21,7 @@ from fakemq.dispatch.text_writer import TextWriter
 from fakemq.errors import StoreError
 from fakemq.events.core import Warned
 from fakemq.protocol.errors import BodyError, ProtocolError
+from fakemq.store.timer import METRICS_NAME
 
 if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
@@ -49,6 +50,9 @@ TABLES = {
 """The files, in the order in which they are read, and the field that each of them has. A broker has
 one of the two with offsets of groups."""
 NAMES = tuple(TABLES)
+MODES, ORDERS = "messageRequestMode.json", "consumerOrderInfo.json"
+LATER_NAMES = (METRICS_NAME, MODES, ORDERS)
+"""The files that only brokers of 5.5.0 have besides."""
 OFFSETS = "consumerOffset.json"
 LMQ_OFFSETS = "lmqConsumerOffset.json"
 """With enableLmq all offsets are in this file, and consumerOffset.json is not read."""

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from fakemq.broker.image import NodeImage
-from fakemq.broker.persistence import FOLDER, NAMES
+from fakemq.broker.persistence import FOLDER, LATER_NAMES, NAMES
 from fakemq.errors import ConfigError
 from fakemq.store import image as images
 from fakemq.text_files import DiskTextFile
@@ -95,7 +95,7 @@ def node_image(broker: Broker) -> NodeImage:
 def texts_in(root: str) -> dict[str, str]:
     """Return the config files of a directory; of a missing file its backup."""
     texts = {}
-    for name in NAMES:
+    for name in (*NAMES, *LATER_NAMES):
         file = DiskTextFile(os.path.join(root, FOLDER, name))
         text = file.read() or file.read_backup()
         if text:

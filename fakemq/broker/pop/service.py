@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.broker.persistence import MODES, ORDERS
 from fakemq.broker.pop.inflight import InflightCounter
 from fakemq.broker.pop.modes import RequestModes
 from fakemq.broker.pop.offsets import PopOffsets
@@ -44,11 +45,9 @@ class PopService:
         self.order = OrderTable()
         self.modes = RequestModes()
         self.resets = resets
-        self.mode_file = broker.persistence.add(
-            "messageRequestMode.json", _modes, field="messageRequestModeMap"
-        )
+        self.mode_file = broker.persistence.add(MODES, _modes, field="messageRequestModeMap")
         self.mode_file.connect(self.modes)
-        self._order_file = broker.persistence.add("consumerOrderInfo.json", _orders, field="table")
+        self._order_file = broker.persistence.add(ORDERS, _orders, field="table")
         self._order_file.connect(self.order)
         self.inflight = InflightCounter()
         self.polling = PopPolling(node, config)

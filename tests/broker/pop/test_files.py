@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 
+import fakemq
 from fakemq.broker.broker import Broker
 from fakemq.broker.parts_5_5_0 import parts_of
+from fakemq.broker.pop.modes import POP, PULL
+from fakemq.core.cluster import ClusterCore
+from fakemq.protocol.bodies.pop import SetMessageRequestModeRequestBody
 from fakemq.reference.v5_5_0 import REFERENCE
 from tests.support.broker_lab import BrokerLab
 from tests.support.pops import GROUP, TOPIC, Popped, ack, pop, send, set_mode
@@ -62,3 +66,29 @@ def test_pop_obeys_a_reset_of_the_offset(lab: BrokerLab, broker: Broker) -> None
     pop(peer, order=True, queue_id=0)
     parts_of(broker).offset_resets.assign(TOPIC, GROUP, 0, 1)
     assert Popped(pop(peer, order=True, queue_id=0)).bodies == [b"b"]
+
+
+def mode_of(mq: fakemq.Cluster) -> str:
+    def look(core: ClusterCore) -> str:
+        service = parts_of(core.broker("broker-a")).pop
+        return service.modes.find(TOPIC, GROUP, service.config).mode
+
+    return mq.inspect(look)
+
+
+def test_snapshot_of_a_stopped_broker_has_them(tmp_path: Path) -> None:
+    def pop_it(core: ClusterCore) -> None:
+        service = parts_of(core.broker("broker-a")).pop
+        mode = SetMessageRequestModeRequestBody(topic=TOPIC, consumer_group=GROUP, mode=POP)
+        service.modes.set(TOPIC, GROUP, mode)
+        service.mode_file.persist()
+
+    with fakemq.Cluster(reference="5.5.0", topics={TOPIC: 1}, store=str(tmp_path)) as mq:
+        mq.inspect(pop_it)
+        mq.broker("broker-a").stop()
+        snap = mq.snapshot()
+        mq.broker("broker-a").restart()
+        mq.reset()
+        assert mode_of(mq) == PULL
+        mq.restore(snap)
+        assert mode_of(mq) == POP
