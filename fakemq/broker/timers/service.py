@@ -27,7 +27,7 @@ from fakemq.events.timers import (
 )
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_int, parse_long
-from fakemq.protocol.java import LONG_MAX
+from fakemq.protocol.java import LONG_MAX, int32
 from fakemq.protocol.properties import REAL_TOPIC, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
 from fakemq.protocol.timers import (
     TIMER_DEL_UNIQKEY,
@@ -42,7 +42,7 @@ from fakemq.store.timer.metrics import TimerMetrics
 from fakemq.store.timer.timers import Timers, clear_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from fakemq.broker.stats import BrokerStatsManager
     from fakemq.clock.slices import Steps
@@ -471,8 +471,7 @@ def _copy(due: _Due, now_ms: int) -> InnerMessage | None:
     properties = dict(message.properties)
     properties[TIMER_ENQUEUE_MS] = str(due.enqueue_ms)
     if due.rolls:
-        times = parse_int(properties.get(TIMER_ROLL_TIMES, "0"))
-        properties[TIMER_ROLL_TIMES] = str(times + 1)
+        properties[TIMER_ROLL_TIMES] = str(int32(_rolled(properties) + 1))
     properties[TIMER_DEQUEUE_MS] = str(now_ms)
     if due.rolls:
         return InnerMessage.of(message, message.topic, message.queue_id, properties)
@@ -480,6 +479,17 @@ def _copy(due: _Due, now_ms: int) -> InnerMessage | None:
     if place is None:
         return None
     return InnerMessage.of(message, *place, properties)
+
+
+def _rolled(properties: Mapping[str, str]) -> int:
+    """Return how often a message came back to the timer topic.
+
+    Differs: 0 if a producer wrote a text that is no number. Java then delivers nothing more.
+    """
+    try:
+        return parse_int(properties.get(TIMER_ROLL_TIMES, "0"))
+    except NumberFormatError:
+        return 0
 
 
 def _msg_id(message: MessageExt) -> str:

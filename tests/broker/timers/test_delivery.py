@@ -200,6 +200,15 @@ def test_message_without_a_time_is_passed_over(lab: TimerLab) -> None:
     assert (discarded.msg_id, discarded.why) == ("bad", "it has no TIMER_OUT_MS")
 
 
+def test_roll_times_of_a_producer_that_are_no_number_stop_nothing() -> None:
+    lab = TimerLab(timer_roll_window_slot=10)
+    lab.send("odd", TIMER_DELAY_SEC=15, TIMER_ROLL_TIMES="many")
+    lab.send("usual", TIMER_DELAY_SEC=15)
+    lab.pass_time(20_000)
+    assert lab.keys() == ["odd", "usual"]
+    assert [event.times for event in lab.journal.find(TimerRolled)] == [1, 1]
+
+
 def test_refused_delivery_is_tried_three_times(lab: TimerLab) -> None:
     lab.send(TIMER_DELIVER_MS=SECOND_MS + 5_000)
     puts = []
