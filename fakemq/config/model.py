@@ -36,6 +36,8 @@ _RANGES: dict[str, tuple[int, int]] = {
     "access_message_in_memory_max_ratio": (0, 100),
     "disk_max_used_space_ratio": (0, 100),
     "max_error_rate_of_bloom_filter": (1, 99),
+    "revive_queue_num": (1, 32_768),
+    "mapped_file_size_timer_log": (68, (1 << 31) - 1),  # a unit and a blank
 }
 _AT_LEAST_ONE = frozenset(
     {
@@ -65,6 +67,7 @@ _AT_LEAST_ONE = frozenset(
         "flush_delay_offset_interval",
         "server_channel_max_idle_time_seconds",
         "server_socket_backlog",
+        "timer_precision_ms",
     }
 )
 """Keys that must be above zero: with less, Java starts, and then fails or loops for ever."""

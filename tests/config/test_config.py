@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from fakemq.config.files import load
 from fakemq.config.model import BrokerConfig, Config, NamesrvConfig, keys_of
+from fakemq.config.model_5_5_0 import BrokerConfig5
 from fakemq.errors import ConfigError, ConfigWarning
 
 
@@ -279,3 +280,18 @@ def test_important_keys_are_printed() -> None:
     assert len(names) == 35
     assert {"brokerName", "namesrvAddr", "flushDiskType", "storePathRootDir"} <= set(names)
     assert "brokerIP2" not in names
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("reviveQueueNum", "0", "from 1 to 32768"),
+        ("timerPrecisionMs", "0", "from 1 to"),
+        ("mappedFileSizeTimerLog", "67", "from 68 to"),
+    ],
+)
+def test_keys_of_5_5_0_with_which_a_broker_fails_later_are_refused(
+    key: str, value: str, expected: str
+) -> None:
+    with pytest.raises(ConfigError, match=expected):
+        load({key: value}, BrokerConfig5, strict=True)
