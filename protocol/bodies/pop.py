@@ -11,7 +11,8 @@ from msgspec import field
 
 from fakemq.protocol.bodies.body import Body, Int, Long
 from fakemq.protocol.bodies.queue import MessageQueue
-from fakemq.protocol.errors import BodyError
+from fakemq.protocol.errors import BodyError, NumberFormatError
+from fakemq.protocol.header import parse_int
 from fakemq.protocol.java import int64
 
 _Byte: TypeAlias = Annotated[int, msgspec.Meta(ge=-128, le=127)]
@@ -70,7 +71,7 @@ class PopCheckPoint(Body):
         if not self.queue_offset_diff:
             return index if index < self.num else -1
         try:
-            return self.queue_offset_diff.index(index)
+            return self.queue_offset_diff.index(index, 0, max(0, self.num))
         except ValueError:
             return -1
 
@@ -84,12 +85,15 @@ class PopCheckPoint(Body):
 
     @property
     def re_puts(self) -> int:
-        """How often the checkpoint was put again, because a message could not be revived."""
+        """How often the checkpoint was put again, because a message could not be revived.
+
+        Differs: a number below 0 counts as 0. Java then revives nothing more of that queue.
+        """
         if self.re_put_times is None:
             return 0
         try:
-            return int(self.re_put_times)
-        except ValueError:
+            return max(0, parse_int(self.re_put_times))
+        except NumberFormatError:
             return MOST_REPUTS
 
 
@@ -152,8 +156,8 @@ class BatchAck(Body):
     bit_set: str | None = field(default=None, name="b")
     """Base64 of the bits, lowest first: bit i stands for ``start_offset + i``."""
 
-    def offsets(self, max_offset: int) -> list[int]:
-        """Return the queue offsets of the bits that are set, up to ``max_offset``.
+    def offsets(self, min_offset: int, max_offset: int) -> list[int]:
+        """Return the queue offsets of the bits that are set, of those from min to max_offset.
 
         Raise BodyError if there are no bits, where Java throws.
         """
@@ -163,13 +167,13 @@ class BatchAck(Body):
             bits = base64.b64decode(self.bit_set, validate=True)
         except (binascii.Error, ValueError) as error:
             raise BodyError(f"BatchAck.b: {error}") from None
+        least = max(0, min_offset - self.start_offset)
         most = max_offset - self.start_offset
         return [
             self.start_offset + number * 8 + bit
-            for number, byte in enumerate(bits[: most // 8 + 1] if most >= 0 else b"")
-            if byte
+            for number in range(least // 8, min(len(bits), most // 8 + 1))
             for bit in range(8)
-            if byte >> bit & 1 and number * 8 + bit <= most
+            if bits[number] >> bit & 1 and least <= number * 8 + bit <= most
         ]
 
 

@@ -6,6 +6,7 @@ time is the end of the queue. With useServerSideResetOffset=false it is done as 
 Refused: a slave, an offset out of the queue's range: SYSTEM_ERROR; an unknown topic or group:
 TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST.
 Ignored: ``isForce``.
+Differs: a topic of more than 32,768 queues is refused with SYSTEM_ERROR.
 
 Source: broker/processor/AdminBrokerProcessor.java#resetOffset, #resetOffsetInner (5.5.0)
 """

@@ -76,7 +76,7 @@ def acknowledge_batch(
         return None
     least = broker.store.min_offset_in_queue(topic, batch.queue_id)
     most = broker.store.max_offset_in_queue(topic, batch.queue_id)
-    offsets = [offset for offset in batch.offsets(most) if offset >= least]
+    offsets = batch.offsets(least, most)
     ack = BatchAckMsg(
         ack_offset=-1,
         start_offset=batch.start_offset,

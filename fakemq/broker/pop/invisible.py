@@ -18,6 +18,7 @@ from fakemq.protocol.headers.pop import (
     ChangeInvisibleTimeRequestHeader,
     ChangeInvisibleTimeResponseHeader,
 )
+from fakemq.protocol.java import int64
 from fakemq.protocol.pop import ExtraInfo
 
 if TYPE_CHECKING:
@@ -53,7 +54,9 @@ def _change(
     service, group = parts_of(broker).pop, header.consumer_group
     revive_queue_id, popped_ms = handle.revive_queue_id, handle.pop_time_ms
     # A checkpoint of the same moment would have the same key. In Java no such moment is that long.
-    now_ms = service.clock.now_ms() if popped_ms < service.clock.now_ms() else popped_ms + 1
+    now_ms = service.clock.now_ms()
+    if popped_ms >= now_ms:
+        now_ms = int64(popped_ms + 1)
     ck = PopCheckPoint(
         num=1,
         pop_time=now_ms,
@@ -97,7 +100,7 @@ def _in_order(
     pop_time_ms = handle.pop_time_ms
     if header.offset < broker.offsets.query(group, topic, queue_id):
         return _Reply(ChangeInvisibleTimeResponseHeader(), remark=NOTHING_SAID)
-    visible_at_ms = service.clock.now_ms() + header.invisible_time
+    visible_at_ms = int64(service.clock.now_ms() + header.invisible_time)
     service.order.update_next_visible_time(
         topic,
         group,
@@ -111,7 +114,7 @@ def _in_order(
     return _Reply(
         ChangeInvisibleTimeResponseHeader(
             pop_time=pop_time_ms,
-            invisible_time=visible_at_ms - pop_time_ms,
+            invisible_time=int64(visible_at_ms - pop_time_ms),
             revive_qid=handle.revive_queue_id,
         ),
         remark=NOTHING_SAID,

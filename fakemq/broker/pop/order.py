@@ -226,7 +226,7 @@ def _unacked(info: OrderInfo) -> Iterator[int]:
 def _visible_times(info: OrderInfo) -> Iterator[int]:
     """Yield when each message that is not acknowledged becomes visible."""
     changed = info.offset_next_visible_time or {}
-    usual = info.pop_time + (info.invisible_time or 0)
+    usual = int64(info.pop_time + (info.invisible_time or 0))
     for offset in _unacked(info):
         yield changed.get(offset, usual)
 

@@ -74,8 +74,9 @@ def peek(broker: Broker, request: _Request) -> Reply[PopMessageResponseHeader]:
 def _queues(config: TopicConfig | None, first: int) -> Iterator[tuple[str, int]]:
     """Yield topic and queue id of all queues of a topic, in turn, beginning with a number."""
     if config is not None:
-        for number in range(config.read_queue_nums):
-            yield config.topic_name or "", (first + number) % config.read_queue_nums
+        queues = config.read_queue_nums
+        for number in range(queues):
+            yield config.topic_name or "", (first + number) % queues
 
 
 class _Found:

@@ -13,12 +13,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from fakemq.broker import addresses
+from fakemq.broker.consume_stats import MAX_QUEUES
 from fakemq.broker.pop.revive_log import ACK_TIME_INTERVAL_MS
 from fakemq.events.pop import Revived
 from fakemq.protocol.bodies.pop import AckMsg, BatchAckMsg, PopCheckPoint
 from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.errors import BodyError
-from fakemq.protocol.java import int32
+from fakemq.protocol.java import int32, int64
 from fakemq.protocol.pop import (
     ACK_TAG,
     BATCH_ACK_TAG,
@@ -203,8 +204,8 @@ class PopRevive:
                 self._revive(ck, queue.queue_id)
                 queue.done.append(ck.revive_offset)
                 yield
-        if self._queues.get(queue.queue_id) is not queue:
-            return  # the broker was stopped or reset meanwhile
+            if self._queues.get(queue.queue_id) is not queue:
+                return  # the broker was stopped or reset meanwhile; a start reads the rest again
         first = min((ck.revive_offset for ck in queue.pending.values()), default=queue.next_offset)
         done = [offset for offset in queue.done if offset < first]
         if done:
@@ -278,7 +279,7 @@ class PopRevive:
         queues = RETRY_QUEUE_NUM
         if self._settings.use_separate_retry_queue:
             normal = self._topics.select(normal_topic(retry, group))
-            queues = queues if normal is None else normal.write_queue_nums
+            queues = queues if normal is None else min(normal.write_queue_nums, MAX_QUEUES)
             if present is not None and present.write_queue_nums == queues:
                 return
         elif present is not None:
@@ -321,12 +322,12 @@ class PopRevive:
             queue_id=ck.queue_id,
             broker_name=ck.broker_name,
             queue_offset_diff=[0],
-            re_put_times=str(times + 1),
+            re_put_times=str(int32(times + 1)),
         )
         if ck.revive_time <= self._node.clock.now_ms():
             interval_s = REPUT_INTERVALS_S[min(times, len(REPUT_INTERVALS_S) - 1)]
-            later.invisible_time += interval_s * 1000
-            later.revive_time += interval_s * 1000
+            later.invisible_time = int64(later.invisible_time + interval_s * 1000)
+            later.revive_time = int64(later.revive_time + interval_s * 1000)
         self._log.put_checkpoint(later, revive_queue_id)
 
     # -- reading by tests ---------------------------------------------------------------------

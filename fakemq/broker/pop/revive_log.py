@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from fakemq.broker import addresses
+from fakemq.config.model_5_5_0 import later
 from fakemq.protocol.bodies.pop import AckMsg, BatchAckMsg, PopCheckPoint
 from fakemq.protocol.pop import ACK_TAG, BATCH_ACK_TAG, CK_TAG, TIMER_DELIVER_MS, revive_topic
 from fakemq.protocol.properties import (
@@ -41,7 +42,11 @@ _STORED: Final = (
 
 
 class ReviveLog:
-    """Writes the records of one broker."""
+    """Writes the records of one broker.
+
+    Differs: a record for a queue that the revive topic does not have is dropped. Java makes such a
+    queue, for whatever number a handle has, and reads it never.
+    """
 
     def __init__(
         self,
@@ -54,7 +59,7 @@ class ReviveLog:
         self.topic = revive_topic(node.config.broker_cluster_name)
 
     def put_checkpoint(self, ck: PopCheckPoint, revive_queue_id: int) -> bool:
-        """Store a checkpoint; return whether the store has it."""
+        """Store a checkpoint; return False if the store refuses it."""
         return self._store(
             ck.encode(),
             revive_queue_id,
@@ -77,6 +82,8 @@ class ReviveLog:
     def _store(
         self, body: bytes, queue_id: int, *, tag: str, unique_key: str, deliver_at_ms: int
     ) -> bool:
+        if not 0 <= queue_id < later(self._node.config).revive_queue_num:
+            return True
         host = addresses.store_host(self._node.config)
         properties = {
             TAGS: tag,

@@ -91,3 +91,14 @@ def test_records_are_timer_messages_of_the_revive_topic(
     assert ck["UNIQ_KEY"] == f"{TOPIC}@0@0@{GROUP}@{pop_time}@{name}@ck"
     assert (one["TAGS"], one["TIMER_DELIVER_MS"]) == ("ack", str(pop_time + 10_000))
     assert one["UNIQ_KEY"] == f"{TOPIC}@0@1@{GROUP}@{pop_time}@{name}@ack"
+
+
+@pytest.mark.parametrize("revive_queue", [-1, 8, 2_000_000_000])
+def test_handle_of_a_queue_that_no_revive_reads_makes_none(
+    broker: Broker, peer: Peer, popped: Popped, revive_queue: int
+) -> None:
+    handle = popped.handle(popped.messages[0]).split(" ")
+    handle[3] = str(revive_queue)
+    assert ack(peer, popped, popped.messages[0], extra_info=" ".join(handle)).code == 0
+    revive = "rmq_sys_REVIVE_LOG_DefaultCluster"
+    assert broker.store.consume_queue(revive, revive_queue) is None

@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 
 from fakemq.broker.broker import Broker
+from fakemq.broker.parts_5_5_0 import parts_of
 from fakemq.broker.pop.revive import LAG_MS
+from fakemq.protocol.bodies.pop import ConsumerOrderInfoTable
+from fakemq.protocol.java import LONG_MAX
 from tests.support.broker_lab import BrokerLab
 from tests.support.peer import Peer
-from tests.support.pops import INVISIBLE_MS, TOPIC, Popped, change, pop, send
+from tests.support.pops import GROUP, INVISIBLE_MS, TOPIC, Popped, change, pop, send
 
 REVIVED_MS = INVISIBLE_MS + LAG_MS
 """When a message that was not acknowledged is in its retry topic, after the pop."""
@@ -57,3 +60,11 @@ def test_change_of_an_offset_without_a_message_is_refused(peer: Peer) -> None:
     send(peer)
     popped = Popped(pop(peer))
     assert change(peer, popped, popped.messages[0], 1_000, offset=1).code == 208
+
+
+def test_longest_time_stays_a_long_in_the_file(broker: Broker, peer: Peer) -> None:
+    send(peer)
+    popped = Popped(pop(peer, order=True, queue_id=0))
+    assert change(peer, popped, popped.messages[0], LONG_MAX).code == 0
+    text = parts_of(broker).pop.order.persisted().encode()
+    assert ConsumerOrderInfoTable.decode(text).table[f"{TOPIC}@{GROUP}"][0].offset_list == [0]

@@ -15,6 +15,7 @@ from fakemq.protocol.bodies.pop import (
     PopCheckPoint,
 )
 from fakemq.protocol.errors import BodyError
+from fakemq.protocol.java import LONG_MAX
 
 CHECKPOINT = PopCheckPoint(
     num=2,
@@ -89,17 +90,28 @@ def test_number_of_messages_is_a_byte() -> None:
         PopCheckPoint.decode(b'{"n":2000000000,"t":"T","c":"G"}')
 
 
-@given(start=st.integers(0, 100), offsets=st.sets(st.integers(0, 60)), most=st.integers(0, 200))
-def test_bits_are_offsets(start: int, offsets: set[int], most: int) -> None:
+@given(
+    start=st.integers(-50, 100),
+    offsets=st.sets(st.integers(0, 60)),
+    least=st.integers(0, 100),
+    most=st.integers(0, 200),
+)
+def test_bits_are_offsets(start: int, offsets: set[int], least: int, most: int) -> None:
     bits = sum(1 << offset for offset in offsets)
     text = base64.b64encode(bits.to_bytes(8, "little")).decode()
     batch = BatchAck(start_offset=start, bit_set=text)
-    assert batch.offsets(most) == sorted(
-        start + offset for offset in offsets if start + offset <= most
+    assert batch.offsets(least, most) == sorted(
+        start + offset for offset in offsets if least <= start + offset <= most
     )
+
+
+def test_bits_far_from_the_messages_take_no_memory() -> None:
+    full = base64.b64encode(b"\xff" * 1_000).decode()
+    assert BatchAck(start_offset=-LONG_MAX, bit_set=full).offsets(0, 3) == []
+    assert BatchAck(start_offset=5, bit_set="/w==").offsets(0, LONG_MAX) == [*range(5, 13)]
 
 
 @pytest.mark.parametrize("text", [None, "", "?", "A"])
 def test_bits_that_are_none_are_an_error(text: str | None) -> None:
     with pytest.raises(BodyError):
-        BatchAck(bit_set=text).offsets(10)
+        BatchAck(bit_set=text).offsets(0, 10)
