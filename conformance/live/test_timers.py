@@ -16,6 +16,7 @@ from fakemq.client import Client, Message
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), WAITING]  # a JVM, timers in real time
 SIZES = {
+    "mappedFileSizeTimerLog": str(1 << 20),
     "mappedFileSizeCommitLog": str(16 << 20),
     "mappedFileSizeConsumeQueue": "60000",
     "maxHashSlotNum": "10000",

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker import send_5_5_0
 from fakemq.broker.offset_resets import OffsetResets
+from fakemq.broker.persistence import TIMER_METRICS
 from fakemq.broker.pop.service import PopService
 from fakemq.broker.timers.service import TimerMessageService
 from fakemq.config.model_5_5_0 import later
-from fakemq.store.timer import METRICS_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ class Parts5:
         self._broker = broker
         self._config = config = later(broker.config)
         file = broker.persistence.add(
-            METRICS_NAME, _timer_metrics, field="timingCount", pretty=False
+            TIMER_METRICS, _timer_metrics, field="timingCount", pretty=False
         )
         self.timers = TimerMessageService(
             broker.node, config, broker.store, broker.stats, put=broker.put, keep=file.persist

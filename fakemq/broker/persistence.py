@@ -21,7 +21,6 @@ from fakemq.dispatch.text_writer import TextWriter
 from fakemq.errors import StoreError
 from fakemq.events.core import Warned
 from fakemq.protocol.errors import BodyError, ProtocolError
-from fakemq.store.timer import METRICS_NAME
 
 if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
@@ -51,7 +50,8 @@ TABLES = {
 one of the two with offsets of groups."""
 NAMES = tuple(TABLES)
 MODES, ORDERS = "messageRequestMode.json", "consumerOrderInfo.json"
-LATER_NAMES = (METRICS_NAME, MODES, ORDERS)
+TIMER_METRICS = "timermetrics"
+LATER_NAMES = (TIMER_METRICS, MODES, ORDERS)
 """The files that only brokers of 5.5.0 have besides."""
 OFFSETS = "consumerOffset.json"
 LMQ_OFFSETS = "lmqConsumerOffset.json"

@@ -10,5 +10,3 @@ from typing import Final
 LOG_FOLDER: Final = "timerlog"
 WHEEL_PATH: Final = "timerwheel"
 CHECKPOINT_PATH: Final = "config/timercheck"
-METRICS_NAME: Final = "timermetrics"
-"""A text in the folder of config files."""
