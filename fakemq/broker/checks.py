@@ -1,4 +1,4 @@
-"""The checks before a broker stores a message or changes a table; the error texts are Java's.
+"""The checks before a broker stores a message, hands one out or changes a table, with Java's texts.
 
 Source: broker/processor/AbstractSendMessageProcessor.java#msgCheck,
 common/topic/TopicValidator.java (4.9.7)
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.dispatch.answers import Request
     from fakemq.net.session import Session
+    from fakemq.protocol.bodies.group import SubscriptionGroupConfig
     from fakemq.protocol.bodies.heartbeat import SubscriptionData
     from fakemq.protocol.bodies.topic import TopicConfig
     from fakemq.protocol.headers.send import SendMessageRequestHeader, SendMessageRequestHeaderV2
@@ -62,6 +63,19 @@ def existing_topic(broker: Broker, topic: str) -> TopicConfig:
     config = broker.topics.select(topic)
     if config is None:
         raise Refused(ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist")
+    return config
+
+
+def consuming_group(broker: Broker, group: str) -> SubscriptionGroupConfig:
+    """Return the config of a group; raise Refused if it may not consume."""
+    config = broker.groups.find(group)
+    if config is None:
+        raise Refused(
+            ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST,
+            f"subscription group [{group}] does not exist, {FAQ}",
+        )
+    if not config.consume_enable:
+        raise Refused(ResponseCode.NO_PERMISSION, f"subscription group no permission, {group}")
     return config
 
 

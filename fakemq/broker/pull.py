@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from fakemq.broker.checks import check_filter_type
+from fakemq.broker.checks import check_filter_type, consuming_group
 from fakemq.broker.filters.tags import tags_filter
 from fakemq.broker.offset_moved import store_offset_moved_event
 from fakemq.broker.positions import Reading
@@ -155,15 +155,7 @@ def _check_group(broker: Broker, group: str, code: int) -> SubscriptionGroupConf
             ResponseCode.NO_PERMISSION,
             f"the broker[{broker.config.broker_ip1}] for lite pull consumer is forbidden",
         )
-    config = broker.groups.find(group)
-    if config is None:
-        raise Refused(
-            ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST,
-            f"subscription group [{group}] does not exist, {FAQ}",
-        )
-    if not config.consume_enable:
-        raise Refused(ResponseCode.NO_PERMISSION, f"subscription group no permission, {group}")
-    return config
+    return consuming_group(broker, group)
 
 
 def _check_topic(broker: Broker, request: PullRequest, topic: str) -> None:

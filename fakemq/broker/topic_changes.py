@@ -42,13 +42,8 @@ RETRY_TOPIC_MAX_LENGTH = 255
 
 def topic_error(topic: str) -> str | None:
     """Return Java's text for a name that no topic can have; None for a valid name."""
-    if not topic or topic.isspace():
-        return "The specified topic is blank."
-    if not has_only_topic_characters(topic):
-        return (
-            f"The specified topic: {topic}, contains illegal characters,"
-            f" allowing only {TOPIC_CHARACTERS}"
-        )
+    if error := _characters_error("topic", topic):
+        return error
     if topic.startswith((RETRY_PREFIX, DLQ_PREFIX)):
         if len(topic) > RETRY_TOPIC_MAX_LENGTH:
             return (
@@ -62,15 +57,21 @@ def topic_error(topic: str) -> str | None:
 
 def group_error(group: str) -> str | None:
     """Return Java's text for a name that no group can have; None for a valid name."""
-    if not group or group.isspace():
-        return "The specified group is blank."
-    if not has_only_topic_characters(group):
-        return (
-            f"The specified group: {group}, contains illegal characters,"
-            f" allowing only {TOPIC_CHARACTERS}"
-        )
+    if error := _characters_error("group", group):
+        return error
     if len(group) > GROUP_MAX_LENGTH:
         return f"The specified group: {group}, is longer than group max length: {GROUP_MAX_LENGTH}"
+    return None
+
+
+def _characters_error(kind: str, name: str) -> str | None:
+    if not name or name.isspace():
+        return f"The specified {kind} is blank."
+    if not has_only_topic_characters(name):
+        return (
+            f"The specified {kind}: {name}, contains illegal characters,"
+            f" allowing only {TOPIC_CHARACTERS}"
+        )
     return None
 
 

@@ -26,15 +26,11 @@ def update_and_create_topic(
 ) -> Reply[NoHeader] | Parked[NoHeader]:
     check_not_slave(broker)
     header = request.header
-    # This is the only field that Java's decoding checks; null is invalid, too.
-    filter_type: str | None = header.get("topic_filter_type", None)
-    if filter_type not in FILTER_TYPES:
-        raise Thrown(
-            "org.apache.rocketmq.remoting.exception.RemotingCommandException:"
-            f" topicFilterType = [{filter_type or 'null'}] value invalid,"
-            " org.apache.rocketmq.common.protocol.header.CreateTopicRequestHeader"
-            ".checkFields(CreateTopicRequestHeader.java:50)",
-        )
+    filter_type = checked_filter_type(
+        header,
+        "org.apache.rocketmq.common.protocol.header.CreateTopicRequestHeader"
+        ".checkFields(CreateTopicRequestHeader.java:50)",
+    )
     topic = header.get("topic", "")
     check_topic_name(topic)
     check_not_system_topic(broker, topic)
@@ -49,3 +45,18 @@ def update_and_create_topic(
     broker.topics.update(config)
     reply: Reply[NoHeader] = Reply(remark=NOTHING_SAID)
     return when_registered(broker.registration.register_topic(config), reply)
+
+
+def checked_filter_type(header: CreateTopicRequestHeader, place: str) -> str:
+    """Return the filter type of a topic, the only field that Java's decoding checks.
+
+    Raise Thrown if it is absent or unknown; ``place`` is where Java throws.
+    """
+    filter_type: str | None = header.get("topic_filter_type", None)
+    if filter_type is None or filter_type not in FILTER_TYPES:
+        raise Thrown(
+            "org.apache.rocketmq.remoting.exception.RemotingCommandException:"
+            f" topicFilterType = [{filter_type or 'null'}] value invalid,"
+            f" {place}",
+        )
+    return filter_type

@@ -6,9 +6,10 @@ Source: broker/processor/PollingInfoProcessor.java#processRequest (5.5.0)
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker
+from fakemq.broker.checks import consuming_group
 from fakemq.broker.handlers_5_5_0 import handles
 from fakemq.broker.parts_5_5_0 import parts_of
-from fakemq.broker.pop.checks import check_readable, consuming_group, readable_queue
+from fakemq.broker.pop.checks import check_readable, readable_queue
 from fakemq.dispatch.answers import NOTHING_SAID, Refused, Reply, Request
 from fakemq.protocol import table_5_5_0
 from fakemq.protocol.headers.pop import PollingInfoRequestHeader, PollingInfoResponseHeader

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from fakemq.broker.attributes import WrongAttributeError, parsed_attributes
 from fakemq.broker.broker import Broker
-from fakemq.broker.handlers.update_and_create_topic import FILTER_TYPES
+from fakemq.broker.handlers.update_and_create_topic import checked_filter_type
 from fakemq.broker.handlers_5_5_0 import handles
 from fakemq.broker.registration import when_registered
 from fakemq.broker.topic_changes import check_message_type, check_topic, is_unchanged, put_topic
-from fakemq.dispatch.answers import NOTHING_SAID, Parked, Refused, Reply, Request, Thrown
+from fakemq.dispatch.answers import NOTHING_SAID, Parked, Refused, Reply, Request
 from fakemq.protocol import table_5_5_0
 from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.codes import ResponseCode
@@ -30,15 +30,11 @@ def update_and_create_topic(
     broker: Broker, request: Request[CreateTopicRequestHeader5]
 ) -> Reply[NoHeader] | Parked[NoHeader]:
     header = request.header
-    # This is the only field that Java's decoding checks; null is invalid, too.
-    filter_type: str | None = header.get("topic_filter_type", None)
-    if filter_type not in FILTER_TYPES:
-        raise Thrown(
-            "org.apache.rocketmq.remoting.exception.RemotingCommandException:"
-            f" topicFilterType = [{filter_type or 'null'}] value invalid,"
-            " org.apache.rocketmq.remoting.protocol.header.CreateTopicRequestHeader"
-            ".checkFields(CreateTopicRequestHeader.java:66)",
-        )
+    filter_type = checked_filter_type(
+        header,
+        "org.apache.rocketmq.remoting.protocol.header.CreateTopicRequestHeader"
+        ".checkFields(CreateTopicRequestHeader.java:66)",
+    )
     topic = header.get("topic", "")
     check_topic(broker, topic)
     try:

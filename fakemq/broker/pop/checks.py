@@ -12,7 +12,6 @@ from fakemq.protocol.sysflag import PermName
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.net.session import Session
-    from fakemq.protocol.bodies.group import SubscriptionGroupConfig
     from fakemq.protocol.bodies.topic import TopicConfig
 
 QUEUES_MAX: Final = 10_000
@@ -77,16 +76,3 @@ def illegal_queue(config: TopicConfig, queue_id: int, session: Session) -> str:
         f" topicConfig.readQueueNums:[{config.read_queue_nums}]"
         f" consumer:[/{session.remote_addr}]"
     )
-
-
-def consuming_group(broker: Broker, group: str) -> SubscriptionGroupConfig:
-    """Return the config of a group; raise Refused if it may not consume."""
-    config = broker.groups.find(group)
-    if config is None:
-        raise Refused(
-            ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST,
-            f"subscription group [{group}] does not exist, {FAQ}",
-        )
-    if not config.consume_enable:
-        raise Refused(ResponseCode.NO_PERMISSION, f"subscription group no permission, {group}")
-    return config

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from fakemq.broker.checks import consuming_group
 from fakemq.broker.parts_5_5_0 import parts_of
 from fakemq.broker.pop.checks import (
     check_queues,
     check_readable,
-    consuming_group,
     readable_queue,
 )
 from fakemq.broker.pop.filters import filter_maker
