@@ -16,7 +16,7 @@ from conformance.targets.class_archive import use_archives
 from conformance.targets.java_cluster import JavaCluster
 from conformance.targets.java_jars import missing_java
 from conformance.targets.processes import FakemqProcess
-from conformance.targets.quick_pair import QUICK, TWO_MASTERS, QuickPair
+from conformance.targets.quick_pair import QUICK, REAL_QUICK, TWO_MASTERS, QuickPair
 
 
 @pytest.fixture(scope="session")
@@ -63,5 +63,5 @@ def quick_pair(java: None) -> Iterator[QuickPair]:
             config=[f"{key}={value}" for key, value in QUICK.items()],
         )
         stack.callback(fake.close)
-        real = stack.enter_context(JavaCluster(masters=2, config=QUICK))
+        real = stack.enter_context(JavaCluster(masters=2, config=REAL_QUICK))
         yield QuickPair(real, stack.enter_context(fake))

@@ -287,13 +287,25 @@ func (e *ear) all() []*primitive.MessageExt {
 
 func (e *ear) count() int { return len(e.all()) }
 
-// keys are those of all it heard, each once, sorted.
-func (e *ear) keys() []string {
+// keys are those of all it heard.
+func (e *ear) keys() []string { return keysOf(e.all()) }
+
+// keysOf are the keys of messages, each once, sorted.
+func keysOf(messages []*primitive.MessageExt) []string {
 	keys := map[string]bool{}
-	for _, message := range e.all() {
+	for _, message := range messages {
 		keys[message.GetKeys()] = true
 	}
 	return slices.Sorted(maps.Keys(keys))
+}
+
+// end shuts a consumer down when these offsets are committed, in sum of each topic's queues. The client
+// commits by itself, every 5 s. At a shutdown it commits only what its listeners have returned by then.
+func (l *lab) end(hears *ear, group string, offsets map[string]int64) {
+	for topic, offset := range offsets {
+		await(fmt.Sprint("commit of ", offset, " in ", topic), func() bool { return l.committedIn(group, topic) == offset })
+	}
+	must(hears.Shutdown())
 }
 
 func (l *lab) pullConsumer(group, topic string, selector consumer.MessageSelector, options ...consumer.Option) rocketmq.PullConsumer {

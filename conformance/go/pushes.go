@@ -48,8 +48,7 @@ func push(l *lab) {
 	await("12 from last", func() bool { return last.count() >= 12 })
 	l.say("CONSUME_FROM_LAST_OFFSET got", last.keys(), "in", last.count())
 
-	must(all.Shutdown())
-	await("commit of 12", func() bool { return l.committedIn("PushAll", topic) == 12 })
+	l.end(all, "PushAll", map[string]int64{topic: 12})
 	again := l.ear("PushAll", "again").listen(topic, "*").begin()
 	need(sender.SendSync(background, message(topic, "TagA", "later")))
 	await("the later one", func() bool { return again.count() > 0 })
@@ -278,10 +277,7 @@ func retry(l *lab) {
 	}
 	l.say("routes", l.routeAt(2, "%RETRY%"+l.group("Retry")), l.routeAt(1, "%DLQ%"+l.group("Retry")))
 	// Each attempt stored a message in %RETRY%, and all are done.
-	must(hears.Shutdown())
-	await("commits", func() bool {
-		return l.committedIn("Retry", topic) == 3 && l.committedIn("Retry", "%RETRY%"+l.group("Retry")) == 3
-	})
+	l.end(hears, "Retry", map[string]int64{topic: 3, "%RETRY%" + l.group("Retry"): 3})
 	l.say("committed", l.committedIn("Retry", topic), l.committedIn("Retry", "%RETRY%"+l.group("Retry")))
 }
 

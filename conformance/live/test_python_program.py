@@ -23,7 +23,7 @@ from conformance.drivers.python_program import PythonProgram
 from conformance.live.groups import WAITING
 from conformance.targets.java_cluster import JavaCluster
 from conformance.targets.processes import FakemqProcess, assert_same
-from conformance.targets.quick_pair import QUICK, TWO_MASTERS
+from conformance.targets.quick_pair import QUICK, REAL_QUICK, TWO_MASTERS
 
 # Seconds: two processes run forty scenarios side by side, each at a cluster of its own.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), WAITING]
@@ -58,7 +58,7 @@ def real_program(
 ) -> Iterator[PythonProgram]:
     """A Python program at a real cluster, while the fake's runs."""
     with ExitStack() as stack:
-        real = stack.enter_context(JavaCluster(masters=2, config=QUICK))
+        real = stack.enter_context(JavaCluster(masters=2, config=REAL_QUICK))
         program = stack.enter_context(PythonProgram(real.namesrv_addr))
         begin(program, request, "real_program")
         yield program

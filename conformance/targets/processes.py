@@ -81,10 +81,15 @@ def assert_same_twice(first: BothLooks, second: BothLooks) -> None:
     else:
         if expected and seen == expected:
             return
-        print(f"first look: real {expected}\nfake {seen}")
+        print(f"first look: {_both_sides(expected, seen)}")
     expected, seen = second()
     assert expected, "the scenario said nothing"
-    assert seen == expected
+    assert seen == expected, _both_sides(expected, seen)
+
+
+def _both_sides(real: list[str], fake: list[str]) -> str:
+    """Return what was observed on both clusters, one observation a line."""
+    return "\n".join(["they differ", "real:", *real, "fake:", *fake])
 
 
 def go_and_come(

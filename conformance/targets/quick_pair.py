@@ -17,6 +17,11 @@ QUICK = {
     "traceTopicEnable": "true",
 }
 """Broker properties with which nothing takes long and nothing is switched off."""
+REAL_QUICK = {**QUICK, "consumerManageThreadPoolNums": "1"}
+"""The same for real brokers, which answer a query after the one-way commit that came before it.
+
+A client that resets offsets needs that, and a thread more may change the order.
+"""
 
 
 class QuickPair(NamedTuple):
