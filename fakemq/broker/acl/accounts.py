@@ -7,6 +7,7 @@ acl/plain/PlainPermissionManager.java#buildPlainAccessResource (4.9.7)
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -61,6 +62,7 @@ class PlainAccessConfig(Body):
             )
 
 
+@lru_cache(256)  # a file has few names, and each of them many times
 def _plain(name: str) -> str:
     return name.replace("_", "").replace("-", "").casefold()
 

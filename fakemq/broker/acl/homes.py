@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import gc
 import os
 from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, Protocol
 
 from fakemq.broker.acl.errors import AclError, brief
-from fakemq.errors import ConfigError
-from fakemq.regular_files import open_regular
+from fakemq.errors import ConfigError, printable
+from fakemq.regular_files import open_regular, require_regular
 
 _DEFAULT_FILE = os.path.join("conf", "plain_acl.yml")
+_DEEPEST = 100
+"""How deep the collections of a file may be nested; rules need three."""
 _FOLDER = os.path.join("conf", "acl")
 
 
@@ -122,12 +126,12 @@ class FileHome:
 
         try:
             with open(path, "rb", opener=open_regular) as file:
-                content = yaml.safe_load(file)
+                content = _loaded(file.read())
         except FileNotFoundError:
             return None
         except OSError as error:
             raise AclError(f"{path}: {error.strerror}") from None
-        except (yaml.YAMLError, ValueError, RecursionError) as error:
+        except (yaml.YAMLError, ValueError, RecursionError, AclError) as error:
             raise AclError(f"{path}: {error}") from None
         if content is None:
             return None
@@ -156,6 +160,29 @@ class FileHome:
 
     def restore(self, image: Mapping[str, Any]) -> None:
         """Leave the files, too."""
+
+
+def _loaded(data: bytes) -> Any:
+    """Return what a document of YAML says; raise AclError, and what PyYAML raises."""
+    import yaml
+
+    # libyaml is several times as fast; not every PyYAML was built with it.
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    collects = gc.isenabled()
+    gc.disable()  # it would look at millions of nodes again and again, and take most of the time
+    try:
+        depth = 0
+        for event in yaml.parse(data, loader):  # libyaml's recursion would end the process
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            if depth > _DEEPEST:
+                raise AclError(f"more than {_DEEPEST} collections, one in the other")
+        return yaml.load(data, loader)
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _yaml_files(folder: str) -> list[str]:
@@ -191,6 +218,19 @@ def _plain_value(value: Any) -> Any:
     return value
 
 
+def _require_file(path: str) -> None:
+    """Raise ConfigError if ``path`` is not that of a file."""
+    expected = "expected a file with accounts, such as plain_acl.yml"
+    try:
+        require_regular(path)
+    except OSError as error:
+        if error.errno == errno.EISDIR:
+            expected += "; the files of a folder DIR/conf/acl are read with rocketmqHome=DIR"
+        raise ConfigError(printable(f"acl={path}: {error.strerror}; {expected}")) from None
+    if not os.path.isfile(path):
+        raise ConfigError(printable(f"acl={path}: there is no such file; {expected}"))
+
+
 def home_of(acl: str | Mapping[str, Any] | None, rocketmq_home: str | None) -> AclHome:
     """Return the home of a broker's rules.
 
@@ -199,8 +239,7 @@ def home_of(acl: str | Mapping[str, Any] | None, rocketmq_home: str | None) -> A
     if isinstance(acl, Mapping):
         return MemoryHome(acl)
     if acl is not None:
-        if not os.path.isfile(acl):
-            raise ConfigError(f"acl={acl}: there is no such file")
+        _require_file(acl)
         return FileHome(acl)
     if not rocketmq_home:
         raise ConfigError(

@@ -14,6 +14,7 @@ Source: acl/plain/PlainPermissionManager.java (4.9.7)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from fakemq.broker.acl.accounts import Account, PlainAccessConfig, text_of, unknown_names
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 _WHITE = "globalWhiteRemoteAddresses"
 _ACCOUNTS = "accounts"
 _VERSION = "dataVersion"
+_MOST_NAMED = 5
+"""A warning names this number of accounts or names; a file may have hundreds of thousands."""
 _VALIDATE = "PlainPermissionManager.validate"
 
 
@@ -93,12 +96,16 @@ class PlainPermissionManager:
                 white_of[path] = patterns
                 white += patterns
             found: dict[str, Account] = {}
+            repeated: dict[str, str] = {}
             for account in self._accounts_in(path, content):
-                if account.access_key in file_of:
-                    self._warn(f"{path}: the account {account.access_key} is in another file, too")
+                access_key = account.access_key
+                if file_of.setdefault(access_key, path) != path or access_key in found:
+                    repeated[access_key] = file_of[access_key]
                 else:
-                    found[account.access_key] = account
-                    file_of[account.access_key] = path
+                    found[access_key] = account
+            self._warn_of_repeated(
+                path, repeated, "the first entry counts, and once the file has changed the last one"
+            )
             if found:
                 accounts[path] = found
             versions[path] = self._version_in(content)
@@ -119,9 +126,15 @@ class PlainPermissionManager:
                     self._white.remove(pattern)
             self._white_of[path] = patterns
         found: dict[str, Account] = {}
+        repeated: dict[str, str] = {}
         for account in self._accounts_in(path, content):
-            if self._file_of.setdefault(account.access_key, path) == path:
-                found[account.access_key] = account
+            access_key = account.access_key
+            other = self._file_of.setdefault(access_key, path)
+            if other != path or access_key in found:
+                repeated[access_key] = other
+            if other == path:
+                found[access_key] = account
+        self._warn_of_repeated(path, repeated, "the last entry counts")
         version = self._version_in(content)
         self._accounts[path] = found
         self.versions[path] = version
@@ -129,16 +142,29 @@ class PlainPermissionManager:
             self.version = version
 
     def _accounts_in(self, path: str, content: Mapping[str, Any]) -> list[Account]:
-        entries = _list(content, _ACCOUNTS)
         accounts = []
-        for entry in entries:
-            config = PlainAccessConfig.of(entry)
-            if unknown := unknown_names(entry):
-                self._warn(
-                    f"{path}: account {config.access_key}: no account has {', '.join(unknown)}"
-                )
-            accounts.append(Account.of(config))
+        unknown: dict[str, list[str]] = {}
+        for entry in _list(content, _ACCOUNTS):
+            account = Account.of(PlainAccessConfig.of(entry))
+            for name in unknown_names(entry):
+                unknown.setdefault(name, []).append(account.access_key)
+            accounts.append(account)
+        for name, access_keys in islice(unknown.items(), _MOST_NAMED):
+            self._warn(f"{path}: no account has {name}: it has no effect in {_named(access_keys)}")
         return accounts
+
+    def _warn_of_repeated(self, path: str, repeated: Mapping[str, str], counts: str) -> None:
+        """Warn of accounts of a file; ``repeated`` has the file in which each was found before.
+
+        ``counts`` says which of two entries of one file does.
+        """
+        by_file: dict[str, list[str]] = {}
+        for access_key, other in repeated.items():
+            by_file.setdefault(other, []).append(access_key)
+        for other, access_keys in by_file.items():
+            same = other == path
+            where = f"twice: {counts}" if same else f"also in {other}: the entry there counts"
+            self._warn(f"{path}: {_named(access_keys)}: {where}, as in RocketMQ")
 
     def _version_in(self, content: Mapping[str, Any]) -> DataVersion:
         now = DataVersion(timestamp=self._now_ms())
@@ -260,6 +286,13 @@ class PlainPermissionManager:
                 config = PlainAccessConfig.of(entry)
                 configs.setdefault(config.access_key, config)
         return AclConfig(global_white_addrs=white, plain_access_configs=list(configs.values()))
+
+
+def _named(access_keys: Sequence[str]) -> str:
+    """Return a text that names accounts, not all of many."""
+    more = len(access_keys) - _MOST_NAMED
+    named = ", ".join(access_keys[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return f"account{'s' * (len(access_keys) > 1)} {named}"
 
 
 def _patterns(content: Mapping[str, Any]) -> list[AddressPattern]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,13 @@ def test_rocketmq_home_without_conf_is_refused(tmp_path: Path) -> None:
 def test_file_that_says_something_else_is_refused(tmp_path: Path, text: str, message: str) -> None:
     home = file_home(tmp_path, text)
     with pytest.raises(AclError, match=message):
+        home.read(home.default_file)
+
+
+@pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? "])
+def test_deep_nesting_is_refused(tmp_path: Path, opening: str) -> None:
+    home = file_home(tmp_path, opening * 100_000)
+    with pytest.raises(AclError, match=r"plain_acl\.yml: more than 100 collections"):
         home.read(home.default_file)
 
 
@@ -128,5 +136,16 @@ def test_home_needs_a_file_or_a_folder(tmp_path: Path) -> None:
     assert isinstance(home_of(None, str(tmp_path)), FileHome)
     with pytest.raises(ConfigError, match="aclEnable=true needs rocketmqHome=DIR"):
         home_of(None, None)
-    with pytest.raises(ConfigError, match="there is no such file"):
-        home_of(str(tmp_path / "nothing.yml"), None)
+
+
+def test_path_that_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    expected = "expected a file with accounts, such as plain_acl.yml"
+    for name, message in (
+        ("nothing.yml", f"there is no such file; {expected}"),
+        ("pipe", f"Is a named pipe, not a regular file; {expected}"),
+        (".", f"Is a directory, not a regular file; {expected}; the files of a folder DIR/conf/"),
+        ("pipe/x", f"there is no such file; {expected}"),
+    ):
+        with pytest.raises(ConfigError, match=re.escape(f"acl={tmp_path / name}: {message}")):
+            home_of(str(tmp_path / name), None)

@@ -128,7 +128,36 @@ def test_names_may_differ_in_case_and_numbers_are_texts() -> None:
 
 def test_unknown_name_is_a_warning() -> None:
     rules = rules_of(ACCOUNT | {"topicPerm": ["T=PUB"]})
-    assert rules.warned == ["conf/plain_acl.yml: account useruser: no account has topicPerm"]
+    assert rules.warned == [
+        "conf/plain_acl.yml: no account has topicPerm: it has no effect in account useruser"
+    ]
+
+
+def test_warning_names_a_few_of_many_accounts() -> None:
+    rules = rules_of(*(ACCOUNT | {"accessKey": f"useruser{i}", "x": 1} for i in range(9)))
+    (warning,) = rules.warned
+    assert warning == (
+        "conf/plain_acl.yml: no account has x: it has no effect in accounts useruser0, useruser1,"
+        " useruser2, useruser3, useruser4 and 4 more"
+    )
+
+
+def test_account_twice_in_one_file_counts_as_in_java() -> None:
+    rules = rules_of(ACCOUNT, ACCOUNT | {"defaultTopicPerm": "DENY"}, ACCOUNT)
+    assert rules.refusal() == ""
+    (warning,) = rules.warned
+    assert warning == (
+        "conf/plain_acl.yml: account useruser: twice: the first entry counts, and once the file"
+        " has changed the last one, as in RocketMQ"
+    )
+    twice = {"accounts": [ACCOUNT, ACCOUNT | {"defaultTopicPerm": "DENY"}]}
+    rules = Rules(MemoryHome(twice))
+    rules.warned.clear()
+    rules.load_file("conf/plain_acl.yml")
+    assert rules.refusal() == "No default permission for topic:T"
+    assert rules.warned == [
+        "conf/plain_acl.yml: account useruser: twice: the last entry counts, as in RocketMQ"
+    ]
 
 
 def test_white_address_needs_no_key() -> None:
@@ -141,7 +170,10 @@ def test_account_in_two_files_counts_once(tmp_path: Path) -> None:
     text = "accounts:\n- {accessKey: useruser, secretKey: '12345678', defaultTopicPerm: %s}\n"
     rules = rules_in(tmp_path, a=text % "PUB", plain_acl=text % "DENY")
     assert rules.refusal() == ""
-    assert "the account useruser is in another file, too" in rules.warned[0]
+    first, second = (str(tmp_path / "conf" / name) for name in ("acl/a.yml", "plain_acl.yml"))
+    assert rules.warned == [
+        f"{second}: account useruser: also in {first}: the entry there counts, as in RocketMQ"
+    ]
     assert [account.default_topic_perm for account in rules.config().plain_access_configs] == [
         "PUB"
     ]
