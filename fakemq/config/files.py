@@ -22,12 +22,15 @@ from fakemq.config.model import (
     parsed,
     text_of,
 )
-from fakemq.errors import ConfigError, ConfigWarning, did_you_mean
+from fakemq.errors import ConfigError, ConfigWarning, did_you_mean, printable
 
 ConfigSource: TypeAlias = "str | os.PathLike[str] | Mapping[str, object]"
 """The path of a ``.properties`` file, or a mapping of RocketMQ's keys to values or their text."""
 
 Warn: TypeAlias = Callable[[str], None]
+
+_MOST_UNKNOWN = 20
+"""This number of unknown keys get a warning each: more of them are no config."""
 
 _WHOSE: dict[type[Config], str] = {BrokerConfig: "broker's", NamesrvConfig: "name server's"}
 """Configs of the default reference; those of others are subclasses."""
@@ -51,6 +54,17 @@ def warn_user(message: str) -> None:
     warnings.warn(message, ConfigWarning, stacklevel=2)
 
 
+def complaining(warn: Warn, *, strict: bool) -> Warn:
+    """Return a function for settings in vain: it calls ``warn``, or with ``strict`` raises."""
+
+    def complain(message: str) -> None:
+        if strict:
+            raise ConfigError(printable(message))
+        warn(printable(message))
+
+    return complain
+
+
 def load(
     source: ConfigSource,
     kind: type[Config],
@@ -67,11 +81,7 @@ def load(
     that cannot be read.
     """
 
-    def complain(message: str) -> None:
-        if strict:
-            raise ConfigError(message)
-        warn(message)
-
+    complain = complaining(warn, strict=strict)
     if isinstance(source, Mapping):
         entries = iter([(name, str(key), text_of(value)) for key, value in source.items()])
     else:
@@ -79,14 +89,20 @@ def load(
         entries = file_entries(name)
     settings = Settings(name)
     known = keys_of(kind)
+    unknown_keys = 0
     for where, key_name, text in entries:
         settings.texts[key_name] = text
         key = known.get(key_name)
         if key is None:
-            complain(f"{where}: unknown key {key_name}: {_hint(key_name, kind)}")
+            unknown_keys += 1
+            if unknown_keys <= _MOST_UNKNOWN:
+                complain(f"{where}: unknown key {key_name}: {_hint(key_name, kind)}")
             continue
         settings.values[key.attribute] = parsed(key, text, where)
         settings.where[key.attribute] = where
+    if unknown_keys > _MOST_UNKNOWN:
+        more = unknown_keys - _MOST_UNKNOWN
+        complain(f"{name}: {more} more unknown keys; expected lines such as brokerName=broker-a")
     if settings.values:
         from fakemq.config.effects import idle_keys  # many clusters have no config
 
@@ -104,6 +120,11 @@ def file_entries(path: str) -> Iterator[tuple[str, str, str]]:
             content = file.read()
     except OSError as error:
         raise ConfigError(f"{path}: cannot read this config: {error.strerror}") from None
+    if b"\0" in content:
+        raise ConfigError(
+            f"{path}: this is no text: byte {content.index(0)} is 0; expected lines such as"
+            " brokerName=broker-a"
+        )
     line = 1
     try:
         for element in parse(content):

@@ -24,7 +24,7 @@ from fakemq.config.keys import (
     NettyClientKeys,
     NettyServerKeys,
 )
-from fakemq.errors import ConfigError
+from fakemq.errors import ConfigError, printable
 
 Value: TypeAlias = str | int | bool | None
 
@@ -376,4 +376,5 @@ def parsed(key: Key, text: str, where: str = "") -> Value:
         return key.parse(text)
     except (ValueError, KeyError):
         place = f"{where}: " if where else ""
-        raise ConfigError(f"{place}{key.name}={text}: expected {key.expected}") from None
+        message = f"{place}{key.name}={text}: expected {key.expected}"
+        raise ConfigError(printable(message)) from None

@@ -224,12 +224,13 @@ def tls_spec(
     Raise ConfigError for an unknown mode, and a file or key that cannot be used.
     """
     settings, config = None, _source("tls_config", source)
+    found = one_of("tls", mode or "permissive", TLS_MODES)
     if config is not None:
         from fakemq.config.tls import read_tls  # most clusters have none
 
-        settings = read_tls(config, strict=strict, warn=warn)
+        settings = read_tls(config, mode=found, strict=strict, warn=warn)
     return TlsSpec(
-        mode=one_of("tls", mode or "permissive", TLS_MODES),
+        mode=found,
         settings=settings,
         config_file=config if isinstance(config, str) else "",
         announced=mode is not None or config is not None,

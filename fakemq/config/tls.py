@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from fakemq.config.files import Warn, file_entries, warn_user
+from fakemq.config.files import Warn, complaining, file_entries, warn_user
 from fakemq.config.model import text_of
 from fakemq.errors import ConfigError, did_you_mean
 
@@ -58,6 +58,9 @@ _KEYS: Final = {
 }
 """Java's key → our attribute."""
 
+_OF_CLIENTS: Final = {key for key in _KEYS if key.startswith("tls.client.")}
+"""Those that count for connections that nodes open, in each mode of servers."""
+
 _ELSEWHERE: Final = {
     "tls.server.mode": "it is the option tls",
     "tls.enable": "it is useTLS in a broker's config",
@@ -67,33 +70,39 @@ _ELSEWHERE: Final = {
 
 
 def read_tls(
-    source: str | Mapping[str, object], *, strict: bool = False, warn: Warn = warn_user
+    source: str | Mapping[str, object],
+    *,
+    mode: str = "permissive",
+    strict: bool = False,
+    warn: Warn = warn_user,
 ) -> TlsSettings:
-    """Return the settings of a file, or a mapping of the same keys.
+    """Return the settings of a file, or a mapping of the same keys, for servers in this mode.
 
-    What Java ignores silently is a warning: unknown keys, which are errors with ``strict``, and
-    certificates in test mode. Raise ConfigError for a file that cannot be read, and an invalid
-    value.
+    What Java ignores silently is a warning, and an error with ``strict``: unknown keys, and those
+    without effect. Raise ConfigError for a file that cannot be read, an invalid value, and servers
+    that speak TLS without a certificate.
     """
+    complain = complaining(warn, strict=strict)
+    name = source if isinstance(source, str) else "tls_config"
     settings, given = TlsSettings(), set[str]()
-    for where, key, text in _entries(source):
+    for where, key, text in _entries(source, name):
         if key not in _KEYS:
             hint = _ELSEWHERE.get(key) or f"RocketMQ 4.9.7 does not have it{_meant(key)}"
-            message = f"{where}: {key} has no effect: {hint}"
-            if strict:
-                raise ConfigError(message)
-            warn(message)
+            complain(f"{where}: {key} has no effect: {hint}")
             continue
         setattr(settings, _KEYS[key], _parsed(where, key, text))
         given.add(key)
-    _warn_of_no_effect(settings, given, warn)
+    if no_effect := _no_effect(settings, given, mode):
+        complain(f"{name}: {no_effect}")
+    if mode != "disabled" and not settings.test_mode:
+        _require_certificate(settings, name)
     return settings
 
 
-def _entries(source: str | Mapping[str, object]) -> Iterable[tuple[str, str, str]]:
+def _entries(source: str | Mapping[str, object], name: str) -> Iterable[tuple[str, str, str]]:
     if isinstance(source, str):
         return file_entries(source)
-    return [("tls_config", str(key), text_of(value)) for key, value in source.items()]
+    return [(name, str(key), text_of(value)) for key, value in source.items()]
 
 
 def _meant(key: str) -> str:
@@ -113,12 +122,37 @@ def _parsed(where: str, key: str, text: str) -> object:
     return text
 
 
-def _warn_of_no_effect(settings: TlsSettings, given: set[str], warn: Warn) -> None:
-    if settings.test_mode and given - {_TEST_MODE}:
-        names = ", ".join(key for key in _KEYS if key in given - {_TEST_MODE})
-        warn(f"{names}: no effect while {_TEST_MODE} is true, which is the default")
+def _no_effect(settings: TlsSettings, given: set[str], mode: str) -> str:
+    """Return which of the given keys have no effect, and why; "" if all have one."""
+    for_clients = _OF_CLIENTS | {_TEST_MODE} if given & _OF_CLIENTS else set()
+    if settings.test_mode and (idle := given - {_TEST_MODE}):
+        why = f"while {_TEST_MODE} is true, which is the default"
+    elif mode == "disabled" and (idle := given - for_clients):
+        why = "with tls=disabled: servers take no TLS then"
     elif settings.server_need_client_auth == "require" and not settings.server_auth_client:
-        warn(
+        return (
             f"{_CLIENT_AUTH}=require without tls.server.authClient=true: RocketMQ then takes any"
             " certificate of a client, and fakemq asks for none"
+        )
+    else:
+        return ""
+    return f"{', '.join(key for key in _KEYS if key in idle)}: no effect {why}"
+
+
+def _require_certificate(settings: TlsSettings, name: str) -> None:
+    """Raise ConfigError if a server has no certificate or no key for it.
+
+    Java's nodes do not start either: ``keyCertChain required for servers``.
+    Source: remoting/netty/TlsHelper.java#buildSslContext (4.9.7)
+    """
+    missing = [
+        key
+        for key in ("tls.server.certPath", "tls.server.keyPath")
+        if not getattr(settings, _KEYS[key])
+    ]
+    if missing:
+        raise ConfigError(
+            f"{name}: {_TEST_MODE}=false, but no {' and no '.join(missing)}: expected the paths of"
+            " the servers' certificate and of its private key, both PEM; or leave"
+            f" {_TEST_MODE} out for a throw-away certificate, or set tls=disabled"
         )

@@ -146,10 +146,6 @@ class ClusterTls:
         settings = self._settings()
         if settings.test_mode:
             return "", "", ""  # they do not change
-        if not (settings.server_cert_path and settings.server_key_path):
-            raise ConfigError(
-                "tls.test.mode.enable=false needs tls.server.certPath and tls.server.keyPath"
-            )
         trust = settings.server_trust_cert_path if settings.server_auth_client else ""
         return settings.server_cert_path, settings.server_key_path, trust
 

@@ -236,6 +236,20 @@ def test_unknown_key_is_one_warning_with_a_hint(tmp_path: Path, name: str, hint:
         load(path, BrokerConfig, strict=True)
 
 
+def test_file_that_is_no_config_gets_a_few_lines(tmp_path: Path) -> None:
+    path = broker_file(tmp_path, "".join(f"\x1b[31m{number}=1\n" for number in range(1000)))
+    warnings: list[str] = []
+    load(path, BrokerConfig, warn=warnings.append)
+    assert warnings[0].startswith(f"{path}:1: unknown key \\x1b[31m0: RocketMQ")
+    assert warnings[20:] == [
+        f"{path}: 980 more unknown keys; expected lines such as brokerName=broker-a"
+    ]
+    with pytest.raises(ConfigError, match=r"no text: byte 2 is 0; expected lines such as"):
+        load(broker_file(tmp_path, b"\x7fE\0\0=LF\n" * 1000), BrokerConfig)
+    with pytest.raises(ConfigError, match=r"brokerId=\\x1b\[31m: expected"):
+        load({"brokerId": "\x1b[31m"}, BrokerConfig)
+
+
 def test_broker_key_in_a_name_servers_config_is_named() -> None:
     with pytest.raises(ConfigError, match=r"config: .* belongs in a broker's file \(BrokerConfig"):
         load({"brokerName": "b"}, NamesrvConfig, strict=True)

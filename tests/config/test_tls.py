@@ -10,10 +10,18 @@ from fakemq.config.spec import TlsSpec, broker_spec, cluster_spec, tls_spec
 from fakemq.config.tls import TlsSettings, read_tls
 from fakemq.errors import ConfigError, ConfigWarning
 
+CERTIFICATE = {
+    "tls.test.mode.enable": "false",
+    "tls.server.keyPath": "/c.key",
+    "tls.server.certPath": "/c.pem",
+}
 
-def read(source: str | dict[str, object]) -> tuple[TlsSettings, list[str]]:
+
+def read(
+    source: str | dict[str, object], mode: str = "permissive"
+) -> tuple[TlsSettings, list[str]]:
     warnings: list[str] = []
-    return read_tls(source, warn=warnings.append), warnings
+    return read_tls(source, mode=mode, warn=warnings.append), warnings
 
 
 def test_file_has_the_keys_of_java(tmp_path: Path) -> None:
@@ -45,7 +53,9 @@ def test_file_has_the_keys_of_java(tmp_path: Path) -> None:
 
 
 def test_mapping_may_have_python_values() -> None:
-    settings, _ = read({"tls.test.mode.enable": False, "tls.server.certPath": Path("/c.pem")})
+    settings, _ = read(
+        CERTIFICATE | {"tls.test.mode.enable": False, "tls.server.certPath": Path("/c.pem")}
+    )
     assert (settings.test_mode, settings.server_cert_path) == (False, "/c.pem")
 
 
@@ -58,14 +68,46 @@ def test_keys_without_effect_are_warnings() -> None:
     )
     assert elsewhere == "tls_config: tls.enable has no effect: it is useTLS in a broker's config"
     _, warnings = read({"tls.server.certPath": "/c"})
-    assert warnings == [
-        "tls.server.certPath: no effect while tls.test.mode.enable is true, which is the default"
-    ]
-    _, warnings = read({"tls.test.mode.enable": "false", "tls.server.need.client.auth": "require"})
+    (warning,) = warnings
+    assert warning == (
+        "tls_config: tls.server.certPath: no effect while tls.test.mode.enable is true, which is"
+        " the default"
+    )
+    _, warnings = read({**CERTIFICATE, "tls.server.need.client.auth": "require"})
     assert "fakemq asks for none" in warnings[0]
 
 
-def test_unknown_key_is_an_error_when_strict() -> None:
+def test_keys_of_servers_without_tls_are_one_warning() -> None:
+    of_client = {"tls.client.certPath": "/d.pem"}
+    text = "no effect with tls=disabled: servers take no TLS then"
+    for keys, expected in (
+        (CERTIFICATE, [f"tls_config: {', '.join(CERTIFICATE)}: {text}"]),
+        (
+            CERTIFICATE | of_client,
+            [f"tls_config: tls.server.keyPath, tls.server.certPath: {text}"],
+        ),
+        ({"tls.test.mode.enable": "false"} | of_client, []),
+        ({}, []),
+    ):
+        assert read({**keys}, "disabled")[1] == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [
+        ({}, "no tls.server.certPath and no tls.server.keyPath: expected the paths of"),
+        ({"tls.server.certPath": "/c.pem"}, "no tls.server.keyPath: expected"),
+        ({"tls.client.certPath": "/d.pem"}, "no tls.server.certPath and no"),
+    ],
+)
+def test_servers_without_a_certificate_are_refused(given: dict[str, object], missing: str) -> None:
+    with pytest.raises(ConfigError, match=f"tls_config: tls.test.mode.enable=false, but {missing}"):
+        read({"tls.test.mode.enable": "false"} | given)
+
+
+def test_key_without_effect_is_an_error_when_strict() -> None:
+    with pytest.raises(ConfigError, match="no effect with tls=disabled"):
+        cluster_spec(tls="disabled", tls_config={**CERTIFICATE}, strict=True)
     with pytest.raises(ConfigError, match="it is useTLS in a broker's config"):
         cluster_spec(tls_config={"tls.enable": "true"}, strict=True)
     with pytest.warns(ConfigWarning, match="it is useTLS in a broker"):
@@ -116,10 +158,10 @@ def test_brokers_connect_by_tls_where_it_is_enforced(
 
 
 def test_value_none_is_as_no_value() -> None:
-    settings, warnings = read({"tls.test.mode.enable": False, "tls.server.keyPassword": None})
+    settings, warnings = read(CERTIFICATE | {"tls.server.keyPassword": None})
     assert (settings.server_key_password, warnings) == ("", [])
 
 
 def test_passwords_are_not_shown() -> None:
-    spec = tls_spec(None, {"tls.test.mode.enable": False, "tls.server.keyPassword": "hidden"})
+    spec = tls_spec(None, CERTIFICATE | {"tls.server.keyPassword": "hidden"})
     assert "hidden" not in repr(spec)

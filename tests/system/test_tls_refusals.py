@@ -135,7 +135,7 @@ def test_wrong_options_of_a_client_are_refused(options: dict[str, Any], message:
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"tls.test.mode.enable": "false"}, "needs tls.server.certPath and tls.server.keyPath"),
+        ({"tls.test.mode.enable": "false"}, "no tls.server.certPath and no tls.server.keyPath"),
         (
             {
                 "tls.test.mode.enable": "false",
