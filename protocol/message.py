@@ -475,6 +475,15 @@ def check_record(data: Buffer, offset: int = 0, *, check_crc: bool = True) -> Re
 # -- what is in them ----------------------------------------------------------------------------
 
 
+LEAST_TAGS_CODE: Final = -(1 << 31)
+"""In an entry of a queue, a lower one is the address of a unit in the extension of the queue.
+
+Source: store/ConsumeQueueExt.java#isExtAddr (4.9.7)
+"""
+FIRST_EXTENSION_ADDRESS: Final = -(1 << 63)
+"""The address of the first unit of an extension."""
+
+
 def tags_code(tags: str | None) -> int:
     """Return what a consume-queue entry keeps of TAGS; 0 for none.
 

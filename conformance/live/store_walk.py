@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from conformance.targets.java_cluster import wait_until
 from fakemq.client.blocking import Client
 from fakemq.client.messages import Message
 from fakemq.protocol.bodies.queue import MessageQueue
@@ -17,6 +19,16 @@ SIZES = {
     "maxIndexNum": "400",
 }
 """Small files, so that there are several of each kind."""
+EXTENDED = {
+    "enableConsumeQueueExt": "true",
+    "enableCalcFilterBitMap": "true",
+    "enablePropertyFilter": "true",
+    "mappedFileSizeConsumeQueueExt": "1000",
+}
+"""Queues with extensions, which have the bits of filters.
+
+In smaller files Java's queues are seconds behind its log, on a busy machine.
+"""
 
 
 class Found(NamedTuple):
@@ -45,6 +57,23 @@ def send_all(namesrv_addr: str, topics: Sequence[str], bodies: Iterable[bytes]) 
             result = client.send(message)
             acknowledged.add(result.msg_id)
     return acknowledged
+
+
+def wait_for_queues(
+    namesrv_addr: str, topics: Sequence[str], queues: int, broker: str, count: int
+) -> None:
+    """Wait until queues that begin at 0 have ``count`` entries; Java adds them after its answer."""
+
+    def are_there() -> bool:
+        ends = (
+            client.max_offset(MessageQueue(topic=topic, broker_name=broker, queue_id=queue_id))
+            for topic in topics
+            for queue_id in range(queues)
+        )
+        return sum(ends) == count
+
+    with Client(namesrv_addr) as client:
+        wait_until(are_there, 60)
 
 
 def walk(namesrv_addr: str, topics: Sequence[str], queues: int, broker: str) -> list[Found]:
@@ -109,7 +138,7 @@ def java_config(store: Path) -> dict[str, str]:
     }
 
 
-def fake_config(store: Path) -> list[str]:
+def fake_config(store: Path, keys: Mapping[str, str] = MappingProxyType({})) -> list[str]:
     """Return the same as lines for fakemq."""
-    config = {**java_config(store), "brokerName": "broker-a"}
+    config = {**java_config(store), "brokerName": "broker-a", **keys}
     return [f"{key}={value}" for key, value in config.items()]

@@ -16,7 +16,7 @@ import pytest
 import fakemq
 from conformance.live.groups import WAITING
 from conformance.live.store_traffic import CONFIG, Traffic
-from conformance.live.store_walk import SIZES, java_config
+from conformance.live.store_walk import EXTENDED, SIZES, java_config
 from conformance.targets.java_cluster import JavaCluster, wait_until
 from conformance.targets.processes import wall_ms
 from fakemq.protocol.message import MESSAGE_MAGIC_CODE
@@ -54,6 +54,20 @@ def in_delay_queue(data: bytes) -> Fields:
         yield at + 12, 8
 
 
+def in_extension(data: bytes) -> Fields:
+    """Of each unit the store time."""
+    at = 0
+    while (size := int.from_bytes(data[at : at + 2], signed=True)) > 0:
+        yield at + 10, 8
+        at += size
+
+
+def in_delay_extension(data: bytes) -> Fields:
+    """Of each unit the tags code, too: it is when the message is due."""
+    for at, _ in in_extension(data):
+        yield at - 8, 16
+
+
 def in_index(data: bytes) -> Fields:
     """In the header the first and last store timestamp, in each entry the seconds since the first.
 
@@ -79,6 +93,8 @@ def in_config(data: bytes) -> Fields:
 LEFT_OUT: list[tuple[str, Callable[[bytes], Fields]]] = [
     (r"commitlog/\d{20}", in_commit_log),
     (r"consumequeue/SCHEDULE_TOPIC_XXXX/\d+/\d{20}", in_delay_queue),
+    (r"consumequeue_ext/SCHEDULE_TOPIC_XXXX/\d+/\d{20}", in_delay_extension),
+    (r"consumequeue_ext/.*", in_extension),
     (r"index/.*", in_index),
     (r"checkpoint", in_checkpoint),
     (r"config/(topics|subscriptionGroup)\.json(\.bak)?", in_config),
@@ -105,16 +121,18 @@ def compared(root: Path) -> dict[str, bytes]:
     return found
 
 
-def test_same_traffic_makes_the_same_files(java: None, tmp_path: Path) -> None:
+@pytest.mark.parametrize("queues", ["plain", "extended"])
+def test_same_traffic_makes_the_same_files(java: None, queues: str, tmp_path: Path) -> None:
+    config = CONFIG if queues == "plain" else CONFIG | EXTENDED
     javas, ours, born_ms = tmp_path / "java", tmp_path / "ours", wall_ms()
-    with JavaCluster(config=java_config(javas) | CONFIG) as real:
+    with JavaCluster(config=java_config(javas) | config) as real:
         broker = real.broker("broker-a")
         port = broker.port
         Traffic(port, lambda condition: wait_until(condition, 60), born_ms).run()
         broker.stop()
     # On the same port, so that hosts and the ids made of them are the same.
     with fakemq.Cluster(
-        config=java_config(ours) | CONFIG | {"brokerName": "broker-a"},
+        config=java_config(ours) | config | {"brokerName": "broker-a"},
         clock="frozen",
         broker_port=port,
         listen="::",
@@ -129,6 +147,7 @@ def test_same_traffic_makes_the_same_files(java: None, tmp_path: Path) -> None:
             raise TimeoutError("not within 10 s of the cluster's clock")
 
         Traffic(port, until, born_ms).run()
+    assert (ours / "consumequeue_ext").exists() == (queues == "extended")
     expected, found = compared(javas), compared(ours)
     assert expected.keys() ^ found.keys() == set()
     different = {name: difference(expected[name], found[name]) for name in expected}

@@ -9,7 +9,15 @@ import pytest
 
 from conformance.compare import waiting
 from conformance.live.groups import WAITING
-from conformance.live.store_walk import fake_config, java_config, send_all, timeless, walk
+from conformance.live.store_walk import (
+    EXTENDED,
+    fake_config,
+    java_config,
+    send_all,
+    timeless,
+    wait_for_queues,
+    walk,
+)
 from conformance.targets.java_cluster import JavaCluster
 from conformance.targets.java_jars import CLIENT_VERSIONS
 from conformance.targets.processes import FakemqProcess
@@ -28,10 +36,14 @@ def bodies(word: bytes) -> list[bytes]:
     return [b"%04d-%s " % (number, word) + bytes(range(256)) * 7 for number in range(MESSAGES)]
 
 
-@pytest.mark.parametrize("reference", CLIENT_VERSIONS)
+@pytest.mark.parametrize(
+    ("reference", "keys"),
+    [*((version, {}) for version in CLIENT_VERSIONS), ("4.9.7", EXTENDED)],
+    ids=[*CLIENT_VERSIONS, "extended"],
+)
 @pytest.mark.parametrize("how", ["stop", "kill"])
 def test_store_of_either_broker_opens_in_the_other(
-    java: None, how: str, reference: str, tmp_path: Path
+    java: None, how: str, reference: str, keys: dict[str, str], tmp_path: Path
 ) -> None:
     lacks = waiting(f"{reference}-stores")
     if "exchange" in lacks:
@@ -39,7 +51,7 @@ def test_store_of_either_broker_opens_in_the_other(
     store = tmp_path / "broker-a"
     words = ["--reference", reference]
     words += [word for topic in TOPICS for word in ("--topic", f"{topic}:{QUEUES}")]
-    with FakemqProcess(*PORTS, *words, config=fake_config(store)) as ours:
+    with FakemqProcess(*PORTS, *words, config=fake_config(store, keys)) as ours:
         sent = send_all(ours.namesrv_addr, TOPICS, bodies(b"ours"))
         before = walk(ours.namesrv_addr, TOPICS, QUEUES, "broker-a")
         assert {found.unique_id for found in before} == sent
@@ -51,19 +63,20 @@ def test_store_of_either_broker_opens_in_the_other(
     assert (store / SEAL).exists() == (how == "stop")
     assert len(list((store / "commitlog").iterdir())) > 3
 
-    with JavaCluster(config=java_config(store), version=reference) as real:
+    with JavaCluster(config=java_config(store) | keys, version=reference) as real:
         broker = real.broker("broker-a")
         for topic in TOPICS:
             create_topic(broker.addr, topic, QUEUES)
         assert walk(real.namesrv_addr, TOPICS, QUEUES, "broker-a") == before
         sent |= send_all(real.namesrv_addr, TOPICS, bodies(b"Java"))
+        wait_for_queues(real.namesrv_addr, TOPICS, QUEUES, "broker-a", len(sent))
         after = walk(real.namesrv_addr, TOPICS, QUEUES, "broker-a")
         assert {found.unique_id for found in after} == sent
         (broker.stop if how == "stop" else broker.kill)()
     assert (store / "abort").exists() == (how == "kill")
     assert (store / SEAL).exists() == (how == "stop"), "Java leaves other files alone"
 
-    with FakemqProcess(*PORTS, *words, config=fake_config(store)) as ours:
+    with FakemqProcess(*PORTS, *words, config=fake_config(store, keys)) as ours:
         assert timeless(walk(ours.namesrv_addr, TOPICS, QUEUES, "broker-a")) == timeless(after)
         sent |= send_all(ours.namesrv_addr, TOPICS, bodies(b"again"))
         last = walk(ours.namesrv_addr, TOPICS, QUEUES, "broker-a")

@@ -112,7 +112,6 @@ class Broker:
         self.journal = journal
         self.store = store
         store.on_late = self.arrived
-        store.encode_properties = reference.encode_properties
         self.randomness = randomness
         self.faults = FaultPlan(journal) if faults is None else faults
         self.answer_faults = self.faults.at(BEFORE_REPLY)
@@ -149,6 +148,7 @@ class Broker:
         self.filters = ConsumerFilterManager(
             node, files.filters, subscriptions=lambda group: self.consumers.subscriptions(group)
         )
+        store.queue_maker.filter_bits = self.filters.bit_map
         self.consumers = ConsumerManager(node, self.filters, send_oneway=self.calls.send_oneway)
         self.client_expiry = ClientExpiry(node, self.producers, self.consumers)
         self.locks = RebalanceLockManager(node, self.consumers)
@@ -156,7 +156,7 @@ class Broker:
         self.holds = PullRequestHoldService(node, store)
         self.delay = ScheduleMessageService(node, store, self.stats, files.delays, put=self.put)
         self.transactions = TransactionalMessageService(
-            node, store, self.topics, put=self.put, check=self.check_transactions
+            node, store, self.topics, put=self.put, check=self._check_transactions
         )
         files.topics.connect(self.topics)
         files.offsets.connect(self.offsets, self.offsets.persisted_in_steps)
@@ -589,8 +589,7 @@ class Broker:
         if self.ha is not None:
             self.ha.master_is(addr, ha_addr)
 
-    def check_transactions(self) -> Steps[None]:
-        """Check all half messages once."""
+    def _check_transactions(self) -> Steps[None]:
         from fakemq.broker.transaction_check import Parts, check  # no broker needs it to start
 
         return check(

@@ -87,6 +87,9 @@ ACTS: dict[type, dict[str, str]] = {
         "consumer_fallbehind_threshold": "how far behind that is, in bytes",
         "start_accept_send_request_time_stamp": "sends before this time are refused, in ms",
         "trace_on": "TRACE_ON of messages and answers",
+        "enable_calc_filter_bit_map": (
+            "whether extensions of queues have the bits of the filters that a message matches"
+        ),
         "expect_consumer_num_use_filter": "the length of the bits of filters",
         "max_error_rate_of_bloom_filter": "the same, in per cent",
         "filter_data_clean_time_span": "how long filters of absent groups are kept, in ms",
@@ -134,6 +137,8 @@ ACTS: dict[type, dict[str, str]] = {
         ),
         "mapped_file_size_commit_log": "size of a file of the log, in bytes",
         "mapped_file_size_consume_queue": "size of a file of a queue, in bytes",
+        "enable_consume_queue_ext": "whether new queues have an extension (consumequeue_ext)",
+        "mapped_file_size_consume_queue_ext": "size of a file of an extension, in bytes",
         "bit_map_length_consume_queue_ext": (
             "set at the start, from the two keys about filters; shown to operators"
         ),
@@ -218,7 +223,6 @@ _NOT_READ = "4.9.7 does not read it"
 _THREADS = "threads: requests are handled one after the other, each when it arrives"
 _NO_QUEUE = "no put waits in a queue"
 _POOL = "only `transientStorePoolEnable` reads it; all messages can be read at once"
-_EXT = "only `enableConsumeQueueExt` reads it"
 _DLEDGER = "only DLedger reads it"
 _WARM = "pages of files are not written in advance"
 _MEMORY = "memory of the JVM"
@@ -246,7 +250,6 @@ WITHOUT_EFFECT: dict[type, dict[str, str]] = {
         "commercial_big_count": _NOT_READ,
         "commercial_base_count": "only hooks of other vendors read it",
         "max_delay_time": _NOT_READ,
-        "enable_calc_filter_bit_map": "a short cut before filters: these find the same without it",
         "isolate_log_enable": "there are no log files",
     },
     NettyServerKeys: {
@@ -277,7 +280,6 @@ WITHOUT_EFFECT: dict[type, dict[str, str]] = {
     },
     MessageStoreKeys: {
         "store_path_d_ledger_commit_log": _DLEDGER,
-        "mapped_file_size_consume_queue_ext": _EXT,
         "commit_interval_commit_log": _POOL,
         "use_reentrant_lock_when_put_message": "which lock the threads of a JVM take",
         "delete_consume_queue_files_interval": "files of queues are deleted in slices",

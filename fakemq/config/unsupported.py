@@ -17,7 +17,6 @@ REFUSED: tuple[tuple[str, str, tuple[Value, ...], str], ...] = (
         ("",),
         "the default store; plug-ins are classes of Java",
     ),
-    ("enable_consume_queue_ext", "enableConsumeQueueExt", (False,), "plain consume queues"),
     (
         "duplication_enable",
         "duplicationEnable",

@@ -23,6 +23,7 @@ from fakemq.store.findings import (
     no_entry,
     no_queue,
     no_table,
+    no_unit,
     place_text,
     wrong_place,
 )
@@ -36,6 +37,7 @@ from fakemq.store.stored_entries import (
     Passed,
     QueueUnit,
     records,
+    tags_code_of,
     units,
     written_units,
 )
@@ -202,7 +204,10 @@ def _check_unit(node: StoredNode, topic: str, queue_id: int, unit: QueueUnit) ->
     """Return what is wrong with an entry; "" if its record may have been deleted."""
     if unit.phy_offset < node.log.min_offset and unit.phy_offset >= 0:
         return ""
-    entry = unit.phy_offset, unit.size_bytes, unit.tags_code
+    code = tags_code_of(unit.tags_code, node.extension(topic, queue_id))
+    if code is None:
+        return no_unit(unit.offset, unit.tags_code)
+    entry = unit.phy_offset, unit.size_bytes, code
     return entry_error(topic, queue_id, unit.offset, entry, node.record(unit.phy_offset))
 
 

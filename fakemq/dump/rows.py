@@ -10,7 +10,7 @@ from fakemq.broker.persistence import LMQ_OFFSETS, OFFSETS
 from fakemq.protocol import fastjson
 from fakemq.protocol.hosts import format_host
 from fakemq.protocol.layout.codecs import CHECKPOINT
-from fakemq.store.stored_entries import Index, LogEnd, Passed, records, units
+from fakemq.store.stored_entries import Index, LogEnd, Passed, records, tags_code_of, units
 
 if TYPE_CHECKING:
     from fakemq.protocol.message import MessageExt
@@ -73,9 +73,13 @@ def _record(message: MessageExt) -> Row:
 
 
 def queue_rows(node: StoredNode, of: Selection, passed: Passed) -> Iterator[Row]:
-    """Return the entries of the consume queues."""
+    """Return the entries of the consume queues.
+
+    The tags code is None if it is in an extension of the queue, and not found there.
+    """
     for topic, queue_id, row in node.queues():
         if of.has(topic, queue_id):
+            extension = node.extension(topic, queue_id)
             for unit in units(row, passed):
                 yield {
                     "topic": topic,
@@ -83,7 +87,7 @@ def queue_rows(node: StoredNode, of: Selection, passed: Passed) -> Iterator[Row]
                     "queueOffset": unit.offset,
                     "phyOffset": unit.phy_offset,
                     "size": unit.size_bytes,
-                    "tagsCode": unit.tags_code,
+                    "tagsCode": tags_code_of(unit.tags_code, extension),
                 }
 
 

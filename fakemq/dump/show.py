@@ -54,6 +54,8 @@ def _line(cells: list[tuple[str, int]]) -> str:
 def _cell(name: str, value: Any) -> str:
     if name == "storeTimestamp":
         return time_text(value)
+    if value is None:
+        return ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

@@ -8,11 +8,12 @@ Source: store/ConsumeQueue.java, store/DefaultMessageStore.java (4.9.7)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator, Mapping, Set
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fakemq.errors import StoreError
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
+from fakemq.protocol.message import LEAST_TAGS_CODE
 from fakemq.protocol.topics import LMQ_PREFIX
 from fakemq.store.mapped_file_queue import Cut, MappedFileQueue
 from fakemq.store.queue_folders import FOLDER, NoQueueError, queue_folder, queue_id_of
@@ -61,11 +62,19 @@ class ConsumeQueue:
         return self._min_logic_offset // UNIT_BYTES
 
     def append(
-        self, phy_offset: int, size_bytes: int, tags_code: int, queue_offset: int, now_ms: int
+        self,
+        phy_offset: int,
+        size_bytes: int,
+        tags_code: int,
+        queue_offset: int,
+        now_ms: int,
+        *,
+        light: bool = False,
     ) -> None:
         """Add the entry of a record, unless the queue has it already.
 
-        ``phy_offset`` is in bytes of the log, ``queue_offset`` counts entries. Raise NoQueueError
+        ``phy_offset`` is in bytes of the log, ``queue_offset`` counts entries. ``light`` says that
+        the queue is not the record's own, but another one that the record names. Raise NoQueueError
         if a queue cannot begin at that offset, which only a damaged record has.
 
         Source: store/ConsumeQueue.java#putMessagePositionInfo (4.9.7)
@@ -90,8 +99,14 @@ class ConsumeQueue:
                 self._min_logic_offset = logic_offset
         if queue_offset and logic_offset < queue.last_offset + last.position:
             return
+        if not light:
+            tags_code = self._extended_code(tags_code, phy_offset, now_ms)
         last.append(_pack_unit(phy_offset, size_bytes, tags_code), now_ms)
         self.max_physic_offset = phy_offset + size_bytes
+
+    def _extended_code(self, tags_code: int, phy_offset: int, now_ms: int) -> int:
+        """Return what the entry of a record has as its tags code: here, the tags code."""
+        return tags_code
 
     def append_next(
         self, queue_offset: int, units: bytes, phy_offset: int, end_offset: int, now_ms: int
@@ -114,11 +129,18 @@ class ConsumeQueue:
         return True
 
     def append_units(
-        self, queue_offset: int, units: bytearray, stored_ms: int, log: CommitLog
+        self,
+        queue_offset: int,
+        units: bytearray,
+        stored_ms: int,
+        log: CommitLog,
+        *,
+        light: bool = False,
     ) -> None:
         """Add the entries of records with successive queue offsets, as `append` does each.
 
         The last of them was stored at ``stored_ms``; ``log`` has the times of the others.
+        ``light`` is as for `append`.
         """
         queue, at, end = self._queue, 0, len(units)
         while at < end:
@@ -142,7 +164,7 @@ class ConsumeQueue:
             else:
                 last_ms = log.store_timestamp_ms(phy_offset, size_bytes)
                 offset = queue_offset + at // UNIT_BYTES
-                self.append(phy_offset, size_bytes, tags_code, offset, last_ms)
+                self.append(phy_offset, size_bytes, tags_code, offset, last_ms, light=light)
                 at += UNIT_BYTES
 
     def load(self, now_ms: int) -> None:
@@ -232,6 +254,17 @@ class ConsumeQueue:
         """Return physical offset, size and tags code of one entry."""
         units = self.units_from(offset)
         return None if units is None else _unpack_unit(units, 0)
+
+    def tags_code_of(self, code: int) -> int | None:
+        """Return the tags code for what an entry has as such.
+
+        It may be the address of a unit in an extension of the queue; None if that is not found.
+        """
+        return code if code >= LEAST_TAGS_CODE else None
+
+    def with_tags_codes(self, units: bytes) -> bytes:
+        """Return entries with tags codes in place of addresses, as far as these are found."""
+        return units
 
     def place_of(self, offset: int) -> tuple[File, int] | None:
         """Return the file of an entry and the position there; None if there is no such entry."""
@@ -325,14 +358,17 @@ class ConsumeQueue:
         return f"<queue {self.topic}:{self.queue_id} [{self.min_offset}, {self.max_offset})>"
 
 
+MakeQueue: TypeAlias = Callable[[str, int, "Files", int], ConsumeQueue]
+"""Called with topic, queue id, the files of the store, and the size of a file in bytes."""
 _NONE: Final[Mapping[int, ConsumeQueue]] = {}
 
 
 class ConsumeQueues:
     """Consume queues by topic and queue id, made by their first message."""
 
-    def __init__(self, files: Files, file_size_bytes: int) -> None:
+    def __init__(self, files: Files, file_size_bytes: int, make: MakeQueue = ConsumeQueue) -> None:
         self._files = files
+        self._make = make
         # Java rounds up to whole entries.
         self._file_size_bytes = -(-file_size_bytes // UNIT_BYTES) * UNIT_BYTES
         self._table: dict[str, dict[int, ConsumeQueue]] = {}
@@ -354,7 +390,7 @@ class ConsumeQueues:
             if gone is not None:  # the new queue begins with files of the same names
                 gone.destroy()
                 del self._gone[topic, queue_id]
-            queue = ConsumeQueue(topic, queue_id, self._files, self._file_size_bytes)
+            queue = self._make(topic, queue_id, self._files, self._file_size_bytes)
             if topic.startswith(LMQ_PREFIX):
                 self.ask_for_light(topic, queue_id)
                 self._light_asked.discard((topic, queue_id))

@@ -22,6 +22,7 @@ from fakemq.store.files import Files
 from fakemq.store.index import FOLDER as INDEX_FOLDER
 from fakemq.store.log_folders import LogFolders
 from fakemq.store.memory_files import size_text
+from fakemq.store.queue_folders import EXTENSION_FOLDER
 from fakemq.store.queue_folders import FOLDER as QUEUES_FOLDER
 from fakemq.store.record_scan import SECTOR_BYTES
 from fakemq.store.timer import LOG_FOLDER as TIMERS_FOLDER
@@ -31,10 +32,10 @@ if TYPE_CHECKING:
 
     from fakemq.clock.node_clock import NodeClock
 
-FOLDERS: Final = (LOG_FOLDER, QUEUES_FOLDER, INDEX_FOLDER, TIMERS_FOLDER)
+FOLDERS: Final = (LOG_FOLDER, QUEUES_FOLDER, EXTENSION_FOLDER, INDEX_FOLDER, TIMERS_FOLDER)
 """The folders of a store that have files of fixed size."""
 _LOG_PREFIX: Final = f"{LOG_FOLDER}/"
-_FOLDERS_BELOW: Final = {LOG_FOLDER: 0, QUEUES_FOLDER: 2, INDEX_FOLDER: 0, TIMERS_FOLDER: 0}
+_FOLDERS_BELOW: Final = dict.fromkeys(FOLDERS, 0) | {QUEUES_FOLDER: 2, EXTENSION_FOLDER: 2}
 """How many levels of folders are between a folder of a store and its files."""
 ABORT: Final = "abort"
 """A file that exists while a broker runs on the store; it remains if the broker is killed."""
@@ -227,9 +228,9 @@ class DirectoryFiles(Files):
     def opened(self) -> Iterable[DirectoryFile]:
         return self._files.values()
 
-    def dirty(self, folder: str) -> Sequence[DirectoryFile]:
-        prefix = folder + "/"
-        return [file for file in self.unflushed if file.path.startswith(prefix)]
+    def dirty(self, *folders: str) -> Sequence[DirectoryFile]:
+        prefixes = tuple([folder + "/" for folder in folders])
+        return [file for file in self.unflushed if file.path.startswith(prefixes)]
 
     def is_dirty(self, file: object) -> bool:
         return file in self.unflushed

@@ -115,8 +115,8 @@ class Files(ABC):
         """Return every file that was opened and not deleted."""
 
     @abstractmethod
-    def dirty(self, folder: str) -> Sequence[File]:
-        """Return the files below ``folder`` that have unflushed bytes."""
+    def dirty(self, *folders: str) -> Sequence[File]:
+        """Return the files below these folders that have unflushed bytes."""
 
     @abstractmethod
     def is_dirty(self, file: object) -> bool:

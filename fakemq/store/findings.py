@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakemq.protocol.message import tags_code
+from fakemq.protocol.message import FIRST_EXTENSION_ADDRESS, LEAST_TAGS_CODE, tags_code
 from fakemq.protocol.topics import SCHEDULE_TOPIC
 from fakemq.store.light_queues import LightEntry, is_light_entry
 
@@ -13,13 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from fakemq.protocol.message import MessageExt
-
-_LEAST_TAGS_CODE = -(1 << 31)
-"""A lower code is an address in the extension of a queue, which Java may have and fakemq has not.
-
-Source: store/ConsumeQueueExt.java#isExtAddr (4.9.7)
-"""
-
 
 CONFIG_EMPTY = "the file is empty"
 CONFIG_MISSING = "the file is missing"
@@ -86,6 +79,12 @@ def no_entry(place: str) -> str:
     return f"{place}: no entry of the queue points at this record"
 
 
+def no_unit(queue_offset: int, address: int) -> str:
+    """Return the text for an entry whose unit in the extension of its queue is not there."""
+    place = address - FIRST_EXTENSION_ADDRESS
+    return f"offset {queue_offset} has its tags code at {place} of consumequeue_ext, where none is"
+
+
 def entry_error(
     topic: str,
     queue_id: int,
@@ -108,6 +107,6 @@ def entry_error(
     if found != entry_here and not is_light_entry(entry_here, message.properties, message.queue_id):
         return f"{where}, where there is {place_text(*found)}"
     tags = tags_code(message.tags)
-    if message.topic != SCHEDULE_TOPIC and code >= _LEAST_TAGS_CODE and code != tags:
+    if message.topic != SCHEDULE_TOPIC and code >= LEAST_TAGS_CODE and code != tags:
         return f"{where} with tags code {code}, where the record has {tags}"
     return ""

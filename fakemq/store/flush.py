@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from fakemq.errors import StoreError
 from fakemq.store.commitlog import FOLDER as LOG
 from fakemq.store.directory_file import PAGE_BYTES
+from fakemq.store.queue_folders import EXTENSION_FOLDER
 from fakemq.store.queue_folders import FOLDER as QUEUES
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Flush:
                 "flush_consume_queue",
                 self._queue_periods,
                 self._flush_queues,
-                lambda: files.dirty(QUEUES) or not checkpoint.written,
+                lambda: files.dirty(QUEUES, EXTENSION_FOLDER) or not checkpoint.written,
             ),
         }
         index.on_full = self._index_file_is_full
@@ -280,7 +281,7 @@ class Flush:
         """
         if not self._stalled and (thorough or self._round is None or not self._round.thorough):
             self._end_round()
-            files = list(self._files.dirty(QUEUES))
+            files = list(self._files.dirty(QUEUES, EXTENSION_FOLDER))
             if not thorough:
                 least_pages = self._config.flush_consume_queue_least_pages
                 files = [file for file in files if _is_worth_it(file, least_pages)]
@@ -343,7 +344,8 @@ class Flush:
         return thorough
 
     def _flush_all(self, folder: str) -> None:
-        for file in self._files.dirty(folder):
+        folders = (QUEUES, EXTENSION_FOLDER) if folder == QUEUES else (folder,)
+        for file in self._files.dirty(*folders):
             self._flush(file)
 
     def _flush(self, file: File) -> None:

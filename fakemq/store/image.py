@@ -23,10 +23,10 @@ from fakemq.store.directory_files import ABORT, FOLDERS, DirectoryFiles
 from fakemq.store.index import ENTRY_BYTES, HEADER_BYTES, SLOT_BYTES
 from fakemq.store.index import FOLDER as INDEX
 from fakemq.store.memory_files import MemoryFiles
+from fakemq.store.queue_folders import EXTENSION_FOLDER
 from fakemq.store.queue_folders import FOLDER as QUEUES
 from fakemq.store.recovery import Recovery
 from fakemq.store.timer import CHECKPOINT_PATH
-from fakemq.store.timer import LOG_FOLDER as TIMERS
 
 if TYPE_CHECKING:
     from fakemq.config.log_folders import LogPaths
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _PIECE_BYTES = 1 << 16
 _NO_LIMIT_BYTES = 1 << 62
+_GROWING = (QUEUES, EXTENSION_FOLDER)
 
 
 class FileImage(NamedTuple):
@@ -57,7 +58,7 @@ class StoreImage(NamedTuple):
 
 SIZES = (
     *("mapped_file_size_commit_log", "mapped_file_size_consume_queue"),
-    *("max_hash_slot_num", "max_index_num"),
+    *("max_hash_slot_num", "max_index_num", "mapped_file_size_consume_queue_ext"),
 )
 
 
@@ -98,7 +99,7 @@ def _put(files: Files, image: StoreImage) -> None:
     for path, (size_bytes, position, mtime_ms, pieces) in image.files.items():
         folder = path.partition("/")[0]
         file = files.open(
-            path, size_bytes, mtime_ms, grows=folder == QUEUES, sparse=folder == INDEX
+            path, size_bytes, mtime_ms, grows=folder in _GROWING, sparse=folder == INDEX
         )
         # Appended bytes are counted as used, header and slots of an index file are not.
         slots = image.sizes["max_hash_slot_num"]
@@ -110,7 +111,10 @@ def _put(files: Files, image: StoreImage) -> None:
                 file.write_at(start, head, mtime_ms)
             if len(head) < len(data):
                 _append_at(file, start + len(head), data[len(head) :], mtime_ms)
-        _append_at(file, position, b"", mtime_ms)
+        if folder == EXTENSION_FOLDER:
+            file.truncate(position)  # behind its units it may be empty to its end
+        else:
+            _append_at(file, position, b"", mtime_ms)
         file.mtime_ms = mtime_ms
 
 
@@ -161,7 +165,9 @@ def _ignore(path: str, offset: int, cut_bytes: int, why: str) -> None:
 def _copy(directory: DirectoryFiles, files: MemoryFiles) -> dict[str, int]:
     """Copy a directory's files; return the sizes that the config must have."""
     sizes: dict[str, int] = {}
-    for folder, name in ((LOG, SIZES[0]), (QUEUES, SIZES[1]), (INDEX, ""), (TIMERS, "")):
+    names = {LOG: SIZES[0], QUEUES: SIZES[1], EXTENSION_FOLDER: SIZES[4]}
+    for folder in FOLDERS:
+        name = names.get(folder)
         for path in directory.list(folder):
             full_path = directory.path_of(path)
             size_bytes = _copy_file(full_path, path, files)
@@ -180,7 +186,7 @@ def _copy_file(full_path: str, path: str, files: MemoryFiles) -> int:
         with open(full_path, "rb", opener=open_regular) as source:
             status = os.fstat(source.fileno())
             size_bytes = status.st_size
-            grows = path.startswith(f"{QUEUES}/")
+            grows = path.partition("/")[0] in _GROWING
             mtime_ms = status.st_mtime_ns // 1_000_000
             if size_bytes:
                 file = files.open(path, size_bytes, mtime_ms, grows=grows)
@@ -189,7 +195,8 @@ def _copy_file(full_path: str, path: str, files: MemoryFiles) -> int:
                     file.write_at(start, data, mtime_ms)
                     end = start + len(data)
                 # The zeros at the end of a queue's last entry may be a hole in the file.
-                file.truncate(min(size_bytes, end + -end % UNIT_BYTES) if grows else end)
+                is_queue = path.startswith(f"{QUEUES}/")
+                file.truncate(min(size_bytes, end + -end % UNIT_BYTES) if is_queue else end)
             return size_bytes
     except OSError as error:
         raise StoreError(f"{full_path}: cannot be read: {error.strerror}") from None

@@ -105,7 +105,7 @@ class LogDispatch:
                 light = msgspec.structs.replace(
                     record, topic=topic, queue_id=queue_id, queue_offset=queue_offset
                 )
-                self.add_to_queue(light)
+                self.add_to_queue(light, light=True)
                 found.append(light)
         return found
 
@@ -202,10 +202,12 @@ class LogDispatch:
         self._journal.note_all(events)
         return len(events)
 
-    def add_to_queue(self, record: LogRecord, on_no_queue: NoQueue = _ignore) -> bool:
+    def add_to_queue(
+        self, record: LogRecord, on_no_queue: NoQueue = _ignore, *, light: bool = False
+    ) -> bool:
         """Add a record to its queue, if it has one, and return whether it has.
 
-        ``on_no_queue``: as in `dispatch`.
+        ``on_no_queue``: as in `dispatch`; ``light``: as in `ConsumeQueue.append`.
 
         Source: store/DefaultMessageStore.java#CommitLogDispatcherBuildConsumeQueue (4.9.7)
         """
@@ -218,6 +220,7 @@ class LogDispatch:
                 record.tags_code,
                 record.queue_offset,
                 record.store_timestamp_ms,
+                light=light,
             )
         except NoQueueError as error:
             place = record.topic, record.queue_id
@@ -236,7 +239,7 @@ class LogDispatch:
         while units:
             try:
                 queue = self._queues.find_or_make(run.topic, run.queue_id)
-                queue.append_units(first, units, run.stored_ms, log)
+                queue.append_units(first, units, run.stored_ms, log, light=run.light)
                 break
             except NoQueueError as error:
                 if run.light:  # a producer may name anything

@@ -146,7 +146,7 @@ class MemoryFiles(Files):
     def opened(self) -> Iterable[MemoryFile]:
         return self._files.values()
 
-    def dirty(self, folder: str) -> Sequence[MemoryFile]:
+    def dirty(self, *folders: str) -> Sequence[MemoryFile]:
         return ()
 
     def is_dirty(self, file: object) -> bool:

@@ -9,16 +9,21 @@ from fakemq.protocol.java import INT_MAX
 from fakemq.protocol.message import TOPIC_MAX_BYTES
 
 FOLDER = "consumequeue"
+EXTENSION_FOLDER = "consumequeue_ext"
+"""Beside it, the folder of the extensions of queues (`fakemq.store.queue_extension`)."""
 QueueFolder = NewType("QueueFolder", str)
-"""``consumequeue/TOPIC/QUEUE``, relative to the folder of the store."""
+"""``consumequeue/TOPIC/QUEUE`` or ``consumequeue_ext/TOPIC/QUEUE``, relative to the folder of the
+store."""
 
 
 class NoQueueError(ValueError):
     """No store keeps such a queue; the text says why, as a clause."""
 
 
-def queue_folder(topic: str, queue_id: int) -> QueueFolder:
+def queue_folder(topic: str, queue_id: int, below: str = FOLDER) -> QueueFolder:
     """Return the folder of a queue; raise NoQueueError if no store can have this queue.
+
+    ``below`` is `FOLDER`, or `EXTENSION_FOLDER` for the folder of its extension.
 
     Whatever a store keeps below ``consumequeue`` has its path from here, in memory too: so both
     kinds of stores refuse the same topics.
@@ -38,7 +43,7 @@ def queue_folder(topic: str, queue_id: int) -> QueueFolder:
         raise NoQueueError(
             f"no queue {queue_id} of topic {topic!r} is kept: expected an id from 0 to {INT_MAX}"
         )
-    return QueueFolder(f"{FOLDER}/{name}/{queue_id}")
+    return QueueFolder(f"{below}/{name}/{queue_id}")
 
 
 def why_no_queue(topic: str, queue_id: int) -> str:

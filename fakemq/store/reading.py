@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
+from fakemq.protocol.message import LEAST_TAGS_CODE
 from fakemq.store.consumequeue import UNIT_BYTES
 from fakemq.store.results import GetMessageResult, GetMessageStatus
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _FOUND: Final = GetMessageStatus.FOUND
 _NO_MATCHED_MESSAGE: Final = GetMessageStatus.NO_MATCHED_MESSAGE
+_LEAST_TAGS_CODE: Final = LEAST_TAGS_CODE
 
 MAX_FILTERED_BYTES: Final = 16000
 """The bytes of a consume queue that one get reads: 800 entries, or as many as it may return."""
@@ -58,7 +60,9 @@ def read_queue(
             if message_filter is not None or not gather_all(
                 result, units, log, config, memory_bytes, max_msg_nums
             ):
-                gather(result, units, log, config, memory_bytes, max_msg_nums, message_filter)
+                gather(
+                    result, queue, units, log, config, memory_bytes, max_msg_nums, message_filter
+                )
             return result
         status, next_offset = GetMessageStatus.OFFSET_FOUND_NULL, queue.next_file_offset(offset)
     if config.is_slave and not config.offset_check_in_slave:
@@ -117,6 +121,7 @@ def gather_all(
 
 def gather(
     result: GetMessageResult,
+    queue: ConsumeQueue,
     units: memoryview,
     log: CommitLog,
     config: BrokerConfig,
@@ -124,12 +129,13 @@ def gather(
     max_msg_nums: int,
     message_filter: MessageFilter | None,
 ) -> None:
-    """Fill ``result`` with records that ``units`` point at, and move its next offset.
+    """Fill ``result`` with records that ``units`` of a queue point at, and move its next offset.
 
     The first match is always taken, then as many as the limits allow; entries further behind the
     log's end than ``memory_bytes`` have the limits of the disk. Records that touch in the log
     become one slice. Source: store/DefaultMessageStore.java#getMessage (4.9.7)
     """
+    # Over 70 lines: one loop over the entries, which calls little for each.
     in_memory, on_disk = _limits(config, max_msg_nums)
     max_phy_offset = log.max_offset
     disk_before = max_phy_offset - memory_bytes
@@ -145,7 +151,9 @@ def gather(
             if count >= max_count or total_bytes + size_bytes > max_bytes:
                 looked_at = index
                 break
-        if message_filter is not None and not message_filter.is_matched_by_consume_queue(tags_code):
+        if message_filter is not None and not message_filter.is_matched_by_consume_queue(
+            tags_code if tags_code >= _LEAST_TAGS_CODE else queue.tags_code_of(tags_code)
+        ):
             status = GetMessageStatus.NO_MATCHED_MESSAGE
             continue
         record_end = phy_offset + size_bytes

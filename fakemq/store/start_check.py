@@ -242,10 +242,13 @@ class StartCheck:
             yield self._in_log(entry, no_entry(place_text(queue.topic, queue.queue_id, offset)))
 
     def _wrong_entry(self, queue: ConsumeQueue, offset: int, unit: _Entry) -> Iterator[Finding]:
-        message = self._store.look_message_by_offset(unit[0])
-        text = entry_error(queue.topic, queue.queue_id, offset, unit, message)
+        phy_offset, size_bytes, code = unit
+        tags_code = queue.tags_code_of(code)
+        entry = phy_offset, size_bytes, code if tags_code is None else tags_code
+        message = self._store.look_message_by_offset(phy_offset)
+        text = entry_error(queue.topic, queue.queue_id, offset, entry, message)
         place = queue.place_of(offset)
-        if text and place is not None and unit[0] >= self._log.min_offset:
+        if text and place is not None and phy_offset >= self._log.min_offset:
             file, position = place
             yield Finding(file.path, position, text)
 
@@ -286,7 +289,7 @@ def _has(queue: ConsumeQueue, first: int, entries: bytearray) -> bool:
     at = 0
     while at < len(entries):
         units = queue.units_from(first + at // UNIT_BYTES)
-        part = units and bytes(units[: len(entries) - at])
+        part = units and queue.with_tags_codes(bytes(units[: len(entries) - at]))
         if not part or part != entries[at : at + len(part)]:
             return False
         at += len(part)

@@ -8,7 +8,7 @@ Source: store/DefaultMessageStore.java (4.9.7)
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -17,12 +17,17 @@ from fakemq.errors import StoreError
 from fakemq.events.core import AppendRefused
 from fakemq.journal.noted import APPENDED
 from fakemq.protocol.errors import RemoteProtocolError
-from fakemq.protocol.message import TOPIC_MAX_BYTES, MessageExt, decode_record
+from fakemq.protocol.message import (
+    LEAST_TAGS_CODE,
+    TOPIC_MAX_BYTES,
+    MessageExt,
+    decode_record,
+    record_properties,
+)
 from fakemq.protocol.properties import (
     DELAY_TIME_LEVEL,
     INNER_MULTI_DISPATCH,
     PROPERTIES_MAX_BYTES,
-    encode_properties_as_java,
 )
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
 from fakemq.protocol.topics import LMQ_PREFIX, SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC
@@ -46,7 +51,6 @@ if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig
     from fakemq.journal.journal import Journal
-    from fakemq.protocol.properties import PropertiesEncoder
     from fakemq.store.directory_files import DirectoryFiles
     from fakemq.store.files import File, Files
     from fakemq.store.findings import Topics
@@ -88,6 +92,38 @@ class StoreDirectory(Protocol):
     def emptied(self, index: IndexService) -> None: ...
 
 
+class QueueMaker:
+    """Makes the queues of a store: with an extension, if the config says so at that moment."""
+
+    def __init__(self, config: BrokerConfig) -> None:
+        self.filter_bits: Callable[[str, Mapping[str, str]], bytes] | None = None
+        """Returns the bits of the filters for a topic that these properties match; None until the
+        broker has set it."""
+        self.log: CommitLog | None = None
+        """The log with the records of the queues."""
+        self._config = config
+
+    def make(self, topic: str, queue_id: int, files: Files, file_size_bytes: int) -> ConsumeQueue:
+        """Return an empty queue; raise NoQueueError if no store can have it."""
+        if not self._config.enable_consume_queue_ext:
+            return ConsumeQueue(topic, queue_id, files, file_size_bytes)
+        from fakemq.store.queue_extension import ExtendedQueue  # few stores have such
+
+        return ExtendedQueue(
+            topic, queue_id, files, file_size_bytes, self._config, self._bit_map_at
+        )
+
+    def _bit_map_at(self, topic: str, phy_offset: int) -> bytes:
+        """Return the bits of the filters for a topic that a record matches; b"" for none."""
+        record = None if self.log is None else self.log.record_at(phy_offset)
+        if record is None or self.filter_bits is None:
+            return b""
+        try:
+            return self.filter_bits(topic, record_properties(record))
+        except RemoteProtocolError:
+            return b""
+
+
 class MessageStore:
     """Stores messages and finds them again. Not thread-safe: used on the cluster's own thread.
 
@@ -121,8 +157,7 @@ class MessageStore:
         self.divert: Callable[[InnerMessage], PutMessageStatus | None] | None = None
         """Called with each message before it is put, if the broker has timers: it may change its
         topic, or return why it is refused."""
-        self.encode_properties: PropertiesEncoder = encode_properties_as_java
-        """How properties are written that the store changes; that of the broker's reference."""
+        self.queue_maker = QueueMaker(config)
         self.held_lock: HeldLock | None = None
         """The lock of the log, while a fault lets a put hold it."""
         self.disk_space = DiskSpace(config, files, clock, journal, node)
@@ -133,7 +168,9 @@ class MessageStore:
         """Make log, queues and index anew, all empty; the files stay as they are."""
         config, files = self.config, self.files
         self.log = CommitLog(files, config.mapped_file_size_commit_log)
-        self.queues = ConsumeQueues(files, config.mapped_file_size_consume_queue)
+        self.queue_maker.log = self.log
+        size_bytes = config.mapped_file_size_consume_queue
+        self.queues = ConsumeQueues(files, size_bytes, self.queue_maker.make)
         self._late: list[LogRecord] = []
         self._following: deque[Following] = deque()
         self.index = IndexService(config, files, self.log, self.disk_space.failed)
@@ -192,7 +229,7 @@ class MessageStore:
                 return self._refused(message, status)
         # The first test of `divert`, repeated: most puts end here without another call.
         if DELAY_TIME_LEVEL in message.properties:
-            self.delay_levels.divert(message, self.encode_properties)
+            self.delay_levels.divert(message)
         if config.enable_multi_dispatch and INNER_MULTI_DISPATCH in message.properties:
             return self._put_into_queues(message)
         return self._put(message, draft_message(message, most_bytes))
@@ -213,7 +250,7 @@ class MessageStore:
         if not names_queues(message.properties):
             return self._put(message, draft_message(message, max_size))
         multi_dispatch = MultiDispatch(self.config, self.log)
-        entries = multi_dispatch.wrap(message, self.encode_properties)
+        entries = multi_dispatch.wrap(message)
         if entries is None:
             return self._refused(message, _ILLEGAL, TOO_MANY)
         drafts = draft_message(message, max_size)
@@ -470,9 +507,25 @@ class MessageStore:
         return 0 if queue is None else queue.min_offset
 
     def queue_unit(self, topic: str, queue_id: int, offset: int) -> tuple[int, int, int] | None:
-        """Return physical offset, size and tags code of a queue's entry; None if there is none."""
+        """Return physical offset, size and tags code of a queue's entry; None if there is none.
+
+        If a unit of an extension has its tags code, and is not found, the code is computed anew.
+        Source: store/schedule/ScheduleMessageService.java#executeOnTimeup (4.9.7)
+        """
         queue = self.queues.find(topic, queue_id)
-        return None if queue is None else queue.unit_at(offset)
+        unit = None if queue is None else queue.unit_at(offset)
+        if queue is None or unit is None or unit[2] >= LEAST_TAGS_CODE:
+            return unit
+        phy_offset, size_bytes, address = unit
+        code = queue.tags_code_of(address)
+        if code is None:
+            message = self.look_message_by_offset(phy_offset, size_bytes)
+            if message is None:
+                return phy_offset, size_bytes, 0
+            code = self.delay_levels.queue_code(
+                topic, message.properties, message.store_timestamp_ms
+            )
+        return phy_offset, size_bytes, code
 
     def offset_in_queue_by_time(self, topic: str, queue_id: int, timestamp_ms: int) -> int:
         """Return the queue offset nearest to a store time; see `ConsumeQueue.offset_by_time`."""

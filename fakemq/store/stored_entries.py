@@ -6,8 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
-from fakemq.protocol.layout.codecs import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
-from fakemq.protocol.message import RecordCheck, RecordStatus
+from fakemq.protocol.layout.codecs import EXTENSION_HEAD, INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
+from fakemq.protocol.message import (
+    FIRST_EXTENSION_ADDRESS,
+    LEAST_TAGS_CODE,
+    RecordCheck,
+    RecordStatus,
+)
 from fakemq.store.stored_node import RecordWindow
 
 if TYPE_CHECKING:
@@ -79,6 +84,21 @@ def units(row: Row, passed: Passed) -> Iterator[QueueUnit]:
                 offset = (file.offset + position) // UNIT_BYTES
                 yield QueueUnit(file, position, offset, *UNIT.unpack(raw))
         passed(file.size_bytes)
+
+
+def tags_code_of(code: int, extension: Row | None) -> int | None:
+    """Return the tags code for what an entry has as such.
+
+    It may be the address of a unit in the extension of the queue; None if no unit is there.
+    """
+    if code >= LEAST_TAGS_CODE:
+        return code
+    place = code - FIRST_EXTENSION_ADDRESS
+    head = None if extension is None else extension.read(place, EXTENSION_HEAD.size)
+    if head is None:
+        return None
+    size_bytes, tags_code, _, _ = EXTENSION_HEAD.unpack(head)
+    return tags_code if size_bytes >= EXTENSION_HEAD.size else None
 
 
 def written_units(file: StoredFile) -> Iterator[tuple[int, bytes]]:

@@ -24,8 +24,8 @@ from fakemq.protocol.message import (
 from fakemq.regular_files import open_regular, require_regular
 from fakemq.store.directory_file import extents
 from fakemq.store.log_folders import placed
+from fakemq.store.queue_folders import EXTENSION_FOLDER, NoQueueError, queue_folder, queue_id_of
 from fakemq.store.queue_folders import FOLDER as QUEUES
-from fakemq.store.queue_folders import NoQueueError, queue_folder, queue_id_of
 from fakemq.text_files import DiskTextFile
 
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ class StoredNode:
         self.name = os.path.basename(os.path.abspath(root))
         self._files = OpenFiles()
         self.log = Row(self._files, self.log_folders, "commitlog")
-        self._queues: dict[tuple[str, int], Row | None] = {}
+        self._queues: dict[tuple[str, str, int], Row | None] = {}
         self._last_asked: tuple[int, MessageExt | None] = (-1, None)
         self._window: RecordWindow | None = None
         """Where the last record was; the next one is often near."""
@@ -267,14 +267,21 @@ class StoredNode:
 
     def queue(self, topic: str, queue_id: int) -> Row | None:
         """Return the files of one consume queue; None if it has no folder, or cannot have one."""
-        key = topic, queue_id
+        return self._queue(topic, queue_id, QUEUES)
+
+    def extension(self, topic: str, queue_id: int) -> Row | None:
+        """Return the files of the extension of a queue; None as for `queue`."""
+        return self._queue(topic, queue_id, EXTENSION_FOLDER)
+
+    def _queue(self, topic: str, queue_id: int, below: str) -> Row | None:
+        key = below, topic, queue_id
         if key not in self._queues:
-            self._queues[key] = self._queue(topic, queue_id)
+            self._queues[key] = self._read_queue(topic, queue_id, below)
         return self._queues[key]
 
-    def _queue(self, topic: str, queue_id: int) -> Row | None:
+    def _read_queue(self, topic: str, queue_id: int, below: str) -> Row | None:
         try:
-            name = queue_folder(topic, queue_id)
+            name = queue_folder(topic, queue_id, below)
         except NoQueueError:
             return None
         folder = os.path.join(self.root, *name.split("/"))

@@ -593,6 +593,48 @@ def build_consume_queue_unit(
         raise LocalProtocolError(f"ConsumeQueueUnit: {error}") from error
 
 
+EXTENSION_HEAD: Final = struct.Struct(">hqqh")
+
+
+def parse_extension_head(
+    data: bytes | bytearray | memoryview,
+    offset: int = 0,
+) -> tuple[int, int, int, int]:
+    try:
+        (
+            size,
+            tags_code,
+            store_timestamp,
+            bit_map_bytes,
+        ) = EXTENSION_HEAD.unpack_from(data, offset)
+        return (
+            size,
+            tags_code,
+            store_timestamp,
+            bit_map_bytes,
+        )
+    except struct.error:
+        problem = f"ExtensionHead at {offset} of {len(data)} bytes"
+        raise TruncatedError(problem) from None
+
+
+def build_extension_head(
+    size: int,
+    tags_code: int,
+    store_timestamp: int,
+    bit_map_bytes: int,
+) -> bytes:
+    try:
+        return EXTENSION_HEAD.pack(
+            size,
+            tags_code,
+            store_timestamp,
+            bit_map_bytes,
+        )
+    except struct.error as error:
+        raise LocalProtocolError(f"ExtensionHead: {error}") from error
+
+
 INDEX_HEADER: Final = struct.Struct(">qqqqii")
 
 

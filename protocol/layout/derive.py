@@ -47,6 +47,7 @@ LAYOUTS: dict[str, Construct] = {
     "Record": record.Record,
     "BatchMember": batch.BatchMember,
     "ConsumeQueueUnit": consumequeue.ConsumeQueueUnit,
+    "ExtensionHead": consumequeue.ExtensionHead,
     "IndexHeader": index.IndexHeader,
     "IndexSlot": index.IndexSlot,
     "IndexEntry": index.IndexEntry,

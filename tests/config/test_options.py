@@ -145,8 +145,8 @@ def test_invalid_options_are_refused(options: ClusterOptions, message: str) -> N
     ("options", "message"),
     [
         (
-            {"config": {"enableConsumeQueueExt": True}},
-            "broker-a-0: enableConsumeQueueExt=true is not supported yet; supported: plain",
+            {"config": {"enableDLegerCommitLog": True}},
+            "broker-a-0: enableDLegerCommitLog=true is not supported yet; supported: no DLedger",
         ),
     ],
 )

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from fakemq.cli import main
 from fakemq.store.stored_node import find_nodes
+from tests.support.disk_lab import DiskLab
 from tests.support.store_directory import write_store
 from tests.support.time import START_MS
 
@@ -49,6 +50,10 @@ def findings(root: Path) -> list[str]:
     assert result.exit_code == bool(lines), result.output
     assert last == f"{len(lines)} finding{'s' * (len(lines) != 1)} in broker-a-0"
     return lines
+
+
+def in_queues(root: Path) -> list[str]:
+    return [line for line in findings(root) if line.startswith("consumequeue")]
 
 
 def in_two_folders(store: Path) -> str:
@@ -323,3 +328,20 @@ def test_offset_of_an_unknown_queue_is_shown(store: Path) -> None:
     (store / "config" / "consumerOffset.json").write_text(text)
     found = [row for row in rows(store, "--offsets") if row["of"] == "consumer"]
     assert [(row["queueId"], row["offset"]) for row in found] == [("0x", 3), (1, 4)]
+
+
+def test_tags_codes_are_read_from_extensions(tmp_path: Path) -> None:
+    root = tmp_path / "broker-a-0"
+    with DiskLab(root, enable_consume_queue_ext=True) as lab:
+        lab.put(properties="TAGS\x01TagA\x02")
+        lab.put(properties="TAGS\x01TagB\x02")
+    assert [row["tagsCode"] for row in rows(root, "--consumequeue")] == [2598919, 2598920]
+    assert in_queues(root) == []
+    (units,) = (root / "consumequeue_ext" / "orders" / "0").iterdir()
+    with units.open("r+b") as file:
+        file.seek(20)
+        file.write(bytes(2))  # the size of the second unit
+    assert [row.get("tagsCode") for row in rows(root, "--consumequeue")] == [2598919, None]
+    assert "TagB" not in run(root, "--consumequeue").output
+    (line,) = in_queues(root)
+    assert line.endswith("offset 1 has its tags code at 20 of consumequeue_ext, where none is")

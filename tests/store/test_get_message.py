@@ -129,7 +129,7 @@ class Only:
         self.codes = codes
         self.bodies = bodies
 
-    def is_matched_by_consume_queue(self, tags_code: int) -> bool:
+    def is_matched_by_consume_queue(self, tags_code: int | None) -> bool:
         return tags_code in self.codes
 
     is_spent = False

@@ -10,6 +10,7 @@ from fakemq.clock.node_clock import NodeClock
 from fakemq.config.model import BrokerConfig
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
 from fakemq.store.commitlog import CommitLog
+from fakemq.store.consumequeue import ConsumeQueue
 from fakemq.store.memory_files import MemoryFiles
 from fakemq.store.reading import gather, gather_all
 from fakemq.store.results import GetMessageResult, GetMessageStatus
@@ -21,7 +22,7 @@ class Everything:
 
     is_spent = False
 
-    def is_matched_by_consume_queue(self, tags_code: int) -> bool:
+    def is_matched_by_consume_queue(self, tags_code: int | None) -> bool:
         return True
 
     def is_matched_by_commit_log(self, record: memoryview) -> bool:
@@ -82,10 +83,11 @@ def test_entries_looked_at_together_are_read_as_each_by_itself(
         max_transfer_count_on_message_in_memory=10,
         max_transfer_bytes_on_message_in_memory=max_bytes,
     )
+    queue = ConsumeQueue("t", 0, MemoryFiles(NodeClock(Clock(frozen=True), "a")), 2000)
     log, together, alone = two_files(), asked(7), asked(7)
     given_units = memoryview(bytes(units))
     if gather_all(together, given_units, log, config, memory_bytes, max_msg_nums):
-        gather(alone, given_units, log, config, memory_bytes, max_msg_nums, None)
+        gather(alone, queue, given_units, log, config, memory_bytes, max_msg_nums, None)
         assert list(map(bytes, together.buffers)) == list(map(bytes, alone.buffers))
         assert together == alone
     else:

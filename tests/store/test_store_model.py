@@ -174,7 +174,7 @@ class OnlyTag:
     def __init__(self, code: int) -> None:
         self.code = code
 
-    def is_matched_by_consume_queue(self, tags_code: int) -> bool:
+    def is_matched_by_consume_queue(self, tags_code: int | None) -> bool:
         return tags_code == self.code
 
     is_spent = False

@@ -1,12 +1,14 @@
 """The bits of a consumer group's filter, as consumerFilter.json has them.
 
-A broker with extended consume queues marks each message with the bits of the matching filters.
-fakemq has no such queues; it computes only the bits that the file contains for each filter.
+A broker with extensions of its consume queues marks each message there with the bits of the filters
+that it matches.
 
 Source: filter/util/BloomFilter.java (4.9.7)
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from fakemq.protocol.java import int32
 
@@ -32,6 +34,19 @@ class BloomFilter:
         low, high = int32(hash64), int32(hash64 >> 32)
         combined = (int32(low + number * high) for number in range(1, self.hashes + 1))
         return [(~value if value < 0 else value) % self.bits for value in combined]
+
+    def bit_map(self, texts: Iterable[str]) -> bytes:
+        """Return the bits of all these texts. Source: filter/util/BitsArray.java (4.9.7)"""
+        found = 0
+        for text in texts:
+            for position in self.bit_positions(text):
+                found |= 1 << position
+        return found.to_bytes(self.bits // 8, "little")
+
+    def hits(self, text: str, bit_map: bytes) -> bool:
+        """Return whether all bits of a text are in a bit map of this size."""
+        bits = int.from_bytes(bit_map, "little")
+        return all(bits >> position & 1 for position in self.bit_positions(text))
 
 
 def murmur3_64(data: bytes) -> int:

@@ -78,8 +78,11 @@ class ExpressionMessageFilter(_Cost):
         super().__init__()
         self._expression = expression
 
-    def is_matched_by_consume_queue(self, tags_code: int) -> bool:
-        """Return True: a plain queue entry contains no properties."""
+    def is_matched_by_consume_queue(self, tags_code: int | None) -> bool:
+        """Return True: an entry has no properties.
+
+        Java looks at the bits in its extension, which say the same as the properties.
+        """
         return True
 
     def is_matched_by_commit_log(self, record: memoryview) -> bool:
@@ -110,7 +113,7 @@ class ExpressionForRetryMessageFilter(_Cost):
         self._by_entry = by_entry
         self._expression_of = expression_of
 
-    def is_matched_by_consume_queue(self, tags_code: int) -> bool:
+    def is_matched_by_consume_queue(self, tags_code: int | None) -> bool:
         return self._by_entry is None or self._by_entry.is_matched_by_consume_queue(tags_code)
 
     def is_matched_by_commit_log(self, record: memoryview) -> bool:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fakemq.dispatch.node import NodeContext
     from fakemq.protocol.bodies.filter import ConsumerFilterData, ConsumerFilterTable
     from fakemq.protocol.bodies.heartbeat import SubscriptionData
+    from fakemq.store.queue_extension import ExtensionUnit
 
 PERSIST_PERIOD_MS = 10_000
 """The period of Java's writes, and the time before the first one."""
@@ -182,6 +183,33 @@ class ConsumerFilterManager:
         """Return a filter with its bits, as Java shows it."""
         found = self.find(topic, group)
         return None if found is None else self._with_bits(found.data, self._bloom_filter())
+
+    def may_match(self, topic: str, group: str, unit: ExtensionUnit) -> bool:
+        """Return whether the filter of a group may match a message, by its unit in an extension.
+
+        Source: broker/filter/ExpressionMessageFilter.java#isMatchedByConsumeQueue (4.9.7)
+        """
+        found, bloom = self.find(topic, group), self._bloom_filter()
+        if found is None or len(unit.bit_map) * 8 != bloom.bits:
+            return True
+        if unit.store_timestamp_ms <= found.data.born_time:  # it is older than the filter
+            return True
+        return bloom.hits(f"{group}#{topic}", unit.bit_map)
+
+    def bit_map(self, topic: str, properties: Mapping[str, str]) -> bytes:
+        """Return the bits of the filters for a topic that a message matches; b"" without a filter.
+
+        Source: broker/filter/CommitLogDispatcherCalcBitMap.java#dispatch (4.9.7)
+        """
+        there = [found[topic] for found in self._by_group.values() if topic in found]
+        if not there:
+            return b""
+        bloom = self._bloom_filter()
+        return bloom.bit_map(
+            f"{found.data.consumer_group}#{topic}"
+            for found in there
+            if found.expression.matches(properties)
+        )
 
     def persisted(self) -> ConsumerFilterTable:
         """Return all filters as consumerFilter.json has them; remove expired ones first.

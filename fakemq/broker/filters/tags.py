@@ -25,9 +25,12 @@ class TagsFilter:
     def __init__(self, codes: Collection[int]) -> None:
         self.tags_codes = frozenset(codes)
 
-    def is_matched_by_consume_queue(self, tags_code: int) -> bool:
-        """Return whether the low 32 bits of a queue entry's tags code are one of the hashes."""
-        return int32(tags_code) in self.tags_codes
+    def is_matched_by_consume_queue(self, tags_code: int | None) -> bool:
+        """Return whether the low 32 bits of a queue entry's tags code are one of the hashes.
+
+        If its tags code is not known, the client alone decides.
+        """
+        return tags_code is None or int32(tags_code) in self.tags_codes
 
     def is_matched_by_commit_log(self, record: memoryview) -> bool:
         """Return True: the tag was compared by its queue entry."""

@@ -13,13 +13,14 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql.datasource import InputPartition
 
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT_FIELDS, RECORD_LEAST_BYTES
-from fakemq.protocol.message import MESSAGE_MAGIC_CODE
+from fakemq.protocol.message import LEAST_TAGS_CODE, MESSAGE_MAGIC_CODE
 from fakemq.protocol.topics import LMQ_PREFIX
 from fakemq.spark.records.message_columns import int_column
 from fakemq.spark.records.record_table import RecordTable
 from fakemq.spark.records.slices import Ints, fields_dtype
 from fakemq.spark.stores.damage import Damage, damage_batches, gone, is_gone
-from fakemq.store.stored_entries import PRE_BLANK, UNIT_BYTES
+from fakemq.store.queue_folders import EXTENSION_FOLDER, queue_folder
+from fakemq.store.stored_entries import PRE_BLANK, UNIT_BYTES, tags_code_of
 from fakemq.store.stored_node import OpenFiles, Row, StoredFile
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ class QueueFile:
     name: str
     topic: str
     queue_id: int
+    extension: str
+    """The folder with the units of the queue, if it has an extension."""
     end: int
     """Up to here the file is read; bytes."""
     is_last: bool
@@ -81,13 +84,17 @@ def _queue_files(node: StoredNode, options: StoreOptions) -> Iterator[QueueFile]
     for topic, queue_id, row in node.queues():
         if options.topics and topic not in options.topics:
             continue
+        folder = queue_folder(topic, queue_id, EXTENSION_FOLDER)
+        extension = os.path.join(os.path.abspath(node.root), folder)
         ends = [file.data_end() for file in row.files]
         last = max((at for at, end in enumerate(ends) if end), default=-1)
         for at, file in enumerate(row.files[: last + 1]):
             end = -(-ends[at] // UNIT_BYTES) * UNIT_BYTES if at == last else file.size_bytes
             path = os.path.abspath(file.path)
             is_last = at == last
-            yield QueueFile(path, log_folders, node.name, file.name, topic, queue_id, end, is_last)
+            yield QueueFile(
+                *(path, log_folders, node.name, file.name, topic, queue_id, extension, end, is_last)
+            )
 
 
 def queue_batches(
@@ -144,7 +151,7 @@ def _unit_batches(
         "offset": pa.array(offsets),
         "commitLogOffset": pa.array(places),
         "size": int_column(units["size"]),
-        "tagsCode": pa.array(units["tags_code"].astype(np.int64)),
+        "tagsCode": _tags_codes(units["tags_code"].astype(np.int64), file.extension),
         "node": pa.repeat(pa.scalar(file.node), count),
         "file": pa.repeat(pa.scalar(file.name), count),
         "filePosition": pa.array(numbers * UNIT_BYTES),
@@ -154,6 +161,14 @@ def _unit_batches(
         columns["recordFound"] = pa.array(found, mask=places < log.min_offset)
     arrays = [columns.get(field.name, pa.nulls(count, field.type)) for field in schema]
     yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _tags_codes(codes: Ints, extension: str) -> pa.Array:
+    """Return codes with those of the extension in place of addresses; null where none is found."""
+    if not (codes < LEAST_TAGS_CODE).any():
+        return pa.array(codes)
+    row = Row(OpenFiles(), (extension,), EXTENSION_FOLDER)
+    return pa.array([tags_code_of(code, row) for code in codes.tolist()], pa.int64())
 
 
 class RecordLookup:

@@ -30,9 +30,17 @@ from tests.support.peer import Peer
 HEARTBEAT_ONLY = 0
 
 
-@pytest.fixture
-def broker(lab: BrokerLab) -> Broker:
-    return lab.broker(BrokerConfig(enable_property_filter=True))
+@pytest.fixture(params=[False, True], ids=["plain", "extended"])
+def broker(lab: BrokerLab, request: pytest.FixtureRequest) -> Broker:
+    """A broker whose queues have no extension, or one with the bits of filters."""
+    extended: bool = request.param
+    return lab.broker(
+        BrokerConfig(
+            enable_property_filter=True,
+            enable_consume_queue_ext=extended,
+            enable_calc_filter_bit_map=extended,
+        )
+    )
 
 
 def send(peer: Peer, *, topic: str = TOPIC, **properties: str) -> None:

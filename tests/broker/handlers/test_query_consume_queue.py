@@ -8,6 +8,7 @@ from fakemq.protocol.bodies.consumequeue import ConsumeQueueData, QueryConsumeQu
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.query import QueryConsumeQueueRequestHeader
+from fakemq.store import image
 from tests.support.broker_lab import BrokerLab
 from tests.support.clients import (
     GROUP,
@@ -107,3 +108,40 @@ def test_groups_subscription_is_listed(peer: Peer) -> None:
     assert body.filter_data == "null"
     assert body.subscription_data is not None
     assert body.subscription_data.sub_string == "*"
+
+
+def test_unit_of_an_extension_is_shown_with_its_bits() -> None:
+    lab = BrokerLab()
+    config = BrokerConfig(
+        enable_property_filter=True, enable_consume_queue_ext=True, enable_calc_filter_bit_map=True
+    )
+    peer = lab.peer(lab.broker(config).addr)
+    by_sql = subscription(expressionType="SQL92", subString="TAGS = 'TagA'", subVersion=7)
+    send(peer)
+    beat(peer, consumers=[consumer_data("G", [by_sql | {"topic": TOPIC}])])
+    lab.clock.advance("1s")
+    send(peer)
+    send(peer, "TagA")
+    before, none, all_set = look(peer, group="G", count=3).queue_data or []
+    assert before.extend_data_json == f'{{"msgStoreTime":{START_MS},"size":20,"tagsCode":0}}'
+    assert (before.bit_map, before.eval, before.msg) == (None, True, None)
+    assert (none.bit_map, none.eval) == ("0" * 48 + "\n" + "0" * 64 + "\n", False)
+    text = (all_set.bit_map or "").replace("\n", "")
+    bits = [at for at, bit in enumerate(reversed(text)) if bit == "1"]
+    assert (bits, all_set.eval) == ([9, 70, 86], True)
+    assert all_set.extend_data_json == (
+        '{"filterBitMap":"AAIAAAAAAABAAEAAAAA=",'
+        f'"msgStoreTime":{START_MS + 1000},"size":34,"tagsCode":2598919}}'
+    )
+
+
+def test_entry_without_its_unit_says_so() -> None:
+    lab = BrokerLab()
+    broker = lab.broker(BrokerConfig(enable_consume_queue_ext=True))
+    peer = lab.peer(broker.addr)
+    send(peer)
+    broker.config.enable_consume_queue_ext = False
+    image.restore(broker.store, image.take(broker.store), START_MS)  # as after a start without it
+    (entry,) = look(peer).queue_data or []
+    assert (entry.extend_data_json, entry.eval) == (None, False)
+    assert entry.msg == f"Cq extend not exist!addr: {-(1 << 63)}"

@@ -123,13 +123,13 @@ def test_new_name_servers_are_followed_within_two_minutes(lab: BrokerLab) -> Non
 
 def test_unsupported_key_is_ignored_with_a_warning(broker: Broker, peer: Peer) -> None:
     before, _ = shown(peer)
-    text = "enableConsumeQueueExt=true\nuseTLS=false\nregionId=Nowhere\n"
+    text = "enableDLegerCommitLog=true\nuseTLS=false\nregionId=Nowhere\n"
     assert update(peer, text).code == ResponseCode.SUCCESS
     assert shown(peer)[0] == before | {"regionId": "Nowhere"}
     (warned,) = broker.journal.find(Warned)
     assert warned.text == (
-        "UPDATE_BROKER_CONFIG: enableConsumeQueueExt=true is not supported yet;"
-        " supported: plain consume queues"
+        "UPDATE_BROKER_CONFIG: enableDLegerCommitLog=true is not supported yet;"
+        " supported: no DLedger"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,17 @@ def test_log_of_several_folders_is_read(root: Path, tmp_path: Path) -> None:
     named = ", ".join(map(str, folders))
     for view, rows in before.items():
         assert read(root, view=view, storePathCommitLog=named) == rows
+
+
+def test_tags_codes_are_read_from_extensions(tmp_path: Path) -> None:
+    with DiskLab(tmp_path, enable_consume_queue_ext=True) as lab:
+        lab.put(properties="TAGS\x01TagA\x02")
+        lab.put(properties="TAGS\x01TagB\x02")
+    rows = read(tmp_path, view="consumequeue")
+    assert [row["tagsCode"] for row in rows] == [2598919, 2598920]
+    shutil.rmtree(tmp_path / "consumequeue_ext")
+    rows = read(tmp_path, view="consumequeue")
+    assert [row["tagsCode"] for row in rows] == [None, None]
 
 
 def test_light_queues_have_records(tmp_path: Path) -> None:

@@ -114,25 +114,15 @@ final class GrpcClients {
             + " bornHost=" + message.getBornHost().isEmpty();
     }
 
-    /** Receives so many messages, each acknowledged at once: the next ones may take longer than it is invisible. */
+    /** Receives until some condition on what came holds; two brokers are asked in turn. */
     private static List<MessageView> receive(SimpleConsumer consumer, int count) throws Exception {
         List<MessageView> found = new ArrayList<>();
         Lab.await(count + " messages", 90, () -> {
-            for (MessageView message : consumer.receive(16, Duration.ofSeconds(10))) {
-                found.add(message);
-                consumer.ack(message);
-            }
+            found.addAll(consumer.receive(16, Duration.ofSeconds(10)));
             return found.size() >= count;
         });
         found.sort(java.util.Comparator.comparing(GrpcClients::key));
         return found;
-    }
-
-    /** Receives one message, and leaves it unacknowledged. */
-    private static MessageView receiveOne(SimpleConsumer consumer) throws Exception {
-        List<MessageView> found = new ArrayList<>();
-        Lab.await("a message", 90, () -> found.addAll(consumer.receive(1, Duration.ofSeconds(10))));
-        return found.get(0);
     }
 
     private static void plain(Lab lab) throws Exception {
@@ -144,8 +134,10 @@ final class GrpcClients {
             lab.say("sent", receipt.getMessageId().toString().length());
         }
         SimpleConsumer consumer = consumer(lab, group, topic, "*");
-        for (MessageView message : receive(consumer, 8)) {
+        List<MessageView> found = receive(consumer, 8);
+        for (MessageView message : found) {
             lab.say("received", told(message));
+            consumer.ack(message);
         }
         lab.sayFailure("another tag", () -> consumer(lab, group(lab, "GrpcTag", false), topic, "other").receive(16, Duration.ofSeconds(10)));
         lab.sayFailure("of another type", () -> producer.send(message(topic, "fifo").setMessageGroup("g").build()));
@@ -157,10 +149,10 @@ final class GrpcClients {
         SimpleConsumer consumer = consumer(lab, group(lab, "GrpcChange", false), topic, "*");
         Producer producer = producer(lab, topic);
         producer.send(message(topic, "sooner").build());
-        MessageView first = receiveOne(consumer);
+        MessageView first = receive(consumer, 1).get(0);
         long began = System.nanoTime();
         consumer.changeInvisibleDuration(first, Duration.ofSeconds(2));
-        MessageView again = receiveOne(consumer);
+        MessageView again = receive(consumer, 1).get(0);
         long waited = (System.nanoTime() - began) / 1_000_000;
         lab.say("it came again", told(again) + " early=" + (waited < 1900));
         consumer.ack(again);
@@ -222,6 +214,7 @@ final class GrpcClients {
         MessageView message = receive(consumer, 1).get(0);
         lab.say("received", told(message));
         lab.say("not early", System.currentTimeMillis() >= at - 1000);
+        consumer.ack(message);
     }
 
     private static void transaction(Lab lab) throws Exception {
@@ -245,6 +238,7 @@ final class GrpcClients {
         }
         for (MessageView message : receive(consumer, 2)) {
             lab.say("received", told(message));
+            consumer.ack(message);
         }
         lab.say("checked", new TreeSet<>(checked));
     }
