@@ -13,7 +13,7 @@ from bench.measure import Figure, Plan, Round, compared
 from bench.rivals import QUEUES, Measure, Rivals, Side
 
 THREADS = (1, 16, 64)
-BACKLOG = 2_500_000
+BACKLOG = 4_500_000
 """Over a quarter of a minute of it is consumed before the measurement."""
 PER_SECOND, WARM_UP, COUNT = 500, 2000, 3000
 """For the messages whose latencies are measured: a rate far below what either side can do."""

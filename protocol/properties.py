@@ -1,17 +1,17 @@
 """The properties of a message, as one string: ``name 0x01 value`` joined by ``0x02``.
 
-4.9.7 writes no separator behind the last entry, older clients did; both are read.
+4.9.7 writes no separator behind the last entry; older clients and 5.5.0 do. Both are read.
 """
 
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
 from fakemq.protocol.java import java_hash_map_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 NAME_VALUE_SEPARATOR: Final = "\x01"
 PROPERTY_SEPARATOR: Final = "\x02"
@@ -90,6 +90,25 @@ def property_value(text: str, name: str) -> str:
     return decode_properties(text).get(name, "")
 
 
+class MadeProperties(dict[str, str]):
+    """Properties of a message that a broker makes itself, in Java in a map of its own.
+
+    ``buckets`` is how many that map begins with, rounded up to a power of two. In 4.9.7, those that
+    were read are in such a map, too.
+    """
+
+    def __init__(self, properties: Mapping[str, str], buckets: int = 16) -> None:
+        super().__init__(properties)
+        self.buckets = buckets
+
+
+class PropertiesEncoder(Protocol):
+    """How a release of RocketMQ writes properties that it read, or put into a map itself."""
+
+    def __call__(self, properties: Mapping[str, str], without: str | None = None) -> str:
+        """Return the string; ``without`` is a name whose entry is left out of it."""
+
+
 def encode_properties_as_java(properties: Mapping[str, str], without: str | None = None) -> str:
     """``properties`` as a string, in the order of a HashMap they were put into one by one.
 
@@ -101,29 +120,46 @@ def encode_properties_as_java(properties: Mapping[str, str], without: str | None
     names = tuple(properties)
     form = _forms.get((without, names))
     if form is None:
-        form = _form_of(names, without)
-    text, values_of = form
-    return text % values_of(properties)
+        entries = [name for name in java_hash_map_order(names) if name != without]
+        form = TextForm(PROPERTY_SEPARATOR.join(map(form_entry, entries)), values_of(entries))
+        keep_form(_forms, (without, names), form, names)
+    text, values = form
+    return text % values(properties)
 
 
-_Form: TypeAlias = "tuple[str, Callable[[Mapping[str, str]], object]]"
-"""The text with ``%s`` for each value, and what returns the values."""
+class TextForm(NamedTuple):
+    """The text with ``%s`` for each value, and what returns the values."""
 
-_forms: Final[dict[tuple[str | None, tuple[str, ...]], _Form]] = {}
+    text: str
+    values: Callable[[Mapping[str, str]], object]
+
+
+_FormKey = TypeVar("_FormKey")
+
+_forms: Final[dict[tuple[str | None, tuple[str, ...]], TextForm]] = {}
 """By the name that is left out, and the names that came together: mostly the same few."""
 _FORMS_MAX: Final = 1024
 _FORM_MAX_CHARS: Final = 500
 
 
-def _form_of(names: tuple[str, ...], without: str | None) -> _Form:
-    found = [name for name in java_hash_map_order(names) if name != without]
-    entries = [f"{name.replace('%', '%%')}{NAME_VALUE_SEPARATOR}%s" for name in found]
-    form = PROPERTY_SEPARATOR.join(entries), itemgetter(*found) if found else _no_values
-    if sum(map(len, names)) <= _FORM_MAX_CHARS:  # a peer may send any names, of any length
-        if len(_forms) >= _FORMS_MAX:
-            _forms.clear()
-        _forms[without, names] = form
-    return form
+def form_entry(name: str) -> str:
+    """Return the entry of one property in a `TextForm`."""
+    return f"{name.replace('%', '%%')}{NAME_VALUE_SEPARATOR}%s"
+
+
+def values_of(names: Sequence[str]) -> Callable[[Mapping[str, str]], object]:
+    """Return the function that returns the values of these names, for a `TextForm`."""
+    return itemgetter(*names) if names else _no_values
+
+
+def keep_form(
+    forms: dict[_FormKey, TextForm], key: _FormKey, form: TextForm, names: tuple[str, ...]
+) -> None:
+    """Keep the form of ``names`` for the next time; a peer may send any names, of any length."""
+    if sum(map(len, names)) <= _FORM_MAX_CHARS:
+        if len(forms) >= _FORMS_MAX:
+            forms.clear()
+        forms[key] = form
 
 
 def _no_values(properties: Mapping[str, str]) -> tuple[()]:

@@ -112,6 +112,7 @@ class Broker:
         self.journal = journal
         self.store = store
         store.on_late = self.arrived
+        store.encode_properties = reference.encode_properties
         self.randomness = randomness
         self.faults = FaultPlan(journal) if faults is None else faults
         self.answer_faults = self.faults.at(BEFORE_REPLY)
@@ -156,7 +157,7 @@ class Broker:
         self.holds = PullRequestHoldService(node, store)
         self.delay = ScheduleMessageService(node, store, self.stats, files.delays, put=self.put)
         self.transactions = TransactionalMessageService(
-            node, store, self.topics, put=self.put, check=self._check_transactions
+            node, store, self.topics, put=self.put, check=self.check_transactions
         )
         files.topics.connect(self.topics)
         files.offsets.connect(self.offsets, self.offsets.persisted_in_steps)
@@ -589,7 +590,8 @@ class Broker:
         if self.ha is not None:
             self.ha.master_is(addr, ha_addr)
 
-    def _check_transactions(self) -> Steps[None]:
+    def check_transactions(self) -> Steps[None]:
+        """Check all half messages once."""
         from fakemq.broker.transaction_check import Parts, check  # no broker needs it to start
 
         return check(

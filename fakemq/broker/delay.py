@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from fakemq.dispatch.node import NodeContext
     from fakemq.protocol.bodies.offset import DelayOffsetSerializeWrapper
     from fakemq.protocol.message import MessageExt
+    from fakemq.protocol.properties import PropertiesEncoder
     from fakemq.store.puts import PutMessageResult
     from fakemq.store.results import LogRecord
     from fakemq.store.store import MessageStore
@@ -300,7 +301,7 @@ class ScheduleMessageService:
         stored = store.look_message_by_offset(phy_offset, size_bytes)
         if stored is None:
             return True
-        message = _time_up(stored)
+        message = _time_up(stored, self._node.reference.encode_properties)
         if isinstance(message, str):
             self._discard(level, stored, message)
             return True
@@ -345,7 +346,7 @@ class ScheduleMessageService:
         node.journal.peer_warnings.warn(node.name, "delayed messages that are dropped", text)
 
 
-def _time_up(stored: MessageExt) -> InnerMessage | str:
+def _time_up(stored: MessageExt, encode_properties: PropertiesEncoder) -> InnerMessage | str:
     """Return the message to deliver; its stored properties keep level, real topic and queue.
 
     Return why there is none, for three kinds of messages: half messages, as it is too late for
@@ -360,7 +361,7 @@ def _time_up(stored: MessageExt) -> InnerMessage | str:
         return "it is a half message with a delay, and its real topic is lost"
     if place[0] == SCHEDULE_TOPIC:
         return "it would be delayed again, without end"
-    message = InnerMessage.of(stored, *place, dict(stored.properties))
+    message = InnerMessage.of(stored, *place, dict(stored.properties), encode_properties)
     # With the level it would go through the schedule topic again.
     message.properties.pop(DELAY_TIME_LEVEL, None)
     return message

@@ -13,7 +13,7 @@ from fakemq.protocol.properties import (
     DELAY_TIME_LEVEL,
     KEYS,
     TAGS,
-    encode_properties_as_java,
+    MadeProperties,
 )
 from fakemq.protocol.topics import OFFSET_MOVED_EVENT_TOPIC
 from fakemq.store.inner_message import inner_message
@@ -38,14 +38,14 @@ def store_offset_moved_event(
         offset_request=header.queue_offset,
         offset_new=new_offset,
     )
-    properties = {TAGS: group, DELAY_TIME_LEVEL: "0", KEYS: group}
+    properties = MadeProperties({TAGS: group, DELAY_TIME_LEVEL: "0", KEYS: group})
     broker.put(
         inner_message(
             OFFSET_MOVED_EVENT_TOPIC,
             0,
             event.encode(),
             properties=properties,
-            properties_string=encode_properties_as_java(properties),
+            properties_string=broker.reference.encode_properties(properties),
             born_timestamp_ms=broker.clock.now_ms(),
             born_host=broker.store_host,
             store_host=broker.store_host,

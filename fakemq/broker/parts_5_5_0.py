@@ -13,6 +13,7 @@ from fakemq.broker.offset_resets import OffsetResets
 from fakemq.broker.persistence import TIMER_METRICS
 from fakemq.broker.pop.service import PopService
 from fakemq.broker.timers.service import TimerMessageService
+from fakemq.broker.transactions_5_5_0 import TransactionalMessageService5
 from fakemq.config.model_5_5_0 import later
 
 if TYPE_CHECKING:
@@ -35,6 +36,13 @@ class Parts5:
         self._config = config = later(broker.config)
         file = broker.persistence.add(
             TIMER_METRICS, _timer_metrics, field="timingCount", pretty=False
+        )
+        broker.transactions = TransactionalMessageService5(
+            broker.node,
+            broker.store,
+            broker.topics,
+            put=broker.put,
+            check=broker.check_transactions,
         )
         self.timers = TimerMessageService(
             broker.node, config, broker.store, broker.stats, put=broker.put, keep=file.persist
@@ -77,6 +85,9 @@ class Parts5:
 
     def prepare_send(self, message: InnerMessage, config: TopicConfig) -> None:
         send_5_5_0.prepare(self._broker, message, config)
+
+    def prepare_batch(self, message: InnerMessage) -> None:
+        message.properties_string = ""  # its members keep their own
 
     def send_answer(self, code: int, message: InnerMessage) -> dict[str, str]:
         return send_5_5_0.answer_fields(self._broker, code, message)

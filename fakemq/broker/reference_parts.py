@@ -41,6 +41,9 @@ class ReferenceParts(Protocol):
     def prepare_send(self, message: InnerMessage, config: TopicConfig) -> None:
         """Change a message that a producer sent, before it is put."""
 
+    def prepare_batch(self, message: InnerMessage) -> None:
+        """Change a batch that a producer sent, before its members are encoded."""
+
     def send_answer(self, code: int, message: InnerMessage) -> dict[str, str]:
         """Return what the answer to a successful send by this code says besides."""
 

@@ -21,7 +21,6 @@ from fakemq.protocol.properties import (
     PUSH_REPLY_TIME,
     WAIT_STORE_MSG_OK,
     decode_properties,
-    encode_properties_as_java,
 )
 from fakemq.store.inner_message import InnerMessage, inner_message
 
@@ -98,7 +97,7 @@ def _push(broker: Broker, header: SendHeader, message: InnerMessage) -> Remoting
     push = ReplyMessageRequestHeader.__new__(ReplyMessageRequestHeader)
     vars(push).update(
         vars(header),  # all fields but the last three; a field that did not arrive stays absent
-        properties=encode_properties_as_java(message.properties),
+        properties=broker.reference.encode_properties(message.properties),
         born_host=format_host(message.born_host),
         store_host=format_host(message.store_host),
         store_timestamp=now_ms,

@@ -77,7 +77,7 @@ def send_back(
         broker.topics.create_in_send_back(topic, DLQ_NUMS_PER_GROUP)
     elif level == 0:
         level = int32(FIRST_RETRY_LEVEL + stored.reconsume_times)
-    message = _another_try(stored, topic, queue_id, level)
+    message = _another_try(broker, stored, topic, queue_id, level)
     result = broker.put(message)
     if not result.ok:
         raise Refused(ResponseCode.SYSTEM_ERROR, result.why)
@@ -94,7 +94,9 @@ def send_back(
         _sent_back(broker, header.group, message, result, stored.physical_offset)
 
 
-def _another_try(stored: MessageExt, topic: str, queue_id: int, level: int) -> InnerMessage:
+def _another_try(
+    broker: Broker, stored: MessageExt, topic: str, queue_id: int, level: int
+) -> InnerMessage:
     properties = dict(stored.properties)
     # The order of insertion counts if two names share a bucket of Java's map.
     properties.setdefault(RETRY_TOPIC, stored.topic)
@@ -102,7 +104,9 @@ def _another_try(stored: MessageExt, topic: str, queue_id: int, level: int) -> I
     properties[DELAY_TIME_LEVEL] = str(level)
     if not properties.get(ORIGIN_MESSAGE_ID, "").strip():
         properties[ORIGIN_MESSAGE_ID] = stored.offset_msg_id
-    message = InnerMessage.of(stored, topic, queue_id, properties)
+    message = InnerMessage.of(
+        stored, topic, queue_id, properties, broker.reference.encode_properties
+    )
     message.reconsume_times = int32(stored.reconsume_times + 1)
     return message
 

@@ -10,7 +10,6 @@ from fakemq.protocol.properties import (
     KEYS,
     TAGS,
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
-    encode_properties_as_java,
 )
 from fakemq.store.inner_message import inner_message
 
@@ -48,7 +47,7 @@ def seed(
         queue_id,
         body,
         properties=properties,
-        properties_string=encode_properties_as_java(properties),
+        properties_string=broker.reference.encode_properties(properties),
         born_timestamp_ms=broker.clock.now_ms(),
         born_host=broker.store_host,
         store_host=broker.store_host,

@@ -157,10 +157,10 @@ def _put_one(
     # A producer that waits sends WAIT with every message. Java takes it out of the properties,
     # makes the text to store, and puts it back at the end: later texts have that order.
     message = _message(broker, request, header, topic, config, queue_id, WAIT_STORE_MSG_OK)
+    properties = message.properties
     if broker.parts is not None:
         broker.parts.prepare_send(message, config)
-    properties = message.properties
-    if WAIT_STORE_MSG_OK in properties:
+    elif WAIT_STORE_MSG_OK in properties:
         properties[WAIT_STORE_MSG_OK] = properties.pop(WAIT_STORE_MSG_OK)
     prepared = properties.get(TRANSACTION_PREPARED)
     if prepared and parse_bool(prepared):
@@ -192,7 +192,10 @@ def _batch(
 ) -> InnerMessage:
     required(request.body or None, "MessageExtBatch", "body")
     header = request.header
-    return _message(broker, request, header, header.topic, config, queue_id)
+    message = _message(broker, request, header, header.topic, config, queue_id)
+    if broker.parts is not None:
+        broker.parts.prepare_batch(message)
+    return message
 
 
 def _message(

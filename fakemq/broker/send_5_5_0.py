@@ -19,8 +19,8 @@ from fakemq.protocol.properties import (
     TRACE_SWITCH,
     TRANSACTION_PREPARED,
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
-    encode_properties_as_java,
 )
+from fakemq.protocol.properties_5_5_0 import encode_properties
 from fakemq.protocol.timers import (
     TIMER_DELAY_MS,
     TIMER_DELAY_SEC,
@@ -68,7 +68,7 @@ def prepare(broker: Broker, message: InnerMessage, config: TopicConfig) -> None:
         else:
             message.queue_id = min(priority, config.write_queue_nums - 1)
     properties[CLUSTER] = cluster
-    message.properties_string = encode_properties_as_java(properties)
+    message.properties_string = encode_properties(properties)
     if is_half:  # its text is made again
         properties[TRANSACTION_ID] = properties[UNIQ_CLIENT_MESSAGE_ID_KEYIDX]
 

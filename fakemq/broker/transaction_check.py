@@ -33,7 +33,6 @@ from fakemq.protocol.properties import (
     TRANSACTION_CHECK_TIMES,
     TRANSACTION_PREPARED_QUEUE_OFFSET,
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
-    encode_properties_as_java,
 )
 from fakemq.protocol.topics import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
 from fakemq.store.results import GetMessageStatus
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
     from fakemq.net.session import Session
+    from fakemq.protocol.properties import PropertiesEncoder
     from fakemq.store.puts import AppendMessageResult
     from fakemq.store.results import GetMessageResult
     from fakemq.store.store import MessageStore
@@ -266,7 +266,8 @@ class _QueueCheck:
         if session is None or topic is None or not half.body:  # Java's encoder wants a body
             return None
         try:
-            body = _encode(half, topic, queue_id, appended)
+            encode = self._parts.node.reference.encode_properties
+            body = _encode(half, topic, queue_id, appended, encode)
         except LocalProtocolError:  # a topic too long for a record, of a check that was resumed
             return None
         unique_id = half.properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX)
@@ -306,7 +307,13 @@ class _QueueCheck:
         self._parts.offsets.commit(CID_SYS_RMQ_TRANS, topic, self._queue_id, offset)
 
 
-def _encode(half: MessageExt, topic: str, queue_id: int, appended: AppendMessageResult) -> bytes:
+def _encode(
+    half: MessageExt,
+    topic: str,
+    queue_id: int,
+    appended: AppendMessageResult,
+    encode_properties: PropertiesEncoder,
+) -> bytes:
     """Return the message for its producer: with its new offsets, its real topic and queue.
 
     All else is as it was read, its store time, too. Source: common/message/MessageDecoder.java
@@ -315,7 +322,7 @@ def _encode(half: MessageExt, topic: str, queue_id: int, appended: AppendMessage
     return encode_record(
         topic,
         half.body,
-        encode_properties_as_java(half.properties),
+        encode_properties(half.properties),
         queue_id=queue_id,
         born_host=half.born_host,
         store_host=half.store_host,

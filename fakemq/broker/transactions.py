@@ -27,7 +27,7 @@ from fakemq.protocol.properties import (
     TRANSACTION_PREPARED_QUEUE_OFFSET,
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
     WAIT_STORE_MSG_OK,
-    encode_properties_as_java,
+    MadeProperties,
 )
 from fakemq.protocol.sysflag import MessageSysFlag, with_transaction_type
 from fakemq.protocol.topics import (
@@ -63,6 +63,9 @@ class TransactionalMessageService:
     it first arrived.
     """
 
+    cleared_from_commits: tuple[str, ...] = ()
+    """Which properties of a half message its committed copy is stored without."""
+
     def __init__(
         self,
         node: NodeContext[BrokerConfig],
@@ -82,6 +85,7 @@ class TransactionalMessageService:
         self._timer: Timer | None = None
         self._interval_ms = 0
         self._arrived_ms: dict[int, int] = {}
+        self._encode = node.reference.encode_properties
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -132,7 +136,7 @@ class TransactionalMessageService:
             message.sys_flag, MessageSysFlag.TRANSACTION_NOT_TYPE
         )
         message.topic, message.queue_id = TRANS_HALF_TOPIC, 0
-        message.properties_string = encode_properties_as_java(properties)
+        message.properties_string = self._encode(properties)
         result = self._store.put_message(message)
         if result.append_result is not None:
             self._node.journal.add(
@@ -149,15 +153,18 @@ class TransactionalMessageService:
     def commit_message(self, half: MessageExt) -> PutMessageResult:
         """Store a half message in its real topic, even if that was done before.
 
-        The stored properties still say that it was a half message. Raise HeaderError for one
-        without a real topic or queue id.
+        The stored properties still say that it was a half message, and all but
+        `cleared_from_commits` are there. Raise HeaderError for one without a real topic or queue
+        id.
 
         Source: broker/processor/EndTransactionProcessor.java#endMessageTransaction (4.9.7)
         """
         properties = half.properties
         queue_id = parse_int(properties.get(REAL_QUEUE_ID, "null"))
         topic = required(properties.get(REAL_TOPIC), "Message", "topic")
-        message = InnerMessage.of(half, topic, queue_id, properties)
+        for name in self.cleared_from_commits:
+            properties.pop(name, None)
+        message = InnerMessage.of(half, topic, queue_id, properties, self._encode)
         message.sys_flag = with_transaction_type(
             half.sys_flag, MessageSysFlag.TRANSACTION_COMMIT_TYPE
         )
@@ -175,14 +182,14 @@ class TransactionalMessageService:
         Source: TransactionalMessageBridge.java#addRemoveTagInTransactionOp (4.9.7)
         """
         host = store_host(self._node.config)
-        properties = {TAGS: REMOVE_TAG, WAIT_STORE_MSG_OK: "true"}
+        properties = MadeProperties({TAGS: REMOVE_TAG, WAIT_STORE_MSG_OK: "true"})
         self._put(
             inner_message(
                 TRANS_OP_HALF_TOPIC,
                 half.queue_id,
                 str(half.queue_offset).encode(),
                 properties=properties,
-                properties_string=encode_properties_as_java(properties),
+                properties_string=self._encode(properties),
                 born_timestamp_ms=self._node.clock.now_ms(),
                 born_host=host,
                 store_host=host,
@@ -196,7 +203,7 @@ class TransactionalMessageService:
         Source: broker/processor/AdminBrokerProcessor.java#toMessageExtBrokerInner (4.9.7)
         """
         message.properties[TRANSACTION_CHECK_TIMES] = "0"
-        again = InnerMessage.of(message, TRANS_HALF_TOPIC, 0, message.properties)
+        again = InnerMessage.of(message, TRANS_HALF_TOPIC, 0, message.properties, self._encode)
         return self._put_again(again, message)
 
     # -- what checks ask for ------------------------------------------------------------------
@@ -240,7 +247,7 @@ class TransactionalMessageService:
         """
         node, properties = self._node, half.properties
         topic = self._topics.create_in_send_back(TRANS_CHECK_MAX_TIME_TOPIC, 1)
-        message = InnerMessage.of(half, topic.topic_name or "", 0, properties)
+        message = InnerMessage.of(half, topic.topic_name or "", 0, properties, self._encode)
         result = self._put_again(message, half)
         if result.ok:
             node.journal.add(
@@ -261,7 +268,7 @@ class TransactionalMessageService:
     # -- inside -------------------------------------------------------------------------------
 
     def _renew(self, half: MessageExt) -> AppendMessageResult | None:
-        message = InnerMessage.of(half, half.topic, half.queue_id, half.properties)
+        message = InnerMessage.of(half, half.topic, half.queue_id, half.properties, self._encode)
         message.flag = message.reconsume_times = 0
         result = self._put_again(message, half)
         return result.append_result if result.ok else None

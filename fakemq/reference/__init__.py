@@ -17,6 +17,7 @@ import msgspec
 from fakemq.errors import ConfigError
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import VERSION_4_9_7
+from fakemq.protocol.properties import PropertiesEncoder, encode_properties_as_java
 from fakemq.protocol.topics import FAQ
 
 NAMES = ("4.9.7", "5.5.0")
@@ -57,6 +58,8 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
     """The code that refuses a parameter, such as a name that no topic can have."""
     faq: str = FAQ
     """What stands behind remarks that a reader could look up."""
+    encode_properties: PropertiesEncoder = encode_properties_as_java
+    """How a broker writes the properties of messages."""
     first_topics: tuple[FirstTopic, ...] = ()
     """The topics of a first start in addition to those of 4.9.7, in Java's order."""
     topic_settings: Mapping[str, object] = {}

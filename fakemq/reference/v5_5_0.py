@@ -9,6 +9,7 @@ from __future__ import annotations
 from fakemq.protocol.bodies.group import GroupRetryPolicy
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.codes_5_5_0 import RequestCode5, ResponseCode5
+from fakemq.protocol.properties_5_5_0 import encode_properties
 from fakemq.reference import FirstTopic, Reference
 
 _STATIC_TOPICS = "static topics"
@@ -85,6 +86,7 @@ REFERENCE = Reference(
     refuses_unknown_codes=True,
     invalid_parameter_code=ResponseCode5.INVALID_PARAMETER,
     faq="\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details.",
+    encode_properties=encode_properties,
     topic_settings={"attributes": {}},
     group_settings={
         "consume_message_orderly": False,

@@ -18,7 +18,6 @@ from fakemq.protocol.properties import (
     REAL_QUEUE_ID,
     REAL_TOPIC,
     TAGS,
-    encode_properties_as_java,
 )
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
 from fakemq.protocol.topics import SCHEDULE_TOPIC
@@ -26,6 +25,7 @@ from fakemq.protocol.topics import SCHEDULE_TOPIC
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fakemq.protocol.properties import PropertiesEncoder
     from fakemq.store.inner_message import InnerMessage
 
 
@@ -56,7 +56,7 @@ class DelayLevels:
         """The highest level; higher ones in messages are treated as this one."""
         return len(self.table)
 
-    def divert(self, message: InnerMessage) -> None:
+    def divert(self, message: InnerMessage, encode_properties: PropertiesEncoder) -> None:
         """Change topic and queue of a message with a delay level to those of the schedule topic.
 
         Its real topic and queue go into its properties. Called for every put with a delay level,
@@ -76,7 +76,7 @@ class DelayLevels:
             properties[DELAY_TIME_LEVEL] = str(level)
         properties[REAL_TOPIC] = message.topic
         properties[REAL_QUEUE_ID] = str(message.queue_id)
-        message.properties_string = encode_properties_as_java(properties)
+        message.properties_string = encode_properties(properties)
         message.topic = SCHEDULE_TOPIC
         message.queue_id = delay_level_to_queue_id(level)
 

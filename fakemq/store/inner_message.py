@@ -11,10 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from fakemq.protocol.hosts import Host
-from fakemq.protocol.properties import decode_properties, encode_properties_as_java
+from fakemq.protocol.properties import decode_properties
 
 if TYPE_CHECKING:
     from fakemq.protocol.message import MessageExt
+    from fakemq.protocol.properties import PropertiesEncoder
 
 LOCAL_HOST: Final[Host] = ("127.0.0.1", 0)
 
@@ -61,18 +62,24 @@ class InnerMessage:
 
     @classmethod
     def of(
-        cls, stored: MessageExt, topic: str, queue_id: int, properties: dict[str, str]
+        cls,
+        stored: MessageExt,
+        topic: str,
+        queue_id: int,
+        properties: dict[str, str],
+        encode_properties: PropertiesEncoder,
     ) -> InnerMessage:
         """Return a copy of a stored message for another place; no caller waits for its flush.
 
         The properties are encoded at once: a later change of ``properties`` is not stored.
+        ``encode_properties`` is that of the broker's reference.
         """
         return inner_message(
             topic,
             queue_id,
             stored.body,
             properties=properties,
-            properties_string=encode_properties_as_java(properties),
+            properties_string=encode_properties(properties),
             flag=stored.flag,
             sys_flag=stored.sys_flag,
             born_timestamp_ms=stored.born_timestamp_ms,

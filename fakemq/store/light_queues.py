@@ -17,7 +17,6 @@ from fakemq.protocol.properties import (
     INNER_MULTI_DISPATCH,
     INNER_MULTI_QUEUE_OFFSET,
     WAIT_STORE_MSG_OK,
-    encode_properties_as_java,
 )
 from fakemq.protocol.topics import LMQ_PREFIX
 from fakemq.store.queue_folders import why_no_queue
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fakemq.config.model import BrokerConfig
+    from fakemq.protocol.properties import PropertiesEncoder
     from fakemq.store.commitlog import CommitLog
     from fakemq.store.inner_message import InnerMessage
 
@@ -117,7 +117,9 @@ class MultiDispatch:
         self._config = config
         self._log = log
 
-    def wrap(self, message: InnerMessage) -> list[LightEntry] | None:
+    def wrap(
+        self, message: InnerMessage, encode_properties: PropertiesEncoder
+    ) -> list[LightEntry] | None:
         """Write into a message its next offset in each named queue, and return these.
 
         None if it names too many. Call `taken` when the message is in the log.
@@ -135,9 +137,7 @@ class MultiDispatch:
             entries.append(LightEntry(topic, queue_id, offset))
         offsets = SEPARATOR.join(str(entry.queue_offset) for entry in entries)
         message.properties = message.properties | {INNER_MULTI_QUEUE_OFFSET: offsets}
-        message.properties_string = encode_properties_as_java(
-            message.properties, without=WAIT_STORE_MSG_OK
-        )
+        message.properties_string = encode_properties(message.properties, without=WAIT_STORE_MSG_OK)
         return entries
 
     def taken(self, entries: list[LightEntry]) -> None:

@@ -28,6 +28,7 @@ from fakemq.protocol.properties import (
     DELAY_TIME_LEVEL,
     INNER_MULTI_DISPATCH,
     PROPERTIES_MAX_BYTES,
+    encode_properties_as_java,
 )
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
 from fakemq.protocol.topics import LMQ_PREFIX, SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig
     from fakemq.journal.journal import Journal
+    from fakemq.protocol.properties import PropertiesEncoder
     from fakemq.store.directory_files import DirectoryFiles
     from fakemq.store.files import File, Files
     from fakemq.store.findings import Topics
@@ -158,6 +160,8 @@ class MessageStore:
         """Called with each message before it is put, if the broker has timers: it may change its
         topic, or return why it is refused."""
         self.queue_maker = QueueMaker(config)
+        self.encode_properties: PropertiesEncoder = encode_properties_as_java
+        """How properties are written that the store changes; that of the broker's reference."""
         self.held_lock: HeldLock | None = None
         """The lock of the log, while a fault lets a put hold it."""
         self.disk_space = DiskSpace(config, files, clock, journal, node)
@@ -229,7 +233,7 @@ class MessageStore:
                 return self._refused(message, status)
         # The first test of `divert`, repeated: most puts end here without another call.
         if DELAY_TIME_LEVEL in message.properties:
-            self.delay_levels.divert(message)
+            self.delay_levels.divert(message, self.encode_properties)
         if config.enable_multi_dispatch and INNER_MULTI_DISPATCH in message.properties:
             return self._put_into_queues(message)
         return self._put(message, draft_message(message, most_bytes))
@@ -250,7 +254,7 @@ class MessageStore:
         if not names_queues(message.properties):
             return self._put(message, draft_message(message, max_size))
         multi_dispatch = MultiDispatch(self.config, self.log)
-        entries = multi_dispatch.wrap(message)
+        entries = multi_dispatch.wrap(message, self.encode_properties)
         if entries is None:
             return self._refused(message, _ILLEGAL, TOO_MANY)
         drafts = draft_message(message, max_size)

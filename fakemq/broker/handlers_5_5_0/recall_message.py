@@ -33,14 +33,16 @@ from fakemq.protocol.properties import (
     PRODUCER_GROUP,
     TAGS,
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
-    encode_properties_as_java,
+    MadeProperties,
 )
+from fakemq.protocol.properties_5_5_0 import encode_properties
 from fakemq.protocol.sysflag import PermName
 from fakemq.protocol.timers import TIMER_DEL_UNIQKEY, TIMER_DELIVER_MS, RecallHandle
 from fakemq.store.inner_message import InnerMessage, inner_message
 
 _TAG = "_RECALL_TAG_"
 _BORN_TIMESTAMP = "BORN_TIMESTAMP"
+_TRACE_CONTEXT = "TRACE_CONTEXT"
 _NOT_AVAILABLE = "recall failed, broker service not available"
 
 
@@ -106,13 +108,16 @@ def _deletion(
 ) -> InnerMessage:
     """Return the message that deletes another one."""
     now_ms = broker.clock.now_ms()
-    properties = {
-        TAGS: _TAG,
-        TIMER_DEL_UNIQKEY: delete_key(config, handle.topic, handle.message_id),
-        UNIQ_CLIENT_MESSAGE_ID_KEYIDX: handle.message_id,
-        TIMER_DELIVER_MS: handle.timestamp,
-        _BORN_TIMESTAMP: str(now_ms),
-    }
+    properties = MadeProperties(
+        {
+            TAGS: _TAG,
+            TIMER_DEL_UNIQKEY: delete_key(config, handle.topic, handle.message_id),
+            UNIQ_CLIENT_MESSAGE_ID_KEYIDX: handle.message_id,
+            TIMER_DELIVER_MS: handle.timestamp,
+            _BORN_TIMESTAMP: str(now_ms),
+            _TRACE_CONTEXT: "",
+        }
+    )
     group = request.header.producer_group
     if group is not None:
         properties[PRODUCER_GROUP] = group
@@ -121,7 +126,7 @@ def _deletion(
         0,
         b"0",
         properties=properties,
-        properties_string=encode_properties_as_java(properties),
+        properties_string=encode_properties(properties),
         born_timestamp_ms=now_ms,
         born_host=record_host(request.session.remote_addr),
         store_host=own_host(config.broker_ip1, config.listen_port),

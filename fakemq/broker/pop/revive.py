@@ -30,7 +30,8 @@ from fakemq.protocol.pop import (
     normal_topic,
     pop_retry_topic,
 )
-from fakemq.protocol.properties import TAGS, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
+from fakemq.protocol.properties import TAGS, UNIQ_CLIENT_MESSAGE_ID_KEYIDX, MadeProperties
+from fakemq.protocol.properties_5_5_0 import as_read, encode_properties
 from fakemq.protocol.sysflag import PermName
 from fakemq.protocol.topics import RETRY_PREFIX
 from fakemq.store.inner_message import InnerMessage
@@ -242,13 +243,13 @@ class PopRevive:
             retry = topic
         else:
             retry = pop_retry_topic(topic, group, v2=self._settings.enable_retry_topic_v2)
-        properties = {} if stored.tags is None else {TAGS: stored.tags}
-        properties |= stored.properties
+        properties = _copied(stored)
         if stored.reconsume_times == 0 or FIRST_POP_TIME not in properties:
             properties[FIRST_POP_TIME] = str(ck.pop_time)
         properties[ORIGIN_GROUP] = group
         self._create_retry_topic(retry, group)
-        message = InnerMessage.of(stored, retry, self._retry_queue_id(retry, stored), properties)
+        queue_id = self._retry_queue_id(retry, stored)
+        message = InnerMessage.of(stored, retry, queue_id, properties, encode_properties)
         message.born_host = message.store_host = addresses.store_host(config)
         message.reconsume_times = int32(stored.reconsume_times + (0 if ck.suspend else 1))
         result = self._put(message)
@@ -335,3 +336,17 @@ class PopRevive:
     def waiting(self) -> Iterable[PopCheckPoint]:
         """Return the checkpoints that were read and are not done."""
         return [ck for queue in self._queues.values() for ck in queue.pending.values()]
+
+
+def _copied(stored: MessageExt) -> MadeProperties:
+    """Return the properties of a message as Java copies them into a map that has its tags.
+
+    Without tags, that map takes its size from what is copied.
+    Source: PopReviveService.java#reviveRetry (5.5.0), java.util.HashMap#putMapEntries
+    """
+    properties = as_read(stored.properties)
+    if stored.tags is not None:
+        return MadeProperties({TAGS: stored.tags} | properties)
+    if not properties:
+        return MadeProperties({})
+    return MadeProperties(properties, buckets=int(len(properties) / 0.75 + 1))

@@ -18,8 +18,9 @@ from fakemq.protocol.pop import ACK_TAG, BATCH_ACK_TAG, CK_TAG, TIMER_DELIVER_MS
 from fakemq.protocol.properties import (
     TAGS,
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
-    encode_properties_as_java,
+    MadeProperties,
 )
+from fakemq.protocol.properties_5_5_0 import encode_properties
 from fakemq.store.inner_message import InnerMessage, inner_message
 from fakemq.store.results import PutMessageStatus
 
@@ -85,17 +86,19 @@ class ReviveLog:
         if not 0 <= queue_id < later(self._node.config).revive_queue_num:
             return True
         host = addresses.store_host(self._node.config)
-        properties = {
-            TAGS: tag,
-            TIMER_DELIVER_MS: str(deliver_at_ms),
-            UNIQ_CLIENT_MESSAGE_ID_KEYIDX: unique_key,
-        }
+        properties = MadeProperties(
+            {
+                TAGS: tag,
+                TIMER_DELIVER_MS: str(deliver_at_ms),
+                UNIQ_CLIENT_MESSAGE_ID_KEYIDX: unique_key,
+            }
+        )
         message = inner_message(
             self.topic,
             queue_id,
             body,
             properties=properties,
-            properties_string=encode_properties_as_java(properties),
+            properties_string=encode_properties(properties),
             born_timestamp_ms=self._node.clock.now_ms(),
             born_host=host,
             store_host=host,

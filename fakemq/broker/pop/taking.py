@@ -20,7 +20,7 @@ from fakemq.protocol.pop import (
     msg_offset_info,
     start_offset_info,
 )
-from fakemq.protocol.properties import encode_properties_as_java
+from fakemq.protocol.properties_5_5_0 import encode_properties
 from fakemq.store.results import GetMessageStatus, queue_offsets
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ def _record(stored: MessageExt, topic: str, properties: dict[str, str]) -> memor
     record = encode_record(
         topic,
         stored.body,
-        encode_properties_as_java(properties),
+        encode_properties(properties),
         queue_id=stored.queue_id,
         born_host=stored.born_host,
         store_host=stored.store_host,

@@ -16,8 +16,8 @@ from fakemq.protocol.properties import (
     DELAY_TIME_LEVEL,
     REAL_QUEUE_ID,
     REAL_TOPIC,
-    encode_properties_as_java,
 )
+from fakemq.protocol.properties_5_5_0 import encode_properties
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
 from fakemq.protocol.timers import (
     TIMER_DEL_UNIQKEY,
@@ -101,7 +101,7 @@ class TimerDiversion:
         properties[TIMER_OUT_MS] = str(out_ms)
         properties[REAL_TOPIC] = message.topic
         properties[REAL_QUEUE_ID] = str(message.queue_id)
-        message.properties_string = encode_properties_as_java(properties)
+        message.properties_string = encode_properties(properties)
         message.topic, message.queue_id = TIMER_TOPIC, 0
         return None
 

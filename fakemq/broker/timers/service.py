@@ -29,6 +29,7 @@ from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_int, parse_long
 from fakemq.protocol.java import LONG_MAX, int32
 from fakemq.protocol.properties import REAL_TOPIC, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
+from fakemq.protocol.properties_5_5_0 import encode_properties
 from fakemq.protocol.timers import (
     TIMER_DEL_UNIQKEY,
     TIMER_DEQUEUE_MS,
@@ -474,11 +475,13 @@ def _copy(due: _Due, now_ms: int) -> InnerMessage | None:
         properties[TIMER_ROLL_TIMES] = str(int32(_rolled(properties) + 1))
     properties[TIMER_DEQUEUE_MS] = str(now_ms)
     if due.rolls:
-        return InnerMessage.of(message, message.topic, message.queue_id, properties)
+        return InnerMessage.of(
+            message, message.topic, message.queue_id, properties, encode_properties
+        )
     place = real_place(message)
     if place is None:
         return None
-    return InnerMessage.of(message, *place, properties)
+    return InnerMessage.of(message, *place, properties, encode_properties)
 
 
 def _rolled(properties: Mapping[str, str]) -> int:

@@ -114,15 +114,25 @@ final class GrpcClients {
             + " bornHost=" + message.getBornHost().isEmpty();
     }
 
-    /** Receives until some condition on what came holds; two brokers are asked in turn. */
+    /** Receives so many messages, each acknowledged at once: the next ones may take longer than it is invisible. */
     private static List<MessageView> receive(SimpleConsumer consumer, int count) throws Exception {
         List<MessageView> found = new ArrayList<>();
         Lab.await(count + " messages", 90, () -> {
-            found.addAll(consumer.receive(16, Duration.ofSeconds(10)));
+            for (MessageView message : consumer.receive(16, Duration.ofSeconds(10))) {
+                found.add(message);
+                consumer.ack(message);
+            }
             return found.size() >= count;
         });
         found.sort(java.util.Comparator.comparing(GrpcClients::key));
         return found;
+    }
+
+    /** Receives one message, and leaves it unacknowledged. */
+    private static MessageView receiveOne(SimpleConsumer consumer) throws Exception {
+        List<MessageView> found = new ArrayList<>();
+        Lab.await("a message", 90, () -> found.addAll(consumer.receive(1, Duration.ofSeconds(10))));
+        return found.get(0);
     }
 
     private static void plain(Lab lab) throws Exception {
@@ -134,10 +144,8 @@ final class GrpcClients {
             lab.say("sent", receipt.getMessageId().toString().length());
         }
         SimpleConsumer consumer = consumer(lab, group, topic, "*");
-        List<MessageView> found = receive(consumer, 8);
-        for (MessageView message : found) {
+        for (MessageView message : receive(consumer, 8)) {
             lab.say("received", told(message));
-            consumer.ack(message);
         }
         lab.sayFailure("another tag", () -> consumer(lab, group(lab, "GrpcTag", false), topic, "other").receive(16, Duration.ofSeconds(10)));
         lab.sayFailure("of another type", () -> producer.send(message(topic, "fifo").setMessageGroup("g").build()));
@@ -149,10 +157,10 @@ final class GrpcClients {
         SimpleConsumer consumer = consumer(lab, group(lab, "GrpcChange", false), topic, "*");
         Producer producer = producer(lab, topic);
         producer.send(message(topic, "sooner").build());
-        MessageView first = receive(consumer, 1).get(0);
+        MessageView first = receiveOne(consumer);
         long began = System.nanoTime();
         consumer.changeInvisibleDuration(first, Duration.ofSeconds(2));
-        MessageView again = receive(consumer, 1).get(0);
+        MessageView again = receiveOne(consumer);
         long waited = (System.nanoTime() - began) / 1_000_000;
         lab.say("it came again", told(again) + " early=" + (waited < 1900));
         consumer.ack(again);
@@ -214,7 +222,6 @@ final class GrpcClients {
         MessageView message = receive(consumer, 1).get(0);
         lab.say("received", told(message));
         lab.say("not early", System.currentTimeMillis() >= at - 1000);
-        consumer.ack(message);
     }
 
     private static void transaction(Lab lab) throws Exception {
@@ -238,7 +245,6 @@ final class GrpcClients {
         }
         for (MessageView message : receive(consumer, 2)) {
             lab.say("received", told(message));
-            consumer.ack(message);
         }
         lab.say("checked", new TreeSet<>(checked));
     }
