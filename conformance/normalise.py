@@ -15,6 +15,7 @@ from collections.abc import Mapping
 
 from fakemq.protocol import fastjson
 from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.hosts import format_host
 from fakemq.protocol.message import decode_records
@@ -22,7 +23,8 @@ from fakemq.protocol.message_id import decode_offset_id
 from fakemq.protocol.properties import decode_properties
 from fakemq.protocol.topics import TRANS_HALF_TOPIC
 
-DAY_MS = 24 * 3_600_000
+NEAR_MS = 4 * 24 * 3_600_000
+"""A timer is three days long at most."""
 UNORDERED = frozenset(
     {
         *("brokerDatas", "queueDatas", "topicList", "consumerIdList", "lockOKMQSet", "groupList"),
@@ -50,6 +52,8 @@ TRANSACTION, COMMITTED = 12, 8
 """Bits of a message's system flag, and what they are where its half message is named."""
 ORDER_REVIVE_QUEUE = "999"
 """What a pop in order says in place of a queue of the revive topic."""
+CHANGE_INVISIBLE = RequestCode5.CHANGE_MESSAGE_INVISIBLETIME
+HALF_S_MS = 500
 LONG = 300
 """Longer values are cut."""
 
@@ -60,8 +64,9 @@ _DATE = re.compile(r"\b(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}#[0-9]{2}:[0-9]{2}:[0-
 _ADDRESS = re.compile(r"\b127\.0\.0\.1:[0-9]{1,5}\b")
 _UNIQUE_ID = re.compile(r"\b(?!AC110001000018B4AAC27E5E1C2)(?:[0-9A-F]{24})?[0-9A-F]{32}\b")
 """A unique id that no scenario has chosen: a broker of 5.5.0 makes one for a message without."""
-_HANDLE = re.compile(r"\b([0-9]+ 1[0-9]{12} [0-9]+) [0-7] ([0-9] \S+ [0-9]+)\b")
-"""A receipt handle up to its queue: offset, pop time, invisible time, revive queue, …"""
+_HANDLE = re.compile(r"\b([0-9]+ 1[0-9]{12} [0-9]+) [0-7] ([0-9] [\w-]+)\b")
+"""A receipt handle up to its broker: offset, pop time, invisible time, revive queue, …"""
+_RECALL = re.compile(r"v[0-9]+ .* ")
 _DISK = re.compile(r"\b(CL|CQ|INDEX): +-?[0-9]+\.[0-9]+")
 _EXCEPTION = re.compile(
     # Those of the filters' parser and of access control are their own words, the same everywhere.
@@ -122,10 +127,10 @@ def without_offset_ids(text: str, names: Mapping[str, str], places: Places) -> s
 
 
 def without_times(text: str, now_ms: int) -> str:
-    """Milliseconds within a day of the run, and dates written out; chosen times lie elsewhere."""
+    """Milliseconds within days of the run, and dates written out; chosen times lie elsewhere."""
 
     def name(found: re.Match[str]) -> str:
-        return "<now>" if abs(int(found[0]) - now_ms) < DAY_MS else found[0]
+        return "<now>" if abs(int(found[0]) - now_ms) < NEAR_MS else found[0]
 
     return _DATE.sub("<date>", _MILLISECONDS.sub(name, text))
 
@@ -141,7 +146,7 @@ def recall_handle(text: str) -> str:
         said = base64.b64decode(text, altchars=b"-_", validate=True).decode()
     except ValueError:
         return text
-    return f"<handle of {said}>" if said.startswith("v1 ") else text
+    return f"<handle of {said}>" if _RECALL.match(said) else text
 
 
 def without_disk(text: str) -> str:
@@ -170,7 +175,7 @@ def without_versions(value: object, now_ms: int) -> object:
     """Return the counter of a DataVersion that the cluster itself has counted."""
     if isinstance(value, dict):
         stamp = value.get("timestamp")
-        if "counter" in value and isinstance(stamp, int) and abs(stamp - now_ms) < DAY_MS:
+        if "counter" in value and isinstance(stamp, int) and abs(stamp - now_ms) < NEAR_MS:
             value = value | {"counter": "<count>"}
         return {key: without_versions(one, now_ms) for key, one in value.items()}
     if isinstance(value, list):
@@ -216,6 +221,8 @@ class Normaliser:
             return self.places.name(broker, int(value), learn=not sent)
         if name == "reviveQid" and value != ORDER_REVIVE_QUEUE:
             return "<revive queue>"
+        if name == "invisibleTime" and code == CHANGE_INVISIBLE and not sent:
+            return str(int(value) // HALF_S_MS * HALF_S_MS)  # in order it counts from the pop
         if name == "recallHandle":
             return self.text(recall_handle(value))
         return self.text(value)

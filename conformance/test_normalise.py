@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.normalise import (
-    DAY_MS,
+    NEAR_MS,
     NO_INDEX,
     Normaliser,
     Places,
@@ -119,8 +119,8 @@ def test_long_values_are_shortened() -> None:
 
 def test_times_of_the_run_are_removed_and_chosen_times_stay() -> None:
     assert without_times("at 2025-11-21#10:20:30:400", NOW_MS) == "at <date>"
-    text = f"{NOW_MS + DAY_MS - 1} {NOW_MS + DAY_MS} 1100000000000 170000000000"
-    assert without_times(text, NOW_MS) == f"<now> {NOW_MS + DAY_MS} 1100000000000 170000000000"
+    text = f"{NOW_MS + NEAR_MS - 1} {NOW_MS + NEAR_MS} 1100000000000 170000000000"
+    assert without_times(text, NOW_MS) == f"<now> {NOW_MS + NEAR_MS} 1100000000000 170000000000"
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from fakemq.protocol.header import parse_long
 from fakemq.protocol.java import java_hash_map_order
 
 MESSAGE_TYPE = "message.type"
+PRIORITY_FACTOR = "priority.factor"
 NORMAL, MIXED = "NORMAL", "MIXED"
 MESSAGE_TYPES = (
     *("UNSPECIFIED", NORMAL, "FIFO", "DELAY", "TRANSACTION", "PRIORITY", "LITE", MIXED),
@@ -75,7 +76,7 @@ TOPIC_ATTRIBUTES: Mapping[str, Attribute] = {
     "lite.topic.expiration": Attribute(_range(-1, _LITE_MAX_MINUTES)),
 }
 GROUP_ATTRIBUTES: Mapping[str, Attribute] = {
-    "priority.factor": Attribute(_range(0, 100)),
+    PRIORITY_FACTOR: Attribute(_range(0, 100)),
     "lite.bind.topic": Attribute(_text),
     "lite.sub.model": Attribute(_one_of("Shared", "Exclusive")),
     "lite.sub.reset.offset.exclusive": Attribute(_flag),

@@ -86,6 +86,9 @@ class Parts5:
     def prepare_send(self, message: InnerMessage, config: TopicConfig) -> None:
         send_5_5_0.prepare(self._broker, message, config)
 
+    def prepare_reply(self, message: InnerMessage) -> None:
+        send_5_5_0.prepare_reply(self._broker, message)
+
     def prepare_batch(self, message: InnerMessage) -> None:
         message.properties_string = ""  # its members keep their own
 

@@ -41,6 +41,9 @@ class ReferenceParts(Protocol):
     def prepare_send(self, message: InnerMessage, config: TopicConfig) -> None:
         """Change a message that a producer sent, before it is put."""
 
+    def prepare_reply(self, message: InnerMessage) -> None:
+        """Change a reply to a request message, before it is pushed and put."""
+
     def prepare_batch(self, message: InnerMessage) -> None:
         """Change a batch that a producer sent, before its members are encoded."""
 

@@ -61,6 +61,8 @@ def reply(broker: Broker, request: SendRequest) -> SendReply | Parked[SendMessag
         reconsume_times=header.reconsume_times or 0,
         wait_store_msg_ok=parse_bool(properties.get(WAIT_STORE_MSG_OK, "true")),
     )
+    if broker.parts is not None:
+        broker.parts.prepare_reply(message)
     client_id = message.properties.get(MESSAGE_REPLY_TO_CLIENT)
     if client_id is None:
         why = f"reply message properties[{MESSAGE_REPLY_TO_CLIENT}] is null"

@@ -11,6 +11,7 @@ from fakemq.dispatch.answers import Refused
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_bool, parse_int, parse_long
+from fakemq.protocol.pop import POP_CK
 from fakemq.protocol.properties import (
     CLUSTER,
     DELAY_TIME_LEVEL,
@@ -49,15 +50,15 @@ _OTHER_TYPES = (DELAY_TIME_LEVEL, TIMER_DELIVER_MS, TIMER_DELAY_SEC, TIMER_DELAY
 def prepare(broker: Broker, message: InnerMessage, config: TopicConfig) -> None:
     """Give a message a unique key if it has none, and the queue of its priority if it has one.
 
-    Region and trace switch are stored, too, and for a half message its transaction id.
-    Source: AbstractSendMessageProcessor.java#buildMsgContext,
-    SendMessageProcessor.java#sendMessage,
+    Region and trace switch are stored, too, and for a half message its transaction id, but no
+    handle of a pop.
+    Source: SendMessageProcessor.java#clearReservedProperties, #sendMessage,
     broker/transaction/queue/TransactionalMessageBridge.java#parseHalfMessageInner (5.5.0)
     """
     properties = message.properties
     cluster = properties.pop(CLUSTER)  # Java puts it behind what follows
-    properties[MSG_REGION] = broker.config.region_id
-    properties[TRACE_SWITCH] = "true" if broker.config.trace_on else "false"
+    _mark(broker, properties)
+    properties.pop(POP_CK, None)
     if not properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX):
         properties[UNIQ_CLIENT_MESSAGE_ID_KEYIDX] = broker.unique_ids.create(broker.clock.now_ms())
     is_half = parse_bool(properties.get(TRANSACTION_PREPARED, ""))
@@ -71,6 +72,18 @@ def prepare(broker: Broker, message: InnerMessage, config: TopicConfig) -> None:
     message.properties_string = encode_properties(properties)
     if is_half:  # its text is made again
         properties[TRANSACTION_ID] = properties[UNIQ_CLIENT_MESSAGE_ID_KEYIDX]
+
+
+def prepare_reply(broker: Broker, message: InnerMessage) -> None:
+    """Give a reply region and trace switch, which are pushed and stored with it."""
+    _mark(broker, message.properties)
+    message.properties_string = encode_properties(message.properties)
+
+
+def _mark(broker: Broker, properties: dict[str, str]) -> None:
+    """Source: AbstractSendMessageProcessor.java#buildMsgContext (5.5.0)"""
+    properties[MSG_REGION] = broker.config.region_id
+    properties[TRACE_SWITCH] = "true" if broker.config.trace_on else "false"
 
 
 def _priority(properties: Mapping[str, str]) -> int:

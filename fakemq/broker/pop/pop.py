@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from fakemq.broker.attributes import MESSAGE_TYPE, PRIORITY_FACTOR
 from fakemq.broker.checks import consuming_group
 from fakemq.broker.parts_5_5_0 import parts_of
 from fakemq.broker.pop.checks import (
@@ -21,13 +22,15 @@ from fakemq.broker.pop.taking import Taking
 from fakemq.dispatch.answers import Parked, Refused, Reply, Request
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.codes_5_5_0 import ResponseCode5
-from fakemq.protocol.errors import IllegalArgumentError
+from fakemq.protocol.errors import IllegalArgumentError, NumberFormatError
+from fakemq.protocol.header import parse_long
 from fakemq.protocol.headers.pop import PopMessageRequestHeader, PopMessageResponseHeader
 from fakemq.protocol.pop import ORDER_REVIVE_QUEUE, pop_retry_topic
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.broker.pop.filters import FilterMaker
+    from fakemq.protocol.bodies.group import SubscriptionGroupConfig
     from fakemq.protocol.bodies.topic import TopicConfig
 
 PopRequest: TypeAlias = Request[PopMessageRequestHeader]
@@ -71,11 +74,11 @@ def _pop(
             " because timerWheelEnable is false",
         )
     config = readable_queue(broker, topic, queue_id, request.session)
-    consuming_group(broker, group)
+    group_config = consuming_group(broker, group)
     make_filter = filter_maker(topic, header.exp, header.exp_type)
     if header.max_msg_nums < 0:  # Java makes a list with it as its capacity
         raise IllegalArgumentError(f"Illegal Capacity: {header.max_msg_nums}")
-    taking = _take(broker, request, config, make_filter)
+    taking = _take(broker, request, config, group_config, make_filter)
     code: ResponseCode | ResponseCode5 = ResponseCode.SUCCESS
     if not taking.buffers:
         parked = service.polling.hold(
@@ -132,17 +135,31 @@ def _take(
     broker: Broker,
     request: PopRequest,
     config: TopicConfig,
+    group_config: SubscriptionGroupConfig,
     make_filter: FilterMaker,
 ) -> Taking:
-    """Take messages: from the retry topic first now and then, otherwise if there is room left."""
+    """Take messages: from the retry topic first now and then, otherwise if there is room left.
+
+    Source: PopMessageProcessor.java#processRequest (5.5.0)
+    """
     header, service, settings = request.header, parts_of(broker).pop, parts_of(broker).pop.config
     number = broker.randomness.randrange(100)
     revive_queue_id = ORDER_REVIVE_QUEUE if header.order else service.next_revive_queue()
     taking = Taking(service, header, request.session, make_filter, revive_queue_id)
-    retry_first = number < settings.pop_from_retry_probability
+    by_priority = (
+        (config.attributes or {}).get(MESSAGE_TYPE) == "PRIORITY"
+        and not header.order
+        and number < _priority_factor(group_config)
+    )
+    if by_priority:
+        retry_first = number < settings.pop_from_retry_probability_for_priority
+    else:
+        retry_first = number < settings.pop_from_retry_probability
     v2 = settings.enable_retry_topic_v2
     if v2 and settings.retrieve_message_from_pop_retry_topic_v1 and number % 2 == 0:
         v2 = False
+    if by_priority:
+        number = 0  # from the highest priority on
     retry = broker.topics.select(pop_retry_topic(header.topic, header.consumer_group, v2=v2))
     if not header.order:
         check_queues(retry)
@@ -157,6 +174,17 @@ def _take(
     if not retry_first and not header.order and not taking.is_full:
         taking.take_topic(retry, number)
     return taking
+
+
+def _priority_factor(config: SubscriptionGroupConfig) -> int:
+    """Return how often a group pops by priority, in percent.
+
+    Source: remoting/protocol/subscription/SubscriptionGroupConfig.java#getPriorityFactor (5.5.0)
+    """
+    try:
+        return parse_long((config.attributes or {}).get(PRIORITY_FACTOR, ""))
+    except NumberFormatError:
+        return 100
 
 
 def _wake_next(service: PopService, header: PopMessageRequestHeader, taking: Taking) -> None:
