@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fakemq.protocol.headers import (
         group_5_5_0,
         namesrv_5_5_0,
+        offset,
         offset_5_5_0,
         pop,
         timer_5_5_0,
@@ -35,6 +36,20 @@ UPDATE_AND_CREATE_TOPIC_LIST: Row[NoHeader, NoHeader] = Row(
 )
 REGISTER_TOPIC_IN_NAMESRV: Row[namesrv_5_5_0.RegisterTopicRequestHeader, NoHeader] = Row(
     RequestCode5.REGISTER_TOPIC_IN_NAMESRV, "namesrv_5_5_0.RegisterTopicRequestHeader"
+)
+QUERY_CONSUMER_OFFSET: Row[
+    offset_5_5_0.QueryConsumerOffsetRequestHeader5, offset.QueryConsumerOffsetResponseHeader
+] = Row(
+    RequestCode.QUERY_CONSUMER_OFFSET,
+    "offset_5_5_0.QueryConsumerOffsetRequestHeader5",
+    "offset.QueryConsumerOffsetResponseHeader",
+)
+SEARCH_OFFSET_BY_TIMESTAMP: Row[
+    offset_5_5_0.SearchOffsetRequestHeader5, offset.SearchOffsetResponseHeader
+] = Row(
+    RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,
+    "offset_5_5_0.SearchOffsetRequestHeader5",
+    "offset.SearchOffsetResponseHeader",
 )
 INVOKE_BROKER_TO_RESET_OFFSET: Row[offset_5_5_0.ResetOffsetRequestHeader5, NoHeader] = Row(
     RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, "offset_5_5_0.ResetOffsetRequestHeader5"

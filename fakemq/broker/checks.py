@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fakemq.broker.topics import NOT_ALLOWED_SEND_TOPICS, topic_config_text
 from fakemq.clock.calendar import human_time2
-from fakemq.dispatch.answers import InvalidParameter, Refused
+from fakemq.dispatch.answers import Forbidden, ForbiddenType, InvalidParameter, Refused
 from fakemq.journal.noted import CHECKED
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.errors import NullFieldError
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
 _WRITE: Final = PermName.WRITE
 
 
-def check_topic_name(topic: str) -> None:
+def check_topic_name(broker: Broker, topic: str) -> None:
     """Raise Refused for a name that no topic can have."""
-    error = topic_name_error(topic)
+    parts = broker.parts
+    error = topic_name_error(topic) if parts is None else parts.topic_error(topic)
     if error is not None:
         raise InvalidParameter(error)
 
@@ -75,7 +76,7 @@ def consuming_group(broker: Broker, group: str) -> SubscriptionGroupConfig:
             f"subscription group [{group}] does not exist, {FAQ}",
         )
     if not config.consume_enable:
-        raise Refused(ResponseCode.NO_PERMISSION, f"subscription group no permission, {group}")
+        raise Forbidden(ForbiddenType.GROUP_FORBIDDEN, f"subscription group no permission, {group}")
     return config
 
 
@@ -109,9 +110,7 @@ def check_send(broker: Broker, header: SendHeader, session: Session) -> TopicCon
             ResponseCode.NO_PERMISSION,
             f"the broker[{config.broker_ip1}] sending message is forbidden",
         )
-    error = topic_name_error(topic)
-    if error is not None:
-        raise InvalidParameter(error)
+    check_topic_name(broker, topic)
     if topic in NOT_ALLOWED_SEND_TOPICS:
         raise Refused(
             ResponseCode.NO_PERMISSION, f"Sending message to topic[{topic}] is forbidden."

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from fakemq.broker.client_channel import ClientChannelInfo
 from fakemq.dispatch.java_errors import required
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from fakemq.dispatch.node import NodeContext
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.heartbeat import ConsumerData, SubscriptionData
+
+BROADCASTING: Final = "BROADCASTING"
+"""The message model of a group each of whose members gets every message."""
 
 
 class ConsumerGroupInfo:
@@ -234,7 +237,10 @@ class ConsumerManager:
                 self._filters.unregister(info.group)
 
     def _notify(self, info: ConsumerGroupInfo) -> None:
-        if not self._node.config.notify_consumer_ids_changed_enable:
+        node = self._node
+        if not node.config.notify_consumer_ids_changed_enable:
+            return
+        if info.message_model == BROADCASTING and not node.reference.notifies_broadcasting:
             return
         fields = NotifyConsumerIdsChangedRequestHeader(consumer_group=info.group).encode()
         for session in list(info.channels):

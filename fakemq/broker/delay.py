@@ -159,6 +159,14 @@ class ScheduleMessageService:
         """The next offset of every level that ever delivered, by level."""
         return dict(self._offset_table)
 
+    def waiting_offsets(self) -> dict[int, int]:
+        """Return the offset of the first message of each level that has one to deliver."""
+        return {
+            number: level.next_offset
+            for number, level in self._levels.items()
+            if self._first(level) is not None
+        }
+
     def next_offset(self, level: int) -> int:
         """Return the queue offset of the first message of a level that is not delivered yet."""
         found = self._levels.get(level)

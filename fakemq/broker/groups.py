@@ -5,7 +5,7 @@ Source: broker/subscription/SubscriptionGroupManager.java (4.9.7)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -57,6 +57,8 @@ class SubscriptionGroupManager:
 
         Source: broker/subscription/LmqSubscriptionGroupManager.java (4.9.7)
         """
+        self.name_error: Callable[[str], str | None] = lambda _: None
+        """Returns why no group of this name is created by asking for it; None if one may be."""
         self.data_version = DataVersion()
         self.reset()
 
@@ -74,6 +76,8 @@ class SubscriptionGroupManager:
             self._node.config.auto_create_subscription_group
             or group.startswith(SYSTEM_GROUP_PREFIX)
         ):
+            if self.name_error(group) is not None:
+                return None
             config = SubscriptionGroupConfig(group_name=group)
             self.update(config)
         return config

@@ -30,9 +30,18 @@ class OffsetResets:
         """Return whether a reset of the queue is pending."""
         return (topic, group, queue_id) in self._pending
 
+    def find(self, topic: str, group: str, queue_id: int) -> int | None:
+        """Return the pending reset of a queue; None if there is none."""
+        return self._pending.get((topic, group, queue_id))
+
     def take(self, topic: str, group: str, queue_id: int) -> int | None:
         """Return the pending reset of a queue, and forget it; None if there is none."""
         return self._pending.pop((topic, group, queue_id), None)
+
+    def clean(self, topic: str) -> None:
+        """Forget the pending resets of a topic."""
+        for key in [key for key in self._pending if key[0] == topic]:
+            del self._pending[key]
 
     def clear(self) -> None:
         """Forget all pending resets."""

@@ -75,6 +75,20 @@ class ConsumerOffsetManager:
         for queue_id, offset in offsets.items():
             self.commit(group, topic, queue_id, offset)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no usual group has an offset."""
+        return not self._table
+
+    def clean(self, topic: str) -> None:
+        """Remove the offsets of all groups in a topic.
+
+        Source: ConsumerOffsetManager.java#cleanOffsetByTopic (5.5.0)
+        """
+        for key in [key for key in self._table if key.split("@")[0] == topic]:
+            del self._table[key]
+            self._file.changed()
+
     def remove(self, group: str) -> None:
         """Remove all offsets of a group. Source: ConsumerOffsetManager.java#removeOffset (4.9.7)"""
         for key in [key for key in self._table if key.partition("@")[2] == group]:

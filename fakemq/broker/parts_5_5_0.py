@@ -13,6 +13,7 @@ from fakemq.broker.offset_resets import OffsetResets
 from fakemq.broker.persistence import TIMER_METRICS
 from fakemq.broker.pop.service import PopService
 from fakemq.broker.timers.service import TimerMessageService
+from fakemq.broker.topic_changes import group_error, topic_error
 from fakemq.broker.transactions_5_5_0 import TransactionalMessageService5
 from fakemq.config.model_5_5_0 import later
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fakemq.broker.broker import Broker
+    from fakemq.broker.checks import SendRequest
     from fakemq.dispatch.answers import Refused
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.timer import TimerMetricsSerializeWrapper
@@ -50,6 +52,7 @@ class Parts5:
         file.connect(self.timers.metrics)
         self.offset_resets = OffsetResets(broker.offsets)
         self.pop = PopService(broker, self.offset_resets)
+        broker.groups.name_error = group_error
         self.fingerprints: dict[str, int] = {}
         """The fingerprint of each group's last heartbeat; 0 for one of the first form."""
 
@@ -82,6 +85,15 @@ class Parts5:
 
     def settle(self) -> None:
         self.timers.settle()
+
+    def topic_error(self, topic: str) -> str | None:
+        return topic_error(topic)
+
+    def check_sent(self, request: SendRequest) -> None:
+        send_5_5_0.check_sent(request)
+
+    def check_batch(self, request: SendRequest) -> None:
+        send_5_5_0.check_batch(self._config, request)
 
     def prepare_send(self, message: InnerMessage, config: TopicConfig) -> None:
         send_5_5_0.prepare(self._broker, message, config)

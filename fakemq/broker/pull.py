@@ -11,10 +11,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fakemq.broker.checks import check_filter_type, consuming_group
+from fakemq.broker.consumers import BROADCASTING
 from fakemq.broker.filters.tags import tags_filter
 from fakemq.broker.offset_moved import store_offset_moved_event
 from fakemq.broker.positions import Reading
-from fakemq.dispatch.answers import InvalidParameter, Parked, Refused, Reply, Request
+from fakemq.dispatch.answers import (
+    Forbidden,
+    ForbiddenType,
+    InvalidParameter,
+    Parked,
+    Refused,
+    Reply,
+    Request,
+)
 from fakemq.dispatch.java_errors import list_capacity
 from fakemq.events.core import Delivered
 from fakemq.journal.journal import shortened
@@ -47,7 +56,7 @@ PullRequest: TypeAlias = Request[PullMessageRequestHeader]
 PullReply: TypeAlias = Reply[PullMessageResponseHeader]
 
 MASTER_ID: Final = 0
-_BROADCASTING: Final = "BROADCASTING"
+
 
 _CODES: Final = {
     GetMessageStatus.FOUND: ResponseCode.SUCCESS,
@@ -91,8 +100,17 @@ def pull_again(broker: Broker, request: PullRequest) -> PullReply:
         reply = _process(broker, request, first=False)
         assert isinstance(reply, Reply)
     except Refused as refused:
-        reply = Reply(code=refused.code_in(broker.reference), remark=refused.remark)
+        reply = pull_refusal(broker, refused)
     reply.serialize_type = SerializeType.JSON
+    return reply
+
+
+def pull_refusal(broker: Broker, refused: Refused) -> PullReply:
+    """Return the answer to a refused pull, with what forbids it if the reference says that."""
+    reply: PullReply = refused.reply_in(broker.reference)
+    field = broker.reference.forbidden_type_field
+    if field and isinstance(refused, Forbidden):
+        reply.ext_fields = {field: str(int(refused.forbidden_type))}
     return reply
 
 
@@ -146,13 +164,13 @@ def _process(
 
 def _check_group(broker: Broker, group: str, code: int) -> SubscriptionGroupConfig:
     if not broker.config.broker_permission & PermName.READ:
-        raise Refused(
-            ResponseCode.NO_PERMISSION,
+        raise Forbidden(
+            ForbiddenType.BROKER_FORBIDDEN,
             f"the broker[{broker.config.broker_ip1}] pulling message is forbidden",
         )
     if code == RequestCode.LITE_PULL_MESSAGE and not broker.config.lite_pull_message_enable:
-        raise Refused(
-            ResponseCode.NO_PERMISSION,
+        raise Forbidden(
+            ForbiddenType.BROKER_FORBIDDEN,
             f"the broker[{broker.config.broker_ip1}] for lite pull consumer is forbidden",
         )
     return consuming_group(broker, group)
@@ -167,8 +185,8 @@ def _check_topic(broker: Broker, request: PullRequest, topic: str) -> None:
             ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please! {FAQ}"
         )
     if not config.perm & PermName.READ:
-        raise Refused(
-            ResponseCode.NO_PERMISSION, f"the topic[{topic}] pulling message is forbidden"
+        raise Forbidden(
+            ForbiddenType.TOPIC_FORBIDDEN, f"the topic[{topic}] pulling message is forbidden"
         )
     queue_id = request.header.queue_id
     if not 0 <= queue_id < config.read_queue_nums:
@@ -240,9 +258,9 @@ def _subscription_of_group(
         raise Refused(
             ResponseCode.SUBSCRIPTION_NOT_EXIST, f"the consumer's group info not exist{FAQ}"
         )
-    if not group_config.consume_broadcast_enable and info.message_model == _BROADCASTING:
-        raise Refused(
-            ResponseCode.NO_PERMISSION,
+    if not group_config.consume_broadcast_enable and info.message_model == BROADCASTING:
+        raise Forbidden(
+            ForbiddenType.BROADCASTING_DISABLE_FORBIDDEN,
             f"the consumer group[{group}] can not consume by broadcast way",
         )
     subscription = info.subscriptions.get(header.topic)

@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.parts_5_5_0 import parts_of
-from fakemq.broker.pull import MASTER_ID, pull
+from fakemq.broker.pull import MASTER_ID, pull, pull_refusal
 from fakemq.config.model_5_5_0 import later
-from fakemq.dispatch.answers import Outcome, Parked, Reply
+from fakemq.dispatch.answers import Forbidden, Outcome, Parked, Reply
 from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.sysflag import PullSysFlag
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
@@ -33,7 +34,10 @@ def pull_5(
         offset = parts_of(broker).offset_resets.take(*queue)
         if offset is not None:
             return _flagged(broker, request, _to_reset(broker, request, offset))
-    outcome = pull(broker, request)
+    try:
+        outcome = pull(broker, request)
+    except Forbidden as refused:
+        return pull_refusal(broker, refused)
     if isinstance(outcome, Reply):
         return _flagged(broker, request, outcome)
     flagged: Parked[PullMessageResponseHeader] = Parked()
@@ -48,8 +52,11 @@ def pull_5(
 def _to_reset(
     broker: Broker, request: Request[PullMessageRequestHeader], offset: int
 ) -> Reply[PullMessageResponseHeader]:
+    """Return the answer that sends a consumer back; what it commits counts nevertheless."""
     header, store = request.header, broker.store
     group, topic, queue_id = header.consumer_group, header.topic, header.queue_id
+    if header.sys_flag & PullSysFlag.COMMIT_OFFSET and not broker.config.is_slave:
+        broker.offsets.commit(group, topic, queue_id, header.commit_offset)
     broker.positions.replied(request.session, group, topic, queue_id, offset)
     return Reply(
         ext_fields={
@@ -69,7 +76,7 @@ def _flagged(
     reply: Reply[PullMessageResponseHeader],
 ) -> Reply[PullMessageResponseHeader]:
     """Return the answer with the system flags of its topic and group."""
-    if reply.ext_fields is not None:
+    if reply.ext_fields is not None and reply.code != ResponseCode.NO_PERMISSION:
         topic = broker.topics.select(request.header.topic)
         group = broker.groups.snapshot().get(request.header.consumer_group)
         reply.ext_fields |= {

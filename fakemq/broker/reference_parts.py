@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fakemq.broker.checks import SendRequest
     from fakemq.dispatch.answers import Refused
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.topic import TopicConfig
@@ -37,6 +38,15 @@ class ReferenceParts(Protocol):
 
     def settle(self) -> None:
         """Write what an image of the broker needs."""
+
+    def topic_error(self, topic: str) -> str | None:
+        """Return Java's text for a name that no topic can have; None for a valid name."""
+
+    def check_sent(self, request: SendRequest) -> None:
+        """Raise an error for a request to send that cannot be read; before all other checks."""
+
+    def check_batch(self, request: SendRequest) -> None:
+        """Raise an error for a batch that may not be stored; after all other checks."""
 
     def prepare_send(self, message: InnerMessage, config: TopicConfig) -> None:
         """Change a message that a producer sent, before it is put."""

@@ -28,7 +28,7 @@ def call_consumer(
 
     def answered(answer: RemotingCommand | None) -> None:
         parked.resolve(
-            _timed_out(channel, group)
+            _timed_out(broker, channel, group)
             if answer is None
             else Reply(
                 body=answer.body,
@@ -83,12 +83,12 @@ def _name(version: int) -> str:
     return version_name(version)
 
 
-def _timed_out(channel: ClientChannelInfo, group: str) -> Refused:
+def _timed_out(broker: Broker, channel: ClientChannelInfo, group: str) -> Refused:
+    waited = broker.reference.call_timed_out.format(
+        addr=channel.session.remote_addr, timeout_ms=CALL_TIMEOUT_MS
+    )
     return Refused(
         ResponseCode.CONSUME_MSG_TIMEOUT,
         f"consumer <{group}> <{channel.client_id}> Timeout:"
-        " org.apache.rocketmq.remoting.exception.RemotingTimeoutException: wait response on the"
-        f" channel <{channel.session.remote_addr}> timeout, {CALL_TIMEOUT_MS}(ms),"
-        " org.apache.rocketmq.remoting.netty.NettyRemotingAbstract"
-        ".invokeSyncImpl(NettyRemotingAbstract.java:439)",
+        f" org.apache.rocketmq.remoting.exception.RemotingTimeoutException: {waited}",
     )

@@ -38,6 +38,8 @@ def reply(broker: Broker, request: SendRequest) -> SendReply | Parked[SendMessag
     stored, if it is. A reply that cannot be stored is no failure.
     """
     header = request.header
+    if broker.parts is not None:
+        broker.parts.check_sent(request)
     marks = answer_marks(broker)
     try:
         topic = check_send(broker, header, request.session)
@@ -45,7 +47,8 @@ def reply(broker: Broker, request: SendRequest) -> SendReply | Parked[SendMessag
         if queue_id < 0:
             queue_id = random_queue_id(broker, topic.write_queue_nums)
     except Refused as refused:
-        return Reply(code=refused.code, remark=refused.remark, ext_fields=marks)
+        code = refused.code_in(broker.reference)
+        return Reply(code=code, remark=refused.remark, ext_fields=marks)
     text = header.properties or ""
     properties = decode_properties(text)
     message = inner_message(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from fakemq.broker.checks import check_send
 from fakemq.broker.durable import when_durable
 from fakemq.broker.retry import dead_letter_topic, dead_lettered
-from fakemq.dispatch.answers import Parked, Refused, Reply
+from fakemq.dispatch.answers import Parked, Refused, Reply, Thrown
 from fakemq.dispatch.java_errors import required
 from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.codes import ResponseCode
@@ -63,7 +63,9 @@ def send(
 
     ``drafts`` are the records of a large batch: with these it is called again.
     """
-    header = request.header
+    header, parts = request.header, broker.parts
+    if parts is not None:
+        parts.check_sent(request)
     batch = header.batch
     if batch and drafts is None and len(request.command.body) > BATCH_AT_ONCE_BYTES:
         from fakemq.dispatch.long_work import in_slices  # most runs have no such batch
@@ -75,6 +77,8 @@ def send(
         if queue_id < 0:
             queue_id = random_queue_id(broker, config.write_queue_nums)
         if batch:
+            if parts is not None:
+                parts.check_batch(request)
             message = _batch(broker, request, config, queue_id)
             result = broker.store.put_messages(message, drafts)
         else:
@@ -93,6 +97,8 @@ def send(
                 broker.arrived(result)
         if code is None or appended is None:
             raise refusal(broker, result)
+    except Thrown:
+        raise
     except Refused as refused:
         why = refused.code_in(broker.reference)
         return Reply(code=why, remark=refused.remark, ext_fields=answer_marks(broker))
@@ -103,7 +109,6 @@ def send(
         broker.config.region_id,
         broker.config.trace_on,
     )
-    parts = broker.parts
     reply: Reply[SendMessageResponseHeader]
     if parts is None:
         reply = Reply(None, b"", code, None, None, answered)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.dispatch.answers import Refused
+from fakemq.dispatch.answers import Refused, Thrown
+from fakemq.dispatch.java_errors import required
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_bool, parse_int, parse_long
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fakemq.broker.broker import Broker
+    from fakemq.broker.checks import SendRequest
     from fakemq.config.model_5_5_0 import BrokerConfig5
     from fakemq.protocol.bodies.topic import TopicConfig
     from fakemq.store.inner_message import InnerMessage
@@ -43,8 +45,37 @@ if TYPE_CHECKING:
 TRANSACTION_ID = "__transactionId__"
 PRIORITY = "_SYS_MSG_PRIORITY_"
 SHARDING_KEY = "__SHARDINGKEY"
+_REPLIES = (RequestCode.SEND_REPLY_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2)
 _OTHER_TYPES = (DELAY_TIME_LEVEL, TIMER_DELIVER_MS, TIMER_DELAY_SEC, TIMER_DELAY_MS, SHARDING_KEY)
 """A message with one of these is no message with a priority."""
+
+
+def check_sent(request: SendRequest) -> None:
+    """Raise NullFieldError for a request without a body; one that is no reply needs a topic, too.
+
+    Source: SendMessageProcessor.java#processRequest,
+    AbstractSendMessageProcessor.java#buildMsgContext (5.5.0)
+    """
+    if request.command.code not in _REPLIES:
+        _ = request.header.topic
+    required(request.command.body or None, "RemotingCommand", "body")
+
+
+def check_batch(config: BrokerConfig5, request: SendRequest) -> None:
+    """Raise Refused for a batch to a retry topic, or one that is too long.
+
+    Source: SendMessageProcessor.java#sendBatchMessage, store/MessageExtEncoder.java#encode (5.5.0)
+    """
+    topic = request.header.topic
+    if topic.startswith(RETRY_PREFIX):
+        raise Refused(
+            ResponseCode.MESSAGE_ILLEGAL, f"batch request does not support retry group {topic}"
+        )
+    if len(request.command.body) > config.max_message_size:
+        raise Thrown(
+            "java.lang.RuntimeException: message body size exceeded,"
+            " org.apache.rocketmq.store.MessageExtEncoder.encode(MessageExtEncoder.java:290)"
+        )
 
 
 def prepare(broker: Broker, message: InnerMessage, config: TopicConfig) -> None:

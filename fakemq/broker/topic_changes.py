@@ -7,7 +7,6 @@ Source: broker/processor/AdminBrokerProcessor.java, broker/topic/TopicConfigMana
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fakemq.broker.attributes import (
@@ -15,12 +14,11 @@ from fakemq.broker.attributes import (
     MESSAGE_TYPE,
     MIXED,
     TOPIC_ATTRIBUTES,
-    Attribute,
     WrongAttributeError,
     altered,
 )
 from fakemq.config.model_5_5_0 import later
-from fakemq.dispatch.answers import Refused
+from fakemq.dispatch.answers import Refused, Thrown
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.codes_5_5_0 import ResponseCode5
 from fakemq.protocol.topics import (
@@ -108,24 +106,20 @@ def put_topic(broker: Broker, config: TopicConfig) -> None:
     """Create or change a topic, whose attributes are changes; the caller registers it."""
     present = broker.topics.select(config.topic_name)
     before = None if present is None else present.attributes or {}
-    config.attributes = _altered(TOPIC_ATTRIBUTES, before, config.attributes)
+    try:
+        config.attributes = altered(TOPIC_ATTRIBUTES, before, config.attributes or {})
+    except WrongAttributeError as error:
+        raise Refused(ResponseCode.SYSTEM_ERROR, str(error)) from None
     broker.topics.update(config)
 
 
 def put_group(broker: Broker, config: SubscriptionGroupConfig) -> None:
-    """Create or change a group, whose attributes are changes."""
+    """Create or change a group, whose attributes are changes; Java does not catch what is wrong."""
     present = broker.groups.snapshot().get(config.group_name)
     before = None if present is None else present.attributes or {}
-    config.attributes = _altered(GROUP_ATTRIBUTES, before, config.attributes)
-    broker.groups.update(config)
-
-
-def _altered(
-    known: Mapping[str, Attribute],
-    before: Mapping[str, str] | None,
-    changes: Mapping[str, str] | None,
-) -> dict[str, str]:
     try:
-        return altered(known, before, changes or {})
+        config.attributes = altered(GROUP_ATTRIBUTES, before, config.attributes or {})
     except WrongAttributeError as error:
-        raise Refused(ResponseCode.SYSTEM_ERROR, str(error)) from None
+        place = "org.apache.rocketmq.common.attribute.AttributeUtil"
+        raise Thrown(f"java.lang.RuntimeException: {error}, {place}") from None
+    broker.groups.update(config)

@@ -278,13 +278,12 @@ class _QueueCheck:
             transaction_id=unique_id,
             offset_msg_id=appended.msg_id,
         )
+        fields, node = header.encode(), self._parts.node
+        if node.reference.checks_name_topic:
+            fields |= {"bname": node.config.broker_name, "topic": half.topic}
         self._parts.calls.send_oneway(
             session,
-            RemotingCommand(
-                RequestCode.CHECK_TRANSACTION_STATE,
-                ext_fields=header.encode(),
-                body=body,
-            ),
+            RemotingCommand(RequestCode.CHECK_TRANSACTION_STATE, ext_fields=fields, body=body),
         )
         return session
 

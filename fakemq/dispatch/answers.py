@@ -45,6 +45,10 @@ class Refused(Exception):  # noqa: N818  # an answer, not an error of ours
         """Return the code that a node of this reference answers with."""
         return self.code
 
+    def reply_in(self, reference: Reference) -> Reply[Any]:
+        """Return the answer of a node of this reference."""
+        return Reply(code=self.code_in(reference), remark=self.remark)
+
 
 class InvalidParameter(Refused):
     """A refusal of a parameter: SYSTEM_ERROR in 4.9.7, a code of its own in later releases."""
@@ -54,6 +58,27 @@ class InvalidParameter(Refused):
 
     def code_in(self, reference: Reference) -> int:
         return reference.invalid_parameter_code
+
+
+class ForbiddenType(IntEnum):
+    """What forbids a pull.
+
+    Source: common/constant/ForbiddenType.java, remoting/protocol/ForbiddenType.java (5.5.0)
+    """
+
+    BROKER_FORBIDDEN = 1
+    GROUP_FORBIDDEN = 2
+    TOPIC_FORBIDDEN = 3
+    BROADCASTING_DISABLE_FORBIDDEN = 4
+    SUBSCRIPTION_FORBIDDEN = 5
+
+
+class Forbidden(Refused):
+    """A refusal with NO_PERMISSION; later releases say in a pull's answer what forbids it."""
+
+    def __init__(self, forbidden_type: ForbiddenType, remark: str) -> None:
+        super().__init__(ResponseCode.NO_PERMISSION, remark)
+        self.forbidden_type = forbidden_type
 
 
 class Thrown(Refused):

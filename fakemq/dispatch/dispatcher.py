@@ -20,7 +20,13 @@ from fakemq.dispatch.node import Node
 from fakemq.dispatch.outcomes import answer_to_error
 from fakemq.faults.points import BEFORE_REPLICATE, BEFORE_REPLY, BEFORE_STORE
 from fakemq.journal.noted import HANDLED
-from fakemq.protocol.command import FLAG_ONEWAY, FLAG_RESPONSE, VERSION_4_9_7, RemotingCommand
+from fakemq.protocol.command import (
+    FLAG_ONEWAY,
+    FLAG_RESPONSE,
+    VERSION_4_9_7,
+    RemotingCommand,
+    SerializeType,
+)
 from fakemq.protocol.frame import encode_usual_answer
 from fakemq.protocol.topics import FAQ
 
@@ -171,13 +177,16 @@ class VersionedDispatcher(Dispatcher[NodeT]):
         self._marks = RemotingCommand(0, version=reference.version)
 
     def send_answer(self, session: Session, command: RemotingCommand, outcome: Outcome) -> None:
+        reference = self._reference
         if isinstance(outcome, Refused):
-            outcome = Reply(code=outcome.code_in(self._reference), remark=outcome.remark)
+            outcome = outcome.reply_in(reference)
         if outcome is not None and outcome.relayed is None:
             outcome = outcome.editable()
             outcome.relayed = self._marks
+            if reference.answers_in_json:
+                outcome.serialize_type = SerializeType.JSON
             if outcome.remark is not None and FAQ in outcome.remark:
-                outcome.remark = outcome.remark.replace(FAQ, self._reference.faq)
+                outcome.remark = outcome.remark.replace(FAQ, reference.faq)
         super().send_answer(session, command, outcome)
 
 

@@ -17,6 +17,7 @@ from fakemq.protocol.limits import JSON_MAX_ITEMS, LAX_JSON_MAX_BYTES
 if TYPE_CHECKING:
     from fakemq.dispatch.answers import Request
     from fakemq.protocol.table import NoHeader
+    from fakemq.reference import Reference
 
 T = TypeVar("T")
 
@@ -65,7 +66,7 @@ def list_capacity(count: int) -> int:
     return count
 
 
-def java_exception(error: Exception) -> str:
+def java_exception(error: Exception, reference: Reference) -> str:
     """Return the remark of code 1: the exception's toString, a comma, and where it was thrown.
 
     Source: remoting/common/RemotingHelper.java#exceptionSimpleDesc (4.9.7)
@@ -80,5 +81,6 @@ def java_exception(error: Exception) -> str:
     if isinstance(error, IllegalArgumentError):
         return f"java.lang.IllegalArgumentException: {error}, fakemq"
     if isinstance(error, BodyError):
-        return f"com.alibaba.fastjson.JSONException: {error}, com.alibaba.fastjson.JSON"
+        package = reference.json_exception.rpartition(".")[0]
+        return f"{reference.json_exception}: {error}, {package}.JSON"
     return f"java.lang.RuntimeException: {type(error).__name__}: {error}, fakemq"

@@ -47,7 +47,7 @@ def answer_to_error(node: JournaledNode, code: int, error: Exception) -> Outcome
     if not isinstance(error, HeaderError):
         # A bug of fakemq: the peer, or the caller that moved the clock, made no mistake.
         node.journal.add(failure(node.name, code, error))
-    return _thrown(java_exception(error))
+    return _thrown(java_exception(error, node.reference))
 
 
 def _thrown(remark: str | None) -> Reply[Any]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         DelayOffsetSerializeWrapper,
     )
     from fakemq.protocol.bodies.topic import DataVersion, TopicConfigSerializeWrapper
+    from fakemq.reference import Reference
     from fakemq.store.store import MessageStore
 
 
@@ -83,6 +84,8 @@ class Tables(Protocol):
 class ReplicatedBroker(ReplicatedNode, Tables, Protocol):
     """A broker as replication uses it: the node and its tables."""
 
+    @property
+    def reference(self) -> Reference: ...
     @property
     def addr(self) -> str:
         """``host:port`` of the main port."""

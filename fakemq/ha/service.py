@@ -133,6 +133,7 @@ class HAService:
             appended is not None
             and message.wait_store_msg_ok
             and self._broker.config.broker_role == "SYNC_MASTER"
+            and self._broker.reference.waits_for_slaves
         ):
             next_offset = appended.wrote_offset + appended.wrote_bytes
             if self.is_slave_ok(next_offset):

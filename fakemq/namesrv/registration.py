@@ -60,31 +60,30 @@ class BrokerRegistration:
         filter_server_list: list[str] | None,
         channel: Channel,
         enable_acting_master: bool | None = None,
+        is_prime_allowed: bool = False,
     ) -> RegisterBrokerResult:
         """Add a broker, or renew its registration.
 
         Only a master's registration changes the queues, and only if its data version differs from
         the last one or its address is new; otherwise ``topic_configs`` is not iterated over. With
         ``filter_server_list`` None that table does not change. Routes contain the broker's
-        ``enable_acting_master``, as those of 5.x do.
+        ``enable_acting_master``, as those of 5.x do. With ``is_prime_allowed`` the registration of
+        the slave with the lowest id changes the queues, too, as long as there is no master.
 
         Source: RouteInfoManager#registerBroker
         """
         tables = self._tables
-        tables.cluster_addr_table.setdefault(cluster_name, {})[broker_name] = None
-        broker_data = tables.broker_addr_table.get(broker_name)
-        if broker_data is None:
-            broker_data = BrokerData(cluster=cluster_name, broker_name=broker_name, broker_addrs={})
-            tables.broker_addr_table[broker_name] = broker_data
-        broker_data.enable_acting_master = enable_acting_master
-        addrs = broker_data.broker_addrs
-        # A slave that became master: one address has only one id.
-        for other_id in [other for other, addr in addrs.items() if addr == broker_addr]:
-            if other_id != broker_id:
-                del addrs[other_id]
+        addrs = self.enter_name(
+            cluster_name=cluster_name,
+            broker_addr=broker_addr,
+            broker_name=broker_name,
+            broker_id=broker_id,
+            enable_acting_master=enable_acting_master,
+        )
         register_first = broker_id not in addrs
         addrs[broker_id] = broker_addr
-        if broker_id == MASTER_ID and (
+        has_topics = broker_id == (min(addrs) if is_prime_allowed else MASTER_ID)
+        if has_topics and (
             self.is_topic_config_changed(broker_addr, data_version) or register_first
         ):
             for topic_config in topic_configs:
@@ -99,6 +98,33 @@ class BrokerRegistration:
             else:
                 tables.filter_server_table.pop(broker_addr, None)
         return self.master_for(broker_name, broker_id)
+
+    def enter_name(
+        self,
+        *,
+        cluster_name: str,
+        broker_addr: str,
+        broker_name: str,
+        broker_id: int,
+        enable_acting_master: bool | None,
+    ) -> dict[int, str]:
+        """Enter the names of a broker that registers; return the addresses under its name, by id.
+
+        Its own address is not entered.
+        """
+        tables = self._tables
+        tables.cluster_addr_table.setdefault(cluster_name, {})[broker_name] = None
+        broker_data = tables.broker_addr_table.get(broker_name)
+        if broker_data is None:
+            broker_data = BrokerData(cluster=cluster_name, broker_name=broker_name, broker_addrs={})
+            tables.broker_addr_table[broker_name] = broker_data
+        broker_data.enable_acting_master = enable_acting_master
+        addrs = broker_data.broker_addrs
+        # A slave that became master: one address has only one id.
+        for other_id in [other for other, addr in addrs.items() if addr == broker_addr]:
+            if other_id != broker_id:
+                del addrs[other_id]
+        return addrs
 
     def master_for(self, broker_name: str, broker_id: int) -> RegisterBrokerResult:
         """Return the master's addresses for the answer to a broker's registration."""

@@ -56,6 +56,24 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a name server answers a code that it does not know; if not, the client times out."""
     invalid_parameter_code: int = ResponseCode.SYSTEM_ERROR
     """The code that refuses a parameter, such as a name that no topic can have."""
+    answers_in_json: bool = False
+    """Whether every answer has a header in JSON; if not, the header is of its request's kind."""
+    json_exception: str = "com.alibaba.fastjson.JSONException"
+    """The class of the exception for a body that is not the JSON it should be."""
+    forbidden_type_field: str = ""
+    """The field of a refused pull that says what forbids it; "" for none."""
+    call_timed_out: str = (
+        "wait response on the channel <{addr}> timeout, {timeout_ms}(ms),"
+        " org.apache.rocketmq.remoting.netty.NettyRemotingAbstract"
+        ".invokeSyncImpl(NettyRemotingAbstract.java:439)"
+    )
+    """What a broker says of a client that does not answer a request."""
+    checks_name_topic: bool = False
+    """Whether a question about a transaction says from which broker and topic it comes."""
+    waits_for_slaves: bool = True
+    """Whether a SYNC_MASTER answers a send when a slave has it; later ones do that by option."""
+    notifies_broadcasting: bool = True
+    """Whether the members of a group that consumes by broadcast are notified of its changes."""
     faq: str = FAQ
     """What stands behind remarks that a reader could look up."""
     encode_properties: PropertiesEncoder = encode_properties_as_java

@@ -84,7 +84,18 @@ REFERENCE = Reference(
         RequestCode5.AUTH_LIST_ACL: _AUTH,
     },
     refuses_unknown_codes=True,
+    answers_in_json=True,
+    json_exception="com.alibaba.fastjson2.JSONException",
+    forbidden_type_field="forbiddenType",
     invalid_parameter_code=ResponseCode5.INVALID_PARAMETER,
+    call_timed_out=(
+        "wait response on the channel </{addr}> timeout, {timeout_ms}(ms),"
+        " org.apache.rocketmq.remoting.netty.NettyRemotingAbstract"
+        ".invokeSyncImpl(NettyRemotingAbstract.java:592)"
+    ),
+    checks_name_topic=True,
+    waits_for_slaves=False,
+    notifies_broadcasting=False,
     faq="\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details.",
     encode_properties=encode_properties,
     topic_settings={"attributes": {}},

@@ -320,6 +320,32 @@ class ConsumeQueue:
             target = right
         return max(0, first // UNIT_BYTES + target)
 
+    def boundary_by_time(self, timestamp_ms: int, log: CommitLog, *, upper: bool) -> int:
+        """Return the queue offset of the first record stored at or after a time.
+
+        With ``upper`` it is that of the last record stored at or before the time. Without such a
+        record it is the end of the queue, or its begin.
+        Source: store/ConsumeQueue.java#binarySearchInQueueByTime,
+        store/queue/ConsumeQueueStore.java#getOffsetInQueueByTime (5.5.0)
+        """
+        low, high = self.min_offset, self.max_offset
+        while low < high:
+            middle = (low + high) // 2
+            unit = self.unit_at(middle)
+            assert unit is not None, f"no entry {middle} in a queue of [{low}, {high})"
+            phy_offset, size_bytes, _ = unit
+            is_before = phy_offset < log.min_offset  # its record is deleted
+            if not is_before:
+                stored_ms = log.store_timestamp_ms(phy_offset, size_bytes)
+                if stored_ms < 0:
+                    return self.min_offset
+                is_before = stored_ms <= timestamp_ms if upper else stored_ms < timestamp_ms
+            if is_before:
+                low = middle + 1
+            else:
+                high = middle
+        return max(self.min_offset, low - 1) if upper else low
+
     def delete_expired_files(self, min_phy_offset: int) -> None:
         """Delete files whose records are all deleted, but never the last; correct the minimum.
 

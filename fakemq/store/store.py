@@ -536,6 +536,13 @@ class MessageStore:
         queue = self.queues.find(topic, queue_id)
         return 0 if queue is None else queue.offset_by_time(timestamp_ms, self.log)
 
+    def boundary_in_queue_by_time(
+        self, topic: str, queue_id: int, timestamp_ms: int, *, upper: bool = False
+    ) -> int:
+        """Return the queue offset at a store time; see `ConsumeQueue.boundary_by_time`."""
+        queue = self.queues.find(topic, queue_id)
+        return 0 if queue is None else queue.boundary_by_time(timestamp_ms, self.log, upper=upper)
+
     def message_store_timestamp(self, topic: str, queue_id: int, offset: int) -> int:
         """Return the store time of the message at a queue offset, in ms; -1 if there is none.
 

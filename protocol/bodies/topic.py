@@ -118,8 +118,11 @@ class RegisterBrokerBody(Body):
         return zlib.compress(b"".join(parts), 9)
 
     @classmethod
-    def decode(cls, data: bytes, *, compressed: bool = False) -> Self:
-        """From JSON, or from the compressed form; BodyError for what is neither."""
+    def decode(cls, data: bytes, *, compressed: bool = False, has_mappings: bool = False) -> Self:
+        """From JSON, or from the compressed form; BodyError for what is neither.
+
+        ``has_mappings``: brokers of 5.x put mappings of static topics behind the compressed form.
+        """
         if not compressed:
             return super().decode(data)
         reader = _Reader(_inflate(data))
@@ -127,6 +130,9 @@ class RegisterBrokerBody(Body):
         configs = (_from_text(reader.sized()) for _ in range(reader.int32()))
         table = {config.topic_name: config for config in configs}
         servers = _filter_servers(reader.sized())
+        if has_mappings:
+            for _ in range(reader.int32()):
+                reader.sized()
         return cls(
             topic_config_serialize_wrapper=TopicConfigSerializeWrapper(
                 topic_config_table=table, data_version=version

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from fakemq.protocol.header import Long
-from fakemq.protocol.headers.offset import ResetOffsetRequestHeader
+from fakemq.protocol.headers.offset import (
+    QueryConsumerOffsetRequestHeader,
+    ResetOffsetRequestHeader,
+    SearchOffsetRequestHeader,
+)
 
 
 class ResetOffsetRequestHeader5(ResetOffsetRequestHeader):
@@ -11,3 +15,15 @@ class ResetOffsetRequestHeader5(ResetOffsetRequestHeader):
 
     queue_id: int = -1
     offset: Long | None = None
+
+
+class SearchOffsetRequestHeader5(SearchOffsetRequestHeader):
+    """Source: remoting/protocol/header/SearchOffsetRequestHeader.java (5.5.0)"""
+
+    boundary_type: str | None = None
+
+
+class QueryConsumerOffsetRequestHeader5(QueryConsumerOffsetRequestHeader):
+    """Source: remoting/protocol/header/QueryConsumerOffsetRequestHeader.java (5.5.0)"""
+
+    set_zero_if_not_found: bool | None = None

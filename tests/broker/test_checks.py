@@ -15,15 +15,17 @@ from tests.support.broker_lab import BrokerLab, Send, send_header
 from tests.support.time import START_MS
 
 
-def test_name_with_every_allowed_character_passes() -> None:
-    check_topic_name("%RETRY%a-b_c|0")
-    check_topic_name("t" * 127)
+def test_name_with_every_allowed_character_passes(lab: BrokerLab) -> None:
+    broker = lab.broker()
+    check_topic_name(broker, "%RETRY%a-b_c|0")
+    check_topic_name(broker, "t" * 127)
 
 
 @pytest.mark.parametrize("topic", ["", "\t", "a/b", "ä", "t" * 128])
-def test_name_with_another_character_is_refused(topic: str) -> None:
+def test_name_with_another_character_is_refused(lab: BrokerLab, topic: str) -> None:
+    broker = lab.broker()
     with pytest.raises(Refused) as refused:
-        check_topic_name(topic)
+        check_topic_name(broker, topic)
     assert refused.value.code is ResponseCode.SYSTEM_ERROR
 
 

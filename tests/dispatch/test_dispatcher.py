@@ -29,6 +29,7 @@ from fakemq.protocol.headers.offset import (
 )
 from fakemq.protocol.limits import FRAME_MAX_BYTES
 from fakemq.protocol.table import NoHeader
+from fakemq.reference import V4_9_7
 from tests.support.peer import Peer
 
 ADDR = "127.0.0.1:10911"
@@ -38,6 +39,7 @@ class LabNode:
     """A node whose handlers a test writes."""
 
     name = "lab"
+    reference = V4_9_7
 
     def __init__(self) -> None:
         clock = Clock(frozen=True)

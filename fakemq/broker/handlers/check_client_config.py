@@ -23,12 +23,17 @@ if TYPE_CHECKING:
 
 @handles(table.CHECK_CLIENT_CONFIG)
 def check_client_config(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
-    body = CheckClientRequestBody.decode_or_null(body_of(request))
+    check_client(broker, body_of(request))
+    return Reply()
+
+
+def check_client(broker: Broker, json: bytes) -> None:
+    """Raise Refused if the body of a request has an expression that the broker cannot read."""
+    body = CheckClientRequestBody.decode_or_null(json)
     subscription = None if body is None else body.subscription_data
     if subscription is not None and not is_tag_type(subscription.expression_type):
         check_filter_type(broker, subscription)
         _check_expression(subscription)
-    return Reply()
 
 
 def _check_expression(subscription: SubscriptionData) -> None:

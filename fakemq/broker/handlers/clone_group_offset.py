@@ -22,7 +22,10 @@ def clone_group_offset(
     broker: Broker, request: Request[CloneGroupOffsetRequestHeader]
 ) -> Reply[NoHeader]:
     header = request.header
-    source, topic = header.src_group, header.topic
+    topic = header.topic
+    if topic is None and broker.offsets.is_empty:
+        return Reply()  # Java has nothing to compare the source with
+    source = header.src_group
     if topic is not None and broker.topics.select(topic) is not None:
         info = broker.consumers.group(source)
         if header.offline or info is None or not info.subscriptions or topic in info.subscriptions:

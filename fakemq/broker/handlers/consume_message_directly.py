@@ -24,6 +24,13 @@ from fakemq.protocol.table import NoHeader
 def consume_message_directly(
     broker: Broker, request: Request[ConsumeMessageDirectlyResultRequestHeader]
 ) -> Parked[NoHeader]:
+    return consume_directly(broker, request)
+
+
+def consume_directly(
+    broker: Broker, request: Request[ConsumeMessageDirectlyResultRequestHeader]
+) -> Parked[NoHeader]:
+    """Pass the message that a request names on to its consumer."""
     header, command = request.header, request.command
     record = required(_record(broker, header.msg_id), "SelectMappedBufferResult", "size")
     command.ext_fields["brokerName"] = broker.config.broker_name

@@ -26,7 +26,7 @@ def delete_topic_in_broker(
 ) -> Reply[NoHeader]:
     check_not_slave(broker)
     topic = request.header.get("topic", "")  # Java's StringUtils takes null as blank
-    check_topic_name(topic)
+    check_topic_name(broker, topic)
     check_not_system_topic(broker, topic)
     if topic.startswith(LMQ_PREFIX):
         broker.store.delete_consume_queue(topic)

@@ -32,7 +32,7 @@ def update_and_create_topic(
         ".checkFields(CreateTopicRequestHeader.java:50)",
     )
     topic = header.get("topic", "")
-    check_topic_name(topic)
+    check_topic_name(broker, topic)
     check_not_system_topic(broker, topic)
     config = TopicConfig(
         topic_name=topic,

@@ -1,7 +1,8 @@
 """HEART_BEAT (34): register a client and its groups, by either form of heartbeat.
 
-Behaviour: as in 4.9.7. The answer to a heartbeat with a fingerprint says whether that of a group
-has changed. One without subscriptions keeps those that its groups have.
+Behaviour: as in 4.9.7, but a group that does not exist and cannot be created is passed over. The
+answer to a heartbeat with a fingerprint says whether that of a group has changed. One without
+subscriptions keeps those that its groups have.
 
 Source: broker/processor/ClientManageProcessor.java#heartBeat, #heartBeatV2 (5.5.0)
 """
@@ -27,6 +28,11 @@ def heart_beat(broker: Broker, request: Request[NoHeader]) -> Steps[Reply[NoHead
         for data in heartbeat.consumer_data_set:
             known = broker.consumers.subscriptions(data.group_name or "")
             data.subscription_data_set = list((known or {}).values())
+    heartbeat.consumer_data_set = [
+        data
+        for data in heartbeat.consumer_data_set
+        if data.group_name is None or broker.groups.find(data.group_name) is not None
+    ]
     reply = yield from register(broker, request, heartbeat)
     if reply is None:
         return None

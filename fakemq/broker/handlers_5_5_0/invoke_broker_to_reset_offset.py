@@ -39,12 +39,13 @@ def invoke_broker_to_reset_offset(
     if not later(broker.config).use_server_side_reset_offset:
         return (yield from reset_by_clients(broker, request.command.language, request.header))
     header = request.header
-    topic, group = header.get("topic", ""), header.get("group", "")
     if broker.config.is_slave:
         raise Refused(ResponseCode.SYSTEM_ERROR, "Can not reset offset in slave broker")
+    topic = header.topic
     config = broker.topics.select(topic)
     if config is None:
         raise Refused(ResponseCode.TOPIC_NOT_EXIST, f"Topic {topic} does not exist")
+    group = header.group
     if group not in broker.groups.snapshot():
         raise Refused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} does not exist")
     queue_id, offset, timestamp = header.queue_id, header.offset, header.timestamp
@@ -77,7 +78,7 @@ def invoke_broker_to_reset_offset(
 def _by_time(broker: Broker, topic: str, queue_id: int, timestamp: int) -> int:
     if timestamp < 0:
         return broker.store.max_offset_in_queue(topic, queue_id)
-    return broker.store.offset_in_queue_by_time(topic, queue_id, timestamp)
+    return broker.store.boundary_in_queue_by_time(topic, queue_id, timestamp)
 
 
 def _check_range(broker: Broker, topic: str, queue_id: int, offset: int) -> None:

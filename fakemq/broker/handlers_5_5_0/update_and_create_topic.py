@@ -35,7 +35,7 @@ def update_and_create_topic(
         "org.apache.rocketmq.remoting.protocol.header.CreateTopicRequestHeader"
         ".checkFields(CreateTopicRequestHeader.java:66)",
     )
-    topic = header.get("topic", "")
+    topic = header.topic
     check_topic(broker, topic)
     try:
         attributes = parsed_attributes(header.attributes)

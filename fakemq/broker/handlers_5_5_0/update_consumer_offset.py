@@ -16,7 +16,6 @@ from fakemq.broker.handlers_5_5_0 import handles
 from fakemq.broker.parts_5_5_0 import parts_of
 from fakemq.config.model_5_5_0 import later
 from fakemq.dispatch.answers import Refused, Reply, Request
-from fakemq.dispatch.java_errors import NULL
 from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.codes_5_5_0 import ResponseCode5
@@ -31,7 +30,7 @@ def update_consumer_offset(
     broker: Broker, request: Request[UpdateConsumerOffsetRequestHeader]
 ) -> Reply[UpdateConsumerOffsetResponseHeader]:
     header = request.header
-    group, topic = header.get("consumer_group", NULL), header.get("topic", NULL)
+    topic, group = header.topic, header.consumer_group
     if group not in broker.groups.snapshot():
         raise Refused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} not exist!")
     if broker.topics.select(topic) is None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from fakemq.broker.consumers import BROADCASTING
 from fakemq.broker.parts_5_5_0 import parts_of
 from fakemq.broker.pop.modes import POP
 from fakemq.client.consuming.allocation.averagely import averagely, averagely_by_circle
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 ROUTE_TIMEOUT_MS: Final = 3_000
 _STRATEGIES: Final = {one.name: one for one in (averagely, averagely_by_circle)}
-_BROADCASTING: Final = "BROADCASTING"
+
 ALL_QUEUES: Final = -1
 
 
@@ -48,6 +49,7 @@ def query_assignment(broker: Broker, body: QueryAssignmentRequestBody) -> Parked
     """
     parked: Parked[NoHeader] = Parked()
     topic = required(body.topic, "QueryAssignmentRequestBody", "topic")
+    required(body.message_model, "QueryAssignmentRequestBody", "messageModel")
 
     def answer(queues: Sequence[MessageQueue] | None) -> None:
         act = lambda: _answer(broker, body, queues)  # noqa: E731
@@ -93,7 +95,7 @@ def _answer(
 ) -> Reply[NoHeader]:
     service, group = parts_of(broker).pop, body.consumer_group or ""
     mode = service.modes.find(body.topic or "", group, service.config)
-    if queues is not None and body.message_model != _BROADCASTING:
+    if queues is not None and body.message_model != BROADCASTING:
         queues = _share(broker, body, queues, mode.mode == POP, mode.pop_share_queue_num)
     assignments = None
     if queues is not None:

@@ -36,6 +36,11 @@ class InflightCounter:
     def clear(self, topic: str, group: str, queue_id: int) -> None:
         self._counts.pop((topic, group, queue_id), None)
 
+    def forget(self, topic: str) -> None:
+        """Forget the counts of a deleted topic."""
+        for queue in [queue for queue in self._counts if queue[0] == topic]:
+            del self._counts[queue]
+
     def count(self, topic: str, group: str, queue_id: int) -> int:
         """Return how many messages of a queue are out."""
         return self._counts.get((topic, group, queue_id), 0)

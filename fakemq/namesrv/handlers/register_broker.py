@@ -14,6 +14,7 @@ Source: namesrv/processor/DefaultRequestProcessor.java#registerBrokerWithFilterS
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeAlias
 
 from fakemq.dispatch.answers import Refused, Reply, Request
 from fakemq.namesrv.kv import NAMESPACE_ORDER_TOPIC_CONFIG
@@ -42,15 +43,44 @@ UNREADABLE = (
     ".DefaultRequestProcessor.registerBrokerWithFilterServer(DefaultRequestProcessor.java:226)"
 )
 
+Registration: TypeAlias = "tuple[DataVersion, Iterable[TopicConfig], list[str] | None]"
+"""Data version, topics and filter servers; None if the filter servers stay as they are."""
+
 
 @handles(table.REGISTER_BROKER)
 def register_broker(
     node: NameServer, request: Request[RegisterBrokerRequestHeader]
 ) -> Reply[RegisterBrokerResponseHeader]:
+    return register(node, request, read_registration(node, request))
+
+
+def read_registration(
+    node: NameServer,
+    request: Request[RegisterBrokerRequestHeader],
+    *,
+    mappings_since: int | None = None,
+) -> Registration:
+    """Return what a broker says of itself in the body of its request.
+
+    From the version ``mappings_since`` on, the compressed form has mappings of static topics.
+    """
     header, body = request.header, request.body
     if header.body_crc32 != 0 and header.body_crc32 != crc32(body):
         raise Refused(ResponseCode.SYSTEM_ERROR, "crc32 not match")
-    data_version, topic_configs, filter_server_list = _read(node, request, body)
+    has_mappings = mappings_since is not None and request.command.version >= mappings_since
+    return _read(node, request, body, has_mappings=has_mappings)
+
+
+def register(
+    node: NameServer,
+    request: Request[RegisterBrokerRequestHeader],
+    registration: Registration,
+    *,
+    is_prime_allowed: bool = False,
+) -> Reply[RegisterBrokerResponseHeader]:
+    """Enter a broker into the tables, and return the answer to it."""
+    header = request.header
+    data_version, topic_configs, filter_server_list = registration
     result = node.registration.register_broker(
         cluster_name=header.cluster_name,
         broker_addr=header.broker_addr,
@@ -61,7 +91,8 @@ def register_broker(
         data_version=data_version,
         filter_server_list=filter_server_list,
         channel=request.session,
-        enable_acting_master=_enable_acting_master(request),
+        enable_acting_master=enable_acting_master(request),
+        is_prime_allowed=is_prime_allowed,
     )
     order_topics = node.kv.kv_table(NAMESPACE_ORDER_TOPIC_CONFIG)
     return Reply(
@@ -72,14 +103,19 @@ def register_broker(
     )
 
 
-def _enable_acting_master(request: Request[RegisterBrokerRequestHeader]) -> bool | None:
+def enable_acting_master(request: Request[RegisterBrokerRequestHeader]) -> bool | None:
+    """Return what a broker of 5.x says by this field; None for one of 4.9.7."""
     text = request.command.ext_fields.get("enableActingMaster")  # in no header of 4.9.7
     return None if text is None else parse_bool(text)
 
 
 def _read(
-    node: NameServer, request: Request[RegisterBrokerRequestHeader], body: bytes
-) -> tuple[DataVersion, Iterable[TopicConfig], list[str] | None]:
+    node: NameServer,
+    request: Request[RegisterBrokerRequestHeader],
+    body: bytes,
+    *,
+    has_mappings: bool,
+) -> Registration:
     header, standing = request.header, node.registration.standing
     broker_name = header.get("broker_name", "")
     if not request.session.outside and not header.compressed:
@@ -94,12 +130,12 @@ def _read(
             f"{len(body)} bytes of topics; fakemq reads {REGISTER_BODY_MAX_BYTES} at most",
         )
     standing.forget(broker_name)
-    wrapper, filter_server_list = _read_all(request, body)
+    wrapper, filter_server_list = _read_all(request, body, has_mappings=has_mappings)
     return wrapper.data_version, wrapper.topic_config_table.values(), filter_server_list
 
 
 def _read_all(
-    request: Request[RegisterBrokerRequestHeader], body: bytes
+    request: Request[RegisterBrokerRequestHeader], body: bytes, *, has_mappings: bool
 ) -> tuple[TopicConfigSerializeWrapper, list[str] | None]:
     # Without a body Java makes a data version of (0, 0), which is our default too.
     if request.command.version < VERSION_3_0_11:
@@ -109,7 +145,9 @@ def _read_all(
     if not body:
         return TopicConfigSerializeWrapper(), []
     try:
-        content = RegisterBrokerBody.decode(body, compressed=request.header.compressed)
+        content = RegisterBrokerBody.decode(
+            body, compressed=request.header.compressed, has_mappings=has_mappings
+        )
     except NullBodyError:
         raise
     except (ProtocolError, ValueError):

@@ -22,11 +22,15 @@ from fakemq.protocol.table import NoHeader
 def unregister_broker(
     node: NameServer, request: Request[UnRegisterBrokerRequestHeader]
 ) -> Reply[NoHeader]:
-    header = request.header
+    unregister(node, request.header)
+    return Reply()
+
+
+def unregister(node: NameServer, header: UnRegisterBrokerRequestHeader) -> None:
+    """Remove the broker that a request names."""
     node.registration.unregister_broker(
         cluster_name=or_null(header, "cluster_name"),
         broker_addr=or_null(header, "broker_addr"),
         broker_name=or_null(header, "broker_name"),
         broker_id=header.broker_id,
     )
-    return Reply()

@@ -7,7 +7,7 @@ Source: namesrv/processor/DefaultRequestProcessor.java#getBrokerMemberGroup (5.5
 
 from __future__ import annotations
 
-from fakemq.dispatch.answers import Reply, Request
+from fakemq.dispatch.answers import NOTHING_SAID, Reply, Request
 from fakemq.namesrv.handlers_5_5_0 import handles
 from fakemq.namesrv.namesrv import NameServer
 from fakemq.protocol import table_5_5_0
@@ -27,4 +27,5 @@ def get_broker_member_group(
         broker_name=name,
         broker_addrs={} if found is None else dict(sorted(found.broker_addrs.items())),
     )
-    return Reply(body=GetBrokerMemberGroupResponseBody(broker_member_group=group).encode())
+    body = GetBrokerMemberGroupResponseBody(broker_member_group=group).encode()
+    return Reply(body=body, remark=NOTHING_SAID)

@@ -52,6 +52,7 @@ def test_wrong_names_and_attributes_are_refused(peer: Peer) -> None:
         assert (answer.code, answer.remark) == (ResponseCode5.INVALID_PARAMETER, text)
     answer = create(peer, attributes={"+priority.factor": "101"})
     assert answer.code == ResponseCode.SYSTEM_ERROR
-    assert answer.remark == "value is not in range(0, 100)"
+    assert answer.remark is not None
+    assert answer.remark.startswith("java.lang.RuntimeException: value is not in range(0, 100), ")
     answer = create(peer, attributes={"+lite.sub.reset.offset.exclusive": "yes"})
-    assert answer.remark == "boolean attribute format is wrong."
+    assert "boolean attribute format is wrong." in (answer.remark or "")

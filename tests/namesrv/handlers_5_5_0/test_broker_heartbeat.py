@@ -11,7 +11,7 @@ from tests.support.namesrv_lab import NamesrvLab, broker_fields, register, route
 def test_heartbeat_keeps_a_broker_alive() -> None:
     lab = NamesrvLab()
     peer = lab.peer(lab.name_server(reference=REFERENCE))
-    register(peer, topic("T"))
+    register(peer, topic("T"), topic("U"))
     for _ in range(5):
         lab.clock.advance("60s")
         answer = peer.ask(RequestCode5.BROKER_HEARTBEAT, ext_fields=broker_fields())
