@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fakemq.broker.checks import SendRequest
-    from fakemq.dispatch.answers import Refused
+    from fakemq.dispatch.answers import Refused, Request
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.topic import TopicConfig
+    from fakemq.protocol.headers.send import SendMessageRequestHeader, SendMessageRequestHeaderV2
     from fakemq.store.inner_message import InnerMessage
     from fakemq.store.results import LogRecord, PutMessageStatus
+
+    SendRequest: TypeAlias = Request[SendMessageRequestHeader] | Request[SendMessageRequestHeaderV2]
 
 
 class ReferenceParts(Protocol):
