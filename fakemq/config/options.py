@@ -83,7 +83,8 @@ OPTIONS = (
     ),
     Option(
         *("store_from", "text", None),
-        "Begin with a copy of the stores in DIR, fakemq's or Java's; they are not changed.",
+        "Begin with a copy of the stores in DIR, fakemq's or Java's; they are not changed. DIR of"
+        " one broker may be DIR,LOG,LOG with the folders of its commit log.",
         metavar="DIR",
     ),
     Option(

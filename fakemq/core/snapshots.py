@@ -107,9 +107,10 @@ def images_in(path: str, configs: tuple[BrokerConfig, ...]) -> dict[str, NodeIma
     """Return the data that the brokers of these configs find in a directory, by node name.
 
     There are two layouts: 1. each broker has a folder of its own; 2. the directory is the store of
-    a single broker. Raise ConfigError if there is no store, or it is unclear to which broker one
-    belongs.
+    a single broker. The folders of that broker's commit log may follow, separated by commas. Raise
+    ConfigError if there is no store, or it is unclear to which broker one belongs.
     """
+    from fakemq.config.log_folders import SEPARATOR, LogPaths
     from fakemq.store.stored_node import find_nodes, is_node, require_logs  # few clusters need it
 
     for config in configs:
@@ -119,8 +120,10 @@ def images_in(path: str, configs: tuple[BrokerConfig, ...]) -> dict[str, NodeIma
                 f"store_from={path}: {root} has a store already; begin with an empty folder,"
                 " or without store_from"
             )
-    nodes = find_nodes(path)
+    directory, *folders = [path] if os.path.exists(path) else path.split(SEPARATOR)
+    nodes = find_nodes(directory, folders)
     require_logs(nodes)
+    log_paths = LogPaths(tuple(folders)) if folders else None
     if len(nodes) == 1 and len(configs) == 1:
         roots = {configs[0].node_name: nodes[0].root}
     else:
@@ -133,7 +136,9 @@ def images_in(path: str, configs: tuple[BrokerConfig, ...]) -> dict[str, NodeIma
         )
     return {
         config.node_name: NodeImage(
-            images.read(roots[config.node_name], config), texts_in(roots[config.node_name]), {}
+            images.read(roots[config.node_name], config, log_paths),
+            texts_in(roots[config.node_name]),
+            {},
         )
         for config in configs
     }

@@ -386,7 +386,8 @@ def require_logs(nodes: list[StoredNode]) -> None:
         if not node.log.files and any(row.files for _, _, row in node.queues()):
             raise ConfigError(
                 f"{node.root}: it has consume queues and no commit log; if that is elsewhere"
-                " (storePathCommitLog), link it, or the files of its folders, to"
+                " (storePathCommitLog), name its folders (dump --store-path-commit-log DIR,DIR;"
+                f" store_from={node.root},DIR,DIR), or link it, or the files of its folders, to"
                 f" {os.path.join(node.root, 'commitlog')}"
             )
 

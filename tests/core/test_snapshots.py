@@ -307,6 +307,24 @@ def test_log_in_another_folder_is_copied(tmp_path: Path) -> None:
         assert bodies(mq) == [b"a", b"b"]
 
 
+def test_log_in_several_folders_is_copied(tmp_path: Path) -> None:
+    root, logs = tmp_path / "root", [tmp_path / "a", tmp_path / "b"]
+    config = {
+        "mappedFileSizeCommitLog": "65536",
+        "storePathRootDir": str(root),
+        "storePathCommitLog": ",".join(map(str, logs)),
+    }
+    with fakemq.Cluster(topics={"orders": 1}, clock="frozen", config=config) as mq:
+        mq.seed("orders", [bytes([65 + number]) * 30_000 for number in range(4)])
+        wanted = bodies(mq)
+    assert all(any(log.iterdir()) for log in logs)
+    source = ",".join(map(str, (root, *logs)))
+    with fakemq.Cluster(store_from=source, clock="frozen") as mq:
+        assert bodies(mq) == wanted
+    with pytest.raises(ConfigError, match="nowhere: there is no such directory"):
+        fakemq.Cluster(store_from=f"{root},{tmp_path}/nowhere").start()
+
+
 def test_restore_refuses_other_objects() -> None:
     with fakemq.Cluster() as mq, pytest.raises(ConfigError, match="expected a result of snapshot"):
         mq.restore(5)  # type: ignore[arg-type]
