@@ -29,7 +29,13 @@ UNORDERED = frozenset(
     {
         *("brokerDatas", "queueDatas", "topicList", "consumerIdList", "lockOKMQSet", "groupList"),
         *("connectionSet", "consumerDataSet", "producerDataSet", "subscriptionDataSet"),
-        *("tagsSet", "codeSet", "consumeTimeSpanSet", "consumeStatsList"),
+        *(
+            "tagsSet",
+            "codeSet",
+            "consumeTimeSpanSet",
+            "consumeStatsList",
+            "messageQueueAssignments",
+        ),
     }
 )
 """Lists that come out of a HashMap or HashSet."""

@@ -21,6 +21,7 @@ from fakemq.broker.pop.checks import check_queues
 from fakemq.clock.slices import Steps
 from fakemq.config.model_5_5_0 import later
 from fakemq.dispatch.answers import Refused, Reply, Request
+from fakemq.dispatch.java_errors import NULL
 from fakemq.protocol import table_5_5_0
 from fakemq.protocol.bodies.offset import ResetOffsetBody
 from fakemq.protocol.bodies.queue import MessageQueue
@@ -45,7 +46,7 @@ def invoke_broker_to_reset_offset(
     config = broker.topics.select(topic)
     if config is None:
         raise Refused(ResponseCode.TOPIC_NOT_EXIST, f"Topic {topic} does not exist")
-    group = header.group
+    group = header.get("group", NULL)
     if group not in broker.groups.snapshot():
         raise Refused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} does not exist")
     queue_id, offset, timestamp = header.queue_id, header.offset, header.timestamp
