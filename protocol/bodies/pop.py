@@ -83,6 +83,10 @@ class PopCheckPoint(Body):
         diffs = self.queue_offset_diff
         return self.start_offset + (diffs[index] if diffs else index)
 
+    def unacknowledged(self) -> list[int]:
+        """Return the queue offsets of the messages that are not acknowledged."""
+        return [self.offset_at(index) for index in range(self.num) if not self.bit_map >> index & 1]
+
     @property
     def re_puts(self) -> int:
         """How often the checkpoint was put again, because a message could not be revived.

@@ -3,7 +3,8 @@
 A record of the revive topic is read when it arrives there, which is shortly before the messages of
 its checkpoint become visible. Java then scans each queue every second, and revives a checkpoint
 when the newest time that it has seen is over two seconds behind that moment. Here each queue has
-one deadline: `LAG_MS` after the first checkpoint's messages become visible.
+one deadline: `LAG_MS` after the messages of a checkpoint become visible. A checkpoint whose
+messages are all acknowledged is done at once, and has no deadline.
 
 Source: broker/processor/PopReviveService.java (5.5.0)
 """
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from fakemq.broker import addresses
 from fakemq.broker.consume_stats import MAX_QUEUES
 from fakemq.broker.pop.revive_log import ACK_TIME_INTERVAL_MS
+from fakemq.broker.pop.revive_queue import FEW, ReviveQueue
 from fakemq.events.pop import Revived
 from fakemq.protocol.bodies.pop import AckMsg, BatchAckMsg, PopCheckPoint
 from fakemq.protocol.bodies.topic import TopicConfig
@@ -45,7 +47,6 @@ if TYPE_CHECKING:
     from fakemq.broker.pop.revive_log import ReviveLog
     from fakemq.broker.topics import TopicConfigManager
     from fakemq.clock.slices import Steps
-    from fakemq.clock.timers import Timer
     from fakemq.config.model import BrokerConfig
     from fakemq.config.model_5_5_0 import BrokerConfig5
     from fakemq.dispatch.node import NodeContext
@@ -63,22 +64,6 @@ REPUT_INTERVALS_S: Final = (
     *(10, 20, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200),
 )
 RETRY_QUEUE_NUM: Final = 1
-
-
-class ReviveQueue:
-    """One queue of the revive topic: the checkpoints that were read and are not done."""
-
-    __slots__ = ("done", "next_offset", "pending", "queue_id", "quiet_from_ms", "timer")
-
-    def __init__(self, queue_id: int, committed: int) -> None:
-        self.queue_id = queue_id
-        self.done: list[int] = []
-        """The queue offsets of checkpoints that are done, and not committed."""
-        self.next_offset = committed + 1
-        self.pending: dict[tuple[object, ...], PopCheckPoint] = {}
-        """By merge key, in the order of the queue."""
-        self.quiet_from_ms = 0
-        self.timer: Timer | None = None
 
 
 class PopRevive:
@@ -119,6 +104,9 @@ class PopRevive:
             return
         for queue_id in range(self._settings.revive_queue_num):
             committed = self._offsets.query(REVIVE_GROUP, self._log.topic, queue_id)
+            # A kill may lose records, and keep the offset that was committed behind them.
+            last = self._store.max_offset_in_queue(self._log.topic, queue_id) - 1
+            committed = min(committed, last)
             self._queues[queue_id] = ReviveQueue(queue_id, committed)
             self.arrived(queue_id)
 
@@ -142,6 +130,8 @@ class PopRevive:
             queue.next_offset = message.queue_offset + 1
             self._read(queue, message)
         queue.quiet_from_ms = self._node.clock.now_ms() + QUIET_MS
+        if queue.done_count > FEW:  # else the next scan commits: this is often
+            self._commit(queue)
         self._wait(queue)
 
     def _read(self, queue: ReviveQueue, message: MessageExt) -> None:
@@ -160,7 +150,7 @@ class PopRevive:
         if ck.topic is None or ck.group is None or (diffs and len(diffs) < ck.num):
             return
         ck.revive_offset = message.queue_offset
-        queue.pending[ck.merge_key] = ck
+        queue.add(ck)
 
     def _read_ack(self, queue: ReviveQueue, ack: AckMsg) -> None:
         # Without a checkpoint it is late: the message is in the retry topic already.
@@ -171,6 +161,8 @@ class PopRevive:
             index = ck.index_of_ack(offset)
             if index >= 0:
                 ck.bit_map |= 1 << index
+        if not ck.unacknowledged():
+            queue.end(ck)
 
     # -- waiting ------------------------------------------------------------------------------
 
@@ -178,9 +170,9 @@ class PopRevive:
         clock = self._node.clock
         clock.cancel(queue.timer)
         queue.timer = None
-        if queue.pending:
-            first_ms = min(ck.revive_time for ck in queue.pending.values())
-            due_ms = max(first_ms + LAG_MS, queue.quiet_from_ms)
+        first = queue.first()
+        if first is not None:
+            due_ms = max(first.revive_time + LAG_MS, queue.quiet_from_ms)
             queue.timer = clock.call_later(
                 due_ms - clock.now_ms(),
                 lambda: clock.carry_out(self._scan(queue), peer=queue),
@@ -200,19 +192,40 @@ class PopRevive:
         Source: PopReviveService.java#mergeAndRevive (5.5.0)
         """
         now_ms = self._node.clock.now_ms()
-        for key, ck in list(queue.pending.items()):
-            if ck.revive_time + LAG_MS <= now_ms and queue.pending.pop(key, None) is ck:
-                self._revive(ck, queue.queue_id)
-                queue.done.append(ck.revive_offset)
-                yield
+        while (ck := queue.first()) is not None and ck.revive_time + LAG_MS <= now_ms:
+            held_back = queue.holds_back(ck)
+            queue.end(ck)
+            if held_back:
+                self._note_done(ck, queue.queue_id)
+            self._revive(ck, queue.queue_id)
+            yield
             if self._queues.get(queue.queue_id) is not queue:
                 return  # the broker was stopped or reset meanwhile; a start reads the rest again
-        first = min((ck.revive_offset for ck in queue.pending.values()), default=queue.next_offset)
-        done = [offset for offset in queue.done if offset < first]
-        if done:
-            queue.done = [offset for offset in queue.done if offset > first]
-            self._offsets.commit(REVIVE_GROUP, self._log.topic, queue.queue_id, max(done))
+        self._commit(queue)
         self._wait(queue)
+
+    def _note_done(self, ck: PopCheckPoint, revive_queue_id: int) -> None:
+        """Acknowledge what is revived now: a start that reads this again must not revive it again.
+
+        Java needs no such record: there a checkpoint with a long invisible time comes late into the
+        revive topic, behind those that are done before it.
+        """
+        done = BatchAckMsg(
+            ack_offset=-1,
+            start_offset=ck.start_offset,
+            group=ck.group,
+            topic=ck.topic,
+            queue_id=ck.queue_id,
+            pop_time=ck.pop_time,
+            broker_name=ck.broker_name,
+            ack_offset_list=ck.unacknowledged(),
+        )
+        self._log.put_ack(done, revive_queue_id, ck.revive_time)
+
+    def _commit(self, queue: ReviveQueue) -> None:
+        offset = queue.take_commit()
+        if offset is not None:
+            self._offsets.commit(REVIVE_GROUP, self._log.topic, queue.queue_id, offset)
 
     def _revive(self, ck: PopCheckPoint, revive_queue_id: int) -> None:
         """Put every message that is not acknowledged into its retry topic.
@@ -224,10 +237,7 @@ class PopRevive:
             return
         if self._groups.find(group) is None:
             return
-        for index in range(ck.num):
-            if ck.bit_map >> index & 1:
-                continue
-            offset = ck.offset_at(index)
+        for offset in ck.unacknowledged():
             unit = self._store.queue_unit(topic, ck.queue_id, offset)
             stored = None if unit is None else self._store.look_message_by_offset(*unit[:2])
             if stored is not None and not self._retry(ck, topic, group, stored):

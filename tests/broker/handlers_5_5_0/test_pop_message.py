@@ -7,6 +7,7 @@ import pytest
 from fakemq.broker.broker import Broker
 from fakemq.broker.parts_5_5_0 import parts_of
 from fakemq.broker.pop.revive import LAG_MS
+from fakemq.broker.pop.revive_queue import FEW
 from fakemq.events import Acknowledged, Revived
 from fakemq.events import Popped as PoppedEvent
 from fakemq.protocol.bodies.topic import TopicConfig
@@ -218,6 +219,47 @@ def test_revive_commits_what_is_done(lab: BrokerLab, broker: Broker, peer: Peer)
     lab.pass_time(REVIVED_MS)
     revive_topic = f"rmq_sys_REVIVE_LOG_{broker.config.broker_cluster_name}"
     assert broker.offsets.query("CID_RMQ_SYS_REVIVE_GROUP", revive_topic, 0) == 0
+
+
+def test_message_is_not_revived_again_behind_a_long_invisible_time(
+    lab: BrokerLab, broker: Broker, peer: Peer
+) -> None:
+    reviving = parts_of(broker).pop.config.revive_queue_num
+    for body in (b"long", *[b"short"] * reviving):
+        send(peer, body)
+    pop(peer, max_msg_nums=1, invisible_time=3_600_000)
+    for _ in range(reviving):  # the last one comes into the revive queue of the first
+        pop(peer, max_msg_nums=1)
+    lab.pass_time(REVIVED_MS)
+    broker.kill()
+    broker.start()
+    lab.pass_time(REVIVED_MS + 5_000)
+    again = lab.peer(broker.addr, "again")
+    assert Popped(pop(again)).bodies == [b"short"] * reviving
+    lab.pass_time(3_600_000)
+    later = lab.peer(broker.addr, "later")
+    assert Popped(pop(later)).bodies.count(b"long") == 1
+
+
+def test_acknowledged_messages_have_no_deadline(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
+    for body in (b"a", b"b"):
+        send(peer, body)
+    popped = Popped(pop(peer))
+    ack(peer, popped, popped.messages[0])
+    assert "pop_revive" in {timer.kind for timer in lab.clock.timers()}
+    ack(peer, popped, popped.messages[1])
+    assert "pop_revive" not in {timer.kind for timer in lab.clock.timers()}
+    assert [*parts_of(broker).pop.revive.waiting()] == []
+
+
+def test_acknowledged_checkpoints_are_committed(broker: Broker, peer: Peer) -> None:
+    reviving = parts_of(broker).pop.config.revive_queue_num
+    for _ in range(reviving * (FEW + 1)):
+        send(peer)
+        popped = Popped(pop(peer))
+        ack(peer, popped, popped.messages[0])
+    revive_topic = f"rmq_sys_REVIVE_LOG_{broker.config.broker_cluster_name}"
+    assert broker.offsets.query("CID_RMQ_SYS_REVIVE_GROUP", revive_topic, 0) == 2 * FEW
 
 
 def test_retry_topic_is_created_with_one_queue(lab: BrokerLab, broker: Broker, peer: Peer) -> None:

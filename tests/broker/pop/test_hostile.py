@@ -64,9 +64,11 @@ def test_stopped_broker_revives_nothing_more(lab: BrokerLab, broker: Broker, pee
     lab.pass_time(INVISIBLE_MS)
     revive = parts_of(broker).pop.revive
     queue = revive._queues[0]
-    queue.pending |= revive._queues[1].pending
-    for ck in queue.pending.values():
+    cks = [*queue.pending.values(), *revive._queues[1].pending.values()]
+    for number, ck in enumerate(cks):
         ck.revive_time -= LAG_MS
+        ck.revive_offset = number
+        queue.add(ck)
     steps = revive._scan(queue)
     next(steps)
     revive.stop()

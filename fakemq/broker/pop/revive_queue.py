@@ -1,0 +1,71 @@
+"""The checkpoints of one queue of the revive topic: which is due first, and how far all is done."""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from fakemq.clock.timers import Timer
+    from fakemq.protocol.bodies.pop import PopCheckPoint
+
+FEW: Final = 64
+"""The number of checkpoints that may be done and stay in a heap, or uncommitted."""
+
+
+class ReviveQueue:
+    """One queue of the revive topic: the checkpoints that were read and are not done."""
+
+    __slots__ = ("_done", "_due", "next_offset", "pending", "queue_id", "quiet_from_ms", "timer")
+
+    def __init__(self, queue_id: int, committed: int) -> None:
+        self.queue_id = queue_id
+        self.next_offset = committed + 1
+        self.pending: dict[tuple[object, ...], PopCheckPoint] = {}
+        """By merge key, in the order of the queue."""
+        self.quiet_from_ms = 0
+        self.timer: Timer | None = None
+        self._done: list[int] = []
+        """A heap of the queue offsets of checkpoints that are done, and not committed."""
+        self._due: list[tuple[int, int, PopCheckPoint]] = []
+        """A heap of checkpoints by their time and queue offset; some are no longer pending."""
+
+    @property
+    def done_count(self) -> int:
+        """How many checkpoints are done, and not committed."""
+        return len(self._done)
+
+    def add(self, ck: PopCheckPoint) -> None:
+        """Add a checkpoint, instead of an earlier one with its key."""
+        self.pending.pop(ck.merge_key, None)
+        self.pending[ck.merge_key] = ck
+        heappush(self._due, (ck.revive_time, ck.revive_offset, ck))
+
+    def end(self, ck: PopCheckPoint) -> None:
+        """Note that a checkpoint is done."""
+        del self.pending[ck.merge_key]
+        heappush(self._done, ck.revive_offset)
+        if len(self._due) > 2 * len(self.pending) + FEW:
+            self._due = [entry for entry in self._due if self._is_pending(entry[2])]
+            heapify(self._due)
+
+    def first(self) -> PopCheckPoint | None:
+        """Return the checkpoint whose messages become visible first."""
+        while self._due and not self._is_pending(self._due[0][2]):
+            heappop(self._due)
+        return self._due[0][2] if self._due else None
+
+    def holds_back(self, ck: PopCheckPoint) -> bool:
+        """Return whether an earlier checkpoint is pending, so that this one cannot be committed."""
+        return next(iter(self.pending.values())).revive_offset < ck.revive_offset
+
+    def take_commit(self) -> int | None:
+        """Return the last queue offset before which all is done; None if it is known already."""
+        earliest = next(iter(self.pending.values()), None)
+        offset = None
+        while self._done and (earliest is None or self._done[0] < earliest.revive_offset):
+            offset = heappop(self._done)
+        return offset
+
+    def _is_pending(self, ck: PopCheckPoint) -> bool:
+        return self.pending.get(ck.merge_key) is ck
