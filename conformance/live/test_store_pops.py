@@ -32,6 +32,8 @@ TOPIC, GROUP = "Popped", "GPopped"
 SEND, POP, ACK = 310, 200_050, 200_051
 INVISIBLE_MS, TIMER_S = 5_000, 8
 AGAIN_S = 60.0
+TIMER_LOG = {"mappedFileSizeTimerLog": str(1 << 20)}
+"""As `JavaCluster` has it: a broker opens no timer log of another size."""
 
 
 class Node(NamedTuple):
@@ -44,7 +46,7 @@ class Node(NamedTuple):
 @contextmanager
 def fake_on(store: Path) -> Iterator[Node]:
     ports = ("--namesrv-port", "0", "--broker-port", "0", "--reference", NEWEST)
-    with FakemqProcess(*ports, config=fake_config(store)) as ours:
+    with FakemqProcess(*ports, config=fake_config(store, TIMER_LOG)) as ours:
         yield Node(ours.broker_addrs[0], ours.terminate)
 
 
