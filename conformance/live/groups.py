@@ -6,7 +6,8 @@ Two of them and Spark's run side by side on two cores. There are two cases:
    would be late for the clients' time-outs of 3 s.
 2. `WAITING` tests start a few JVMs and wait most of the time: for leases, heartbeats, time-outs.
 
-A live test of neither group may run on any worker, beside both.
+A live test of neither group may run on any worker, beside both, and at a lower priority. Tests of
+stores and of single requests are such: no client of theirs has time-outs.
 """
 
 from __future__ import annotations

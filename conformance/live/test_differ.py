@@ -7,10 +7,9 @@ import pytest
 from conformance.differ.accepted import accepted
 from conformance.differ.pair import Pair
 from conformance.differ.searching import search
-from conformance.live.groups import WAITING
 
 # A JVM, and 150 sequences on both clusters.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180), WAITING]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
 SEED, SEQUENCES, AT_MOST_MS = 1, 150, 30_000
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import pytest
 
-from conformance.live.groups import WAITING
 from conformance.live.store_walk import SIZES, send_all, timeless, walk
 from conformance.targets.java_cluster import JavaCluster, wait_until
 from conformance.targets.master_slave_pairs import PAIRS, make_topic, max_offset
@@ -21,7 +20,7 @@ from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.message import decode_records
 
 # Each starts a JVM, or several.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), WAITING]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 TOPICS, QUEUES, MESSAGES = ("First", "Second"), 2, 220
 LIGHT = ("%LMQ%one", "%LMQ%two", "%LMQ%three")

@@ -11,7 +11,6 @@ import pytest
 
 import fakemq
 from conformance.capture.requests import properties, send_fields
-from conformance.live.groups import WAITING
 from conformance.live.store_walk import SIZES, java_config
 from conformance.targets.java_cluster import JavaBroker, JavaCluster
 from conformance.targets.replicas import wait_dispatched
@@ -20,7 +19,7 @@ from fakemq.client import Client
 from fakemq.dump.command import check_store, dump
 
 # Each starts a JVM.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), WAITING]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 MESSAGES = 400
 TOPICS = {"orders": 2, "billing": 2}
 

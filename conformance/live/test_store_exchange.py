@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from conformance.compare import waiting
-from conformance.live.groups import WAITING
 from conformance.live.store_walk import (
     EXTENDED,
     fake_config,
@@ -24,7 +23,7 @@ from conformance.targets.processes import FakemqProcess
 from conformance.wire.raw import create_topic
 
 # Each starts a JVM twice.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), WAITING]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 TOPICS, QUEUES, MESSAGES = ("First", "Second"), 4, 600
 """More than a megabyte: a clean stop seals the log."""
