@@ -43,11 +43,13 @@ def sends(kind: SerializeType, at_once: int, count: int) -> list[bytes]:
 
 def batches(kind: SerializeType, count: int) -> list[bytes]:
     """Return sends of `BATCHED` messages of 128 bytes each."""
-    properties = "UNIQ_KEY\x01FD00000000000000000000000000000230000000000000000\x02WAIT\x01true\x02"
+    properties = "UNIQ_KEY\x01FD0000000000000000000000000000023%016X\x02WAIT\x01true\x02"
     fields = [
         send_fields(number) | {"m": "true", "i": "WAIT\x01true\x02"} for number in range(count)
     ]
-    body = requests.batch(*[BODY] * BATCHED, text=properties)
+    body = b"".join(
+        requests.batch_item(BODY, text=properties % number) for number in range(BATCHED)
+    )
     return frames(RequestCode.SEND_BATCH_MESSAGE, fields, kind, body)
 
 
@@ -62,6 +64,7 @@ REQUESTED: dict[str, tuple[Feed, int | None]] = {
     "send, ROCKETMQ": (partial(sends, ROCKETMQ, 1), 130_000),
     f"send, JSON, {BATCHED} at once": (partial(sends, JSON, BATCHED), None),
     f"batch of {BATCHED}, JSON": (partial(batches, JSON), None),
+    f"batch of {BATCHED}, ROCKETMQ": (partial(batches, ROCKETMQ), None),
     f"pull of {PULLED}, JSON": (partial(pulls, JSON), None),
 }
 """What is counted: how its bytes are made, and the most instructions a request may take."""

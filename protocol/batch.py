@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import struct
 from functools import lru_cache
-from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from fakemq.protocol.layout.codecs import build_batch_member, parse_batch_member
-from fakemq.protocol.properties import PROPERTY_SEPARATOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-_SEPARATOR: Final = PROPERTY_SEPARATOR.encode()
+PART_MEMBERS: Final = 100
+"""How many members `batch_parts` returns at a time."""
+Fields: TypeAlias = "tuple[int, int, bytes, int, bytes]"
+"""Of a member: its flag, the bytes of its body, the body, the same of its properties."""
 
 
 class BatchMember(NamedTuple):
@@ -37,63 +38,52 @@ def encode_batch(members: Iterable[BatchMember]) -> bytes:
     )
 
 
-def decode_batch(
-    body: bytes | bytearray | memoryview, at_most: int | None = None
-) -> list[BatchMember]:
-    """Return the members of a batch; with ``at_most``, one more than that at most.
+def decode_batch(body: bytes | bytearray | memoryview) -> list[BatchMember]:
+    """Return the members of a batch.
 
     Raises TruncatedError if the last one is cut off, RemoteProtocolError for a negative length;
     what a member says of its own size, magic and CRC is not looked at, as in Java.
     """
-    return list(islice(batch_members(body), None if at_most is None else at_most + 1))
+    return [
+        BatchMember(data, properties, flag)
+        for part in batch_parts(body)
+        for flag, _, data, _, properties in part
+    ]
 
 
-def batch_members(body: bytes | bytearray | memoryview) -> Iterator[BatchMember]:
-    """Yield the members of a batch, and raise, as `decode_batch`."""
-    for flag, data, properties in member_fields(body):
-        yield BatchMember(data, properties, flag)
-
-
-def member_fields(
-    data: bytes | bytearray | memoryview,
-) -> Iterator[tuple[int, bytes, bytes]]:
-    """Yield flag, body and properties of the members of a batch, and raise, as `decode_batch`.
+def batch_parts(data: bytes | bytearray | memoryview) -> Iterator[list[Fields]]:
+    """Yield the members of a batch, `PART_MEMBERS` at a time, and raise, as `decode_batch`.
 
     There are two cases:
-    1. The members seem to be as large as the first, as those of many producers are: they are
-       unpacked together, up to the first that is not.
+    1. The members seem to be as large as the first, as those of many producers are: the members of
+       a part are unpacked together, up to the first part that has another one.
     2. Each may have another size, which its fields say.
     """
     at, end = 0, len(data)
     if end:
-        _, _, _, flag, body, properties, at = parse_batch_member(data)
-        yield flag, body, properties
-        size_bytes, body_bytes, properties_bytes = at, len(body), len(properties)
+        _, _, _, _, body, properties, size_bytes = parse_batch_member(data)
         if not end % size_bytes:
-            equal = _equal_members(body_bytes, properties_bytes)
-            for _, _, _, flag, size, body, more, properties in equal(memoryview(data)[at:]):
-                if size != body_bytes or more != properties_bytes:
+            first, second = len(body), len(properties)
+            view, equal, part_bytes = (
+                memoryview(data),
+                _equal(first, second),
+                PART_MEMBERS * size_bytes,
+            )
+            while at < end:
+                part = list(equal(view[at : at + part_bytes]))
+                if [1 for _, one, _, other, _ in part if one != first or other != second]:
                     break
-                yield flag, body, properties
-                at += size_bytes
+                yield part
+                at += part_bytes
     while at < end:
-        _, _, _, flag, body, properties, at = parse_batch_member(data, at)
-        yield flag, body, properties
+        part = []
+        while at < end and len(part) < PART_MEMBERS:
+            _, _, _, flag, body, properties, at = parse_batch_member(data, at)
+            part.append((flag, len(body), body, len(properties), properties))
+        yield part
 
 
 @lru_cache(maxsize=64)
-def _equal_members(
-    body_bytes: int, properties_bytes: int
-) -> Callable[[memoryview], Iterator[tuple[int, int, int, int, int, bytes, int, bytes]]]:
+def _equal(body_bytes: int, properties_bytes: int) -> Callable[[memoryview], Iterator[Fields]]:
     """Return what unpacks members with these sizes that follow each other."""
-    return struct.Struct(f">5i{body_bytes}sh{properties_bytes}s").iter_unpack
-
-
-def member_properties(own: bytes, of_batch: bytes) -> bytes:
-    """Return what a broker stores as the properties of a member: its own, then those of the batch.
-
-    Source: store/CommitLog.java#MessageExtEncoder.encode(MessageExtBatch) (4.9.7)
-    """
-    if own and of_batch and not own.endswith(_SEPARATOR):
-        return own + _SEPARATOR + of_batch
-    return own + of_batch
+    return struct.Struct(f">12x2i{body_bytes}sh{properties_bytes}s").iter_unpack

@@ -180,21 +180,24 @@ def record_field(name: str) -> struct.Struct:
     return struct.Struct(f">{RECORD_FIELDS[name][1]}")
 
 
-def record_start(sys_flag: int) -> struct.Struct:
-    """Return a struct of the fields before a record's body, whose hosts are as ``sys_flag`` says.
+def record_starts(sys_flag: int) -> tuple[struct.Struct, struct.Struct]:
+    """Return two structs of the fields before a record's body; hosts are as ``sys_flag`` says.
 
-    The size of the body is the last of them.
+    The first is of the fields that are equal in all records of one put, from ``sys_flag`` on. The
+    second is of all fields: of those before these, of these as one piece, and of ``body_bytes``.
     """
     v6_flags = {
         "born_host": MessageSysFlag.BORNHOST_V6,
         "store_host": MessageSysFlag.STOREHOSTADDRESS_V6,
     }
-    form = ">"
-    for name, (_, kind) in RECORD_FIELDS.items():
-        if name == "topic_bytes":
-            break
-        form += f"{V6_HOST_BYTES}s" if sys_flag & v6_flags.get(name, 0) else kind
-    return struct.Struct(form)
+    names = list(RECORD_FIELDS)
+    first, end = names.index("sys_flag"), names.index("body_bytes")
+    kinds = [
+        f"{V6_HOST_BYTES}s" if sys_flag & v6_flags.get(name, 0) else kind
+        for name, (_, kind) in RECORD_FIELDS.items()
+    ]
+    equal = struct.Struct(">" + "".join(kinds[first:end]))
+    return equal, struct.Struct(f">{''.join(kinds[:first])}{equal.size}s{kinds[end]}")
 
 
 _SYS_FLAG: Final = record_struct("sys_flag")

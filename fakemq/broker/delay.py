@@ -226,7 +226,7 @@ class ScheduleMessageService:
 
     def scheduled(self, record: LogRecord) -> None:
         """Wait for a record that a put has brought into the schedule topic, if it has a level."""
-        properties = {} if record.draft is None else record.draft.decoded_properties
+        properties = record.decoded_properties
         due_ms = self._store.delay_levels.deliver_timestamp_ms(
             properties, record.store_timestamp_ms
         )

@@ -170,13 +170,8 @@ class HeldQueue:
         """
         few = max(len(self.pulls), len(records) * max(1, len(self._by_filter))) <= FEW_LOOKS
         asks = few or self._clock.unfinished(self) < MOST_WAKES
-        # The records themselves would keep the bodies of their messages in memory.
         arrivals = [
-            Arrival(
-                record.queue_offset,
-                record.tags_code,
-                (b"" if record.draft is None else record.draft.properties) if asks else None,
-            )
+            Arrival(record.queue_offset, record.tags_code, record.properties if asks else None)
             for record in records
         ]
         if few:

@@ -29,7 +29,7 @@ from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.protocol.table import ResponseHeader
 from fakemq.protocol.topics import RETRY_PREFIX, SCHEDULE_TOPIC
 from fakemq.protocol.usual_headers import UsualSendAnswer
-from fakemq.store.inner_message import InnerMessage, inner_message
+from fakemq.store.inner_message import InnerMessage, RecordDraft, inner_message
 from fakemq.store.puts import PutMessageResult
 from fakemq.store.results import PutMessageStatus
 from fakemq.store.writing import draft_batch
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
     from fakemq.dispatch.long_work import Answer
     from fakemq.protocol.headers.send import SendMessageResponseHeader
-    from fakemq.store.writing import Drafts
 
 _STORED: Final = {
     PutMessageStatus.FLUSH_DISK_TIMEOUT: ResponseCode.FLUSH_DISK_TIMEOUT,
@@ -57,7 +56,7 @@ BATCH_AT_ONCE_BYTES: Final = 32 * 1024
 
 
 def send(
-    broker: Broker, request: SendRequest, drafts: Drafts | PutMessageStatus | None = None
+    broker: Broker, request: SendRequest, drafts: list[RecordDraft] | PutMessageStatus | None = None
 ) -> Reply[SendMessageResponseHeader] | Parked[SendMessageResponseHeader] | None:
     """Store a sent message or batch and answer; every answer carries MSG_REGION and TRACE_ON.
 

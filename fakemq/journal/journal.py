@@ -29,7 +29,7 @@ from fakemq.events.core import (
     failure,
 )
 from fakemq.journal.entries import Entry, TimerFired
-from fakemq.journal.noted import KINDS, Noted, event_of, kind_of
+from fakemq.journal.noted import KINDS, Noted, event_of, events_in, kind_of, unfolded, unfolded_at
 from fakemq.journal.warnings import PeerWarnings
 from fakemq.protocol.codes import code_name
 
@@ -93,7 +93,8 @@ Listener: TypeAlias = Callable[[Entry], None]
 
 _Row: TypeAlias = "tuple[Any, ...]"
 """The number, the time and the cause of an entry, and its event; then the events that this one, the
-arrival of a request, has caused at once: they have the numbers that follow, and the same time."""
+arrival of a request, has caused at once: they have the numbers that follow, and the same time. A
+`STORED` has as many numbers as it stands for events."""
 _number_of: Final = itemgetter(0)
 _EVENTS: Final = 3
 
@@ -129,9 +130,10 @@ class Journal:
         self._seq = 0
         self._trim_at = capacity
         # The row of the request that is being handled, which is not one of the rows yet; None if
-        # there is none. Then the number of its first entry, the cause of the others.
+        # there is none. Then the number of its first entry, the cause of the others, and how many
+        # entries it has beside one for each event.
         self._noted: list[Any] | None = None
-        self._noted_seq = 0
+        self._noted_seq = self._noted_more = 0
         # Whether no listener wants a kind that is noted.
         self._quiet = True
         self.epoch = 0
@@ -160,7 +162,7 @@ class Journal:
                 listener(entry)
         return seq
 
-    def _append(self, event: Event | Noted) -> int:
+    def _append(self, event: Event | Noted, entries: int = 1) -> int:
         if self._noted is not None:
             self._write_noted()
         cause = self.cause
@@ -169,9 +171,10 @@ class Journal:
         at_ms = self._clock.moment_ms  # the first half of `now_ms`, repeated: saves a call
         if at_ms is None:
             at_ms = self._clock.now_ms()
-        self._seq = seq = self._seq + 1
+        seq = self._seq + 1
+        self._seq += entries
         self._rows.append((seq, at_ms, cause, event))
-        if seq >= self._trim_at:
+        if self._seq >= self._trim_at:
             self._trim()
         return seq
 
@@ -212,6 +215,17 @@ class Journal:
         else:
             self.add(event_of(event))
 
+    def note_stored(self, stored: Noted, entries: int) -> None:
+        """Add a `STORED` event: as `note` does each of the ``entries`` that it stands for."""
+        if self._noted is not None and self.cause == self._noted_seq:
+            self._noted.append(stored)
+            self._noted_more += entries - 1
+        elif self._quiet:
+            self._append(stored, entries)
+        else:
+            for event in unfolded([stored]):
+                self.add(event_of(event))
+
     def note_all(self, events: Sequence[Noted]) -> None:
         """Add events, all in one moment; as `note` does each."""
         if self._noted is not None and self.cause == self._noted_seq:
@@ -232,7 +246,8 @@ class Journal:
         noted, self._noted = self._noted, None
         if noted is not None:
             self._rows.append(tuple(noted))
-            self._seq = seq = self._seq + len(noted) - _EVENTS
+            self._seq = seq = self._seq + len(noted) - _EVENTS + self._noted_more
+            self._noted_more = 0
             if seq >= self._trim_at:
                 self._trim()
 
@@ -325,8 +340,8 @@ class Journal:
             return None
         row = self._rows[bisect_right(self._rows, seq, key=_number_of) - 1]
         first, at_ms, cause = row[:_EVENTS]
-        event = event_of(row[_EVENTS + seq - first])
-        return Entry(seq, at_ms, event, cause if seq == first else first)
+        event = event_of(unfolded_at(row[_EVENTS:], seq - first))
+        return Entry(seq, at_ms, event, cause if seq == first else _cause_behind(row))
 
     def after(self, seq: int, most: int | None = None) -> list[Entry]:
         """Return the kept entries with a greater number, oldest first; at most ``most``."""
@@ -360,6 +375,7 @@ class Journal:
     def clear(self) -> None:
         """Delete all entries; numbers start at 1 again."""
         self._noted = None
+        self._noted_more = 0
         self._rows.clear()
         self._seq = self.cause = 0
         self._trim_at = self._capacity
@@ -377,16 +393,27 @@ class Journal:
         """Iterate over numbers, times, events and causes, as `_entries`."""
         seq = max(seq, self.first_seq)
         begin = max(bisect_right(self._rows, seq, key=_number_of) - 1, 0)
-        for first, at_ms, cause, *events in islice(self._rows, begin, None):
-            for number, event in enumerate(events, first):
+        for row in islice(self._rows, begin, None):
+            first, at_ms, cause, *events = row
+            behind = _cause_behind(row)
+            for number, event in enumerate(unfolded(events), first):
                 if number >= seq:
-                    yield number, at_ms, event, cause if number == first else first
+                    yield number, at_ms, event, cause if number == first else behind
 
     def __len__(self) -> int:
         return min(self.last_seq, self._capacity)
 
     def __repr__(self) -> str:
         return f"<journal of {len(self)} entries, last seq {self.last_seq}>"
+
+
+def _cause_behind(row: _Row) -> int:
+    """Return the cause of all events of a row but the first.
+
+    That is the first, the arrival of a request; but where one put is the row, it is that of all.
+    """
+    cause: int = row[0] if events_in(row[_EVENTS]) == 1 else row[_EVENTS - 1]
+    return cause
 
 
 def line(entry: Entry) -> str:

@@ -5,8 +5,8 @@ They are written with each message and seldom read, so the event is made when it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, TypeAlias
 
 from fakemq.events.core import (
     Delivered,
@@ -18,6 +18,8 @@ from fakemq.events.core import (
     RequestHandled,
     RequestReceived,
 )
+from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
+from fakemq.protocol.properties import UNIQ_CLIENT_MESSAGE_ID_KEYIDX, property_value
 
 Noted: TypeAlias = "tuple[int, str, *tuple[object, ...]]"
 """The number of a kind, the node, and the values of the kind's own fields in their order."""
@@ -39,6 +41,14 @@ DISPATCHED: Final = 3
 HANDLED: Final = 4
 DELIVERED: Final = 5
 COMMITTED: Final = 6
+
+STORED: Final = 7
+"""The number of what is written with a put, and is no kind itself: an APPENDED and a DISPATCHED of
+each record. Its values are topic, queue id, queue offset of the first record, the entries of all in
+their queue, and a tuple with the `UniqueId` of each."""
+UniqueId: TypeAlias = str | bytes
+"""The unique id that a client gave a message, "" for none; as bytes, the properties that have it.
+"""
 
 
 def kind_of(event: Event | Noted) -> type[Event]:
@@ -129,3 +139,51 @@ _MAKERS: tuple[Callable[..., Event], ...] = (
     _committed,
 )
 """By the numbers of the kinds."""
+
+
+def unique_id(kept: UniqueId) -> str:
+    """Return the id itself."""
+    if isinstance(kept, str):
+        return kept
+    return property_value(kept.decode("utf-8", "replace"), UNIQ_CLIENT_MESSAGE_ID_KEYIDX)
+
+
+def unfolded(events: Iterable[Event | Noted]) -> Iterator[Event | Noted]:
+    """Iterate over events, and over those that a `STORED` stands for."""
+    for event in events:
+        number = events_in(event)
+        if number > 1:
+            for index in range(number):
+                yield _of_stored(index, event)
+        else:
+            yield event
+
+
+def unfolded_at(events: Iterable[Event | Noted], index: int) -> Event | Noted:
+    """Return one of what `unfolded` iterates over; IndexError if there are fewer."""
+    for event in events:
+        number = events_in(event)
+        if index < number:
+            return _of_stored(index, event) if number > 1 else event
+        index -= number
+    raise IndexError(index)
+
+
+def events_in(event: Event | Noted) -> int:
+    """Return how many events this one stands for."""
+    if not isinstance(event, tuple) or event[0] != STORED:
+        return 1
+    ids = event[-1]
+    assert isinstance(ids, tuple)
+    return 2 * len(ids)
+
+
+def _of_stored(index: int, stored: Any) -> Noted:
+    """Return one of the events of a put: of each record first APPENDED, then DISPATCHED."""
+    _, node, topic, queue_id, queue_offset, units, ids = stored
+    record, dispatched = divmod(index, 2)
+    phy_offset, size_bytes, _ = UNIT.unpack_from(units, record * UNIT.size)
+    place = (node, topic, queue_id, queue_offset + record, phy_offset)
+    if dispatched:
+        return (DISPATCHED, *place)
+    return (APPENDED, *place, size_bytes, unique_id(ids[record]))

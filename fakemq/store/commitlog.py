@@ -14,13 +14,14 @@ from zlib import crc32
 from fakemq.errors import StoreError
 from fakemq.protocol.hosts import pack_host
 from fakemq.protocol.java import CRC32_MASK
-from fakemq.protocol.layout.codecs import BLANK, RECORD_HEAD, RECORD_LEAST_BYTES
+from fakemq.protocol.layout.codecs import BLANK, RECORD_FIELDS, RECORD_HEAD, RECORD_LEAST_BYTES
+from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
 from fakemq.protocol.message import (
     BLANK_MAGIC_CODE,
     BLANK_MIN_BYTES,
     MESSAGE_MAGIC_CODE,
     record_field,
-    record_start,
+    record_starts,
     record_store_timestamp_ms,
 )
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
@@ -37,7 +38,7 @@ _ZEROS: Final = bytes(1 << 16)
 _TRANSACTION_MASK: Final = MessageSysFlag.TRANSACTION_MASK
 _V6_FLAGS: Final = MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_V6
 _starts: Final = {
-    flags: record_start(flags).pack
+    flags: tuple(start.pack for start in record_starts(flags))
     for flags in (
         0,
         MessageSysFlag.BORNHOST_V6,
@@ -45,10 +46,13 @@ _starts: Final = {
         _V6_FLAGS,
     )
 }
-"""By the two flags: what packs the fields of a record before its body, the body's size included."""
+"""By the two flags: what packs the fields before a body that are equal in a put, then all."""
 _pack_topic_bytes: Final = record_field("topic_bytes").pack
 _pack_properties_bytes: Final = record_field("properties_bytes").pack
-_pack_offset: Final = record_field("physical_offset").pack
+_pack_unit: Final = UNIT.pack
+_OFFSET_AT: Final = RECORD_FIELDS["physical_offset"][0]
+_OFFSET_END: Final = RECORD_FIELDS["sys_flag"][0]
+_OFFSET_BYTES: Final = _OFFSET_END - _OFFSET_AT
 
 
 @lru_cache(maxsize=1024)
@@ -148,39 +152,41 @@ class CommitLog:
         logics_offset = queue_offset = self.topic_queue_table.get(key, 0) if queued else 0
         file = self._file_with_room(size_bytes, now_ms)
         wrote_offset = phy_offset = self._queue.last_offset + file.position
-        pack_start, packed_topic = _starts[sys_flag & _V6_FLAGS], _packed_topic(topic)
-        born_host, store_host = pack_host(message.born_host), pack_host(message.store_host)
-        born_ms, times = message.born_timestamp_ms, message.reconsume_times
-        prepared_offset = message.prepared_transaction_offset
+        pack_equal, pack_start = _starts[sys_flag & _V6_FLAGS]
+        packed_topic, store_host = _packed_topic(topic), pack_host(message.store_host)
+        equal = pack_equal(
+            sys_flag,
+            message.born_timestamp_ms,
+            pack_host(message.born_host),
+            now_ms,
+            store_host,
+            message.reconsume_times,
+            message.prepared_transaction_offset,
+        )
         pieces: list[bytes] = []
-        ids: list[str] = []
-        for draft in drafts:
-            body, properties = draft.body, draft.properties
-            pieces += (
-                pack_start(
-                    draft.size_bytes,
-                    MESSAGE_MAGIC_CODE,
-                    crc32(body) & CRC32_MASK,
-                    queue_id,
-                    draft.flag,
-                    queue_offset,
-                    phy_offset,
-                    sys_flag,
-                    born_ms,
-                    born_host,
-                    now_ms,
-                    store_host,
-                    times,
-                    prepared_offset,
-                    len(body),
-                ),
-                body,
-                packed_topic,
-                _pack_properties_bytes(len(properties)),
-                properties,
+        units: list[bytes] = []
+        ids: list[bytes] = []
+        between, between_bytes = b"", -1
+        for flag, body, properties, record_bytes, code, _ in drafts:
+            properties_bytes = len(properties)
+            if properties_bytes != between_bytes:
+                between = packed_topic + _pack_properties_bytes(properties_bytes)
+                between_bytes = properties_bytes
+            start = pack_start(
+                record_bytes,
+                MESSAGE_MAGIC_CODE,
+                crc32(body) & CRC32_MASK,
+                queue_id,
+                flag,
+                queue_offset,
+                phy_offset,
+                equal,
+                len(body),
             )
-            ids.append((store_host + _pack_offset(phy_offset)).hex())
-            phy_offset += draft.size_bytes
+            pieces += (start, body, between, properties)
+            units.append(_pack_unit(phy_offset, record_bytes, code))
+            ids += (store_host, start[_OFFSET_AT:_OFFSET_END])
+            phy_offset += record_bytes
             queue_offset += 1
         # In one write, so that a full disk takes all records or none.
         file.append(b"".join(pieces), now_ms)
@@ -192,11 +198,12 @@ class CommitLog:
             size_bytes,
             now_ms,
             logics_offset,
-            ",".join(ids).upper(),
+            b"".join(ids).hex(",", len(store_host) + _OFFSET_BYTES).upper(),
             topic,
             queue_id,
             sys_flag,
             drafts,
+            b"".join(units),
         )
 
     def append_data(self, start_offset: int, data: bytes, now_ms: int) -> None:

@@ -18,6 +18,7 @@ from fakemq.protocol.properties import (
     REAL_QUEUE_ID,
     REAL_TOPIC,
     TAGS,
+    decode_properties,
 )
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
 from fakemq.protocol.topics import SCHEDULE_TOPIC
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fakemq.protocol.properties import PropertiesEncoder
-    from fakemq.store.inner_message import InnerMessage
+    from fakemq.store.inner_message import InnerMessage, RecordDraft
 
 
 def delay_level_to_queue_id(level: int) -> int:
@@ -79,6 +80,21 @@ class DelayLevels:
         message.properties_string = encode_properties(properties)
         message.topic = SCHEDULE_TOPIC
         message.queue_id = delay_level_to_queue_id(level)
+
+    def dated(self, drafts: list[RecordDraft], store_timestamp_ms: int) -> list[RecordDraft]:
+        """Return drafts of records for the schedule topic, with the tags codes of `queue_code`."""
+        return [
+            (
+                *(flag, body, properties, size_bytes),
+                self.queue_code(
+                    SCHEDULE_TOPIC,
+                    decode_properties(properties.decode("utf-8", "replace")),
+                    store_timestamp_ms,
+                ),
+                unique_id,
+            )
+            for flag, body, properties, size_bytes, _, unique_id in drafts
+        ]
 
     def queue_code(self, topic: str, properties: Mapping[str, str], store_timestamp_ms: int) -> int:
         """Return the tags code of a record's entry in its consume queue.

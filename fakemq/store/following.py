@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 class Following:
     """The records of one put that are not in their queue yet."""
 
-    __slots__ = ("_put", "_taken", "_taken_bytes", "queued", "within")
+    __slots__ = ("_put", "_taken", "queued", "within")
 
     def __init__(
         self, put: AppendMessageResult, within: Callable[[], AbstractContextManager[None]]
     ) -> None:
         self._put = put
-        self._taken = self._taken_bytes = 0
+        self._taken = 0
         self.within = within
         """Returns the context in which the journal writes about them: the cause of the put."""
         self.queued: Callable[[], None] = _nothing
@@ -36,15 +36,12 @@ class Following:
     @property
     def left(self) -> bool:
         """Whether records are left to be taken."""
-        return self._taken < len(self._put.drafts)
+        return self._taken < self._put.msg_num
 
     def take(self, number: int) -> AppendMessageResult:
         """Return the part of the put with the next records, at most ``number``."""
-        put = self._put
-        drafts = put.drafts[self._taken : self._taken + number]
-        part = put.part(self._taken, self._taken_bytes, drafts)
-        self._taken += len(drafts)
-        self._taken_bytes += part.wrote_bytes
+        part = self._put.part(self._taken, number)
+        self._taken += part.msg_num
         return part
 
 

@@ -1,4 +1,4 @@
-"""A message as callers hand it to the store, and as a draft of its record.
+"""A message as callers hand it to the store, and the drafts of its records.
 
 Each send has both, so compiled code should know the places of their fields: they are plain classes.
 Functions make them: in the interpreter a class with ``__init__`` takes twice as long.
@@ -8,12 +8,12 @@ Source: store/MessageExtBrokerInner.java (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fakemq.protocol.hosts import Host
-from fakemq.protocol.properties import decode_properties
 
 if TYPE_CHECKING:
+    from fakemq.journal.noted import UniqueId
     from fakemq.protocol.message import MessageExt
     from fakemq.protocol.properties import PropertiesEncoder
 
@@ -126,58 +126,10 @@ def inner_message(
     return message
 
 
-class RecordDraft:
-    """The part of a record in which the messages of one batch differ."""
+RecordDraft: TypeAlias = "tuple[int, bytes, bytes, int, int, UniqueId]"
+"""The part of a record in which those of a batch differ, as plain values: a batch has many.
 
-    __slots__ = (
-        "body",
-        "flag",
-        "known_properties",
-        "msg_id",
-        "properties",
-        "size_bytes",
-        "tags_code",
-    )
-
-    flag: int
-    body: bytes
-    properties: bytes
-    """Encoded, as they are stored."""
-    size_bytes: int
-    """Of the whole record."""
-    tags_code: int
-    """As in `LogRecord`."""
-    msg_id: str
-    """The unique id that the client gave the message, as the journal has it; "" for none."""
-    known_properties: dict[str, str] | None
-    """Decoded; None if no one has needed that yet."""
-
-    @property
-    def decoded_properties(self) -> dict[str, str]:
-        """The properties as a mapping."""
-        known = self.known_properties
-        if known is None:
-            known = decode_properties(self.properties.decode("utf-8", "replace"))
-            self.known_properties = known
-        return known
-
-
-def record_draft(
-    flag: int,
-    body: bytes,
-    properties: bytes,
-    size_bytes: int,
-    tags_code: int,
-    msg_id: str,
-    known_properties: dict[str, str] | None = None,
-) -> RecordDraft:
-    """Return a `RecordDraft` with these fields."""
-    draft = RecordDraft()
-    draft.flag = flag
-    draft.body = body
-    draft.properties = properties
-    draft.size_bytes = size_bytes
-    draft.tags_code = tags_code
-    draft.msg_id = msg_id
-    draft.known_properties = known_properties
-    return draft
+These are the flag, the body, the properties as they are stored, the bytes of the whole record, the
+``tags_code`` of its `LogRecord`, and the unique id that the client gave the message, as the journal
+keeps it.
+"""

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from fakemq.errors import StoreError
-from fakemq.journal.noted import APPENDED, DISPATCHED, Noted
+from fakemq.journal.noted import DISPATCHED, STORED, Noted
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
-from fakemq.protocol.properties import INNER_MULTI_DISPATCH, decode_properties
+from fakemq.protocol.properties import INNER_MULTI_DISPATCH
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
 from fakemq.store.queue_folders import NoQueueError, why_no_queue
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from fakemq.store.results import LogRecord
 
 INNER_MULTI_BYTES: Final = INNER_MULTI_DISPATCH.encode()
-_pack_unit: Final = UNIT.pack
 _TRANSACTION_MASK: Final = MessageSysFlag.TRANSACTION_MASK
 
 NoQueue = Callable[[int, str], None]
@@ -92,14 +91,13 @@ class LogDispatch:
         Names that no queue can have are passed over.
         Source: store/ConsumeQueue.java#multiDispatchLmqQueue (4.9.7)
         """
-        if record.draft is None or INNER_MULTI_BYTES not in record.draft.properties:
+        if INNER_MULTI_BYTES not in record.properties:
             return []
         from fakemq.store.light_queues import LightRule  # most stores have none
 
-        # As they are stored: a text may have letters that become others there.
-        properties = decode_properties(record.draft.properties.decode("utf-8", "replace"))
         found = []
-        for entry in LightRule.of(self._config).entries(properties, record.queue_id):
+        rule = LightRule.of(self._config)
+        for entry in rule.entries(record.decoded_properties, record.queue_id):
             topic, queue_id, queue_offset = entry
             if not why_no_queue(topic, queue_id):
                 light = msgspec.structs.replace(
@@ -137,39 +135,17 @@ class LogDispatch:
             or self._config.enable_multi_dispatch
         ):
             return False
-        node, queue_offset, phy_offset = self._node, put.logics_offset, put.wrote_offset
-        units: list[bytes] = []
-        events: list[Noted] = []
-        for draft in put.drafts:
-            size_bytes = draft.size_bytes
-            units.append(_pack_unit(phy_offset, size_bytes, draft.tags_code))
-            events += (
-                (
-                    APPENDED,
-                    node,
-                    topic,
-                    queue_id,
-                    queue_offset,
-                    phy_offset,
-                    size_bytes,
-                    draft.msg_id,
-                ),
-                (DISPATCHED, node, topic, queue_id, queue_offset, phy_offset),
-            )
-            queue_offset += 1
-            phy_offset += size_bytes
+        first, units = put.logics_offset, put.units
+        begin, stored_ms = put.wrote_offset, put.store_timestamp_ms
         try:
-            added = queue.append_next(
-                put.logics_offset,
-                b"".join(units),
-                put.wrote_offset,
-                phy_offset,
-                put.store_timestamp_ms,
-            )
+            added = queue.append_next(first, units, begin, begin + put.wrote_bytes, stored_ms)
         except StoreError:
             return False
         if added:
-            self._journal.note_all(events)
+            ids = tuple([draft[-1] for draft in put.drafts])
+            self._journal.note_stored(
+                (STORED, self._node, topic, queue_id, first, units, ids), 2 * len(ids)
+            )
         return added
 
     def dispatch_range(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
 from fakemq.store.results import LogRecord, PutMessageStatus
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ class AppendMessageResult:
 
     ``wrote_offset`` and ``wrote_bytes`` are the physical range to wait for in flush and
     replication; ``logics_offset`` is the queue offset of the first. ``msg_id`` holds the offset
-    ids, those of a batch joined by commas. The fields behind that say what was appended.
+    ids, those of a batch joined by commas. The fields behind that say what was appended; ``units``
+    are the entries of the records for their queue.
     """
 
     __slots__ = (
@@ -32,6 +34,7 @@ class AppendMessageResult:
         "store_timestamp_ms",
         "sys_flag",
         "topic",
+        "units",
         "wrote_bytes",
         "wrote_offset",
     )
@@ -45,20 +48,20 @@ class AppendMessageResult:
     queue_id: int
     sys_flag: int
     drafts: list[RecordDraft]
+    units: bytes
 
     @property
     def msg_num(self) -> int:
         """How many records were appended."""
         return len(self.drafts)
 
-    def part(self, first: int, offset_bytes: int, drafts: list[RecordDraft]) -> AppendMessageResult:
-        """Return the result of some of the records.
-
-        They begin with number ``first``, ``offset_bytes`` behind the beginning of all.
-        """
+    def part(self, first: int, number: int) -> AppendMessageResult:
+        """Return the result of the records from number ``first`` on, at most ``number``."""
+        drafts = self.drafts[first : first + number]
+        units = self.units[first * UNIT.size : (first + len(drafts)) * UNIT.size]
         return appended(
-            self.wrote_offset + offset_bytes,
-            sum([draft.size_bytes for draft in drafts]),
+            UNIT.unpack_from(units)[0],
+            sum([size_bytes for _, _, _, size_bytes, _, _ in drafts]),
             self.store_timestamp_ms,
             self.logics_offset + first,
             "",
@@ -66,17 +69,21 @@ class AppendMessageResult:
             self.queue_id,
             self.sys_flag,
             drafts,
+            units,
         )
 
     def records(self) -> list[LogRecord]:
         """Return the records, as they are in the log."""
+        topic, queue_id, sys_flag = self.topic, self.queue_id, self.sys_flag
+        stored_ms, queue_offset = self.store_timestamp_ms, self.logics_offset
         records: list[LogRecord] = []
-        phy_offset = self.wrote_offset
-        for queue_offset, draft in enumerate(self.drafts, self.logics_offset):
-            at = (self.topic, self.queue_id, queue_offset, phy_offset)
-            what = (draft.size_bytes, self.sys_flag, draft.tags_code, self.store_timestamp_ms)
-            records.append(LogRecord(*at, *what, draft))
-            phy_offset += draft.size_bytes
+        units = UNIT.iter_unpack(self.units)
+        for (_, _, properties, _, _, _), (phy_offset, size_bytes, code) in zip(
+            self.drafts, units, strict=True
+        ):
+            at = (topic, queue_id, queue_offset, phy_offset)
+            records.append(LogRecord(*at, size_bytes, sys_flag, code, stored_ms, properties))
+            queue_offset += 1
         return records
 
     def __repr__(self) -> str:
@@ -96,6 +103,7 @@ def appended(
     queue_id: int,
     sys_flag: int,
     drafts: list[RecordDraft],
+    units: bytes,
 ) -> AppendMessageResult:
     """Return an `AppendMessageResult` with these fields."""
     result = AppendMessageResult()
@@ -108,6 +116,7 @@ def appended(
     result.queue_id = queue_id
     result.sys_flag = sys_flag
     result.drafts = drafts
+    result.units = units
     return result
 
 

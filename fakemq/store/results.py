@@ -6,14 +6,12 @@ Names as in Java's org.apache.rocketmq.store.
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
 from fakemq.protocol.message import record_struct
-
-if TYPE_CHECKING:
-    from fakemq.store.inner_message import RecordDraft
+from fakemq.protocol.properties import decode_properties
 
 
 class PutMessageStatus(Enum):
@@ -79,8 +77,13 @@ class LogRecord(msgspec.Struct, gc=False):
     sys_flag: int
     tags_code: int
     store_timestamp_ms: int
-    draft: RecordDraft | None = None
-    """The draft that a put wrote; None for a record that was read from a log."""
+    properties: bytes = b""
+    """As a put has stored them; b"" for a record that was read from a log."""
+
+    @property
+    def decoded_properties(self) -> dict[str, str]:
+        """The properties as a mapping: a text may have had letters that become others there."""
+        return decode_properties(self.properties.decode("utf-8", "replace"))
 
 
 class GetMessageResult(msgspec.Struct):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from fakemq.clock.slices import finished
 from fakemq.errors import StoreError
 from fakemq.events.core import AppendRefused
-from fakemq.journal.noted import APPENDED
+from fakemq.journal.noted import APPENDED, unique_id
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.message import (
     LEAST_TAGS_CODE,
@@ -59,10 +59,10 @@ if TYPE_CHECKING:
     from fakemq.store.flush import Flush
     from fakemq.store.following import Following
     from fakemq.store.held_lock import HeldLock
-    from fakemq.store.inner_message import InnerMessage
+    from fakemq.store.inner_message import InnerMessage, RecordDraft
     from fakemq.store.message_filter import MessageFilter
     from fakemq.store.puts import AppendMessageResult
-    from fakemq.store.writing import Drafts, PutListener
+    from fakemq.store.writing import PutListener
 
 KEPT_TOPICS: Final = frozenset({SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC})
 """Topics without a config whose queues stay when unused topics are cleaned; light ones stay, too.
@@ -268,7 +268,7 @@ class MessageStore:
         return result
 
     def put_messages(
-        self, batch: InnerMessage, drafts: Drafts | PutMessageStatus | None = None
+        self, batch: InnerMessage, drafts: list[RecordDraft] | PutMessageStatus | None = None
     ) -> PutMessageResult:
         """Append the messages of a batch next to each other, in one file.
 
@@ -293,23 +293,26 @@ class MessageStore:
         return self._put(batch, drafts, follow=True)
 
     def _put(
-        self, message: InnerMessage, drafts: Drafts | PutMessageStatus, *, follow: bool = False
+        self,
+        message: InnerMessage,
+        drafts: list[RecordDraft] | PutMessageStatus,
+        *,
+        follow: bool = False,
     ) -> PutMessageResult:
         if not isinstance(drafts, list):
             return self._refused(message, drafts)
-        if len(drafts) == 1:
-            size_bytes = drafts[0].size_bytes
-        else:
-            size_bytes = sum([draft.size_bytes for draft in drafts])
-        log = self.log
+        number, log = len(drafts), self.log
+        size_bytes = drafts[0][3] if number == 1 else sum([draft[3] for draft in drafts])
         if size_bytes > log.most_bytes:
             # Java answers PUT_OK for a put larger than a file, and loses it.
             return self._refused(message, _ILLEGAL)
         now_ms = self._clock.now_ms()
-        space, needed_bytes = self.disk_space, size_bytes + UNIT_BYTES * len(drafts)
+        space, needed_bytes = self.disk_space, size_bytes + UNIT_BYTES * number
         reason = space.refusal(needed_bytes, now_ms)
         if reason is not None:
             return self._refused(message, PutMessageStatus.SERVICE_NOT_AVAILABLE, reason)
+        if message.topic == SCHEDULE_TOPIC:
+            drafts = self.delay_levels.dated(drafts, now_ms)
         try:
             appended = log.append(message, drafts, size_bytes, now_ms)
         except StoreError as error:
@@ -320,11 +323,11 @@ class MessageStore:
             space.taken(needed_bytes)
         if appended.wrote_offset % log.file_size_bytes == 0:
             self.retention.plan()  # a new file was begun: the file before may be deleted some day
-        self.stats.put(len(drafts), size_bytes)
+        self.stats.put(number, size_bytes)
         result = put_ended(PUT_OK, appended)
         if follow or self._following:
             self._let_follow(appended, result)
-        elif drafts:  # a batch may be empty
+        elif number:  # a batch may be empty
             self._dispatch(appended, result)
         for listener in self.put_listeners:
             listener.stored(message, result)
@@ -332,18 +335,13 @@ class MessageStore:
 
     def _dispatch(self, put: AppendMessageResult, result: PutMessageResult) -> None:
         """Write `LogAppended` for each record of a put, or of a part of one, and dispatch it."""
-        topic = put.topic
-        if topic == SCHEDULE_TOPIC:  # repeated from `queue_code`: saves a call
-            for draft in put.drafts:
-                draft.tags_code = self.delay_levels.queue_code(
-                    topic, draft.decoded_properties, put.store_timestamp_ms
-                )
         if not self._late and self.dispatch.dispatch_put(put):
             return
         result.reached = []
         for draft, record in zip(put.drafts, put.records(), strict=True):
             at = (record.topic, record.queue_id, record.queue_offset, record.phy_offset)
-            self._journal.note((APPENDED, self._node, *at, record.size_bytes, draft.msg_id))
+            what = (record.size_bytes, unique_id(draft[-1]))
+            self._journal.note((APPENDED, self._node, *at, *what))
             try:
                 if not self._late:
                     light = self.dispatch.dispatch(record)

@@ -6,10 +6,11 @@ store/DefaultMessageStore.java#checkMessage (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol
 
 from fakemq.journal.journal import TEXT_MAX_CHARS, shortened
-from fakemq.protocol.batch import member_fields, member_properties
+from fakemq.journal.noted import unique_id
+from fakemq.protocol.batch import PART_MEMBERS, batch_parts
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.header import parse_int
 from fakemq.protocol.layout.codecs import RECORD_LEAST_BYTES, RECORD_V6_MORE_BYTES
@@ -18,33 +19,33 @@ from fakemq.protocol.properties import (
     DELAY_TIME_LEVEL,
     INNER_MULTI_QUEUE_OFFSET,
     PROPERTIES_MAX_BYTES,
+    PROPERTY_SEPARATOR,
     TAGS,
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
     property_value,
 )
 from fakemq.protocol.sysflag import MessageSysFlag
-from fakemq.store.inner_message import RecordDraft, record_draft
 from fakemq.store.results import PutMessageStatus
 
 if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
-    from fakemq.store.inner_message import InnerMessage
+    from fakemq.store.inner_message import InnerMessage, RecordDraft
     from fakemq.store.puts import PutMessageResult
 
 ENCODING_RESERVE_BYTES: Final = 64 * 1024
 """How much larger than maxMessageSize a whole record may be."""
-Drafts: TypeAlias = list[RecordDraft]
 
 _ILLEGAL: Final = PutMessageStatus.MESSAGE_ILLEGAL
+_SEPARATOR: Final = PROPERTY_SEPARATOR.encode()
+_SEPARATOR_BYTE: Final = ord(PROPERTY_SEPARATOR)
+_TAGS_NAME: Final = TAGS.encode()
 _OFFSETS_OF_QUEUES: Final = INNER_MULTI_QUEUE_OFFSET.encode()
 _V6_FLAGS: Final = MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_V6
-
 
 BATCH_MAX_MESSAGES: Final = 50_000
 """Java's limit is the size alone. RocketMQ's own example of batches sends some 13,000 messages in
 1 MB. The records of a batch are appended together, and no other peer is answered meanwhile: 1.5 µs
 a message. What is before and after that is done in slices."""
-_MEMBERS_A_STEP: Final = 100
 
 
 class PutListener(Protocol):
@@ -73,12 +74,12 @@ def draft_message(
     if len(msg_id) > TEXT_MAX_CHARS:
         msg_id = shortened(msg_id)
     code = tags_code(tags) if tags else 0
-    return [record_draft(message.flag, body, properties, size_bytes, code, msg_id, known)]
+    return [(message.flag, body, properties, size_bytes, code, msg_id)]
 
 
 def draft_batch(
     batch: InnerMessage, max_message_size: int, *, multi_dispatch: bool = False
-) -> Steps[Drafts | PutMessageStatus]:
+) -> Steps[list[RecordDraft] | PutMessageStatus]:
     """Return the records of a batch, or why it cannot be stored, in steps.
 
     Each record has its own properties first, then those of the batch. A body that is no batch is an
@@ -97,29 +98,50 @@ def draft_batch(
     empty_bytes = set_host_flags(batch) + len(batch.topic.encode())
     batch.prepared_transaction_offset = 0
     common = batch.properties_string.encode("utf-8", "replace")
-    drafts, properties_fit = list[RecordDraft](), True
+    behind = _SEPARATOR + common if common else b""
+    # The name in a body only takes time.
+    tagged = _TAGS_NAME in batch.body or _TAGS_NAME in common
+    drafts: list[RecordDraft] = []
+    number = most_bytes = 0
     try:
-        for number, (flag, body, own) in enumerate(member_fields(batch.body), 1):
+        for part in batch_parts(batch.body):
+            number += len(part)
             if number > BATCH_MAX_MESSAGES:
                 return _ILLEGAL
-            if not number % _MEMBERS_A_STEP:
+            if len(part) == PART_MEMBERS:
                 yield
-            if not properties_fit:
+            if most_bytes > PROPERTIES_MAX_BYTES:
                 continue  # what is no batch is found first, as in Java
-            properties = member_properties(own, common)
-            if multi_dispatch and _OFFSETS_OF_QUEUES in properties:
-                return _ILLEGAL
-            properties_fit = len(properties) <= PROPERTIES_MAX_BYTES
-            size_bytes = empty_bytes + len(body) + len(properties)
-            text = properties.decode("utf-8", "replace")
-            code = tags_code(property_value(text, TAGS)) if TAGS in text else 0
-            msg_id = property_value(text, UNIQ_CLIENT_MESSAGE_ID_KEYIDX)
-            if len(msg_id) > TEXT_MAX_CHARS:
-                msg_id = shortened(msg_id)
-            drafts.append(record_draft(flag, body, properties, size_bytes, code, msg_id))
+            for flag, body_bytes, body, own_bytes, own in part:
+                properties = own + (behind if own_bytes and own[-1] != _SEPARATOR_BYTE else common)
+                properties_bytes = len(properties)
+                if properties_bytes > most_bytes:
+                    most_bytes = properties_bytes
+                drafts.append(
+                    (
+                        flag,
+                        body,
+                        properties,
+                        empty_bytes + body_bytes + properties_bytes,
+                        _code_in(properties) if tagged else 0,
+                        # Where the id is will do, if it is short enough to be kept.
+                        properties
+                        if properties_bytes <= TEXT_MAX_CHARS
+                        else shortened(unique_id(properties)),
+                    )
+                )
+                if multi_dispatch and _OFFSETS_OF_QUEUES in properties:
+                    return _ILLEGAL
     except RemoteProtocolError:
         return PutMessageStatus.UNKNOWN_ERROR
-    return drafts if properties_fit else PutMessageStatus.PROPERTIES_SIZE_EXCEEDED
+    return (
+        PutMessageStatus.PROPERTIES_SIZE_EXCEEDED if most_bytes > PROPERTIES_MAX_BYTES else drafts
+    )
+
+
+def _code_in(properties: bytes) -> int:
+    """Return the tags code of a record with these properties."""
+    return tags_code(property_value(properties.decode("utf-8", "replace"), TAGS))
 
 
 def set_host_flags(message: InnerMessage) -> int:

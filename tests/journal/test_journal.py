@@ -1,5 +1,7 @@
 """The journal: order, search, listeners, and its lines."""
 
+# Over 400 lines: each way to add entries is compared with plain ones, in one machine.
+
 from __future__ import annotations
 
 import logging
@@ -28,7 +30,16 @@ from fakemq.events import (
 from fakemq.journal.entries import Entry
 from fakemq.journal.file import JournalFile
 from fakemq.journal.journal import TEXT_MAX_CHARS, Cause, Journal, line, log
-from fakemq.journal.noted import CHECKED, DISPATCHED, RECEIVED, Noted, event_of
+from fakemq.journal.noted import (
+    APPENDED,
+    CHECKED,
+    DISPATCHED,
+    RECEIVED,
+    STORED,
+    Noted,
+    event_of,
+)
+from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
 
 START_MS = 1_709_208_000_000  # 2024-02-29T12:00:00Z
 
@@ -294,6 +305,19 @@ class Pair:
         for event in events:
             self.plain.add(event_of(event))
 
+    def note_stored(self, count: int) -> None:
+        count += 1
+        self.number += count
+        units = b"".join(UNIT.pack(100 * n, 7, n) for n in range(count))
+        ids = tuple(
+            "U" if n % 2 else f"TAGS\x01A\x02UNIQ_KEY\x01U{n}".encode() for n in range(count)
+        )
+        self.journal.note_stored((STORED, "a", "orders", 0, self.number, units, ids), 2 * count)
+        for n in range(count):
+            place: tuple[str, int, int, int] = ("orders", 0, self.number + n, 100 * n)
+            self.plain.add(event_of((APPENDED, "a", *place, 7, "U" if n % 2 else f"U{n}")))
+            self.plain.add(event_of((DISPATCHED, "a", *place)))
+
     def add(self, _: int) -> None:
         for journal in (self.journal, self.plain):
             journal.add(started())
@@ -361,7 +385,15 @@ class Pair:
 
 _STEPS = (
     *(Pair.begin, Pair.begin, Pair.note, Pair.note, Pair.note_all, Pair.end, Pair.end),
-    *(Pair.add, Pair.because, Pair.fire, Pair.request_of_timer, Pair.listen, Pair.clear),
+    *(
+        Pair.note_stored,
+        Pair.add,
+        Pair.because,
+        Pair.fire,
+        Pair.request_of_timer,
+        Pair.listen,
+        Pair.clear,
+    ),
     *(Pair.move, Pair.hold, Pair.read),
 )
 

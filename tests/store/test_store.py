@@ -211,8 +211,7 @@ def test_put_returns_the_records_that_reached_their_queue() -> None:
     assert (record.topic, record.queue_id, record.queue_offset) == ("orders", 2, 0)
     assert (record.phy_offset, record.tags_code) == (0, 2598919)
     assert record.store_timestamp_ms == START_MS
-    assert record.draft is not None
-    assert record.draft.properties == b"TAGS\x01TagA\x02UNIQ_KEY\x01U"
+    assert record.properties == b"TAGS\x01TagA\x02UNIQ_KEY\x01U"
     (appended,) = lab.journal.find(LogAppended, node="broker-a-0", msg_id="U")
     (dispatched,) = lab.journal.find(Dispatched)
     assert (appended.size_bytes, appended.queue_offset) == (91 + 5 + 6 + 20, 0)

@@ -194,9 +194,7 @@ class PopPolling:
                 self.notify(topic, group, waited_for, record)
 
     def _arrived_in_retry(self, record: LogRecord) -> None:
-        if record.draft is None:
-            return
-        group = record.draft.decoded_properties.get(ORIGIN_GROUP, "")
+        group = record.decoded_properties.get(ORIGIN_GROUP, "")
         # Without a topic behind the group it is the retry topic of clients that pull.
         topic = record.topic[len(RETRY_PREFIX) + len(group) + 1 :]
         if group and topic:
@@ -273,5 +271,5 @@ def _takes(message_filter: PullFilter | None, record: LogRecord) -> bool:
         return True
     if not message_filter.is_matched_by_consume_queue(record.tags_code):
         return False
-    properties = b"" if record.draft is None else record.draft.properties
+    properties = record.properties
     return not properties or message_filter.is_matched_by_properties(properties)
