@@ -121,7 +121,8 @@ class Servers:
             nodes.append(namesrv(home, flags))
             stack.callback(nodes[-1].kill)
             nodes[-1].launch()
-            cluster = fakemq.Cluster(tls=mode, tls_config=str(file))
+            config_file = None if kind == "disabled" else str(file)  # it would have no effect
+            cluster = fakemq.Cluster(tls=mode, tls_config=config_file)
             self.fake.append(stack.enter_context(cluster).namesrv_addr)
         for node in nodes:
             node.wait_ready()

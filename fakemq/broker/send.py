@@ -186,7 +186,8 @@ def _send_in_slices(broker: Broker, request: SendRequest) -> Steps[Answer]:
     batch = _batch(broker, request, TopicConfig(""), request.header.queue_id)
     config = broker.config
     drafts = yield from draft_batch(
-        *(batch, config.max_message_size), multi_dispatch=config.enable_multi_dispatch
+        *(batch, config.max_message_size, config.mapped_file_size_commit_log),
+        multi_dispatch=config.enable_multi_dispatch,
     )
     return send(broker, request, drafts)
 

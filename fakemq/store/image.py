@@ -195,8 +195,13 @@ def _copy_file(full_path: str, path: str, files: MemoryFiles) -> int:
                     file.write_at(start, data, mtime_ms)
                     end = start + len(data)
                 # The zeros at the end of a queue's last entry may be a hole in the file.
-                is_queue = path.startswith(f"{QUEUES}/")
-                file.truncate(min(size_bytes, end + -end % UNIT_BYTES) if is_queue else end)
+                if path.startswith(f"{QUEUES}/"):
+                    end += -end % UNIT_BYTES
+                elif path.startswith(f"{EXTENSION_FOLDER}/"):
+                    from fakemq.store.queue_extension import MAX_UNIT_BYTES  # few stores have one
+
+                    end += MAX_UNIT_BYTES  # so may the bits at the end of its last unit
+                file.truncate(min(size_bytes, end))
             return size_bytes
     except OSError as error:
         raise StoreError(f"{full_path}: cannot be read: {error.strerror}") from None

@@ -75,6 +75,13 @@ class MappedFileQueue:
         self.last_offset = offset
         return file
 
+    def clear_folder(self) -> None:
+        """Delete the files in the folder that are not in the row."""
+        known = {file.path for file in self.row}
+        for path in self._files.list(self.folder):
+            if path not in known:
+                self._files.delete(path)
+
     def load(self, now_ms: int) -> None:
         """Open the existing files, each as if full; raise StoreError for a gap or a wrong name.
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _END: Final = (-1).to_bytes(2, signed=True)
 _END_BLANK_BYTES: Final = 4
-_MAX_UNIT_BYTES: Final = 0x7FFF
+MAX_UNIT_BYTES: Final = 0x7FFF
 _FILES_LOOKED_AT: Final = 3
 
 
@@ -60,19 +60,22 @@ class QueueExtension:
         files, size_bytes = self._files, unit.size_bytes
         file_size_bytes = files.file_size_bytes
         if (
-            size_bytes > min(_MAX_UNIT_BYTES, file_size_bytes - _END_BLANK_BYTES)
+            size_bytes > min(MAX_UNIT_BYTES, file_size_bytes - _END_BLANK_BYTES)
             or FIRST_EXTENSION_ADDRESS + files.max_offset + file_size_bytes >= LEAST_TAGS_CODE
         ):
             return unit.tags_code
         last = files.last
         if last is not None and size_bytes > file_size_bytes - last.position - _END_BLANK_BYTES:
-            if last.position < file_size_bytes:
+            if last.position + len(_END) <= file_size_bytes:
                 last.append(_END, now_ms)
+            if last.position < file_size_bytes:
                 last.truncate(file_size_bytes)  # Java, too, counts the rest as written
             last = None
         if last is None:
+            if not files.row:
+                files.clear_folder()  # an earlier queue of this name may have left files
             last = files.add_file(0, now_ms)
-            last.truncate(0)  # it may be there, from an earlier queue of this name
+            last.truncate(0)
         address = FIRST_EXTENSION_ADDRESS + files.last_offset + last.position
         tags_code, stored_ms, bit_map = unit
         last.append(

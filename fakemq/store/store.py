@@ -286,7 +286,8 @@ class MessageStore:
         if drafts is None:
             config = self.config
             drafted = draft_batch(
-                *(batch, config.max_message_size), multi_dispatch=config.enable_multi_dispatch
+                *(batch, config.max_message_size, config.mapped_file_size_commit_log),
+                multi_dispatch=config.enable_multi_dispatch,
             )
             return self._put(batch, finished(drafted))
         set_host_flags(batch)  # as in the batch from which the drafts were made

@@ -98,7 +98,7 @@ def tags_code_of(code: int, extension: Row | None) -> int | None:
     if head is None:
         return None
     size_bytes, tags_code, _, _ = EXTENSION_HEAD.unpack(head)
-    return tags_code if size_bytes >= EXTENSION_HEAD.size else None
+    return tags_code if size_bytes > 0 else None
 
 
 def written_units(file: StoredFile) -> Iterator[tuple[int, bytes]]:

@@ -78,12 +78,13 @@ def draft_message(
 
 
 def draft_batch(
-    batch: InnerMessage, max_message_size: int, *, multi_dispatch: bool = False
+    batch: InnerMessage, max_message_size: int, most_bytes: int, *, multi_dispatch: bool = False
 ) -> Steps[list[RecordDraft] | PutMessageStatus]:
     """Return the records of a batch, or why it cannot be stored, in steps.
 
     Each record has its own properties first, then those of the batch. A body that is no batch is an
     UNKNOWN_ERROR: what Java throws there has the same effect.
+    Records of over ``most_bytes`` together are illegal, before more of them are made.
     Messages of a batch get no offsets in queues that they name. Differs: a batch of over
     `BATCH_MAX_MESSAGES` is illegal, and with ``multi_dispatch`` one with offsets of its own, which
     Java believes.
@@ -102,7 +103,8 @@ def draft_batch(
     # The name in a body only takes time.
     tagged = _TAGS_NAME in batch.body or _TAGS_NAME in common
     drafts: list[RecordDraft] = []
-    number = most_bytes = 0
+    number, total_bytes = 0, 0
+    longest_bytes = len(common)  # each member has at least the properties of the batch
     try:
         for part in batch_parts(batch.body):
             number += len(part)
@@ -110,13 +112,14 @@ def draft_batch(
                 return _ILLEGAL
             if len(part) == PART_MEMBERS:
                 yield
-            if most_bytes > PROPERTIES_MAX_BYTES:
+            total_bytes += len(part) * (empty_bytes + len(common))
+            if longest_bytes > PROPERTIES_MAX_BYTES or total_bytes > most_bytes:
                 continue  # what is no batch is found first, as in Java
             for flag, body_bytes, body, own_bytes, own in part:
                 properties = own + (behind if own_bytes and own[-1] != _SEPARATOR_BYTE else common)
                 properties_bytes = len(properties)
-                if properties_bytes > most_bytes:
-                    most_bytes = properties_bytes
+                if properties_bytes > longest_bytes:
+                    longest_bytes = properties_bytes
                 drafts.append(
                     (
                         flag,
@@ -134,9 +137,9 @@ def draft_batch(
                     return _ILLEGAL
     except RemoteProtocolError:
         return PutMessageStatus.UNKNOWN_ERROR
-    return (
-        PutMessageStatus.PROPERTIES_SIZE_EXCEEDED if most_bytes > PROPERTIES_MAX_BYTES else drafts
-    )
+    if longest_bytes > PROPERTIES_MAX_BYTES:
+        return PutMessageStatus.PROPERTIES_SIZE_EXCEEDED
+    return _ILLEGAL if total_bytes > most_bytes else drafts
 
 
 def _code_in(properties: bytes) -> int:

@@ -125,7 +125,7 @@ def test_offsets_of_a_producer_in_a_batch_are_refused() -> None:
     body = size + bytes(12) + (1).to_bytes(4) + b"x" + len(own).to_bytes(2) + own
     refused = lab.store.put_messages(inner_message("orders", 0, body))
     assert refused.status is PutMessageStatus.MESSAGE_ILLEGAL
-    drafts = finished(draft_batch(inner_message("orders", 0, body), 10_000))
+    drafts = finished(draft_batch(inner_message("orders", 0, body), 10_000, 1 << 20))
     assert isinstance(drafts, list), "nothing reads the property then"
 
 

@@ -154,6 +154,26 @@ def test_files_before_an_address_are_deleted(units: list[ExtensionUnit], file_by
         assert first + file_bytes >= address - FIRST
 
 
+def test_file_with_one_byte_left_gets_no_unit() -> None:
+    lab = StoreLab()
+    written, unit = extension(lab, 60), ExtensionUnit(7, START_MS, b"")
+    assert written.put(unit, START_MS) == FIRST
+    lab.files.open(f"{FOLDER}/{0:020}", 0).truncate(59)  # as behind a unit that was damaged
+    assert written.put(unit, START_MS) == FIRST + 60
+    assert written.get(FIRST + 60) == unit
+
+
+def test_new_queue_keeps_no_file_of_an_earlier_one() -> None:
+    lab = StoreLab()
+    earlier, unit = extension(lab, 60), ExtensionUnit(7, START_MS, b"")
+    for _ in range(9):
+        earlier.put(unit, START_MS)
+    earlier.delete_before(FIRST + 180)
+    assert extension(lab, 60).put(unit, START_MS) == FIRST
+    assert lab.files.list(FOLDER) == [f"{FOLDER}/{0:020}"]
+    extension(lab, 60).load(START_MS)  # no file is missing
+
+
 def test_unit_that_no_file_can_have_is_left_out() -> None:
     lab = StoreLab()
     assert extension(lab, 30).put(ExtensionUnit(7, START_MS, bytes(14)), START_MS) == 7

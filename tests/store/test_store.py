@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import time
+import tracemalloc
 
 import pytest
 
@@ -166,10 +167,27 @@ def test_batch_stored_in_slices_keeps_the_host_of_a_peer_with_ipv6() -> None:
     lab = StoreLab()
     body = batch(*[(0, b"a", b"")] * 2)
     first, again = [inner_message("t", 0, body, born_host=("::1", 9)) for _ in range(2)]
-    lab.store.put_messages(again, finished(draft_batch(first, 1000)))
+    lab.store.put_messages(again, finished(draft_batch(first, 1000, 1 << 20)))
     lab.store.finish_work()
     found = decode_records(lab.store.get_message("g", "t", 0, 0, 2).body)
     assert [message.born_host for message in found] == [("::1", 9)] * 2
+
+
+@pytest.mark.parametrize(
+    ("common_bytes", "status"),
+    [(40_000, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED), (30_000, ILLEGAL)],
+)
+def test_batch_with_large_common_properties_is_refused_before_it_is_made(
+    common_bytes: int, status: PutMessageStatus
+) -> None:
+    message = inner_message("t", 0, batch(*[(0, b"", b"")] * 20_000))
+    message.properties_string = "K\x01" + "v" * common_bytes
+    tracemalloc.start()
+    try:
+        assert finished(draft_batch(message, 1 << 20, 1 << 20)) is status
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_empty_batch_is_stored_as_nothing() -> None:
