@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import NamedTuple
+from unittest.mock import patch
 
 from fakemq.broker.broker import Broker
 from fakemq.clock.slices import finished
@@ -61,11 +62,11 @@ class Base(NamedTuple):
 
 
 def run(seed: int, count: int, folder: Path) -> Iterator[str]:
-    seal.LEAST_BYTES = 0  # the stores are short
-    bases = [write_base(folder / f"base-{number}", number) for number in range(BASES)]
-    for number in with_progress(range(count), count, "mutated stores"):
-        for line in attack(bases, seed + number, folder / "mutated"):
-            yield f"--seed {seed + number} --count 1: {line}"
+    with patch.object(seal, "LEAST_BYTES", 0):  # the stores are short
+        bases = [write_base(folder / f"base-{number}", number) for number in range(BASES)]
+        for number in with_progress(range(count), count, "mutated stores"):
+            for line in attack(bases, seed + number, folder / "mutated"):
+                yield f"--seed {seed + number} --count 1: {line}"
 
 
 def write_base(root: Path, number: int) -> Base:
