@@ -175,9 +175,9 @@ def record_struct(*names: str) -> struct.Struct:
     return struct.Struct(form)
 
 
-def record_field(name: str) -> struct.Struct:
-    """Return a struct of one field of a record."""
-    return struct.Struct(f">{RECORD_FIELDS[name][1]}")
+def record_fields(*names: str) -> struct.Struct:
+    """Return a struct of these fields of a record without what is between them."""
+    return struct.Struct(">" + "".join([RECORD_FIELDS[name][1] for name in names]))
 
 
 def record_starts(sys_flag: int) -> tuple[struct.Struct, struct.Struct]:

@@ -6,6 +6,7 @@ as keys of the table of next queue offsets. Source: store/CommitLog.java (4.9.7)
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
@@ -20,7 +21,7 @@ from fakemq.protocol.message import (
     BLANK_MAGIC_CODE,
     BLANK_MIN_BYTES,
     MESSAGE_MAGIC_CODE,
-    record_field,
+    record_fields,
     record_starts,
     record_store_timestamp_ms,
 )
@@ -47,8 +48,16 @@ _starts: Final = {
     )
 }
 """By the two flags: what packs the fields before a body that are equal in a put, then all."""
-_pack_topic_bytes: Final = record_field("topic_bytes").pack
-_pack_properties_bytes: Final = record_field("properties_bytes").pack
+_pack_head: Final = record_fields("total_size", "magic_code").pack
+_place: Final = record_fields("queue_id", "flag")
+_pack_place: Final = _place.pack
+_moving: Final = struct.Struct(f">i{_place.size}sqq")
+_MOVING_BYTES: Final = _moving.size
+_pack_moving: Final = _moving.pack
+"""From the checksum of a body to the physical offset, with what `_pack_place` has packed."""
+_pack_body_bytes: Final = record_fields("body_bytes").pack
+_pack_topic_bytes: Final = record_fields("topic_bytes").pack
+_pack_properties_bytes: Final = record_fields("properties_bytes").pack
 _pack_unit: Final = UNIT.pack
 _OFFSET_AT: Final = RECORD_FIELDS["physical_offset"][0]
 _OFFSET_END: Final = RECORD_FIELDS["sys_flag"][0]
@@ -61,6 +70,51 @@ def _packed_topic(topic: str) -> bytes:
     data = topic.encode()
     packed: bytes = _pack_topic_bytes(len(data)) + data
     return packed
+
+
+def _packed(
+    drafts: list[RecordDraft],
+    queue_id: int,
+    queue_offset: int,
+    phy_offset: int,
+    equal: bytes,
+    packed_topic: bytes,
+    store_host: bytes,
+) -> tuple[bytes, bytes, str]:
+    """Return the records of a batch, their entries for the queue, and their offset ids.
+
+    ``equal`` are the fields from ``sys_flag`` to ``body_bytes``. What is the same in records that
+    follow each other is packed once.
+    """
+    pieces: list[bytes] = []
+    units: list[bytes] = []
+    offsets = [b""]
+    size_bytes = body_bytes = tags_code = same_flag = -1
+    head = place = tail = between = unit_end = b""
+    checksum, offset_at = crc32, _MOVING_BYTES - _OFFSET_BYTES
+    for flag, body, properties, record_bytes, code, _ in drafts:
+        if (
+            record_bytes != size_bytes
+            or len(body) != body_bytes
+            or code != tags_code
+            or flag != same_flag
+        ):
+            size_bytes, body_bytes, tags_code, same_flag = record_bytes, len(body), code, flag
+            head = _pack_head(record_bytes, MESSAGE_MAGIC_CODE)
+            place = _pack_place(queue_id, flag)
+            tail = equal + _pack_body_bytes(body_bytes)
+            between = packed_topic + _pack_properties_bytes(len(properties))
+            unit_end = _pack_unit(0, record_bytes, code)[_OFFSET_BYTES:]
+        moving = _pack_moving(checksum(body) & CRC32_MASK, place, queue_offset, phy_offset)
+        offset = moving[offset_at:]
+        pieces += (head, moving, tail, body, between, properties)
+        units.append(offset)
+        units.append(unit_end)
+        offsets.append(offset)
+        phy_offset += record_bytes
+        queue_offset += 1
+    ids = store_host.join(offsets).hex(",", len(store_host) + _OFFSET_BYTES).upper()
+    return b"".join(pieces), b"".join(units), ids
 
 
 class CommitLog:
@@ -149,9 +203,9 @@ class CommitLog:
         topic, queue_id, sys_flag = message.topic, message.queue_id, message.sys_flag
         key = (topic, queue_id)
         queued = sys_flag & _TRANSACTION_MASK not in UNQUEUED
-        logics_offset = queue_offset = self.topic_queue_table.get(key, 0) if queued else 0
+        logics_offset = self.topic_queue_table.get(key, 0) if queued else 0
         file = self._file_with_room(size_bytes, now_ms)
-        wrote_offset = phy_offset = self._queue.last_offset + file.position
+        wrote_offset = self._queue.last_offset + file.position
         pack_equal, pack_start = _starts[sys_flag & _V6_FLAGS]
         packed_topic, store_host = _packed_topic(topic), pack_host(message.store_host)
         equal = pack_equal(
@@ -163,47 +217,44 @@ class CommitLog:
             message.reconsume_times,
             message.prepared_transaction_offset,
         )
-        pieces: list[bytes] = []
-        units: list[bytes] = []
-        ids: list[bytes] = []
-        between, between_bytes = b"", -1
-        for flag, body, properties, record_bytes, code, _ in drafts:
-            properties_bytes = len(properties)
-            if properties_bytes != between_bytes:
-                between = packed_topic + _pack_properties_bytes(properties_bytes)
-                between_bytes = properties_bytes
+        number = len(drafts)
+        if number == 1:
+            flag, body, properties, record_bytes, code, _ = drafts[0]
             start = pack_start(
                 record_bytes,
                 MESSAGE_MAGIC_CODE,
                 crc32(body) & CRC32_MASK,
                 queue_id,
                 flag,
-                queue_offset,
-                phy_offset,
+                logics_offset,
+                wrote_offset,
                 equal,
                 len(body),
             )
-            pieces += (start, body, between, properties)
-            units.append(_pack_unit(phy_offset, record_bytes, code))
-            ids += (store_host, start[_OFFSET_AT:_OFFSET_END])
-            phy_offset += record_bytes
-            queue_offset += 1
+            between = packed_topic + _pack_properties_bytes(len(properties))
+            records = b"".join((start, body, between, properties))
+            units = _pack_unit(wrote_offset, record_bytes, code)
+            msg_id = (store_host + start[_OFFSET_AT:_OFFSET_END]).hex().upper()
+        else:
+            records, units, msg_id = _packed(
+                drafts, queue_id, logics_offset, wrote_offset, equal, packed_topic, store_host
+            )
+        assert len(records) == size_bytes
         # In one write, so that a full disk takes all records or none.
-        file.append(b"".join(pieces), now_ms)
-        assert phy_offset == wrote_offset + size_bytes == self._queue.last_offset + file.position
+        file.append(records, now_ms)
         if queued:
-            self.topic_queue_table[key] = queue_offset
+            self.topic_queue_table[key] = logics_offset + number
         return appended(
             wrote_offset,
             size_bytes,
             now_ms,
             logics_offset,
-            b"".join(ids).hex(",", len(store_host) + _OFFSET_BYTES).upper(),
+            msg_id,
             topic,
             queue_id,
             sys_flag,
             drafts,
-            b"".join(units),
+            units,
         )
 
     def append_data(self, start_offset: int, data: bytes, now_ms: int) -> None:

@@ -29,6 +29,7 @@ from fakemq.store.results import PutMessageStatus
 
 if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
+    from fakemq.protocol.batch import Fields
     from fakemq.store.inner_message import InnerMessage, RecordDraft
     from fakemq.store.puts import PutMessageResult
 
@@ -99,9 +100,6 @@ def draft_batch(
     empty_bytes = set_host_flags(batch) + len(batch.topic.encode())
     batch.prepared_transaction_offset = 0
     common = batch.properties_string.encode("utf-8", "replace")
-    behind = _SEPARATOR + common if common else b""
-    # The name in a body only takes time.
-    tagged = _TAGS_NAME in batch.body or _TAGS_NAME in common
     drafts: list[RecordDraft] = []
     number, total_bytes = 0, 0
     longest_bytes = len(common)  # each member has at least the properties of the batch
@@ -115,31 +113,50 @@ def draft_batch(
             total_bytes += len(part) * (empty_bytes + len(common))
             if longest_bytes > PROPERTIES_MAX_BYTES or total_bytes > most_bytes:
                 continue  # what is no batch is found first, as in Java
-            for flag, body_bytes, body, own_bytes, own in part:
-                properties = own + (behind if own_bytes and own[-1] != _SEPARATOR_BYTE else common)
-                properties_bytes = len(properties)
-                if properties_bytes > longest_bytes:
-                    longest_bytes = properties_bytes
-                drafts.append(
-                    (
-                        flag,
-                        body,
-                        properties,
-                        empty_bytes + body_bytes + properties_bytes,
-                        _code_in(properties) if tagged else 0,
-                        # Where the id is will do, if it is short enough to be kept.
-                        properties
-                        if properties_bytes <= TEXT_MAX_CHARS
-                        else shortened(unique_id(properties)),
-                    )
-                )
-                if multi_dispatch and _OFFSETS_OF_QUEUES in properties:
-                    return _ILLEGAL
+            drafted, most_properties_bytes = _draft_part(part, empty_bytes, common)
+            drafts += drafted
+            longest_bytes = max(longest_bytes, most_properties_bytes)
+            if multi_dispatch and any(_OFFSETS_OF_QUEUES in draft[2] for draft in drafted):
+                return _ILLEGAL
     except RemoteProtocolError:
         return PutMessageStatus.UNKNOWN_ERROR
     if longest_bytes > PROPERTIES_MAX_BYTES:
         return PutMessageStatus.PROPERTIES_SIZE_EXCEEDED
     return _ILLEGAL if total_bytes > most_bytes else drafts
+
+
+def _draft_part(
+    part: list[Fields], empty_bytes: int, common: bytes
+) -> tuple[list[RecordDraft], int]:
+    """Return the records of some members of a batch, and the bytes of the longest properties.
+
+    The properties of the batch, ``common``, are behind those of each member.
+    """
+    behind = _SEPARATOR + common if common else b""
+    # `in` would look for a number first, which raises. The name of another property takes time.
+    names = b"".join([own for _, _, _, _, own in part])
+    tagged = names.find(_TAGS_NAME) >= 0 or common.find(_TAGS_NAME) >= 0
+    longest_bytes = 0
+    drafts: list[RecordDraft] = []
+    for flag, body_bytes, body, own_bytes, own in part:
+        properties = own + (behind if own_bytes and own[-1] != _SEPARATOR_BYTE else common)
+        properties_bytes = len(properties)
+        if properties_bytes > longest_bytes:
+            longest_bytes = properties_bytes
+        drafts.append(
+            (
+                flag,
+                body,
+                properties,
+                empty_bytes + body_bytes + properties_bytes,
+                _code_in(properties) if tagged else 0,
+                # Where the id is will do, if it is short enough to be kept.
+                properties
+                if properties_bytes <= TEXT_MAX_CHARS
+                else shortened(unique_id(properties)),
+            )
+        )
+    return drafts, longest_bytes
 
 
 def _code_in(properties: bytes) -> int:

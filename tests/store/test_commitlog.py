@@ -7,6 +7,8 @@ import zlib
 
 import pytest
 
+from fakemq.protocol.batch import BatchMember, encode_batch
+from fakemq.protocol.properties import decode_properties
 from fakemq.store.inner_message import inner_message
 from fakemq.store.memory_files import MemoryFile
 from fakemq.store.results import PutMessageStatus
@@ -141,3 +143,25 @@ def test_walk_passes_blanks_and_deleted_files() -> None:
     kept = [offset for offset in offsets if offset >= log.min_offset]
     assert 0 < len(kept) < 8
     assert [offset for offset, _ in log.records(0, log.max_offset)] == kept
+
+
+def test_batch_has_the_bytes_of_single_messages() -> None:
+    own = [b"TAGS\x01a", b"TAGS\x01a", b"TAGS\x01b", b"", b"K\x01v\x02", b"K\x01w\x02"]
+    bodies = [b"one", b"two", b"six", b"", b"three", b"three"]
+    flags = [0, 0, 0, 0, 1, 2]
+    batch, single = StoreLab(), StoreLab()
+    members = [BatchMember(*one) for one in zip(bodies, own, flags, strict=True)]
+    put = batch.store.put_messages(inner_message("t", 0, encode_batch(members))).append_result
+    assert put is not None
+    ids = []
+    for body, properties, flag in members:
+        text = properties.decode()
+        message = inner_message("t", 0, body, decode_properties(text), text, flag)
+        result = single.store.put_message(message).append_result
+        assert result is not None
+        ids.append(result.msg_id)
+    assert put.msg_id == ",".join(ids)
+    logs = [lab.store.log.read_from(0) for lab in (batch, single)]
+    queues = [lab.store.queues.find_or_make("t", 0).units_from(0) for lab in (batch, single)]
+    assert logs[0] == logs[1]
+    assert queues[0] == queues[1]
