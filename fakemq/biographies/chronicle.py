@@ -4,6 +4,8 @@ A record is named by (brokerName, physical offset), so a master's record and its
 one record.
 """
 
+# Over 400 lines: one reader for each kind of event.
+
 from __future__ import annotations
 
 from bisect import bisect_right
@@ -11,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from fakemq.biographies.pops import Place, Pops
 from fakemq.events.core import (
     ClockMoved,
     ClockSkewed,
@@ -35,7 +38,15 @@ from fakemq.events.core import (
     TransactionEnded,
 )
 from fakemq.events.faults import AnswerWithheld, FaultHit
+from fakemq.events.pop import Acknowledged, InvisibleTimeChanged, Popped, Revived
 from fakemq.events.replication import Replicated
+from fakemq.events.timers import (
+    TimerDelivered,
+    TimerDiscarded,
+    TimerRecalled,
+    TimerRolled,
+    TimerSet,
+)
 from fakemq.journal.entries import Entry
 from fakemq.journal.journal import Journal
 from fakemq.protocol.codes import RequestCode
@@ -43,8 +54,6 @@ from fakemq.protocol.topics import RETRY_PREFIX, TRANS_HALF_TOPIC
 
 Record: TypeAlias = tuple[str, int]
 """brokerName and physical offset."""
-Place: TypeAlias = tuple[str, str, int, int]
-"""brokerName, topic, queue id and queue offset."""
 
 
 def _code(request: Entry) -> int:
@@ -103,6 +112,7 @@ class Chronicle:
         self._epoch = journal.epoch
         """The journal's epoch of the entries read; a reset of the cluster begins another one."""
         self._readers: dict[type[Event], Callable[[Entry], None]] = {
+            Acknowledged: self._pop_news,
             AnswerWithheld: self._withheld,
             ClockMoved: self._wall_moved,
             ClockSkewed: self._wall_moved,
@@ -112,17 +122,25 @@ class Chronicle:
             Dispatched: self._dispatched,
             HalfStored: self._half_stored,
             LogAppended: self._appended,
+            InvisibleTimeChanged: self._pop_news,
             MemberChanged: self._member_changed,
             OffsetCommitted: self._committed,
+            Popped: self._popped,
             PullHeld: self._pull_held,
             Replicated: self._replicated,
             RequestHandled: self._handled,
             RequestReceived: self._received,
+            Revived: self._revived,
             Scheduled: self._scheduled,
             ScheduledDelivered: self._made,
-            ScheduledDiscarded: self._discarded,
+            ScheduledDiscarded: self._record_news,
             SentBack: self._made,
             SnapshotRestored: lambda entry: self._forget(),
+            TimerDelivered: self._made,
+            TimerDiscarded: self._record_news,
+            TimerRecalled: self._record_news,
+            TimerRolled: self._made,
+            TimerSet: self._record_news,
             TransactionChecked: self._checked,
             TransactionDiscarded: self._half_news,
             TransactionEnded: self._ended,
@@ -148,6 +166,8 @@ class Chronicle:
         """Pull answers that left for a consumer."""
         self.withheld: dict[Place, list[Entry]] = defaultdict(list)
         """Pull answers that a fault held back."""
+        self.pops = Pops()
+        self._last_delivered: Entry | None = None
         self.pulling: dict[str, dict[str, None]] = defaultdict(dict)
         """The groups that pulled a topic, in the order of their first pulls."""
         self.commits: dict[tuple[str, str, int], dict[str, list[Rising]]] = defaultdict(dict)
@@ -237,6 +257,7 @@ class Chronicle:
             self._forget_record(record)
         self.delivered.pop(place, None)
         self.withheld.pop(place, None)
+        self.pops.forget(place)
         self.appended[record] = entry
         self._at[place] = record
         if event.msg_id:
@@ -281,7 +302,9 @@ class Chronicle:
 
     def _made(self, entry: Entry) -> None:
         event = entry.event
-        assert isinstance(event, ScheduledDelivered | SentBack)
+        assert isinstance(
+            event, ScheduledDelivered | SentBack | Revived | TimerDelivered | TimerRolled
+        )
         self._link(
             self._record(event, event.from_phy_offset),
             self._record(event, event.phy_offset),
@@ -297,9 +320,9 @@ class Chronicle:
         else:
             self._link(self._first_of.get(event.msg_id), record, entry)
 
-    def _discarded(self, entry: Entry) -> None:
+    def _record_news(self, entry: Entry) -> None:
         event = entry.event
-        assert isinstance(event, ScheduledDiscarded)
+        assert isinstance(event, ScheduledDiscarded | TimerSet | TimerRecalled | TimerDiscarded)
         self.news[self._record(event, event.phy_offset)].append(entry)
 
     def _half_stored(self, entry: Entry) -> None:
@@ -334,6 +357,19 @@ class Chronicle:
         event = entry.event
         assert isinstance(event, Delivered)
         self._answered(event, entry, self.delivered)
+        self._last_delivered = entry
+
+    def _popped(self, entry: Entry) -> None:
+        if self._last_delivered is not None:  # a pop has written it just before
+            self.pops.of_delivery[self._last_delivered.seq] = entry
+
+    def _pop_news(self, entry: Entry) -> None:
+        node = entry.event.node
+        self.pops.add(self.broker_names.get(node, node), entry)
+
+    def _revived(self, entry: Entry) -> None:
+        self._pop_news(entry)
+        self._made(entry)
 
     def _withheld(self, entry: Entry) -> None:
         event = entry.event

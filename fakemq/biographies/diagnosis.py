@@ -15,14 +15,18 @@ from typing import TYPE_CHECKING
 from fakemq import events
 from fakemq.biographies.because import answer_text, duration_text, missing, named
 from fakemq.biographies.groups import why_not_delivered
+from fakemq.biographies.inflight import inflight
 from fakemq.core import inspection
 from fakemq.dispatch.node import NodeState
 from fakemq.errors import printable
 from fakemq.events.faults import FaultHit
 from fakemq.journal.journal import clock_text
+from fakemq.protocol.pop import ORIGIN_GROUP, REVIVE_TOPIC_PREFIX, pop_retry_topic
 from fakemq.protocol.properties import KEYS, PRODUCER_GROUP, REAL_TOPIC
+from fakemq.protocol.timers import TIMER_DEL_UNIQKEY, TIMER_TOPIC
 from fakemq.protocol.topics import (
     DLQ_PREFIX,
+    RETRY_PREFIX,
     SCHEDULE_TOPIC,
     TRANS_HALF_TOPIC,
     TRANS_OP_HALF_TOPIC,
@@ -31,12 +35,13 @@ from fakemq.protocol.topics import (
 
 if TYPE_CHECKING:
     from fakemq.biographies.chronicle import Chronicle, Record
+    from fakemq.biographies.pops import Place
     from fakemq.broker.broker import Broker
     from fakemq.core.cluster import ClusterCore
     from fakemq.journal.entries import Entry
     from fakemq.protocol.message import MessageExt
 
-_BROKERS_OWN = (SCHEDULE_TOPIC, TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC)
+_BROKERS_OWN = (SCHEDULE_TOPIC, TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC, TIMER_TOPIC)
 NAMED_AT_MOST = 3
 """How many messages a finding names; of the others it shows the number."""
 
@@ -105,10 +110,14 @@ class _Search:
         self._core = core
         self._chronicle = chronicle
         self._topics = None if topic is None else {topic, retry_topic(group or "")}
+        if self._topics is not None and topic is not None:
+            self._topics |= {pop_retry_topic(topic, group or "", v2=v2) for v2 in (False, True)}
         """The topics to examine; None for all."""
         self._group = group
         self._consumers = consumers
         """Whether deliveries to consumers matter."""
+        self._out: set[tuple[str, str, int, int, str]] = set()
+        """Place and group of each message that is popped, collected by `certain`."""
         self._uncertain = Findings()
         """Observations, collected by `certain` and returned by `uncertain`."""
 
@@ -117,13 +126,17 @@ class _Search:
         have no consumer."""
         found, copies = Findings(), Findings()
         self._delayed(found)
+        self._timers(found)
+        if self._consumers:
+            self._popped(found)
         for record, entry in self._chronicle.appended.items():
             event = entry.event
             assert isinstance(event, events.LogAppended)
             broker = self._core.brokers[event.node]
             if event.topic == TRANS_HALF_TOPIC:
                 self._half(found, record, broker)
-            if event.topic in _BROKERS_OWN or not self._wants(event.topic):
+            own = event.topic in _BROKERS_OWN or event.topic.startswith(REVIVE_TOPIC_PREFIX)
+            if own or not self._wants(event.topic):
                 continue
             if self._replication(copies, record, entry, broker):
                 continue
@@ -156,14 +169,27 @@ class _Search:
                 for entry in deliveries
                 if isinstance(entry.event, events.Delivered)
             )
+            popped = self._chronicle.pops.groups(deliveries)
             for group, times in groups.items():
+                if group in popped and self._is_done(place, group):
+                    continue
                 risings = committed.get(group, [])
-                if self._group in (None, group) and (not (risings and risings[-1].past(offset))):
+                done = group not in popped and risings and risings[-1].past(offset)
+                if self._group in (None, group) and not done:
                     record = self._chronicle.record_at(*place)
                     name = f"offset {offset}" if record is None else self._name(record)
                     acked = "never acked" if len(risings) < 2 else "not acked since a set-back"
                     found.add(topic, f"delivered {_times(times)} to {group}, {acked}", name)
         return found.lines()
+
+    def _is_done(self, place: Place, group: str) -> bool:
+        """Return whether a pop needs no finding here: it is acknowledged, revived, or still out."""
+        pops = self._chronicle.pops
+        return (
+            pops.is_acknowledged(place, group)
+            or pops.is_revived(place, group)
+            or (*place, group) in self._out
+        )
 
     # -- reasons ------------------------------------------------------------------------------
 
@@ -188,6 +214,59 @@ class _Search:
             reason = f"waits at delay level {one.level}, {due} at {clock_text(at_ms)}"
             name = one.message.keys or repr(one.message.body[:40])
             found.add(one.topic, f"{reason}; {still}", name)
+
+    def _popped(self, found: Findings) -> None:
+        """Add the messages that are popped, and neither acknowledged nor revived."""
+        clock = self._core.clock
+        for one in inflight(self._core, self._chronicle, self._group):
+            place = one.broker, one.topic, one.queue_id, one.offset
+            self._out.add((*place, one.group))
+            if not self._wants(one.topic):
+                continue
+            left_ms = one.visible_at_ms - clock.now_ms()
+            until = f"invisible until {clock_text(one.visible_at_ms)}"
+            if left_ms <= 0:
+                until = f"visible since {clock_text(one.visible_at_ms)}, not popped again"
+            frozen = "; the clock is frozen" if clock.frozen else ""
+            held = one.client_id or one.peer or "a client that the journal does not know"
+            record = self._chronicle.record_at(*place)
+            name = f"offset {one.offset}" if record is None else self._name(record)
+            times = _times(one.attempt)
+            found.add(
+                one.topic, f"popped {times} by {one.group}, {until}, held by {held}{frozen}", name
+            )
+
+    def _timers(self, found: Findings) -> None:
+        """Add the messages that wait in the timer wheel."""
+        chronicle, clock = self._chronicle, self._core.clock
+        waiting: list[tuple[int, MessageExt, str]] = []
+        recalled: set[str] = set()
+        for record, news in chronicle.news.items():
+            timers = [one for one in news if isinstance(one.event, events.TimerSet)]
+            if not timers or record in chronicle.made:
+                continue
+            event = timers[-1].event
+            assert isinstance(event, events.TimerSet)
+            over = events.TimerRecalled | events.TimerDiscarded
+            if any(isinstance(one.event, over) for one in news) or not self._wants(event.topic):
+                continue
+            stored = self._core.brokers[event.node].store.look_message_by_offset(record[1])
+            if stored is None:
+                continue
+            if TIMER_DEL_UNIQKEY in stored.properties:
+                recalled.add(event.msg_id)
+            else:
+                due_at_ms = event.due_at_ms - chronicle.skew_ms(event.node, timers[-1].seq)
+                waiting.append((due_at_ms, stored, event.topic))
+        for due_at_ms, stored, topic in waiting:
+            if stored.msg_id in recalled:
+                found.add(topic, "recalled: it will not be delivered", _name_of(stored))
+                continue
+            left_ms = due_at_ms - clock.now_ms()
+            due = f"due in {duration_text(left_ms)}" if left_ms > 0 else "due now"
+            frozen = "; the clock is frozen" if clock.frozen else ""
+            reason = f"waits in the timer wheel until {clock_text(due_at_ms)}, {due}{frozen}"
+            found.add(topic, reason, _name_of(stored))
 
     def _half(self, found: Findings, record: Record, broker: Broker) -> None:
         """Add a half message whose transaction is neither committed nor rolled back."""
@@ -246,6 +325,12 @@ class _Search:
             return
         stored = broker.store.look_message_by_offset(record[1])
         if stored is None:
+            return
+        group = stored.properties.get(ORIGIN_GROUP)
+        if event.topic.startswith(RETRY_PREFIX) and group is not None:
+            attempt = stored.reconsume_times + 1
+            waits = f"revived, waits as attempt {attempt} for the next pop of {group}"
+            self._uncertain.add(event.topic, waits, _name_of(stored))
             return
         reasons = why_not_delivered(self._core, self._chronicle, broker, stored, self._group)
         for reason in reasons:

@@ -135,6 +135,110 @@ class Delivered(Step, frozen=True, kw_only=True, gc=False):
         return f"delivered {ordinal(self.times)} time to {self.group}@{client}"
 
 
+class Popped(Delivered, frozen=True, kw_only=True, gc=False):
+    """A pop answer with the message left for a consumer: others do not get it until a time."""
+
+    invisible_until_ms: int
+    """In the cluster's wall time. If it is not acknowledged until then, it comes again."""
+    in_order: bool
+    attempt_id: str | None = None
+
+    def text(self) -> str:
+        client = _client(self.client_id, self.peer)
+        order = " in order" if self.in_order else ""
+        until = clock_text(self.invisible_until_ms)
+        return (
+            f"popped{order} {ordinal(self.times)} time by {self.group}@{client},"
+            f" invisible until {until}"
+        )
+
+
+class PopAcknowledged(Step, frozen=True, kw_only=True, gc=False):
+    """A consumer acknowledged the message that it had popped."""
+
+    group: str
+    client_id: str
+    """The consumer's id; "" if it sent no heartbeat."""
+    peer: str
+    too_late: bool
+    """Whether the message had been revived: the group gets it again."""
+
+    def text(self) -> str:
+        late = " too late: it had been revived" if self.too_late else ""
+        return f"acknowledged by {self.group}@{_client(self.client_id, self.peer)}{late}"
+
+
+class InvisibleTimeChanged(Step, frozen=True, kw_only=True, gc=False):
+    """A consumer changed how long the message that it had popped stays invisible."""
+
+    group: str
+    client_id: str
+    """The consumer's id; "" if it sent no heartbeat."""
+    peer: str
+    invisible_until_ms: int
+    """In the cluster's wall time."""
+
+    def text(self) -> str:
+        client = _client(self.client_id, self.peer)
+        until = clock_text(self.invisible_until_ms)
+        return f"invisible time changed by {self.group}@{client}: until {until}"
+
+
+class Revived(Step, frozen=True, kw_only=True, gc=False):
+    """The message was not acknowledged in time: it is in the retry topic of ``group``."""
+
+    group: str
+    attempt: int
+    """The number of the next attempt: the first retry is attempt 2."""
+    retry_topic: str
+    offset: int
+
+    def text(self) -> str:
+        return (
+            f"revived for {self.group}, attempt {self.attempt},"
+            f" in {self.retry_topic} {self.node}@{self.offset}"
+        )
+
+
+class TimerSet(Step, frozen=True, kw_only=True, gc=False):
+    """The message waits for its time, then goes to ``topic``."""
+
+    topic: str
+    due_at_ms: int
+    """In the cluster's wall time."""
+
+    def text(self) -> str:
+        return f"timer for {self.topic} until {clock_text(self.due_at_ms)}"
+
+
+class TimerRolled(Step, frozen=True, kw_only=True, gc=False):
+    """The message was stored in the timer topic again, because its time is far away."""
+
+    times: int
+    """Counts the rolls from 1."""
+
+    def text(self) -> str:
+        return f"timer rolled {ordinal(self.times)} time"
+
+
+class TimerEnded(Step, frozen=True, kw_only=True, gc=False):
+    """The time has come: the message is in its real topic and queue."""
+
+    topic: str
+    queue_id: int
+    offset: int
+
+    def text(self) -> str:
+        return f"timer over, delivered to {self.topic} {self.node}/{self.queue_id}@{self.offset}"
+
+
+class Recalled(Step, frozen=True, kw_only=True, gc=False):
+    """The message was recalled before its time: no consumer gets it."""
+
+    def text(self) -> str:
+        return "recalled"
+
+
 class Withheld(Step, frozen=True, kw_only=True, gc=False):
     """A fault held back a pull answer with the message. If the answer leaves later, a `Delivered`
     follows."""

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fakemq import events
-from fakemq.biographies import steps
+from fakemq.biographies import later_steps, steps
 from fakemq.biographies.because import answer_text, because, missing, named
 from fakemq.biographies.biography import Biography
 from fakemq.biographies.chronicle import Chronicle, Record
 from fakemq.biographies.steps import Step
 from fakemq.events.faults import AnswerWithheld
+from fakemq.protocol.timers import TIMER_TOPIC
 from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_HALF_TOPIC
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from fakemq.core.views import Message
     from fakemq.journal.entries import Entry
 
-_UNSEEN = (SCHEDULE_TOPIC, TRANS_HALF_TOPIC)
+_UNSEEN = (SCHEDULE_TOPIC, TRANS_HALF_TOPIC, TIMER_TOPIC)
 """Topics that consumers cannot see: the broker alone reads their queues."""
 
 
@@ -101,11 +102,17 @@ class Walk:
         for entry in chronicle.news.get(record, ()):
             if not made or not isinstance(entry.event, events.Dispatched | events.Scheduled):
                 self._news(entry, seen=place is not None and place[1] not in _UNSEEN)
+                rolled = made and isinstance(
+                    chronicle.made_from[record][1].event, events.TimerRolled
+                )
+                step = later_steps.news(chronicle, entry, self._why(entry), rolled=rolled)
+                self._steps += [] if step is None else [step]
         if appended is not None:
             self._replicas(record, appended, first=not made)
         if place is not None and place[1] not in _UNSEEN:
             self._deliveries(place, inherited)
             self._commits(place, appended)
+            self._steps += later_steps.of_place(chronicle, place, self._why)
         for target, entry in chronicle.made.get(record, ()):
             why = self._why(entry)
             if isinstance(entry.event, events.ScheduledDelivered):
@@ -235,6 +242,8 @@ class Walk:
                 # The client sent the retry itself, because it could not send the message back.
                 self._stored(self._chronicle.appended[target])
                 step = self._delayed(entry, event)
+            case _:
+                step = later_steps.made(entry, why)
         if step is not None:
             self._steps.append(step)
 
@@ -279,25 +288,21 @@ class Walk:
         for entry in self._chronicle.delivered.get(place, ()):
             event = entry.event
             assert isinstance(event, events.Delivered)
-            self._steps.append(
-                steps.Delivered(
-                    seq=entry.seq,
-                    at_ms=entry.at_ms,
-                    node=event.node,
-                    because=self._why(entry) or inherited,
-                    times=0,
-                    group=event.group,
-                    client_id=self._chronicle.client(event.node, event.peer),
-                    peer=event.peer,
-                )
-            )
+            why = self._why(entry) or inherited
+            self._steps.append(later_steps.delivered(self._chronicle, entry, event, why))
 
     def _commits(self, place: tuple[str, str, int, int], appended: Entry | None) -> None:
-        """Add an `Acknowledged` for each commit past a record, a `SetBack` for each one back."""
+        """Add an `Acknowledged` for each commit past a record, a `SetBack` for each one back.
+
+        For a group that popped the record no commit is an acknowledgement: the pop commits.
+        """
         broker, topic, queue_id, offset = place
         # A commit before the append was of another message at the same offset, lost in a crash.
         since_seq = 0 if appended is None else appended.seq
-        for risings in self._chronicle.commits.get((broker, topic, queue_id), {}).values():
+        deliveries = self._chronicle.delivered.get(place, ())
+        popped = self._chronicle.pops.groups(deliveries)
+        commits = self._chronicle.commits.get((broker, topic, queue_id), {})
+        for risings in (commits[group] for group in commits if group not in popped):
             acked = False
             for rising in risings:
                 first = rising.first

@@ -67,6 +67,33 @@ class Delayed(msgspec.Struct, frozen=True, gc=False):
     message: Message
 
 
+class Inflight(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """A message that a group popped, and that is neither acknowledged nor revived."""
+
+    group: str
+    topic: str
+    """The topic in which it is: for a retry that of the group's retries."""
+    broker: str
+    queue_id: int
+    offset: int
+    msg_id: str
+    """The producer's unique id, or the offset id if the message has none."""
+    attempt: int
+    """How often the message was popped, from 1."""
+    visible_at_ms: int
+    """When its invisible time ends: the cluster's wall time, in milliseconds since the epoch.
+
+    It comes again with the deadline `pop_revive`, 2,001 ms later; in order at this time.
+    """
+    client_id: str
+    """The client that popped it; "" if that sent no heartbeat, or the journal has forgotten it."""
+    peer: str
+    """The client's address; "" if the journal has forgotten it."""
+    attempt_id: str | None
+    """What the client calls its attempt; None if it said nothing."""
+    in_order: bool
+
+
 class Queue(msgspec.Struct, frozen=True, gc=False):
     """One queue of a topic at one broker; the next message gets offset ``max_offset``."""
 

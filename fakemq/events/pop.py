@@ -20,6 +20,8 @@ class Popped(Event, frozen=True, kw_only=True, gc=False):
     invisible_until_ms: int
     in_order: bool
     peer: str
+    attempt_id: str | None = None
+    """What the client calls its attempt; None if it says nothing."""
 
 
 class Acknowledged(Event, frozen=True, kw_only=True, gc=False):

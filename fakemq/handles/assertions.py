@@ -119,10 +119,19 @@ def assert_deliveries(
 
 def consumed(biography: Biography, group: str) -> bool:
     """Return whether a group has acknowledged the last delivery of a message to it."""
-    from fakemq.biographies.steps import Acknowledged, DeadLettered, SentBack, SetBack
+    from fakemq.biographies.steps import (
+        Acknowledged,
+        DeadLettered,
+        PopAcknowledged,
+        SentBack,
+        SetBack,
+    )
 
     # Each SentBack and SetBack needs one acknowledgement more before the message is consumed.
     acked = sum(step.group == group for step in biography.of(Acknowledged))
+    acked += sum(
+        step.group == group and not step.too_late for step in biography.of(PopAcknowledged)
+    )
     given_back = sum(step.group == group for step in biography.of(SentBack))
     set_back = sum(step.group == group for step in biography.of(SetBack))
     dead = any(step.group == group for step in biography.of(DeadLettered))

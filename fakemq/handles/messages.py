@@ -140,7 +140,7 @@ class StoredMessages(Handle):
         """Return a handle on a consumer group; the group need not exist."""
         from fakemq.handles.topics import GroupHandle  # many tests hold none
 
-        return GroupHandle(self._running, name)
+        return GroupHandle(self._running, name, self._biographer)
 
     # -- what became of them ------------------------------------------------------------------
 

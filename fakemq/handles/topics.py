@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Unpack
 
 from fakemq.core import inspection
-from fakemq.core.views import Member
+from fakemq.core.views import Inflight, Member
 from fakemq.handles.running import Handle, Running
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fakemq.biographies.biographer import Biographer
     from fakemq.core.changes import GroupSettings
 
 
@@ -44,6 +47,24 @@ class TopicHandle(Handle):
         bits = changes.perm_of(perm)
         self._call(lambda: changes.change_topic(self._core, self.name, perm=bits))
 
+    @property
+    def message_type(self) -> str:
+        """What the topic is for, as ``NORMAL``, ``FIFO``, ``DELAY``, ``TRANSACTION`` or ``MIXED``.
+
+        It is the attribute ``message.type``; a topic without it is ``NORMAL``. Raise LookupError if
+        no running master has the topic.
+        """
+        from fakemq.core import message_types  # few tests do this
+
+        return self._call(lambda: message_types.message_type(self._core, self.name))
+
+    @message_type.setter
+    def message_type(self, value: str) -> None:
+        """Set it, as ``+message.type`` does; only a cluster of 5.5.0 has it."""
+        from fakemq.core import message_types
+
+        self._call(lambda: message_types.set_message_type(self._core, self.name, value))
+
     def delete(self) -> None:
         """Delete the topic at every broker that has it; offsets that groups committed stay."""
         from fakemq.core import changes  # few tests do this
@@ -57,9 +78,23 @@ class TopicHandle(Handle):
 class GroupHandle(Handle):
     """A consumer group, whether it exists already or not."""
 
-    def __init__(self, running: Running, name: str) -> None:
+    def __init__(
+        self, running: Running, name: str, biographer: Callable[[], Biographer] | None = None
+    ) -> None:
         super().__init__(running)
         self.name = name
+        self._biographer = biographer
+
+    def inflight(self) -> list[Inflight]:
+        """Return the messages that the group popped, and that are neither acknowledged nor revived.
+
+        The first visible one comes first. A group that pulls has none.
+        """
+        from fakemq.biographies.inflight import inflight  # few tests pop
+
+        assert self._biographer is not None, "a handle of another process"
+        chronicle = self._biographer().chronicle
+        return self._call(lambda: inflight(self._core, chronicle(), self.name))
 
     def lag(self, topic: str) -> int:
         """Return how many stored messages of ``topic`` are beyond the committed offsets."""

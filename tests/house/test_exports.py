@@ -50,8 +50,9 @@ PUBLIC = {
     """,
     "fakemq.biographies.steps": """
         Acknowledged Checked Committed DeadLettered DelayEnded Delayed Delivered Discarded
-        Dispatched Forgotten HalfStored NotReplicated Replicated RolledBack SentBack SetBack
-        Step Stored Withheld ordinal
+        Dispatched Forgotten HalfStored InvisibleTimeChanged NotReplicated PopAcknowledged Popped
+        Recalled Replicated Revived RolledBack SentBack SetBack
+        Step Stored TimerEnded TimerRolled TimerSet Withheld ordinal
     """,
     "fakemq.fixtures.factories": """
         rocketmq rocketmq_async rocketmq_freezer rocketmq_noproc rocketmq_proc spark

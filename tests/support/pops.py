@@ -96,8 +96,7 @@ def real_topic(handle: str) -> str:
     return f"%RETRY%{GROUP}_{TOPIC}" if handle.split(" ")[4] == "1" else TOPIC
 
 
-def ack(peer: Peer, popped: Popped, message: MessageExt, **fields: str | int) -> RemotingCommand:
-    """Acknowledge one message."""
+def ack_header(popped: Popped, message: MessageExt, **fields: str | int) -> AckMessageRequestHeader:
     handle = popped.handle(message)
     header = AckMessageRequestHeader(
         consumer_group=GROUP,
@@ -107,7 +106,12 @@ def ack(peer: Peer, popped: Popped, message: MessageExt, **fields: str | int) ->
         offset=message.queue_offset,
     )
     vars(header).update(fields)
-    return peer.ask(RequestCode5.ACK_MESSAGE, header)
+    return header
+
+
+def ack(peer: Peer, popped: Popped, message: MessageExt, **fields: str | int) -> RemotingCommand:
+    """Acknowledge one message."""
+    return peer.ask(RequestCode5.ACK_MESSAGE, ack_header(popped, message, **fields))
 
 
 def batch_ack(peer: Peer, popped: Popped, messages: Iterable[MessageExt]) -> RemotingCommand:
@@ -130,10 +134,9 @@ def batch_ack(peer: Peer, popped: Popped, messages: Iterable[MessageExt]) -> Rem
     return peer.ask(RequestCode5.BATCH_ACK_MESSAGE, body=body)
 
 
-def change(
-    peer: Peer, popped: Popped, message: MessageExt, invisible_ms: int, **fields: str | int | bool
-) -> RemotingCommand:
-    """Change when a message becomes visible."""
+def change_header(
+    popped: Popped, message: MessageExt, invisible_ms: int, **fields: str | int | bool
+) -> ChangeInvisibleTimeRequestHeader:
     handle = popped.handle(message)
     header = ChangeInvisibleTimeRequestHeader(
         consumer_group=GROUP,
@@ -144,6 +147,14 @@ def change(
         invisible_time=invisible_ms,
     )
     vars(header).update(fields)
+    return header
+
+
+def change(
+    peer: Peer, popped: Popped, message: MessageExt, invisible_ms: int, **fields: str | int | bool
+) -> RemotingCommand:
+    """Change when a message becomes visible."""
+    header = change_header(popped, message, invisible_ms, **fields)
     return peer.ask(RequestCode5.CHANGE_MESSAGE_INVISIBLETIME, header)
 
 

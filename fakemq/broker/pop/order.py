@@ -154,6 +154,17 @@ class OrderTable:
             return None
         return next((at_ms for at_ms in _visible_times(info) if now_ms < at_ms), now_ms)
 
+    def out(self, topic: str, group: str, queue_id: int) -> Iterator[tuple[int, int, int]]:
+        """Yield the messages of a queue that are not acknowledged.
+
+        For each: its offset, when it becomes visible, and how often it was out before.
+        """
+        info = self.find(topic, group, queue_id)
+        if info is not None:
+            counts = info.offset_consumed_count or {}
+            for offset, at_ms in zip(_unacked(info), _visible_times(info), strict=True):
+                yield offset, at_ms, counts.get(offset, 0)
+
     def clear(self, topic: str, group: str, queue_id: int) -> None:
         """Forget a queue, as a reset of its offset asks for."""
         self.table.get(_key(topic, group), {}).pop(queue_id, None)

@@ -200,6 +200,7 @@ class Taking:
     ) -> None:
         service, header = self._service, self._header
         group, peer = shortened(header.consumer_group), self._session.remote_addr
+        attempt_id = header.attempt_id
         service.journal.note(
             (
                 DELIVERED,
@@ -223,6 +224,7 @@ class Taking:
                 invisible_until_ms=self.pop_time_ms + header.invisible_time,
                 in_order=self.revive_queue_id == ORDER_REVIVE_QUEUE,
                 peer=peer,
+                attempt_id=None if attempt_id is None else shortened(attempt_id),
             )
         )
 

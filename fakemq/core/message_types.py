@@ -1,0 +1,51 @@
+"""The message types of topics, an attribute that topics of 5.5.0 have.
+
+Source: common/TopicConfig.java#getTopicMessageType (5.5.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec.structs
+
+from fakemq.broker.attributes import MESSAGE_TYPE, MESSAGE_TYPES, NORMAL
+from fakemq.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.core.cluster import ClusterCore
+    from fakemq.protocol.bodies.topic import TopicConfig
+
+
+def message_type(core: ClusterCore, topic: str) -> str:
+    """Return the type of a topic at the first running master that has it.
+
+    Raise LookupError if none has.
+    """
+    _, config = _holders(core, topic)[0]
+    return (config.attributes or {}).get(MESSAGE_TYPE, NORMAL)
+
+
+def set_message_type(core: ClusterCore, topic: str, value: str) -> None:
+    """Set the type of a topic at every running master that has it.
+
+    Raise ValueError for an unknown type and for a cluster of 4.9.7, LookupError if no running
+    master has the topic.
+    """
+    if value not in MESSAGE_TYPES:
+        raise ValueError(f"no message type is called {value!r}{did_you_mean(value, MESSAGE_TYPES)}")
+    for broker, config in _holders(core, topic):
+        if broker.parts is None:
+            raise ValueError(f"{broker.name} has no message types: use reference='5.5.0'")
+        attributes = {**(config.attributes or {}), MESSAGE_TYPE: value}
+        broker.put_topic(msgspec.structs.replace(config, attributes=attributes))
+    core.network.settle()
+
+
+def _holders(core: ClusterCore, topic: str) -> list[tuple[Broker, TopicConfig]]:
+    found = [(broker, broker.topics.select(topic)) for broker in core.running_masters()]
+    holders = [(broker, config) for broker, config in found if config is not None]
+    if not holders:
+        raise LookupError(f"no running master has a topic {topic}")
+    return holders
