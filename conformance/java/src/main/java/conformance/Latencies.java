@@ -18,11 +18,13 @@ import org.apache.rocketmq.common.message.MessageExt;
 /**
  * How long single messages take, one after another at a rate far below what brokers can do.
  *
- * <p>{@code latencies TOPIC GROUP PER_SECOND WARM_UP COUNT}: {@code ready}, then after WARM_UP + COUNT messages of 128 bytes
- * {@code sends MICROS ...} (call to result) and {@code arrivals MICROS ...} (call to listener) of the last COUNT.
+ * <p>{@code latencies TOPIC GROUP PER_SECOND WARM_UP COUNT}: {@code ready} once a first message has arrived, then after
+ * WARM_UP + COUNT messages of 128 bytes {@code sends MICROS ...} (call to result) and {@code arrivals MICROS ...} (call to
+ * listener) of the last COUNT.
  */
 final class Latencies {
     private static final int BODY_BYTES = 128;
+    private static final int FIRST = -1;
 
     private Latencies() {
     }
@@ -35,6 +37,7 @@ final class Latencies {
         AtomicLongArray sends = new AtomicLongArray(all);
         AtomicLongArray arrivals = new AtomicLongArray(all);
         CountDownLatch missing = new CountDownLatch(all);
+        CountDownLatch consuming = new CountDownLatch(1);
 
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(args[3]);
         consumer.setNamesrvAddr(namesrv);
@@ -45,7 +48,9 @@ final class Latencies {
             for (MessageExt message : messages) {
                 ByteBuffer body = ByteBuffer.wrap(message.getBody());
                 int index = body.getInt();
-                if (arrivals.compareAndSet(index, 0, now - body.getLong())) {
+                if (index == FIRST) {
+                    consuming.countDown();
+                } else if (arrivals.compareAndSet(index, 0, now - body.getLong())) {
                     missing.countDown();
                 }
             }
@@ -57,6 +62,10 @@ final class Latencies {
         producer.setNamesrvAddr(namesrv);
         producer.setInstanceName("producer"); // connections of its own, as in a process of its own
         producer.start();
+        // A heartbeat that finds another one on its way is not sent. Until the next one, 30 s later, the broker may
+        // refuse each pull, because it knows an older subscription.
+        producer.send(new Message(topic, ByteBuffer.allocate(BODY_BYTES).putInt(FIRST).array()));
+        await(consuming, 60, "the first message");
         event("ready");
 
         long next = System.nanoTime();
@@ -69,11 +78,15 @@ final class Latencies {
             sends.set(i, end - begin);
             next = Math.max(next + gapNanos, end);
         }
-        if (!missing.await(30, TimeUnit.SECONDS)) {
-            throw new IllegalStateException(missing.getCount() + " messages did not arrive within 30 s");
-        }
+        await(missing, 30, "all messages");
         event("sends" + micros(sends, warmUp));
         event("arrivals" + micros(arrivals, warmUp));
+    }
+
+    private static void await(CountDownLatch latch, int timeoutSeconds, String what) throws InterruptedException {
+        if (!latch.await(timeoutSeconds, TimeUnit.SECONDS)) {
+            throw new IllegalStateException(what + ": " + latch.getCount() + " missing after " + timeoutSeconds + " s");
+        }
     }
 
     private static String micros(AtomicLongArray nanos, int from) {
