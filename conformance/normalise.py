@@ -40,7 +40,12 @@ UNORDERED = frozenset(
 )
 """Lists that come out of a HashMap or HashSet."""
 
-HIDDEN_KEYS = {"delayTime": "<elapsed>", "rq": "<revive queue>"}
+HIDDEN_KEYS = {
+    "consumeTps": "<per second>",
+    "delayTime": "<elapsed>",
+    "rq": "<revive queue>",
+    "topicPutTps": "<per second>",
+}
 """Keys of JSON objects whose numbers differ from run to run."""
 PLACE_FIELDS: Mapping[int, str] = {
     RequestCode.VIEW_MESSAGE_BY_ID: "offset",

@@ -51,6 +51,12 @@ SEARCH_OFFSET_BY_TIMESTAMP: Row[
     "offset_5_5_0.SearchOffsetRequestHeader5",
     "offset.SearchOffsetResponseHeader",
 )
+DELETE_SUBSCRIPTIONGROUP: Row[group_5_5_0.DeleteSubscriptionGroupRequestHeader5, NoHeader] = Row(
+    RequestCode.DELETE_SUBSCRIPTIONGROUP, "group_5_5_0.DeleteSubscriptionGroupRequestHeader5"
+)
+GET_CONSUME_STATS: Row[group_5_5_0.GetConsumeStatsRequestHeader5, NoHeader] = Row(
+    RequestCode.GET_CONSUME_STATS, "group_5_5_0.GetConsumeStatsRequestHeader5"
+)
 INVOKE_BROKER_TO_RESET_OFFSET: Row[offset_5_5_0.ResetOffsetRequestHeader5, NoHeader] = Row(
     RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, "offset_5_5_0.ResetOffsetRequestHeader5"
 )
@@ -68,6 +74,19 @@ GET_SUBSCRIPTIONGROUP_CONFIG: Row[group_5_5_0.GetSubscriptionGroupConfigRequestH
         "group_5_5_0.GetSubscriptionGroupConfigRequestHeader",
     )
 )
+QUERY_TOPICS_BY_CONSUMER: Row[group_5_5_0.QueryTopicsByConsumerRequestHeader, NoHeader] = Row(
+    RequestCode5.QUERY_TOPICS_BY_CONSUMER, "group_5_5_0.QueryTopicsByConsumerRequestHeader"
+)
+QUERY_SUBSCRIPTION_BY_CONSUMER: Row[
+    group_5_5_0.QuerySubscriptionByConsumerRequestHeader, NoHeader
+] = Row(
+    RequestCode5.QUERY_SUBSCRIPTION_BY_CONSUMER,
+    "group_5_5_0.QuerySubscriptionByConsumerRequestHeader",
+)
+UPDATE_AND_GET_GROUP_FORBIDDEN: Row[group_5_5_0.UpdateGroupForbiddenRequestHeader, NoHeader] = Row(
+    RequestCode5.UPDATE_AND_GET_GROUP_FORBIDDEN, "group_5_5_0.UpdateGroupForbiddenRequestHeader"
+)
+GET_BROKER_HA_STATUS: Row[NoHeader, NoHeader] = Row(RequestCode5.GET_BROKER_HA_STATUS)
 RECALL_MESSAGE: Row[
     timer_5_5_0.RecallMessageRequestHeader, timer_5_5_0.RecallMessageResponseHeader
 ] = Row(

@@ -51,17 +51,21 @@ def consume_stats(
     """Return how far a group has consumed these queues, and its messages per second."""
     table = {}
     for queue in queues:
-        table[queue] = _offsets(broker, group, queue)
+        table[queue] = offsets_of(broker, group, queue)
         yield
     return ConsumeStats(
         offset_table={queue: table[queue] for queue in java_hash_map_order(table)},
-        consume_tps=sum(
-            (broker.stats.tps_group_get_nums(group, topic) for topic in topics), start=0.0
-        ),
+        consume_tps=consume_tps(broker, group, topics),
     )
 
 
-def _offsets(broker: Broker, group: str, queue: MessageQueue) -> OffsetWrapper:
+def consume_tps(broker: Broker, group: str, topics: Iterable[str]) -> float:
+    """Return how many messages of these topics a group gets in a second."""
+    return sum((broker.stats.tps_group_get_nums(group, topic) for topic in topics), start=0.0)
+
+
+def offsets_of(broker: Broker, group: str, queue: MessageQueue) -> OffsetWrapper:
+    """Return how far a queue is filled, and how far the group has consumed it."""
     topic, queue_id = queue.topic or "", queue.queue_id
     consumed = max(0, broker.offsets.query(group, topic, queue_id))
     stored_ms = broker.store.message_store_timestamp(topic, queue_id, consumed - 1)

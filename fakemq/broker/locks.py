@@ -87,6 +87,13 @@ class RebalanceLockManager:
             self._changed(group, locks.pop(queue).client_id, 1, "expired")
         return len(picked)
 
+    def has_unexpired(self, group: str) -> bool:
+        """Return whether any client holds a lock of the group.
+
+        Source: RebalanceLockManager.java#isLockAllExpired (5.5.0)
+        """
+        return any(not self._expired(entry) for entry in self._table.get(group, {}).values())
+
     def snapshot(self) -> Mapping[str, Mapping[MessageQueue, str]]:
         """Return group → queue → client id of all locks that have not expired; read-only."""
         return MappingProxyType(

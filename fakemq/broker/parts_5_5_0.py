@@ -12,10 +12,12 @@ from fakemq.broker import send_5_5_0
 from fakemq.broker.offset_resets import OffsetResets
 from fakemq.broker.persistence import TIMER_METRICS
 from fakemq.broker.pop.service import PopService
+from fakemq.broker.pull_offsets import ForbiddenTopics, PullOffsets
 from fakemq.broker.timers.service import TimerMessageService
 from fakemq.broker.topic_changes import group_error, topic_error
 from fakemq.broker.transactions_5_5_0 import TransactionalMessageService5
 from fakemq.config.model_5_5_0 import later
+from fakemq.dispatch.answers import Forbidden, ForbiddenType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,6 +54,8 @@ class Parts5:
         file.connect(self.timers.metrics)
         self.offset_resets = OffsetResets(broker.offsets)
         self.pop = PopService(broker, self.offset_resets)
+        self.pull_offsets = PullOffsets()
+        self.forbidden = ForbiddenTopics()
         broker.groups.name_error = group_error
         self.fingerprints: dict[str, int] = {}
         """The fingerprint of each group's last heartbeat; 0 for one of the first form."""
@@ -68,12 +72,16 @@ class Parts5:
 
     def reset(self) -> None:
         self.offset_resets.clear()
+        self.pull_offsets.clear()
+        self.forbidden.clear()
         self.fingerprints.clear()
         self.timers.reset(running=self._broker.running)
         self.pop.reset(running=self._broker.running)
 
     def restored(self) -> None:
         self.offset_resets.clear()
+        self.pull_offsets.clear()
+        self.forbidden.clear()
         self.fingerprints.clear()
         self.timers.stop(persist=False)
         self.timers.start()
@@ -88,6 +96,13 @@ class Parts5:
 
     def topic_error(self, topic: str) -> str | None:
         return topic_error(topic)
+
+    def check_pull(self, group: str, topic: str) -> None:
+        if self.forbidden.is_forbidden(group, topic):
+            raise Forbidden(
+                ForbiddenType.SUBSCRIPTION_FORBIDDEN,
+                f"the consumer group[{group}] is forbidden for topic[{topic}]",
+            )
 
     def check_sent(self, request: SendRequest) -> None:
         send_5_5_0.check_sent(request)

@@ -134,7 +134,11 @@ def _process(
     result = broker.store.get_message(
         group, topic, queue_id, header.queue_offset, header.max_msg_nums, message_filter
     )
-    if header.max_msg_nums < 0 and result.status in _LOOKED_AT:
+    if (
+        header.max_msg_nums < 0
+        and result.status in _LOOKED_AT
+        and broker.reference.refuses_negative_pulls
+    ):
         list_capacity(header.max_msg_nums)
     if first and sys_flag & PullSysFlag.COMMIT_OFFSET and not broker.config.is_slave:
         try:
@@ -215,7 +219,7 @@ def _subscription(
     request cannot be compiled. Then everything matches, as in Java, which only asserts it.
     """
     if header.sys_flag & PullSysFlag.SUBSCRIPTION:
-        found = _subscription_of_request(header)
+        found = _subscription_of_request(broker, header)
     else:
         found = _subscription_of_group(broker, header, group_config)
     if not is_tag_type(found[0].expression_type):
@@ -224,7 +228,7 @@ def _subscription(
 
 
 def _subscription_of_request(
-    header: PullMessageRequestHeader,
+    broker: Broker, header: PullMessageRequestHeader
 ) -> tuple[SubscriptionData, Expression | None]:
     if header.subscription is not None and len(header.subscription) > SUBSCRIPTION_MAX_CHARS:
         most = f"fakemq reads no subscription of over {SUBSCRIPTION_MAX_CHARS} characters"
@@ -242,7 +246,11 @@ def _subscription_of_request(
     from fakemq.broker.filters.sql_tokens import FilterTooLongError, MQFilterError
 
     try:
-        return subscription, compile_expression(header.expression_type, header.subscription)
+        return subscription, compile_expression(
+            header.expression_type,
+            header.subscription,
+            text_conditions=broker.reference.text_conditions,
+        )
     except FilterTooLongError as error:
         raise Refused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, str(error)) from error
     except MQFilterError:
@@ -263,6 +271,8 @@ def _subscription_of_group(
             ForbiddenType.BROADCASTING_DISABLE_FORBIDDEN,
             f"the consumer group[{group}] can not consume by broadcast way",
         )
+    if broker.parts is not None:
+        broker.parts.check_pull(group, header.topic)
     subscription = info.subscriptions.get(header.topic)
     if subscription is None:
         raise Refused(

@@ -75,8 +75,13 @@ def _flagged(
     request: Request[PullMessageRequestHeader],
     reply: Reply[PullMessageResponseHeader],
 ) -> Reply[PullMessageResponseHeader]:
-    """Return the answer with the system flags of its topic and group."""
+    """Return the answer with the system flags of its topic and group; keep how far it goes."""
     if reply.ext_fields is not None and reply.code != ResponseCode.NO_PERMISSION:
+        header, following = request.header, reply.ext_fields.get("nextBeginOffset")
+        if following is not None:
+            parts_of(broker).pull_offsets.commit(
+                header.topic, header.consumer_group, header.queue_id, int(following)
+            )
         topic = broker.topics.select(request.header.topic)
         group = broker.groups.snapshot().get(request.header.consumer_group)
         reply.ext_fields |= {

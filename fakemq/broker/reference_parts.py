@@ -44,6 +44,9 @@ class ReferenceParts(Protocol):
     def topic_error(self, topic: str) -> str | None:
         """Return Java's text for a name that no topic can have; None for a valid name."""
 
+    def check_pull(self, group: str, topic: str, /) -> None:
+        """Raise Refused for a pull of a topic that is forbidden to its group."""
+
     def check_sent(self, request: SendRequest) -> None:
         """Raise an error for a request to send that cannot be read; before all other checks."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.dispatch.answers import Refused
+from fakemq.dispatch.answers import Refused, Thrown
 from fakemq.events.core import DeadLettered, SentBack
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.java import int32
@@ -73,6 +73,8 @@ def send_back(
         command, header.max_reconsume_times, group
     )
     if dead:
+        if broker.reference.later_dead_letters and header.origin_topic is None:
+            raise Thrown("java.lang.NullPointerException")  # Java counts them by this field
         topic, queue_id, level = dlq_topic(header.group), 0, 0
         broker.topics.create_in_send_back(topic, DLQ_NUMS_PER_GROUP)
     elif level == 0:
@@ -114,13 +116,17 @@ def _another_try(
 def dead_letter_topic(broker: Broker, request: SendRequest) -> tuple[str, TopicConfig] | None:
     """Return the DLQ of a send to a retry topic whose tries are used up; None if some are left.
 
-    Clients send there what they could not send back (code 36). The delay level stays, so that a
-    dead letter may be delayed: Java clears the level before it sets the properties.
+    Clients send there what they could not send back (code 36). With 4.9.7 the delay level stays, so
+    that a dead letter may be delayed: Java clears the level before it sets the properties.
+    Source: SendMessageProcessor.java#handleRetryAndDLQ (4.9.7, 5.5.0)
     """
     header = request.header
     name = header.topic.removeprefix(RETRY_PREFIX)
     tries = _most_tries(request.command, header.max_reconsume_times, _group(broker, name))
-    if (header.reconsume_times or 0) < tries:
+    if broker.reference.later_dead_letters:
+        if (header.reconsume_times or 0) <= tries and not broker.locks.has_unexpired(name):
+            return None
+    elif (header.reconsume_times or 0) < tries:
         return None
     topic = dlq_topic(name)
     return topic, broker.topics.create_in_send_back(topic, DLQ_NUMS_PER_GROUP)

@@ -18,6 +18,7 @@ from fakemq.protocol.header import parse_bool
 from fakemq.protocol.hosts import own_host, record_host
 from fakemq.protocol.properties import (
     CLUSTER,
+    DELAY_TIME_LEVEL,
     MSG_REGION,
     TRACE_SWITCH,
     TRANSACTION_PREPARED,
@@ -162,6 +163,8 @@ def _put_one(
     # makes the text to store, and puts it back at the end: later texts have that order.
     message = _message(broker, request, header, topic, config, queue_id, WAIT_STORE_MSG_OK)
     properties = message.properties
+    if dead is not None and broker.reference.later_dead_letters:
+        properties[DELAY_TIME_LEVEL] = "-1"
     if broker.parts is not None:
         broker.parts.prepare_send(message, config)
     elif WAIT_STORE_MSG_OK in properties:

@@ -201,6 +201,11 @@ class BrokerStatsManager:
         minute, hour, day = (counter.snapshot(which, now_ms) for which in (_MINUTE, _HOUR, _DAY))
         return minute, hour, day
 
+    def tps_topic_put_nums(self, topic: str) -> float:
+        """Return how many messages per second a topic got in the last minute."""
+        counter = self._table.get(("TOPIC_PUT_NUMS", topic))
+        return 0.0 if counter is None else counter.snapshot(_MINUTE, self._now_ms()).tps
+
     def tps_group_get_nums(self, group: str, topic: str) -> float:
         """Return how many messages per second a group pulled of a topic in the last minute."""
         counter = self._table.get(("GROUP_GET_NUMS", self._of_group(group, topic)))

@@ -155,6 +155,8 @@ class _QueueCheck:
         seconds = half.properties.get(CHECK_IMMUNITY_TIME_IN_SECONDS)
         if seconds is not None:
             immunity_ms = _immunity_ms(seconds, immunity_ms)
+        immunity_ms += self._parts.node.reference.immunity_lag_ms
+        if seconds is not None:
             if age_ms < immunity_ms and self._stays_immune(half):
                 return _Step.NEXT
         elif 0 <= age_ms < immunity_ms:

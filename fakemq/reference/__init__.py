@@ -68,6 +68,15 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
         ".invokeSyncImpl(NettyRemotingAbstract.java:439)"
     )
     """What a broker says of a client that does not answer a request."""
+    text_conditions: bool = False
+    """Whether filters know CONTAINS, STARTSWITH and ENDSWITH; their errors then list more words."""
+    refuses_negative_pulls: bool = True
+    """Whether a pull of less than no message fails; if not, it gets one."""
+    later_dead_letters: bool = False
+    """Whether a send to a retry topic is a dead letter only behind its last try, or at once if its
+    group has locked queues; it is then never delayed."""
+    immunity_lag_ms: int = 0
+    """How much longer than its immunity time a half message is left alone."""
     checks_name_topic: bool = False
     """Whether a question about a transaction says from which broker and topic it comes."""
     waits_for_slaves: bool = True

@@ -93,6 +93,10 @@ REFERENCE = Reference(
         " org.apache.rocketmq.remoting.netty.NettyRemotingAbstract"
         ".invokeSyncImpl(NettyRemotingAbstract.java:592)"
     ),
+    text_conditions=True,
+    refuses_negative_pulls=False,
+    later_dead_letters=True,
+    immunity_lag_ms=1,
     checks_name_topic=True,
     waits_for_slaves=False,
     notifies_broadcasting=False,

@@ -26,8 +26,10 @@ _KNOWN_CHARS = 1_000
 """A longer text is compiled each time."""
 
 
-def compile_expression(expression_type: str | None, text: str | None) -> Expression:
-    """Return the condition in a subscription's text.
+def compile_expression(
+    expression_type: str | None, text: str | None, *, text_conditions: bool
+) -> Expression:
+    """Return the condition in a subscription's text; see `Reference.text_conditions`.
 
     Raise MQFilterError with the text of Java's exception, which is empty if ``text`` is None.
     """
@@ -42,7 +44,8 @@ def compile_expression(expression_type: str | None, text: str | None) -> Express
         most = f"{SUBSCRIPTION_MAX_CHARS} characters"
         raise FilterTooLongError(f"fakemq reads no filter of over {most}")
     # Very long texts are not cached: a peer may send any number of them.
-    return (compile_sql if len(text) <= _KNOWN_CHARS else compile_sql.__wrapped__)(text)
+    compiled = compile_sql if len(text) <= _KNOWN_CHARS else compile_sql.__wrapped__
+    return compiled(text, text_conditions=text_conditions)
 
 
 _MOST_COST = 100_000

@@ -134,13 +134,11 @@ class ConsumerFilterManager:
         self._compile(group, topic, subscription)
 
     def _compile(self, group: str, topic: str, subscription: SubscriptionData) -> None:
-        # Most clusters never see an expression.
-        from fakemq.broker.filters.expressions import compile_expression
-        from fakemq.broker.filters.sql_tokens import MQFilterError
+        from fakemq.broker.filters.sql_tokens import MQFilterError  # few clusters see an expression
 
         filters = self._by_group.setdefault(group, {})
         try:
-            expression = compile_expression(subscription.expression_type, subscription.sub_string)
+            expression = self._compiled(subscription.expression_type, subscription.sub_string)
         except MQFilterError:
             # Remove the old one, too, so that the client notices the error.
             filters.pop(topic, None)
@@ -237,6 +235,13 @@ class ConsumerFilterManager:
             }
         )
 
+    def _compiled(self, expression_type: str | None, text: str | None) -> Expression:
+        """Return a condition; raise MQFilterError for one that cannot be read."""
+        from fakemq.broker.filters.expressions import compile_expression  # as in `_compile`
+
+        text_conditions = self._node.reference.text_conditions
+        return compile_expression(expression_type, text, text_conditions=text_conditions)
+
     def load(self, table: ConsumerFilterTable) -> None:
         """Take over the filters of a file, or none of them if its bits have another size.
 
@@ -244,9 +249,7 @@ class ConsumerFilterManager:
 
         Source: ConsumerFilterManager.java#decode (4.9.7)
         """
-        # Only a broker with a directory needs them.
-        from fakemq.broker.filters.expressions import compile_expression
-        from fakemq.broker.filters.sql_tokens import MQFilterError
+        from fakemq.broker.filters.sql_tokens import MQFilterError  # as in `_compile`
 
         bloom, clock = self._bloom_filter(), self._node.clock
         by_group: dict[str, dict[str, ConsumerFilter]] = {}
@@ -256,7 +259,7 @@ class ConsumerFilterManager:
                 if bits is None or (bits.bit_num, len(bits.bit_pos or ())) != bloom.size:
                     return
                 try:
-                    expression = compile_expression(data.expression_type, data.expression)
+                    expression = self._compiled(data.expression_type, data.expression)
                 except MQFilterError:
                     continue
                 found = by_group.setdefault(group, {})[topic] = ConsumerFilter(data, expression)

@@ -7,13 +7,17 @@ From loose to tight binding: ``OR``; ``AND``; ``=``, ``<>`` and ``IS``; the othe
 comparison compares single operands, and ``NOT`` negates one. Any text may follow the condition. An
 error lists all words that the parser has tried since it took the last word, as in Java.
 
-Source: filter/parser/SelectorParser.jj, SelectorParser.java, ParseException.java (4.9.7)
+5.5.0 also knows CONTAINS, STARTSWITH and ENDSWITH, and its errors list the words that it has looked
+ahead for.
+
+Source: filter/parser/SelectorParser.jj, SelectorParser.java, ParseException.java (4.9.7, 5.5.0)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from typing import TypeAlias
 
 from fakemq.broker.filters.sql_expressions import (
     And,
@@ -28,11 +32,13 @@ from fakemq.broker.filters.sql_expressions import (
     Or,
     Order,
     Property,
+    TextCondition,
     Value,
     compare,
     java_text,
 )
 from fakemq.broker.filters.sql_tokens import (
+    TEXT_CONDITIONS,
     FilterTooLongError,
     Kind,
     MQFilterError,
@@ -56,20 +62,24 @@ _PARSE_EXCEPTION = "org.apache.rocketmq.filter.parser.ParseException: "
 
 _ORDERS = frozenset({Kind.GREATER, Kind.GREATER_EQUAL, Kind.LESS, Kind.LESS_EQUAL})
 _COMPARISONS = _ORDERS | {Kind.NOT, Kind.BETWEEN, Kind.IN}
+_COMPARISONS_5 = _COMPARISONS | TEXT_CONDITIONS
 _EQUALITIES = frozenset({Kind.EQUAL, Kind.NOT_EQUAL, Kind.IS})
 _LITERALS: dict[Kind, Callable[[str], Value]]
+_Words: TypeAlias = tuple[tuple[Kind, ...], ...]
 
 
 @lru_cache(maxsize=100)
-def compile_sql(text: str) -> Expression:
-    """Return the condition at the beginning of ``text``.
+def compile_sql(text: str, *, text_conditions: bool = False) -> Expression:
+    """Return the condition at the beginning of ``text``, as 5.5.0 with ``text_conditions``.
 
     Raise MQFilterError. Differs: operands nest no deeper than `MAX_DEPTH`, and no more than
-    `MAX_WORDS` words are read. The cache is as large as Java's.
+    `MAX_WORDS` words are read. Behind a plus that begins no operand, 5.5.0 lists pairs of words.
+    The cache is as large as Java's.
 
     Source: filter/parser/SelectorParser.java#parse (4.9.7)
     """
-    parser = _Parser(Tokens(text))
+    tokens = Tokens(text, text_conditions=text_conditions)
+    parser = _Parser(tokens, text_conditions=text_conditions)
     try:
         condition = _as_condition(parser.expression())
         condition.terms = parser.terms
@@ -84,10 +94,14 @@ class _Parser:
     With ``scanning`` the methods only read words; they make no expression.
     """
 
-    def __init__(self, tokens: Tokens, at: int = 0, *, scanning: bool = False) -> None:
+    def __init__(
+        self, tokens: Tokens, at: int = 0, *, scanning: bool = False, text_conditions: bool = False
+    ) -> None:
         self._tokens = tokens
         self._at = at
         self._scanning = scanning
+        self._is_later = text_conditions
+        self._comparisons = _COMPARISONS_5 if text_conditions else _COMPARISONS
         self._expected: set[Kind] = set()
         self._depth = 0
         self.terms = 0
@@ -106,10 +120,10 @@ class _Parser:
         tokens, at = self._tokens, self._at
         return tokens[at].kind is first and tokens[at + 1].kind is second
 
-    def _take(self, kind: Kind) -> Token:
+    def _take(self, kind: Kind, *, ahead: _Words = ()) -> Token:
         token = self._tokens[self._at]
         if token.kind is not kind:
-            raise self._unexpected(kind)
+            raise self._unexpected(kind, ahead=ahead)
         self._tokens.taken += 1
         if self._tokens.taken > MAX_WORDS:
             raise FilterTooLongError(f"fakemq reads no filter of over {MAX_WORDS} words")
@@ -117,19 +131,31 @@ class _Parser:
         self._expected.clear()
         return token
 
-    def _unexpected(self, *wanted: Kind) -> MQFilterError:
-        """Source: ParseException.java#initialise (4.9.7)"""
-        token = self._tokens[self._at]
-        line, column = self._tokens.place(token.at)
-        encountered = token.kind.value
-        if token.kind is not Kind.EOF:
-            encountered = f' {encountered} "{add_escapes(token.image)} "'
+    def _unexpected(self, *wanted: Kind, ahead: _Words = ()) -> MQFilterError:
+        """Return the error; ``ahead`` are the words that 5.5.0 has looked ahead for, in its order.
+
+        Source: ParseException.java#initialise (4.9.7), SelectorParser.java#jj_rescan_token (5.5.0)
+        """
+        line, column = self._tokens.place(self._tokens[self._at].at)
         expected = [kind.value for kind in Kind if kind in self._expected.union(wanted)]
+        if self._is_later:
+            expected += [" ".join(kind.value for kind in kinds) for kinds in ahead]
+        else:
+            ahead = ()
+        encountered = " ".join(self._encountered(max([1, *map(len, ahead)])))
         return MQFilterError(
             f'{_PARSE_EXCEPTION}Encountered "{encountered}" at line {line}, column {column}.\n'
             f"Was expecting{' one of' if len(expected) > 1 else ''}:\n    "
             + "".join(f"{one} ...\n    " for one in expected)
         )
+
+    def _encountered(self, count: int) -> Iterator[str]:
+        for number in range(count):
+            token = self._tokens[self._at + number]
+            if token.kind is Kind.EOF:
+                yield token.kind.value
+                return
+            yield f' {token.kind.value} "{add_escapes(token.image)} "'
 
     def _make(self, make: Callable[..., Expression], *of: object) -> Expression:
         return _SCANNED if self._scanning else make(*of)
@@ -165,7 +191,7 @@ class _Parser:
                 negated = not self._is_ahead(Kind.IS, Kind.NULL)
                 self._take(Kind.IS)
                 if negated:
-                    self._take(Kind.NOT)
+                    self._take(Kind.NOT, ahead=_NULL)
                 self._take(Kind.NULL)
                 left = self._make(_is_null, left, negated)
             else:
@@ -175,13 +201,14 @@ class _Parser:
 
     def _comparison(self) -> Expression:
         left = self._operand()
-        while self._next_is(_COMPARISONS):
+        while self._next_is(self._comparisons):
             negated = self._tokens[self._at].kind is Kind.NOT
             if negated:
-                if not (
-                    self._is_ahead(Kind.NOT, Kind.BETWEEN) or self._is_ahead(Kind.NOT, Kind.IN)
+                if not any(
+                    self._is_ahead(Kind.NOT, kind)
+                    for _, kind in (_NEGATED_5 if self._is_later else _NEGATED)
                 ):
-                    raise self._unexpected(*_COMPARISONS - {Kind.NOT})
+                    raise self._unexpected(*self._comparisons - {Kind.NOT}, ahead=_NEGATED_5)
                 self._take(Kind.NOT)
             kind = self._tokens[self._at].kind
             self._take(kind)
@@ -191,6 +218,10 @@ class _Parser:
                 left = self._make(_between, left, low, self._operand(), negated)
             elif kind is Kind.IN:
                 left = self._make(_in, left, self._texts(), negated)
+            elif kind in TEXT_CONDITIONS:
+                symbol = f"{'NOT ' if negated else ''}{kind.name}"
+                text = _string(self._take(Kind.STRING).image)
+                left = self._make(TextCondition, left, symbol, text)
             else:
                 left = self._make(_order, left, kind.value.strip('"'), self._operand())
         return left
@@ -232,11 +263,11 @@ class _Parser:
             return self._make(Property, self._take(kind).image)
         if kind in _LITERALS:
             return self._make(_literal, self._take(kind))
-        raise self._unexpected(*_OPERANDS)
+        raise self._unexpected(*_OPERANDS, ahead=_PLUS)
 
     def _is_operand_ahead(self) -> bool:
         # An error behind a plus is reported at the plus itself, unless no word can be read there.
-        scan = _Parser(self._tokens, self._at, scanning=True)
+        scan = _Parser(self._tokens, self._at, scanning=True, text_conditions=self._is_later)
         scan._depth = self._depth - 1
         try:
             scan._operand()
@@ -249,6 +280,15 @@ class _Parser:
 
 _AND, _OR, _COMMA = (frozenset({kind}) for kind in (Kind.AND, Kind.OR, Kind.COMMA))
 _SCANNED = Expression()
+_NEGATED: _Words = ((Kind.NOT, Kind.BETWEEN), (Kind.NOT, Kind.IN))
+_NEGATED_5: _Words = (
+    (Kind.NOT, Kind.CONTAINS),
+    (Kind.NOT, Kind.STARTSWITH),
+    (Kind.NOT, Kind.ENDSWITH),
+    *_NEGATED,
+)
+_NULL: _Words = ((Kind.NULL,),)
+_PLUS: _Words = ((Kind.PLUS,),)
 
 
 # -- making ---------------------------------------------------------------------------------------

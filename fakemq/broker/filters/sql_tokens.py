@@ -41,6 +41,9 @@ class Kind(Enum):
     FALSE = '"FALSE"'
     NULL = '"NULL"'
     IS = '"IS"'
+    CONTAINS = '"CONTAINS"'
+    STARTSWITH = '"STARTSWITH"'
+    ENDSWITH = '"ENDSWITH"'
     DECIMAL = "<DECIMAL_LITERAL>"
     FLOATING_POINT = "<FLOATING_POINT_LITERAL>"
     STRING = "<STRING_LITERAL>"
@@ -83,7 +86,11 @@ _WORD = re.compile(
     """,
     re.VERBOSE,
 )
-_BY_IMAGE = {kind.value.strip('"'): kind for kind in Kind if kind.value.startswith('"')}
+TEXT_CONDITIONS = frozenset({Kind.CONTAINS, Kind.STARTSWITH, Kind.ENDSWITH})
+"""The words that only 5.5.0 knows."""
+
+_BY_IMAGE_5 = {kind.value.strip('"'): kind for kind in Kind if kind.value.startswith('"')}
+_BY_IMAGE = {image: kind for image, kind in _BY_IMAGE_5.items() if kind not in TEXT_CONDITIONS}
 _NAMED = {name: Kind[name] for name in ("FLOATING_POINT", "DECIMAL", "STRING")}
 
 
@@ -91,9 +98,11 @@ class Tokens:
     """The words of one text. ``tokens[n]`` splits the text up to the n-th word, from 0.
 
     After the last word comes an EOF. Raise MQFilterError if the text continues with no word.
+    Without ``text_conditions`` the words of `TEXT_CONDITIONS` are names.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, text_conditions: bool = False) -> None:
+        self._by_image = _BY_IMAGE_5 if text_conditions else _BY_IMAGE
         self._text = _utf16_units(text)
         self._found: list[Token] = []
         self._end = 0
@@ -119,7 +128,7 @@ class Tokens:
         self._end = match.end()
         image = match[0]
         kind = _NAMED.get(match.lastgroup or "")
-        return Token(kind or _BY_IMAGE.get(image.upper(), Kind.ID), image, at)
+        return Token(kind or self._by_image.get(image.upper(), Kind.ID), image, at)
 
     def place(self, at: int) -> tuple[int, int]:
         """Return line and column of the unit at ``at``, both from 1; (0, 0) in an empty text.

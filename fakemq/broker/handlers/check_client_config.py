@@ -33,15 +33,17 @@ def check_client(broker: Broker, json: bytes) -> None:
     subscription = None if body is None else body.subscription_data
     if subscription is not None and not is_tag_type(subscription.expression_type):
         check_filter_type(broker, subscription)
-        _check_expression(subscription)
+        _check_expression(subscription, broker.reference.text_conditions)
 
 
-def _check_expression(subscription: SubscriptionData) -> None:
+def _check_expression(subscription: SubscriptionData, text_conditions: bool) -> None:
     # Imported here, because most brokers never see an expression.
     from fakemq.broker.filters.expressions import compile_expression
     from fakemq.broker.filters.sql_tokens import MQFilterError
 
     try:
-        compile_expression(subscription.expression_type, subscription.sub_string)
+        compile_expression(
+            subscription.expression_type, subscription.sub_string, text_conditions=text_conditions
+        )
     except MQFilterError as error:
         raise Refused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, str(error) or None) from error

@@ -20,7 +20,7 @@ from fakemq.protocol.headers.group import GetConsumeStatsInBrokerHeader
 from fakemq.protocol.java import java_hash_map_order
 from fakemq.protocol.table import NoHeader
 
-_TABLE_SIZE = 2048
+TABLE_SIZE = 2048
 """How many buckets Java's table of groups has; its order depends on them."""
 
 
@@ -28,7 +28,7 @@ _TABLE_SIZE = 2048
 def get_broker_consume_stats(
     broker: Broker, request: Request[GetConsumeStatsInBrokerHeader]
 ) -> Steps[Reply[NoHeader]]:
-    groups = java_hash_map_order(broker.groups.snapshot(), _TABLE_SIZE)
+    groups = java_hash_map_order(broker.groups.snapshot(), TABLE_SIZE)
     stats = {}
     for group in groups:
         stats[group] = yield from _of_group(broker, group, request.header.is_order)

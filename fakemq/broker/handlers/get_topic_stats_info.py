@@ -27,13 +27,21 @@ def get_topic_stats_info(
     broker: Broker, request: Request[GetTopicStatsInfoRequestHeader]
 ) -> Steps[Reply[NoHeader]]:
     topic = request.header.topic
-    queues = queues_of(broker, topic, existing_topic(broker, topic).write_queue_nums)
+    config = existing_topic(broker, topic)
+    offsets = yield from topic_offsets(broker, queues_of(broker, topic, config.write_queue_nums))
+    body = yield from TopicStatsTable(offset_table=offsets).encode_in_steps()
+    return Reply(body=body)
+
+
+def topic_offsets(
+    broker: Broker, queues: list[MessageQueue]
+) -> Steps[dict[MessageQueue, TopicOffset]]:
+    """Return the first and next offset of each queue, in the order of Java's map."""
     offsets = {}
     for queue in java_hash_map_order(queues):
         offsets[queue] = _offset(broker, queue)
         yield
-    body = yield from TopicStatsTable(offset_table=offsets).encode_in_steps()
-    return Reply(body=body)
+    return offsets
 
 
 def _offset(broker: Broker, queue: MessageQueue) -> TopicOffset:

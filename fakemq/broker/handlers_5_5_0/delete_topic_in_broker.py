@@ -51,6 +51,7 @@ def delete_topic_in_broker(
             broker.delete_topic(one)
         broker.offsets.clean(one)
         parts.offset_resets.clean(one)
+        parts.pull_offsets.clean(one)
         parts.pop.inflight.forget(one)
         parts.timers.metrics.forget(one)
     return Reply()

@@ -47,7 +47,8 @@ def filter_maker(topic: str, expression: str | None, expression_type: str | None
     from fakemq.broker.filters.sql_tokens import MQFilterError
 
     try:
-        compiled = compile_expression(expression_type, expression)
+        # Only brokers that pop are here: they know all of 5.5.0's words.
+        compiled = compile_expression(expression_type, expression, text_conditions=True)
     except MQFilterError as error:
         raise unreadable from error
     return lambda: ExpressionMessageFilter(compiled)

@@ -1,0 +1,22 @@
+"""QUERY_TOPICS_BY_CONSUMER (343): return the topics in which a group has offsets.
+
+Source: broker/processor/AdminBrokerProcessor.java#queryTopicsByConsumer (5.5.0)
+"""
+
+from __future__ import annotations
+
+from fakemq.broker.broker import Broker
+from fakemq.broker.handlers_5_5_0 import handles
+from fakemq.dispatch.answers import Reply, Request
+from fakemq.protocol import table_5_5_0
+from fakemq.protocol.bodies.route import TopicList
+from fakemq.protocol.headers.group_5_5_0 import QueryTopicsByConsumerRequestHeader
+from fakemq.protocol.table import NoHeader
+
+
+@handles(table_5_5_0.QUERY_TOPICS_BY_CONSUMER)
+def query_topics_by_consumer(
+    broker: Broker, request: Request[QueryTopicsByConsumerRequestHeader]
+) -> Reply[NoHeader]:
+    topics = broker.offsets.which_topics_by_group(request.header.group)
+    return Reply(body=TopicList(topic_list=topics, broker_addr=broker.addr).encode())

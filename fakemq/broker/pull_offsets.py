@@ -1,0 +1,68 @@
+"""How far groups have pulled, and what they are forbidden to pull: two tables of 5.5.0.
+
+Source: broker/offset/ConsumerOffsetManager.java#commitPullOffset, #queryPullOffset,
+broker/subscription/SubscriptionGroupManager.java#updateForbidden (5.5.0)
+"""
+
+from __future__ import annotations
+
+
+class PullOffsets:
+    """The offset behind the last answer to a pull, by topic, group and queue id.
+
+    A topic or group that is deleted, or whose offsets are, loses its entries.
+    """
+
+    def __init__(self) -> None:
+        self._table: dict[tuple[str, str, int], int] = {}
+
+    def commit(self, topic: str, group: str, queue_id: int, offset: int) -> None:
+        """Store where the group's next pull begins."""
+        self._table[topic, group, queue_id] = offset
+
+    def find(self, topic: str, group: str, queue_id: int) -> int:
+        """Return where the group's next pull begins; 0 if it never pulled."""
+        return self._table.get((topic, group, queue_id), 0)
+
+    def forget(self, group: str) -> None:
+        """Remove the entries of a group."""
+        for key in [key for key in self._table if key[1] == group]:
+            del self._table[key]
+
+    def clean(self, topic: str) -> None:
+        """Remove the entries of a topic."""
+        for key in [key for key in self._table if key[0] == topic]:
+            del self._table[key]
+
+    def clear(self) -> None:
+        """Remove all entries."""
+        self._table.clear()
+
+
+class ForbiddenTopics:
+    """The topics that groups may not pull, until the broker's end.
+
+    Differs: Java keeps them in subscriptionGroup.json.
+    """
+
+    def __init__(self) -> None:
+        self._by_group: dict[str, set[str]] = {}
+
+    def update(self, group: str, topic: str, *, readable: bool) -> None:
+        """Forbid a topic, or allow it again; then Java allows the group all its topics."""
+        if readable:
+            self._by_group.pop(group, None)
+        else:
+            self._by_group.setdefault(group, set()).add(topic)
+
+    def is_forbidden(self, group: str, topic: str) -> bool:
+        """Return whether the group may not pull the topic."""
+        return topic in self._by_group.get(group, ())
+
+    def delete(self, group: str) -> None:
+        """Forget what a group may not pull."""
+        self._by_group.pop(group, None)
+
+    def clear(self) -> None:
+        """Allow all groups everything."""
+        self._by_group.clear()
