@@ -32,7 +32,6 @@ from fakemq.broker.filters.sql_expressions import (
     Or,
     Order,
     Property,
-    TextCondition,
     Value,
     compare,
     java_text,
@@ -47,6 +46,7 @@ from fakemq.broker.filters.sql_tokens import (
     add_escapes,
     from_utf16_units,
 )
+from fakemq.broker.filters.text_conditions import TextCondition
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_long
 from fakemq.protocol.java import parse_double
@@ -191,7 +191,7 @@ class _Parser:
                 negated = not self._is_ahead(Kind.IS, Kind.NULL)
                 self._take(Kind.IS)
                 if negated:
-                    self._take(Kind.NOT, ahead=_NULL)
+                    self._take(Kind.NOT, ahead=((Kind.NULL,),))
                 self._take(Kind.NULL)
                 left = self._make(_is_null, left, negated)
             else:
@@ -263,7 +263,7 @@ class _Parser:
             return self._make(Property, self._take(kind).image)
         if kind in _LITERALS:
             return self._make(_literal, self._take(kind))
-        raise self._unexpected(*_OPERANDS, ahead=_PLUS)
+        raise self._unexpected(*_OPERANDS, ahead=((Kind.PLUS,),))
 
     def _is_operand_ahead(self) -> bool:
         # An error behind a plus is reported at the plus itself, unless no word can be read there.
@@ -287,8 +287,6 @@ _NEGATED_5: _Words = (
     (Kind.NOT, Kind.ENDSWITH),
     *_NEGATED,
 )
-_NULL: _Words = ((Kind.NULL,),)
-_PLUS: _Words = ((Kind.PLUS,),)
 
 
 # -- making ---------------------------------------------------------------------------------------
