@@ -120,6 +120,15 @@ def _found(client: Client, queue: MessageQueue, message: Any) -> Found:
     )
 
 
+def keyless(messages: list[Found]) -> list[Found]:
+    """Without what look-ups by key give.
+
+    A start of Java after a kill deletes the last index file, and reads the log from 3 s before the
+    last record. So the keys of older records in that file are lost.
+    """
+    return [message._replace(by_key=()) for message in messages]
+
+
 def timeless(messages: list[Found]) -> list[Found]:
     """Without what look-ups by time give, which a file's own time decides.
 

@@ -10,8 +10,10 @@ import pytest
 from conformance.compare import waiting
 from conformance.live.store_walk import (
     EXTENDED,
+    Found,
     fake_config,
     java_config,
+    keyless,
     send_all,
     timeless,
     wait_for_queues,
@@ -28,11 +30,19 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 TOPICS, QUEUES, MESSAGES = ("First", "Second"), 4, 600
 """More than a megabyte: a clean stop seals the log."""
 SEAL = "fakemq.seal"
+JAVA_READS_AGAIN_MS = 3_000
+"""Source: store/StoreCheckpoint.java#getMinTimestamp (4.9.7, 5.5.0)"""
 PORTS = ("--namesrv-port", "0", "--broker-port", "0")
 
 
 def bodies(word: bytes) -> list[bytes]:
     return [b"%04d-%s " % (number, word) + bytes(range(256)) * 7 for number in range(MESSAGES)]
+
+
+def is_long(messages: list[Found]) -> bool:
+    """Return whether storing the messages took so long that a killed Java may lose their keys."""
+    stored_ms = [message.store_timestamp_ms for message in messages]
+    return max(stored_ms) - min(stored_ms) >= JAVA_READS_AGAIN_MS
 
 
 @pytest.mark.parametrize(
@@ -66,7 +76,10 @@ def test_store_of_either_broker_opens_in_the_other(
         broker = real.broker("broker-a")
         for topic in TOPICS:
             create_topic(broker.addr, topic, QUEUES)
-        assert walk(real.namesrv_addr, TOPICS, QUEUES, "broker-a") == before
+        found = walk(real.namesrv_addr, TOPICS, QUEUES, "broker-a")
+        if how == "kill" and is_long(before):
+            found, before = keyless(found), keyless(before)
+        assert found == before
         sent |= send_all(real.namesrv_addr, TOPICS, bodies(b"Java"))
         wait_for_queues(real.namesrv_addr, TOPICS, QUEUES, "broker-a", len(sent))
         after = walk(real.namesrv_addr, TOPICS, QUEUES, "broker-a")

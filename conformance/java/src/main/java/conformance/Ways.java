@@ -346,11 +346,12 @@ final class Ways {
         MessageQueue queue = new MessageQueue(topic, "broker-a", 0);
         Pushes.Ear ear = way.ear(lab, "Timers", topic, "*", "timers").start();
         long now = System.currentTimeMillis();
-        Map<String, Long> delays = new TreeMap<>(Map.of("at", 5000L, "ms", 2500L, "past", 0L, "sec", 3000L));
-        producer.send(timed(topic, "sec", "TIMER_DELAY_SEC", 3), queue);
-        producer.send(timed(topic, "ms", "TIMER_DELAY_MS", 2500), queue);
-        producer.send(timed(topic, "at", "TIMER_DELIVER_MS", now + 5000), queue);
+        Map<String, Long> delays = new TreeMap<>(Map.of("at", 5000L, "ms", 1500L, "past", 0L, "sec", 3000L));
+        // They are due 1.5 s apart, so that a slow send does not change their order.
         producer.send(timed(topic, "past", "TIMER_DELIVER_MS", now - 5000), queue);
+        producer.send(timed(topic, "sec", "TIMER_DELAY_SEC", 3), queue);
+        producer.send(timed(topic, "ms", "TIMER_DELAY_MS", 1500), queue);
+        producer.send(timed(topic, "at", "TIMER_DELIVER_MS", now + 5000), queue);
         lab.sayFailure("in four days", () -> producer.send(timed(topic, "far", "TIMER_DELAY_SEC", 4 * 86_400), queue).getSendStatus());
         Lab.await("4 messages", () -> ear.keys().size() == 4);
         for (MessageExt message : Lab.byKey(ear.heard)) {
