@@ -1,8 +1,9 @@
-"""``python -m conformance.drivers.later_clients``: Java's clients of 5.x on brokers of 5.5.0.
+"""``python -m conformance.drivers.later_clients``: clients of 5.x on brokers of 5.5.0.
 
-Each scenario of `WAYS_SCENARIOS` is one program that pops, or pulls; `GRPC_SCENARIOS` are those of
-the gRPC client behind a real proxy. What they observe on a real cluster is kept (``--record``), and
-the fake must show the same, but for those that waiting.toml lists.
+Each scenario of `WAYS_SCENARIOS` is one Java program that pops, or pulls; `GRPC_SCENARIOS` are
+those of Java's gRPC client behind a real proxy, `GRPC_PYTHON_SCENARIOS` those of the Python one.
+What they observe on a real cluster is kept (``--record``), and the fake must show the same, but for
+those that waiting.toml lists.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 from conformance.compare import waiting
-from conformance.drivers.beside import record, recorded, report
+from conformance.drivers.beside import record, recorded, report, without_ids
 from conformance.drivers.drivers import DriverError
+from conformance.drivers.grpc_python_program import SCENARIOS as GRPC_PYTHON_SCENARIOS
+from conformance.drivers.grpc_python_program import GrpcPythonProgram
 from conformance.drivers.java_program import (
     GRPC_SCENARIOS,
     SMALL_JVM,
@@ -31,7 +35,7 @@ from conformance.targets.quick_pair import TWO_MASTERS
 
 RECORDED = f"{NEWEST}-clients"
 """Names the file of observations; that of `beside` has what Java's client of 4.9.7 saw."""
-EVERY_SCENARIO = (*WAYS_SCENARIOS, *GRPC_SCENARIOS)
+EVERY_SCENARIO = (*WAYS_SCENARIOS, *GRPC_SCENARIOS, *GRPC_PYTHON_SCENARIOS)
 CONFIG = {
     "messageDelayLevel": " ".join(["1s", "2s", *["1s"] * 16]),
     "transactionCheckInterval": "3000",
@@ -55,34 +59,54 @@ def brokers(*, fake: bool) -> Iterator[str]:
             yield real.namesrv_addr
 
 
+Program: TypeAlias = JavaProgram | GrpcPythonProgram
+
+
 @contextmanager
-def program(namesrv_addr: str) -> Iterator[JavaProgram]:
-    """The program with Java's remoting client of 5.5.0."""
-    with JavaProgram(namesrv_addr, NEWEST) as found:
+def programs(namesrv_addr: str, chosen: Collection[str]) -> Iterator[dict[str, Program]]:
+    """Run scenarios, all that are of one program beside each other; yield each one's program."""
+    found: dict[str, Program] = {}
+
+    def begin(program: Program, scenarios: Iterable[str]) -> None:
+        stack.enter_context(program)
+        for scenario in scenarios:
+            if scenario in chosen:
+                program.begin(scenario)
+                found[scenario] = program
+
+    with ExitStack() as stack:
+        if not set(chosen).isdisjoint(WAYS_SCENARIOS):
+            begin(JavaProgram(namesrv_addr, NEWEST), WAYS_SCENARIOS)
+        # A proxy starts slowly: what needs none runs meanwhile.
+        if not set(chosen).isdisjoint((*GRPC_SCENARIOS, *GRPC_PYTHON_SCENARIOS)):
+            proxy_addr = stack.enter_context(proxy(namesrv_addr))
+            if not set(chosen).isdisjoint(GRPC_SCENARIOS):
+                jvm = (*SMALL_JVM, f"-Dconformance.proxy={proxy_addr}")
+                begin(JavaProgram(namesrv_addr, NEWEST, jvm=jvm, extra="grpc"), GRPC_SCENARIOS)
+            if not set(chosen).isdisjoint(GRPC_PYTHON_SCENARIOS):
+                begin(GrpcPythonProgram(namesrv_addr, proxy_addr), GRPC_PYTHON_SCENARIOS)
         yield found
 
 
 @contextmanager
-def grpc_program(namesrv_addr: str) -> Iterator[JavaProgram]:
-    """The program with the gRPC client, behind a real proxy."""
+def proxy(namesrv_addr: str) -> Iterator[str]:
+    """A real proxy in front of the brokers; yield its address."""
     with tempfile.TemporaryDirectory(prefix="rocketmq-proxy-") as home:
-        proxy = JavaProxy(Path(home), namesrv_addr)
+        running = JavaProxy(Path(home), namesrv_addr)
         try:
-            proxy.start()
-            jvm = (*SMALL_JVM, f"-Dconformance.proxy={proxy.addr}")
-            with JavaProgram(namesrv_addr, NEWEST, jvm=jvm, extra="grpc") as found:
-                yield found
+            running.start()
+            yield running.addr
         finally:
-            proxy.kill()
+            running.kill()
 
 
-def observe_all(chosen: Sequence[str], found: JavaProgram) -> Iterator[tuple[str, list[str] | str]]:
-    """Run scenarios beside each other; yield what each observed, or how it failed."""
-    for scenario in chosen:
-        found.begin(scenario)
+def observe_all(
+    chosen: Sequence[str], found: Mapping[str, Program]
+) -> Iterator[tuple[str, list[str] | str]]:
+    """Yield what each scenario observed, or how it failed."""
     for scenario in chosen:
         try:
-            yield scenario, found.observe(scenario)
+            yield scenario, found[scenario].observe(scenario)
         except DriverError as error:
             yield scenario, str(error)[:4_000]
 
@@ -101,11 +125,10 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = [one for one in EVERY_SCENARIO if not options.names or one in options.names]
     differ = 0
     with brokers(fake=options.fake) as namesrv_addr:
-        for some, running in ((WAYS_SCENARIOS, program), (GRPC_SCENARIOS, grpc_program)):
+        # One program after the other: a real cluster leaves little of a machine to them.
+        for some in (WAYS_SCENARIOS, GRPC_SCENARIOS, GRPC_PYTHON_SCENARIOS):
             names = [one for one in chosen if one in some]
-            if not names:
-                continue
-            with running(namesrv_addr) as found:
+            with programs(namesrv_addr, names) as found:
                 for scenario, seen in observe_all(names, found):
                     differ += _tell(scenario, seen, record_it=options.record)
     return differ
@@ -120,7 +143,8 @@ def _tell(scenario: str, seen: list[str] | str, *, record_it: bool) -> bool:
         record(RECORDED, {scenario: seen})
         print(f"recorded  {scenario}", *seen, sep="\n  ", flush=True)
         return False
-    text = report(scenario, recorded(RECORDED)[scenario], seen, "brokers of 5.5.0")
+    neutrals = list(map(without_ids, seen))
+    text = report(scenario, recorded(RECORDED)[scenario], neutrals, "brokers of 5.5.0")
     reason = waiting(RECORDED).get(scenario)
     print(text or f"same      {scenario}", f"(waiting: {reason})" if reason else "", flush=True)
     return bool(text)

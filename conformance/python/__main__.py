@@ -7,15 +7,13 @@ SCENARIO``. The commands and events are those of conformance/java.
 
 from __future__ import annotations
 
-import os
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from conformance.python.drivers import commands, consume, produce
+from conformance.python.drivers import consume, produce
 from conformance.python.lab import Lab
 from conformance.python.program import SCENARIOS
-from conformance.python.spelling import event
+from conformance.python.running import run_scenarios
 
 
 def main(namesrv_addr: str, what: str, *arguments: str) -> None:
@@ -25,30 +23,12 @@ def main(namesrv_addr: str, what: str, *arguments: str) -> None:
     elif what == "consume":
         consume(namesrv_addr, *arguments)
     else:
-        scenarios(namesrv_addr, int(arguments[0]))
-
-
-def scenarios(namesrv_addr: str, at_once: int) -> None:
-    """Run the scenarios that stdin names, some at a time."""
-    home = Path.cwd()
-    pool = ThreadPoolExecutor(at_once, "scenario")
-    event("ready")
-    for command in commands():
-        _, name, suffix = command.split(" ")
-        pool.submit(run, Lab(namesrv_addr, name, suffix, home))
-    # Clients may still run; that is no part of the observations.
-    sys.stdout.flush()
-    os._exit(0)
-
-
-def run(lab: Lab) -> None:
-    """Run one scenario to its end."""
-    try:
-        SCENARIOS[lab.scenario](lab)
-    except Exception as error:
-        lab.fail(error)
-    event(f"ended {lab.scenario}")
-    lab.close()
+        home = Path.cwd()
+        run_scenarios(
+            SCENARIOS,
+            lambda name, suffix: Lab(namesrv_addr, name, suffix, home),
+            int(arguments[0]),
+        )
 
 
 if __name__ == "__main__":
