@@ -1,4 +1,4 @@
-"""Java 4.9.7 and the fake in turns: one works, the other is paused or does not exist.
+"""Java and the fake in turns: one works, the other is paused or does not exist.
 
 The Java cluster lives through all rounds. It is warmed up before the first round, and stopped
 (SIGSTOP) during the fake's turns. The fake is a new process in each turn, because it has no JIT.
@@ -14,6 +14,7 @@ from bench.benchmark import run
 from bench.measure import Round
 from bench.process import served
 from conformance.targets.java_cluster import JavaBroker, JavaCluster, wait_until
+from conformance.targets.java_jars import NEWEST, REFERENCE
 from conformance.targets.processes import routed
 from conformance.wire.raw import create_topic
 from fakemq.client.blocking import Client
@@ -31,6 +32,8 @@ JAVA_CONFIG = {
     "maxHashSlotNum": "5000000",
     "maxIndexNum": "20000000",
 }
+JAVA_CONFIG_5_5_0 = {"mappedFileSizeTimerLog": str(100 << 20), "timerFlushIntervalMs": "1000"}
+"""5.5.0's defaults of what JavaCluster changes for tests: records of POP are timer messages."""
 MEMORY_LIMIT = ("--memory-limit", "4GiB")
 """A fast client may send more than the default in half a minute."""
 
@@ -52,12 +55,15 @@ class Rivals:
     """Both clusters; a context manager that leaves no process running.
 
     ``config`` are properties of Java's master, beside its defaults; ``slaves`` is the number of its
-    slaves. With slaves, a turn begins when a send is answered SEND_OK.
+    slaves. With slaves, a turn begins when a send is answered SEND_OK. ``version`` is that of
+    Java's nodes, and the reference of the fake's.
     """
 
-    def __init__(self, *, slaves: int = 0, **config: str) -> None:
+    def __init__(self, *, version: str = REFERENCE, slaves: int = 0, **config: str) -> None:
+        defaults = JAVA_CONFIG | (JAVA_CONFIG_5_5_0 if version == NEWEST else {})
         # The JVMs' own defaults, like the clients: a quarter of the memory, without our warning.
-        self._java = JavaCluster(masters=1, jvm=(), config=JAVA_CONFIG | config)
+        self._java = JavaCluster(masters=1, jvm=(), config=defaults | config, version=version)
+        self._reference = ("--reference", version)
         self._slaves = slaves
         self._turns = 0
 
@@ -89,7 +95,7 @@ class Rivals:
     @contextmanager
     def fake(self, *arguments: str) -> Iterator[Side]:
         """Yield the fake's side."""
-        with served(*MEMORY_LIMIT, *arguments) as fake:
+        with served(*MEMORY_LIMIT, *self._reference, *arguments) as fake:
             yield self._side("fake", fake.namesrv_addr, fake.broker_addr)
 
     def once(self, measure: Measure, *arguments: str) -> dict[str, Round]:
