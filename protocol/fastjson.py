@@ -292,9 +292,18 @@ def _write_items(items: Iterable[tuple[Any, object]], out: list[str]) -> None:
     mark = "{"
     for key, one in items:
         out.append(mark)
-        _write(key, out)
+        if type(key) is str:
+            out.append(_quote(key))
+        else:
+            _write(key, out)
         out.append(":")
-        _write(one, out)
+        # A broker writes such values for each pop and each acknowledgement: most are these.
+        if type(one) is int:
+            out.append(str(one))
+        elif type(one) is str:
+            out.append(_quote(one))
+        else:
+            _write(one, out)
         mark = ","
     out.append("{}" if mark == "{" else "}")
 
