@@ -60,7 +60,7 @@ class AppendMessageResult:
         drafts = self.drafts[first : first + number]
         units = self.units[first * UNIT.size : (first + len(drafts)) * UNIT.size]
         return appended(
-            UNIT.unpack_from(units)[0],
+            UNIT.unpack_from(units)[0] if units else self.wrote_offset,
             sum([size_bytes for _, _, _, size_bytes, _, _ in drafts]),
             self.store_timestamp_ms,
             self.logics_offset + first,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import os
+import re
 from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, Protocol
@@ -17,6 +18,8 @@ _DEFAULT_FILE = os.path.join("conf", "plain_acl.yml")
 _DEEPEST = 100
 """How deep the collections of a file may be nested; rules need three."""
 _FOLDER = os.path.join("conf", "acl")
+_BREAKS = re.compile("[\x85\u2028\u2029]")
+"""What YAML reads as the end of a line, beside a newline, and folds within a text."""
 
 
 class AclHome(Protocol):
@@ -141,11 +144,7 @@ class FileHome:
 
     def write(self, path: str, content: Mapping[str, Any]) -> None:
         """Source: acl/common/AclUtils.java#writeDataObject (4.9.7)"""
-        import yaml
-
-        text = yaml.safe_dump(
-            dict(content), default_flow_style=False, allow_unicode=True, sort_keys=False
-        )
+        text = _dumped(content)
         try:
             with open(path, "w", encoding="utf-8", opener=open_regular) as file:
                 file.write(text)
@@ -183,6 +182,30 @@ def _loaded(data: bytes) -> Any:
     finally:
         if collects:
             gc.enable()
+
+
+def _dumped(content: Mapping[str, Any]) -> str:
+    """Return a document of YAML, with escapes for breaks of lines within a text.
+
+    Differs: Java writes these as they are, and reads U+0085 back as another character.
+    """
+    import yaml
+
+    kind: Any = type("Dumper", (yaml.SafeDumper,), {})
+
+    def represent(dumper: Any, text: str) -> Any:
+        style = '"' if _BREAKS.search(text) else None
+        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
+
+    kind.add_representer(str, represent)
+    return str(
+        yaml.dump(
+            *(dict(content), None, kind),
+            default_flow_style=False,
+            allow_unicode=True,
+            sort_keys=False,
+        )
+    )
 
 
 def _yaml_files(folder: str) -> list[str]:

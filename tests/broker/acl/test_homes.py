@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fakemq.broker.acl.accounts import PlainAccessConfig
@@ -99,6 +99,11 @@ accounts = st.builds(
 
 
 @given(account=accounts)
+@example(
+    account=PlainAccessConfig(
+        access_key="abcdefgh", secret_key="a\x85b\u2028c\u2029d\ufeffe\x7f", admin=False
+    )
+)
 def test_account_is_read_as_it_was_written(
     account: PlainAccessConfig, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
