@@ -387,7 +387,8 @@ def require_logs(nodes: list[StoredNode]) -> None:
             raise ConfigError(
                 f"{node.root}: it has consume queues and no commit log; if that is elsewhere"
                 " (storePathCommitLog), name its folders (dump --store-path-commit-log DIR,DIR;"
-                f" store_from={node.root},DIR,DIR), or link it, or the files of its folders, to"
+                f" {node.root},DIR,DIR for audit and store_from), or link it, or the files of its"
+                " folders, to"
                 f" {os.path.join(node.root, 'commitlog')}"
             )
 

@@ -7,8 +7,9 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from fakemq.config.log_folders import SEPARATOR
 from fakemq.errors import ConfigError
-from fakemq.store.stored_node import find_nodes, is_node, require_logs
+from fakemq.store.stored_node import StoredNode, find_nodes, is_node, require_logs
 
 
 class Node(NamedTuple):
@@ -18,6 +19,12 @@ class Node(NamedTuple):
     broker: str
     broker_id: int
     root: str
+    log_folders: tuple[str, ...] = ()
+    """Those of the commit log; none if it is below ``root``."""
+
+    def stored(self) -> StoredNode:
+        """Return the node's files."""
+        return StoredNode(self.root, self.log_folders)
 
     @property
     def is_master(self) -> bool:
@@ -33,6 +40,7 @@ def split_name(name: str) -> tuple[str, int]:
 def find_stores(specs: Sequence[str]) -> list[Node]:
     """Return the nodes whose stores are in ``DIR``, or are given as ``NAME=DIR``.
 
+    The folders of a node's commit log may follow, separated by commas: ``NAME=DIR,LOG,LOG``.
     Raise ConfigError for a directory without a store, and for two nodes with one name.
     """
     nodes = [node for spec in specs for node in _nodes_of(spec)]
@@ -49,16 +57,26 @@ def find_stores(specs: Sequence[str]) -> list[Node]:
 
 def _nodes_of(spec: str) -> list[Node]:
     name, equals, path = spec.partition("=")
-    if not equals or os.path.isdir(spec):
-        found = find_nodes(spec)
+    directory, log_folders = _folders_of(spec)
+    if not equals or os.path.isdir(directory):
+        found = find_nodes(directory, log_folders)
         require_logs(found)
-        return [Node(one.name, *split_name(one.name), os.path.abspath(one.root)) for one in found]
-    if not name or "/" in name:
-        raise ConfigError(f"{spec}: neither an existing directory nor NAME=DIR")
-    if not is_node(path):
-        raise ConfigError(f"{path}: no store; {name}= needs the directory of one node")
-    require_logs(find_nodes(path))
-    return [Node(name, *split_name(name), os.path.abspath(path))]
+        roots = [(one.name, one.root) for one in found]
+    else:
+        if not name or "/" in name:
+            raise ConfigError(f"{spec}: neither an existing directory nor NAME=DIR")
+        directory, log_folders = _folders_of(path)
+        if not is_node(directory):
+            raise ConfigError(f"{directory}: no store; {name}= needs the directory of one node")
+        require_logs(find_nodes(directory, log_folders))
+        roots = [(name, directory)]
+    return [Node(one, *split_name(one), os.path.abspath(root), log_folders) for one, root in roots]
+
+
+def _folders_of(path: str) -> tuple[str, tuple[str, ...]]:
+    """Return the directory of a store and the folders of its log; an existing path is one."""
+    directory, *folders = [path] if os.path.exists(path) else path.split(SEPARATOR)
+    return directory, tuple(map(os.path.abspath, folders))
 
 
 def is_parquet(path: str) -> bool:

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 import fakemq.spark
+from fakemq.config.log_folders import SEPARATOR
 from fakemq.errors import ConfigError
 from fakemq.protocol.topics import TRANS_OP_HALF_TOPIC
 from fakemq.spark.audit import consumption, deliveries, files, messages, positions, records
@@ -135,7 +136,8 @@ def keep(frame: DataFrame) -> DataFrame:
 
 def inputs(asked: Asked, nodes: Sequence[Node]) -> list[str]:
     """Return one line for each input."""
-    lines = [f"{one.root}: store of {one.name}" for one in nodes]
+    named = [(SEPARATOR.join((one.root, *one.log_folders)), one.name) for one in nodes]
+    lines = [f"{folders}: store of {name}" for folders, name in named]
     lines += [f"{path}: acknowledgements" for path in asked.acks]
     lines += [f"{path}: deliveries" for path in asked.deliveries]
     return lines if asked.journal is None else [*lines, f"{asked.journal}: journal"]
@@ -144,15 +146,20 @@ def inputs(asked: Asked, nodes: Sequence[Node]) -> list[str]:
 def _read_stores(spark: SparkSession, nodes: Sequence[Node]) -> tuple[DataFrame, DataFrame]:
     """Return the records and the damaged ranges of all nodes."""
     reads: list[dict[str, Node]] = []
+    alone: list[dict[str, Node]] = []
     for node in nodes:
-        # In the rows of one read, nodes are distinguished by the names of their folders.
+        # In the rows of one read, nodes are distinguished by the names of their folders. Folders
+        # of a commit log belong to one node.
         folder = os.path.basename(node.root)
+        if node.log_folders:
+            alone.append({folder: node})
+            continue
         read = next((one for one in reads if folder not in one), None)
         if read is None:
             reads.append({folder: node})
         else:
             read[folder] = node
-    together = reduce(DataFrame.unionByName, [_read(spark, one) for one in reads])
+    together = reduce(DataFrame.unionByName, [_read(spark, one) for one in (*reads, *alone)])
     damaged = sf.col("damage").isNotNull()
     return (
         together.where(~damaged),
@@ -168,8 +175,11 @@ STORED = (
 
 
 def _read(spark: SparkSession, by_folder: dict[str, Node]) -> DataFrame:
+    log_folders = SEPARATOR.join(one for node in by_folder.values() for one in node.log_folders)
+
     def read(columns: str) -> DataFrameReader:
         reader = spark.read.format("rocketmq-store").schema(columns)
+        reader = reader.option("storePathCommitLog", log_folders)
         return reader.option("includeProperties", "true")
 
     def named(column: str) -> Column:

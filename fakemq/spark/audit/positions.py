@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fakemq.dump.rows import Selection, config_rows, offset_rows
 from fakemq.protocol.topics import RETRY_PREFIX
-from fakemq.store.stored_node import StoredNode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -71,7 +70,7 @@ def read_positions(nodes: Iterable[Node]) -> Positions:
     logs: dict[str, LogBegin] = {}
     filtered = set()
     for node in sorted(nodes, key=lambda one: one.broker_id):
-        stored = StoredNode(node.root)
+        stored = node.stored()
         first = logs.setdefault(
             node.broker,
             LogBegin(node.broker, node.name if node.is_master else None, stored.log.min_offset),

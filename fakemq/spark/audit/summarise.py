@@ -100,7 +100,7 @@ def found_messages(with_causes: DataFrame) -> list[MessageSummary]:
 
 def by_node(tables: Tables) -> list[Row]:
     """Return the number of records that a node ``held``, and of those ``missing`` but on others."""
-    begins = [(one.name, one.broker, _log_begin(one.root)) for one in tables.nodes]
+    begins = [(one.name, one.broker, one.stored().log.min_offset) for one in tables.nodes]
     spark = tables.records.sparkSession
     nodes = spark.createDataFrame(begins, "node string, broker string, log_begin long")
     has = sf.array_contains("nodes", sf.col("node"))
@@ -133,12 +133,6 @@ def stores(tables: Tables, rows: Iterable[Row]) -> list[Store]:
         Store(one.name, held.get(one.name, {}), missing[one.name], damaged.get(one.name, []))
         for one in tables.nodes
     ]
-
-
-def _log_begin(root: str) -> int:
-    from fakemq.store.stored_node import StoredNode
-
-    return StoredNode(root).log.min_offset
 
 
 def span(tables: Tables) -> tuple[int, int]:

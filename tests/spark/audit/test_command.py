@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -72,6 +73,17 @@ def made(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Made:
 def run(*args: str) -> Result:
     """In this process, in whose session it runs."""
     return CliRunner().invoke(main, ["audit", *args])
+
+
+def test_log_in_other_folders_is_read(spark: SparkSession, made: Made, tmp_path: Path) -> None:
+    files = ("--acks", made.acks, "--deliveries", made.deliveries, "--json")
+    expected = json.loads(run(made.store, *files).output)
+    root = Path(shutil.copytree(Path(made.store) / "broker-a-0", tmp_path / "broker-a-0"))
+    (root / "commitlog").rename(tmp_path / "one")
+    (tmp_path / "two").mkdir()
+    found = json.loads(run(f"{root},{tmp_path / 'one'},{tmp_path / 'two'}", *files).output)
+    for part in ("counts", "messages", "stores"):
+        assert found[part] == expected[part]
 
 
 def test_findings_are_shown_and_written(spark: SparkSession, made: Made, tmp_path: Path) -> None:

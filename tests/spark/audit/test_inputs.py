@@ -39,6 +39,27 @@ def test_stores_are_found_below_a_directory_and_by_name(tmp_path: Path) -> None:
     assert [node.is_master for node in found] == [True, False]
 
 
+@pytest.mark.parametrize("name", ["", "broker-a-0="])
+def test_folders_of_a_log_follow_the_directory(tmp_path: Path, name: str) -> None:
+    root, folders = node_at(tmp_path / "broker-a-0"), (tmp_path / "one", tmp_path / "two")
+    for folder in folders:
+        folder.mkdir()
+    (folders[1] / f"{1024:020}").write_bytes(bytes(1024))
+    (found,) = find_stores([",".join((f"{name}{root}", *map(str, folders)))])
+    assert found == Node("broker-a-0", "broker-a", 0, str(root), tuple(map(str, folders)))
+    assert found.stored().log.files[0].offset == 1024
+    with pytest.raises(ConfigError, match="three: there is no such directory"):
+        find_stores([f"{name}{root},{tmp_path / 'three'}"])
+
+
+def test_directory_with_a_comma_is_one(tmp_path: Path) -> None:
+    root = node_at(tmp_path / "a,b")
+    assert find_stores([str(root), f"other={root}"]) == [
+        Node("a,b", "a,b", 0, str(root)),
+        Node("other", "other", 0, str(root)),
+    ]
+
+
 def test_two_nodes_of_one_name_are_refused(tmp_path: Path) -> None:
     one, other = node_at(tmp_path / "x" / "store"), node_at(tmp_path / "y" / "store")
     with pytest.raises(ConfigError, match="would both be store; say which is which"):
