@@ -90,7 +90,9 @@ class RemoteOffsets(OffsetStore):
     """Offsets that the brokers keep for the group.
 
     Differs: Java commits every 5 s what has not changed, too. Here a broker that has lost an offset
-    gets it again within half a minute.
+    gets it again within half a minute. And here the first commit to a broker for a topic waits for
+    its answer: a Java broker that gets a group's first two commits together may keep only one, as
+    each of its threads makes the table of the topic (ConsumerOffsetManager.java#commitOffset).
 
     Source: client/consumer/store/RemoteBrokerOffsetStore.java (4.9.7)
     """
@@ -100,6 +102,8 @@ class RemoteOffsets(OffsetStore):
         self._operations = operations
         # Of each queue: the offset that was committed last, and the elapsed time of that.
         self._committed: dict[MessageQueue, tuple[int, int]] = {}
+        # The brokers that have an offset of a topic from here.
+        self._places: set[tuple[str | None, str | None]] = set()
 
     def load(self) -> None:
         """There is nothing to read before a queue is taken."""
@@ -114,11 +118,13 @@ class RemoteOffsets(OffsetStore):
         offset = self._offsets.get(queue)
         if offset is None:
             return
+        place = queue.broker_name, queue.topic
         try:
-            yield from self._operations.update_offset(queue, offset)
+            yield from self._operations.update_offset(queue, offset, oneway=place in self._places)
         except FakemqError as error:
             _log.error("updateConsumeOffsetToBroker exception, %s: %s", queue, error)
         else:
+            self._places.add(place)
             self._committed[queue] = offset, self._operations.elapsed_ms()
 
     def persist_all(self, queues: Collection[MessageQueue]) -> Task[None]:

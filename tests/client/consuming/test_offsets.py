@@ -87,6 +87,17 @@ def test_offsets_of_other_queues_are_forgotten(broker: PlayedBroker, remote: Rem
     assert remote.in_memory(QUEUES[1]) is None
 
 
+def test_first_commit_to_a_broker_waits_for_its_answer(
+    broker: PlayedBroker, remote: RemoteOffsets
+) -> None:
+    for one in QUEUES:
+        remote.update(one, 4, increase_only=True)
+    broker.carrier.run(remote.persist_all(QUEUES))
+    commands = [call.command for call in broker.carrier.calls]
+    commits = [one for one in commands if one.code == RequestCode.UPDATE_CONSUMER_OFFSET]
+    assert [one.is_oneway for one in commits] == [False, True, True]
+
+
 def test_unchanged_offset_is_committed_again_later(
     broker: PlayedBroker, remote: RemoteOffsets
 ) -> None:
