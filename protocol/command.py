@@ -57,6 +57,10 @@ class RemotingCommand(msgspec.Struct, gc=False):
     def is_oneway(self) -> bool:
         return self.flag & FLAG_ONEWAY != 0
 
+    def as_oneway(self) -> RemotingCommand:
+        """Return a copy that expects no answer."""
+        return msgspec.structs.replace(self, flag=self.flag | FLAG_ONEWAY)
+
     def __repr__(self) -> str:
         kind = "response" if self.is_response else "oneway" if self.is_oneway else "request"
         what = str(self.code) if self.is_response else code_name(self.code)

@@ -81,6 +81,15 @@ def test_answers_are_replaced_by_errors_and_other_fields(
     assert bodies(mq, "Answers").count("twice") == 2
 
 
+def test_requests_are_handled_twice(mq: fakemq.Cluster, java_clients: JavaClients) -> None:
+    fault = mq.faults.duplicate(SEND, topic="Answers")
+    assert java_clients.do("send", "patient", "Answers", "double").startswith("SEND_OK")
+    assert java_clients.do("send", "patient", "Answers", "single").startswith("SEND_OK")
+    assert fault.fired == 1
+    stored = bodies(mq, "Answers")
+    assert (stored.count("double"), stored.count("single")) == (2, 1)
+
+
 def test_answers_come_late(mq: fakemq.Cluster, java_clients: JavaClients) -> None:
     clients, faults = java_clients, mq.faults
     delayed = faults.delay(SEND, "1h", topic="Answers")

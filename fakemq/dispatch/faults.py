@@ -47,6 +47,8 @@ class Intercepted(NamedTuple):
     """Continue with the request, or the answer, as without the fault."""
     answer: Callable[[Outcome], None]
     """Answer with this instead; None sends no answer."""
+    repeat: Callable[[], None]
+    """Handle the request once more, without an answer."""
 
 
 class RequestFault:
@@ -108,6 +110,18 @@ class Delay(RequestFault):
     def apply(self, intercepted: Intercepted) -> None:
         deferred = defer(intercepted)
         intercepted.node.clock.call_later(self._ms, deferred, kind="late_by_fault")
+
+
+class Duplicate(RequestFault):
+    """Handle the request several times; the client gets the first answer."""
+
+    def __init__(self, copies: int) -> None:
+        self._copies = copies
+
+    def apply(self, intercepted: Intercepted) -> None:
+        intercepted.proceed()
+        for _ in range(self._copies - 1):
+            intercepted.repeat()
 
 
 class Drop(RequestFault):
@@ -270,6 +284,7 @@ def intercept_request(
         None,
         lambda: dispatcher.handle(session, command),
         lambda outcome: dispatcher.send_answer(session, command, outcome),
+        lambda: dispatcher.handle(session, command.as_oneway()),
     )
     _hit(fault, intercepted)
     return True
@@ -293,7 +308,12 @@ def intercept_answer(
             return
         fault = _chosen(BEFORE_REPLICATE, node, session, command, header)
         if fault is not None:
-            _hit(fault, Intercepted(node, session, command, outcome, _nothing, _no_answer))
+            _hit(
+                fault, Intercepted(node, session, command, outcome, _nothing, _no_answer, _nothing)
+            )
+
+    def proceed() -> None:
+        answer(outcome)
 
     fault = _chosen(BEFORE_REPLY, node, session, command, header)
     if fault is None:
@@ -303,7 +323,7 @@ def intercept_answer(
                 node.journal.add(event)
         answer(outcome)
     else:
-        _hit(fault, Intercepted(node, session, command, outcome, lambda: answer(outcome), answer))
+        _hit(fault, Intercepted(node, session, command, outcome, proceed, answer, _nothing))
 
 
 def _chosen(

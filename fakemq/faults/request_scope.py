@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
+from typing import Any
 
 import msgspec
 
@@ -42,6 +43,9 @@ _IN_BODIES: dict[int, tuple[str, ...]] = {
 """Code → the fields of a scope that its body sets, because its header does not."""
 
 
+_CODES = frozenset(RequestCode)
+
+
 def request_scope(
     node: str,
     code: int,
@@ -57,12 +61,21 @@ def request_scope(
             what = _SCOPE_FIELDS.get(attribute)
             if what is not None and value is not None:
                 said.setdefault(what, set()).add(value)
-    if code in _IN_BODIES:
+    if code in _in_bodies(code):
         for what, value in _in_body(code, body):
             if value is not None:
                 said.setdefault(what, set()).add(value)
     said["client"] = {*with_instances(map(str, said["client"]))}
     return Scope(code=code, node=node, **{what: frozenset(of) for what, of in said.items()})  # type: ignore[arg-type]  # each of its own kind
+
+
+def _in_bodies(code: int) -> dict[int, tuple[str, ...]]:
+    """Return the bodies to read, by the release that has the code."""
+    if code in _CODES:
+        return _IN_BODIES
+    from fakemq.faults.requests_5_5_0 import IN_BODIES  # few requests have such a code
+
+    return IN_BODIES
 
 
 def _in_body(code: int, body: bytes) -> list[tuple[str, str | int | None]]:
@@ -76,6 +89,10 @@ def _in_body(code: int, body: bytes) -> list[tuple[str, str | int | None]]:
             return [("client", check.client_id), ("group", check.group), ("topic", topic)]
         if code == RequestCode.CHECK_TRANSACTION_STATE:
             return _in_half_message(body)
+        if code not in _CODES:
+            from fakemq.faults.requests_5_5_0 import in_body
+
+            return in_body(code, body)
         locks = LockBatchRequestBody.decode(body)
     except ProtocolError:  # the handler answers with the error
         return []
@@ -121,9 +138,15 @@ def with_instances(clients: Iterable[str]) -> set[str]:
 @cache
 def fields_of(code: int) -> frozenset[str]:
     """Return which of topic, queue and group requests of a code have."""
-    said = set(_IN_BODIES.get(code, ()))
-    for row in table.rows():
+    said = set(_in_bodies(code).get(code, ()))
+    for row in table.rows() if code in _CODES else _later_rows():
         if row.code == code:
             attributes = {attribute for _, attribute, _ in row.request_header.field_specs()}
             said |= {_SCOPE_FIELDS[attribute] for attribute in attributes & _SCOPE_FIELDS.keys()}
     return frozenset(said - {"client"})
+
+
+def _later_rows() -> list[table.Row[Any, Any]]:
+    from fakemq.protocol import table_5_5_0
+
+    return table_5_5_0.rows()

@@ -9,18 +9,16 @@ import pytest
 
 import fakemq
 from fakemq.biographies import steps
-from fakemq.client import Client, Message
+from fakemq.client import Message
 from fakemq.protocol.codes_5_5_0 import RequestCode5
-from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.timer_5_5_0 import RecallMessageRequestHeader
 from fakemq.protocol.timers import RecallHandle
 from tests.support.consumer import normalised
+from tests.support.popper import Popper
 from tests.support.pops import (
     GROUP,
-    Popped,
     ack_header,
     change_header,
-    pop_header,
 )
 
 START = "2024-02-29T12:00:00Z"
@@ -39,19 +37,6 @@ def mq() -> Iterator[fakemq.Cluster]:
     ) as cluster:
         cluster.group(GROUP).set(retry_max_times=16)
         yield cluster
-
-
-class Popper(Client):
-    """A client that pops by hand."""
-
-    addr: str
-
-    def ask(self, code: RequestCode5, header: object) -> RemotingCommand:
-        command = self.instance.command(code, header)  # type: ignore[arg-type]
-        return self.run(self.instance.invoke_ok(self.addr, command))
-
-    def pop(self, **fields: str | int | bool) -> Popped:
-        return Popped(self.ask(RequestCode5.POP_MESSAGE, pop_header(**fields)))
 
 
 @pytest.fixture

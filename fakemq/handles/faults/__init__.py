@@ -63,6 +63,7 @@ class Faults(Handle):
     reply = Placing(RequestFaults, RequestFaults.reply)
     delay = Placing(RequestFaults, RequestFaults.delay)
     drop = Placing(RequestFaults, RequestFaults.drop)
+    duplicate = Placing(RequestFaults, RequestFaults.duplicate)
     close = Placing(RequestFaults, RequestFaults.close)
     park = Placing(RequestFaults, RequestFaults.park)
     kill = Placing(RequestFaults, RequestFaults.kill)

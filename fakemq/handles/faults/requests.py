@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, Unpack, get_args
 
 from fakemq.clock.durations import Duration, duration_ms
@@ -16,6 +16,7 @@ from fakemq.handles.faults.scopes import (
     node_called,
     request_code,
     response_code,
+    response_name,
     scope,
 )
 from fakemq.protocol.codes import RequestCode, ResponseCode, code_name
@@ -23,6 +24,7 @@ from fakemq.protocol.codes import RequestCode, ResponseCode, code_name
 if TYPE_CHECKING:
     from fakemq.faults.points import RequestAction
     from fakemq.handles.running import Running
+    from fakemq.protocol.codes_5_5_0 import RequestCode5, ResponseCode5
 
 At: TypeAlias = Literal["before_store", "before_reply", "before_replicate"]
 """The point where a fault acts on a request:
@@ -32,7 +34,8 @@ At: TypeAlias = Literal["before_store", "before_reply", "before_replicate"]
 3. ``before_replicate``: the answer has left, and no slave has received the message.
 """
 
-Request: TypeAlias = RequestCode | int | str
+Request: TypeAlias = "RequestCode | RequestCode5 | int | str"
+_MOST_COPIES = 1_000
 
 # The requests that store a message, so that there is something to replicate.
 _STORED_BY = frozenset(
@@ -119,7 +122,8 @@ class GateFault(Fault):
 class RequestFaults(FaultPlacing):
     """Faults of the requests that clients and nodes send to brokers and name servers.
 
-    ``request`` is a code of `RequestCode`: a member, a name (``"PULL_MESSAGE"``) or a number.
+    ``request`` is a code of `RequestCode`, or of 5.5.0's `RequestCode5`: a member, a name
+    (``"PULL_MESSAGE"``, ``"POP_MESSAGE"``) or a number.
     ``limits`` are those of three groups: 1. `Where` limits the fault to a node, topic, queue, group
     or client; 2. ``at`` is the point of `At`, by default ``"before_store"``; 3. `Often` says how
     often the fault acts, by default once.
@@ -135,7 +139,7 @@ class RequestFaults(FaultPlacing):
         self,
         request: Request,
         *,
-        code: ResponseCode | int | str,
+        code: ResponseCode | ResponseCode5 | int | str,
         remark: str | None = None,
         **limits: Unpack[Limits],
     ) -> Fault:
@@ -152,7 +156,7 @@ class RequestFaults(FaultPlacing):
         from fakemq.dispatch.faults import Answer
 
         number = response_code(code)
-        name = ResponseCode(number).name if number in list(ResponseCode) else str(number)
+        name = response_name(code)
         if remark is None:
             remark = f"{name}: a fault of the test"
         else:
@@ -166,7 +170,7 @@ class RequestFaults(FaultPlacing):
         self,
         request: Request,
         *,
-        code: ResponseCode | int | str | None = None,
+        code: ResponseCode | ResponseCode5 | int | str | None = None,
         remark: str | None = None,
         fields: Mapping[str, object] | None = None,
         body: bytes | str | None = None,
@@ -211,6 +215,21 @@ class RequestFaults(FaultPlacing):
         from fakemq.dispatch.faults import Drop
 
         return self._place_request_fault("drop", request_code(request), Drop(), limits)
+
+    def duplicate(self, request: Request, copies: int = 2, **limits: Unpack[Limits]) -> Fault:
+        """Handle the request ``copies`` times, from 2 to 1,000, as if the network repeated it.
+
+        The client gets the answer of the first. ConfigError at ``before_reply``: the request has
+        been handled there.
+        """
+        from fakemq.dispatch.faults import Duplicate
+
+        checked.whole("copies", copies, 2, _MOST_COPIES)
+        if limits.get("at", "before_store") == "before_reply":
+            raise ConfigError("duplicate at before_reply: the request has been handled there")
+        return self._place_request_fault(
+            f"handle {copies} times", request_code(request), Duplicate(copies), limits
+        )
 
     def close(self, request: Request, **limits: Unpack[Limits]) -> Fault:
         """Lose the request, or at ``before_reply`` its answer, and close its connection."""
@@ -317,8 +336,17 @@ def _require_error(request: int, code: int, name: str) -> None:
 
     An error has no such header, and a client fails on its absence.
     """
-    if code == ResponseCode.SUCCESS or code in _WITH_HEADERS.get(request, ()):
+    if code == ResponseCode.SUCCESS or code in _with_headers(request):
         raise ConfigError(
             f"{name} is no error of a {code_name(request)}: clients read the header of its answer,"
             f" and before_store there is none; see reply(…, code={name!r}, at='before_reply')"
         )
+
+
+def _with_headers(request: int) -> Collection[int]:
+    """Return the answers besides SUCCESS whose header clients read."""
+    if request in list(RequestCode):
+        return _WITH_HEADERS.get(request, ())
+    from fakemq.faults.requests_5_5_0 import WITH_HEADERS
+
+    return WITH_HEADERS.get(request, ())

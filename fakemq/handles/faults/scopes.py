@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from fakemq.broker.broker import Broker
 from fakemq.broker.broker import handles as broker_handles
@@ -18,8 +18,6 @@ from fakemq.protocol.java import INT_MAX
 if TYPE_CHECKING:
     from fakemq.core.cluster import ClusterCore
     from fakemq.namesrv.namesrv import NameServer
-
-CodeT = TypeVar("CodeT", bound=IntEnum)
 
 
 class Where(TypedDict, total=False):
@@ -43,33 +41,58 @@ class Where(TypedDict, total=False):
     """
 
 
-def request_code(value: RequestCode | int | str) -> int:
-    """Return a request code given as member, name or number.
+def request_code(value: int | str) -> int:
+    """Return a request code given as member, name or number; 5.5.0's codes are among them.
 
-    A number may be unknown to 4.9.7, since clients may send such a code; it is an int32 from 0 on,
+    A number may be unknown to both, since clients may send such a code; it is an int32 from 0 on,
     as in a JSON header. ConfigError for anything else.
     """
-    return _code(RequestCode, value, "request code", 2**31 - 1)
+    return _code(RequestCode, "RequestCode5", value, "request code", 2**31 - 1)
 
 
-def response_code(value: ResponseCode | int | str) -> int:
-    """Return a response code given as member, name or number.
+def response_code(value: int | str) -> int:
+    """Return a response code given as member, name or number; 5.5.0's codes are among them.
 
-    A number may be unknown to 4.9.7. It is an int16 from 0 on, as in a binary header: the client's
+    A number may be unknown to both. It is an int16 from 0 on, as in a binary header: the client's
     request decides whether the response has a JSON or a binary header. ConfigError for anything
     else.
     """
-    return _code(ResponseCode, value, "response code", 2**15 - 1)
+    return _code(ResponseCode, "ResponseCode5", value, "response code", 2**15 - 1)
 
 
-def _code(codes: type[CodeT], value: CodeT | int | str, what: str, most: int) -> int:
+def response_name(value: int | str) -> str:
+    """Return the name of a response code given as member, name or number; a number if it has none.
+
+    A number that means something else in 5.5.0 has its name of 4.9.7.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, IntEnum):
+        return value.name
+    if value in list(ResponseCode):
+        return ResponseCode(value).name
+    later = _later("ResponseCode5")
+    return later(value).name if value in list(later) else str(value)
+
+
+def _code(codes: type[IntEnum], later: str, value: int | str, what: str, most: int) -> int:
     if isinstance(value, str):
         if value in codes.__members__:
             return codes[value]
-        raise ConfigError(f"there is no {what} {value!r}{did_you_mean(value, codes.__members__)}")
+        members = {**_later(later).__members__, **codes.__members__}
+        if value in members:
+            return checked.whole(what, int(members[value]), 0, most)
+        raise ConfigError(f"there is no {what} {value!r}{did_you_mean(value, members)}")
     if isinstance(value, bool) or not isinstance(value, int):
         raise ConfigError(f"{what} {value!r}: expected a name, a number or a {codes.__name__}")
     return checked.whole(what, int(value), 0, most)
+
+
+def _later(name: str) -> type[IntEnum]:
+    from fakemq.protocol import codes_5_5_0  # few faults name such a code
+
+    codes: type[IntEnum] = getattr(codes_5_5_0, name)
+    return codes
 
 
 def scope(core: ClusterCore, code: int | None, **where: Unpack[Where]) -> Scope:
@@ -118,11 +141,20 @@ def _require_receiver(code: int, node: Broker | NameServer) -> None:
         wrong = broker_handles.find(code) is None and name_server_handles.find(code) is not None
         receivers = "name servers"
     else:
-        wrong = name_server_handles.find(code) is None and code in list(RequestCode)
+        wrong = name_server_handles.find(code) is None and _is_of_brokers(code)
         receivers = "brokers"
     if wrong:
         name = code_name(code)
         raise ConfigError(f"a {name} is for {receivers}: node={node.name!r} can never apply")
+
+
+def _is_of_brokers(code: int) -> bool:
+    """Return whether a code that 4.9.7's name servers do not handle is one of brokers."""
+    if code in list(RequestCode):
+        return True
+    from fakemq.faults.requests_5_5_0 import OF_BROKERS
+
+    return code in OF_BROKERS
 
 
 def node_called(core: ClusterCore, name: str) -> Broker | NameServer:

@@ -22,7 +22,7 @@ EXAMPLES = [
 
 
 def test_every_example_can_be_placed() -> None:
-    assert len(EXAMPLES) == 22
+    assert len(EXAMPLES) == 23
     nodes = fakemq.Cluster(namesrvs=2, masters=2, slaves=1, clock="frozen", topics={"orders": 4})
     with nodes as mq:
         for example in EXAMPLES:
