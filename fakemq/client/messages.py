@@ -199,6 +199,8 @@ class SendResult(msgspec.Struct, frozen=True):
     region_id: str = ""
     trace_on: bool = True
     """Whether the broker wants traces of messages."""
+    recall_handle: str | None = None
+    """Of a timer message at a broker of 5.5.0: what `Producer.recall_message` takes."""
 
     @property
     def message_id(self) -> str:

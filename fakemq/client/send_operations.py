@@ -424,6 +424,7 @@ def _result(
         transaction_id=fields.get("transactionId"),
         region_id=fields.get(names.MSG_REGION) or "DefaultRegion",
         trace_on=fields.get(names.TRACE_SWITCH) != "false",
+        recall_handle=fields.get("recallHandle"),
     )
 
 

@@ -68,7 +68,7 @@ def test_recipe_runs(name: str, mq: fakemq.Cluster) -> None:
 def test_each_recipe_checks_its_outcome() -> None:
     unchecked = [name for name, source in RECIPES.items() if "assert " not in source]
     assert not unchecked
-    assert len(RECIPES) == 20
+    assert len(RECIPES) == 21
 
 
 def test_table_names_what_is_there() -> None:
@@ -76,7 +76,7 @@ def test_table_names_what_is_there() -> None:
         PAGE.read_text().partition("\n| Java 4.9.7 | ours |\n|---|---|\n")[2].partition("\n\n")[0]
     )
     ours = [row.split(" | ")[1] for row in table.splitlines()]
-    assert len(ours) == 29
+    assert len(ours) == 30
     there = {*client.__all__, *vars(allocation), "NAMESRV_ADDR", "AVG", "AVG_BY_CIRCLE"}
     there |= {"CONSISTENT_HASH", "fakemq.client.consuming.allocation", "compress"}
     for face in (getattr(client, name) for name in client.__all__):

@@ -173,6 +173,8 @@ def use_producer() -> None:
         assert_type(p.send_in_transaction(Message("orders", b"x"), pay), TransactionSendResult)
         assert_type(p.request("prices", b"tea", timeout_ms=1_000), MessageExt)
         assert_type(p.queues("orders"), Sequence[MessageQueue])
+        assert_type(sent.recall_handle, str | None)
+        assert_type(p.recall_message("orders", sent.recall_handle or ""), str)
         assert_type(shop_send(p, b"tea", sharding_key="o-1"), SendResult)
     try:
         p.shutdown()

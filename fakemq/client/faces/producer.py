@@ -32,6 +32,7 @@ from fakemq.client.messages import Message, SendResult
 from fakemq.client.producing.producer import ProducerCore
 from fakemq.client.producing.settings import Execute
 from fakemq.client.transaction_operations import TransactionSendResult
+from fakemq.config import checked
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.message import MessageExt
 
@@ -221,6 +222,21 @@ class Producer(BlockingFace[ProducerCore]):
         limit_ms = request_limit_ms(options)
         message = as_message(message, body, options, "request")
         return core.request(message, limit_ms, **choice_of(options))
+
+    def recall_message(self, topic: str, recall_handle: str) -> str:
+        """Delete a timer message before it is delivered; return its message id.
+
+            sent = producer.send("orders", b"tea", properties={"TIMER_DELAY_SEC": "60"})
+            producer.recall_message("orders", sent.recall_handle)
+
+        Brokers of RocketMQ 5 with recallMessageEnable know it. Raise MQClientError for a text that
+        is no handle; MQBrokerError if the broker refuses, for example because it is too late.
+
+        Source: client/producer/DefaultMQProducer.java#recallMessage (5.5.0)
+        """
+        core = self._running_core()
+        handle = checked.text("recall_handle", recall_handle)
+        return self._run(core.recall_message(topic_name("topic", topic), handle))
 
     def queues(self, topic: str) -> Sequence[MessageQueue]:
         """Return the queues of a topic to send to; raise MQClientError if there are none.

@@ -275,6 +275,21 @@ class ProducerCore:
 
         return (yield from self._requests.request(message, send, timeout_ms))
 
+    def recall_message(self, topic: str, recall_handle: str) -> Task[str]:
+        """Delete a timer message before it is delivered; return its unique id.
+
+        Only a broker of 5.5.0 with recallMessageEnable does so, and in the moment of delivery it
+        may be too late.
+        """
+        from fakemq.client.producing import recall  # few producers recall
+
+        self.state.require_running("producer")
+        return (
+            yield from recall.recall_message(
+                self.services.instance, self.settings, self.group, topic, recall_handle
+            )
+        )
+
     def queues(self, topic: str) -> Task[Sequence[MessageQueue]]:
         """Ask a name server for a topic's queues; raise MQClientError if there are none.
 
