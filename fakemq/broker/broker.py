@@ -157,7 +157,12 @@ class Broker:
         self.holds = PullRequestHoldService(node, store)
         self.delay = ScheduleMessageService(node, store, self.stats, files.delays, put=self.put)
         self.transactions = TransactionalMessageService(
-            node, store, self.topics, put=self.put, check=self.check_transactions
+            node,
+            store,
+            self.topics,
+            self.offsets,
+            put=self.put,
+            check=self.check_transactions,
         )
         files.topics.connect(self.topics)
         files.offsets.connect(self.offsets, self.offsets.persisted_in_steps)

@@ -45,6 +45,7 @@ class Parts5:
             broker.node,
             broker.store,
             broker.topics,
+            broker.offsets,
             put=broker.put,
             check=broker.check_transactions,
         )

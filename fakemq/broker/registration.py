@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from fakemq.broker.addresses import client_addr, ha_addr, namesrv_addrs
+from fakemq.clock.timers import is_regular, notes_nothing
 from fakemq.config.model import text_of
 from fakemq.dispatch.answers import Parked, Reply
 from fakemq.events.core import Warned
@@ -213,15 +214,24 @@ class Registration:
 
     def _schedule(self, delay_ms: int, *, outside: bool) -> None:
         def tick() -> None:
-            period_ms = self._node.config.register_name_server_period
-            self._schedule(max(MIN_PERIOD_MS, min(period_ms, MAX_PERIOD_MS)), outside=outside)
+            self._schedule(self._period_ms(), outside=outside)
             addrs = [addr for addr in self._namesrv_addrs if (addr in self._outside) is outside]
             if self._node.config.force_register:
                 self._register(addrs, self._everything())
             else:
                 self._register_if_changed(addrs)
 
-        self._node.clock.call_later(delay_ms, tick, kind="register_broker", outside=outside)
+        self._node.clock.call_later(
+            delay_ms,
+            tick,
+            kind="register_broker",
+            outside=outside,
+            routine=notes_nothing if is_regular(self._period_ms()) else None,
+        )
+
+    def _period_ms(self) -> int:
+        period_ms = self._node.config.register_name_server_period
+        return max(MIN_PERIOD_MS, min(period_ms, MAX_PERIOD_MS))
 
     # -- registering --------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.addresses import store_host
+from fakemq.clock.timers import is_regular, notes_nothing
 from fakemq.dispatch.java_errors import required
 from fakemq.events.core import HalfStored, TransactionDiscarded
 from fakemq.protocol.errors import NumberFormatError
@@ -40,6 +41,7 @@ from fakemq.store.inner_message import InnerMessage, inner_message
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fakemq.broker.offsets import ConsumerOffsetManager
     from fakemq.broker.topics import TopicConfigManager
     from fakemq.clock.slices import Steps
     from fakemq.clock.timers import Timer
@@ -71,6 +73,7 @@ class TransactionalMessageService:
         node: NodeContext[BrokerConfig],
         store: MessageStore,
         topics: TopicConfigManager,
+        offsets: ConsumerOffsetManager,
         *,
         put: Callable[[InnerMessage], PutMessageResult],
         check: Callable[[], Steps[None]],
@@ -78,6 +81,7 @@ class TransactionalMessageService:
         self._node = node
         self._store = store
         self._topics = topics
+        self._offsets = offsets
         self._put = put
         """Stores a message and wakes the pulls that wait for it."""
         self._check = check
@@ -112,8 +116,23 @@ class TransactionalMessageService:
 
     def _wait(self) -> None:
         self._node.clock.cancel(self._timer)
+        is_routine = is_regular(self._interval_ms) and self._is_all_checked()
         self._timer = self._node.clock.call_later(
-            self._interval_ms, self._on_wait_end, kind="txn_check"
+            self._interval_ms,
+            self._on_wait_end,
+            kind="txn_check",
+            routine=notes_nothing if is_routine else None,
+        )
+
+    def _is_all_checked(self) -> bool:
+        """Return whether a check would find neither half messages nor ops."""
+        half_topic = self._topics.select(TRANS_HALF_TOPIC)
+        queues = range(0 if half_topic is None else half_topic.read_queue_nums)
+        return all(
+            self._store.max_offset_in_queue(topic, queue_id)
+            == max(0, self._offsets.query(CID_SYS_RMQ_TRANS, topic, queue_id))
+            for topic in (TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC)
+            for queue_id in queues
         )
 
     def _on_wait_end(self) -> None:

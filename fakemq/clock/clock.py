@@ -22,7 +22,17 @@ from typing import Final, NamedTuple
 from fakemq.clock.durations import Duration, duration_ms
 from fakemq.clock.machine_time import MachineTime, TimeSource
 from fakemq.clock.slices import Slices
-from fakemq.clock.timers import DOMAINS, Domain, Timeline, Timer, domain_of, pending_of
+from fakemq.clock.timers import (
+    CYCLE_MS,
+    DOMAINS,
+    SEEN_MS,
+    Domain,
+    Routine,
+    Timeline,
+    Timer,
+    domain_of,
+    pending_of,
+)
 from fakemq.errors import FakemqError
 
 MAX_RATE: Final = 10_000
@@ -218,6 +228,10 @@ class Clock:
         """Called when `next_due_at_ms` may have changed; set by the driver."""
         self.why_ended: Callable[[], str] = lambda: ""
         """Called before each timer of an ``advance``; a reason, other than "", ends it."""
+        self.may_skip: Callable[[], bool] = lambda: True
+        """Called before an ``advance`` skips routine; it returns whether that is allowed."""
+        self.on_skip: Callable[[int], None] = lambda ms: None
+        """Called with the milliseconds that an ``advance`` is about to skip."""
         # The source's time at which `advance_part` leaves the rest; None outside of one.
         self._part_ends_ms: int | None = None
         # Whether the last movement left a rest.
@@ -287,18 +301,27 @@ class Clock:
         kind: str,
         owner: str,
         outside: bool = False,
+        routine: Routine | None = None,
     ) -> Timer:
         """Call ``callback`` once, ``delay_ms`` from now.
 
         ``kind`` is a row of `timers.DOMAINS`. ``outside`` says that the timer watches a peer
         outside the cluster: a liveness timer then counts on the outside axis.
+        ``routine`` says that the callback is routine, see `fakemq.clock.timers`.
         """
         domain = DOMAINS.get(kind) or domain_of(kind)  # most kinds have no number
         outside = outside and domain is Domain.LIVENESS
         axis = self._outside if outside else self._cluster
         self._seq += 1
         timer = Timer(
-            axis.elapsed_ms() + max(0, delay_ms), self._seq, callback, kind, owner, domain, outside
+            axis.elapsed_ms() + max(0, delay_ms),
+            self._seq,
+            callback,
+            kind,
+            owner,
+            domain,
+            outside,
+            routine,
         )
         if axis.timeline.push(timer) and axis.running:
             self.on_change()
@@ -511,6 +534,7 @@ class Clock:
         """
         self._firing = self.slices.in_timer = True
         at_ms = from_ms
+        quiet_from_ms = from_ms  # since then only routine has fired
         try:
             while not (ends and self._ends()):
                 timer = axis.timeline.pop_due(until_ms)
@@ -519,15 +543,33 @@ class Clock:
                 # A late timer sees ``from_ms``: callers have seen that time, it must not go back.
                 at_ms = max(timer.due_ms, from_ms)
                 axis.at_ms = at_ms
+                is_routine = timer.routine is not None
                 callback = timer.take()
                 if callback is not None:
                     fired.append(timer)
                     callback()
                     self.settle()
+                    if not is_routine:
+                        quiet_from_ms = at_ms
+                    elif ends and at_ms - quiet_from_ms >= SEEN_MS:
+                        at_ms += self._skip_routine(axis, at_ms, until_ms)
+                        axis.at_ms = quiet_from_ms = at_ms
             return until_ms - at_ms
         finally:
             axis.at_ms = None
             self._firing = self.slices.in_timer = False
+
+    def _skip_routine(self, axis: Axis, at_ms: int, until_ms: int) -> int:
+        """Skip the time before the next other timer, or ``until_ms``; return how long that is."""
+        if not self.may_skip():
+            return 0
+        next_ms = axis.timeline.next_without_routine_ms()
+        next_ms = until_ms if next_ms is None else min(next_ms, until_ms)
+        skipped_ms = max(0, next_ms - at_ms) // CYCLE_MS * CYCLE_MS
+        if skipped_ms > 0:
+            self.on_skip(skipped_ms)
+            axis.timeline.skip_routine(skipped_ms)
+        return skipped_ms
 
     def _advance_both(self, ms: int, fired: list[Timer]) -> int:
         """Move both axes by ``ms``; return the milliseconds left, 0 unless it ended early.

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from fakemq.clock.clock import Clock
 from fakemq.clock.slices import Steps, Work
-from fakemq.clock.timers import Timer
+from fakemq.clock.timers import Routine, Timer
 from fakemq.events.core import ClockSkewed, Event, failure
 
 T = TypeVar("T")
@@ -92,7 +92,13 @@ class NodeClock:
         return self.cluster.follows_real_time
 
     def call_later(
-        self, delay_ms: int, callback: Callable[[], None], *, kind: str, outside: bool = False
+        self,
+        delay_ms: int,
+        callback: Callable[[], None],
+        *,
+        kind: str,
+        outside: bool = False,
+        routine: Routine | None = None,
     ) -> Timer:
         """As `Clock.call_later`, with this node as the owner."""
 
@@ -104,7 +110,7 @@ class NodeClock:
                 self._missed.append((kind, callback))
 
         timer = self.cluster.call_later(
-            delay_ms, fire, kind=kind, owner=self.owner, outside=outside
+            delay_ms, fire, kind=kind, owner=self.owner, outside=outside, routine=routine
         )
         self._timers.add(timer)
         return timer

@@ -21,7 +21,14 @@ from fakemq.core.movement import Movement
 from fakemq.core.views import NODE
 from fakemq.dispatch.node import NodeState
 from fakemq.errors import FakemqError
-from fakemq.events.core import ClockMoved, HandlerFailed, SnapshotRestored, StoreRepaired, Warned
+from fakemq.events.core import (
+    ClockMoved,
+    HandlerFailed,
+    RoutineSkipped,
+    SnapshotRestored,
+    StoreRepaired,
+    Warned,
+)
 from fakemq.faults.plan import FaultPlan
 from fakemq.journal.journal import Journal, log
 from fakemq.journal.wakes import Wakes
@@ -83,12 +90,14 @@ class ClusterCore:
         self.network.is_given_up = self._is_given_up
         self.clock.settle = self.network.settle
         self.clock.why_ended = self.why_ended
+        self.clock.on_skip = self._skipped
         self._ending = False
         """Set from any thread before the stop; no time is moved after that."""
         self._wait: Abandonable | None = None
         """The call that is moving time now, if its caller can abandon it."""
         self.randomness = Randomness(spec.seed)
         self.faults = FaultPlan(self.journal, self.randomness)
+        self.clock.may_skip = lambda: not self.faults.pending
         self.namesrv_addrs = namesrv_addrs
         self.open_tcp = open_tcp
         """Connects to addresses outside the cluster; None if it is without sockets."""
@@ -434,6 +443,9 @@ class ClusterCore:
     def moved(self, how: str, by_ms: int) -> int:
         """Record a change of the clock; return the number of its entry."""
         return self.journal.add(ClockMoved(node=NODE, how=how, by_ms=by_ms))
+
+    def _skipped(self, ms: int) -> None:
+        self.journal.add(RoutineSkipped(node=NODE, ms=ms))
 
     # -- nodes --------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 DAY_MS = 86_400_000
 LONGEST_ADVANCE_MS = 3650 * DAY_MS
-"""Ten years. An advance fires every timer on its way, so a longer one would take very long."""
+"""Ten years. An advance fires every timer on its way, so a longer one may take very long."""
 
 SHOWN = 10_000
 """How many deadlines a movement in parts remembers: its caller is a peer."""

@@ -79,6 +79,13 @@ class ClockMoved(Event, frozen=True, kw_only=True, gc=False):
     """How far the time moved; for ``give up`` the rest of the advance, as a negative number."""
 
 
+class RoutineSkipped(Event, frozen=True, kw_only=True, gc=False):
+    """An ``advance`` skips time in which only routine is due; see `fakemq.clock.timers`."""
+
+    ms: int
+    """How long that is: part of what the advance moves the clock by."""
+
+
 class ClockSkewed(Event, frozen=True, kw_only=True, gc=False):
     """From now on the node's clock is ``skew_ms`` ahead of the cluster's; behind it if negative."""
 

@@ -244,6 +244,11 @@ class FaultPlan:
         """Return every fault since the last `reset`, oldest first."""
         return list(self._placed)
 
+    @property
+    def pending(self) -> bool:
+        """Whether a placed fault can still have an effect."""
+        return any(placed.pending for placed in self._placed)
+
     def remove_at(self, points: Collection[Point[Any]]) -> None:
         """Remove every fault at one of these points."""
         for placed in self.all():

@@ -15,7 +15,7 @@ from fakemq.journal.journal import shortened
 from fakemq.net.link import CLOSED_BY_PEER
 
 if TYPE_CHECKING:
-    from fakemq.clock.timers import Timer
+    from fakemq.clock.timers import Routine, Timer
     from fakemq.ha.node import ReplicatedNode
     from fakemq.net.link import Link
 
@@ -125,7 +125,13 @@ class HAEnd:
         self._last_write_ms = self._now_ms()
         self.link.write(data)
 
-    def _at(self, due_ms: int, callback: Callable[[], None], kind: str) -> None:
+    def _at(
+        self,
+        due_ms: int,
+        callback: Callable[[], None],
+        kind: str,
+        routine: Routine | None = None,
+    ) -> None:
         """Set the timer of a kind, in place of the one that was set before."""
 
         def fire() -> None:
@@ -135,7 +141,7 @@ class HAEnd:
         clock = self._node.clock
         clock.cancel(self._timers.get(kind))
         self._timers[kind] = clock.call_later(
-            due_ms - self._now_ms(), fire, kind=kind, outside=self.outside
+            due_ms - self._now_ms(), fire, kind=kind, outside=self.outside, routine=routine
         )
 
     def _beat_if_due(self, beat: Callable[[], bytes]) -> None:
@@ -144,4 +150,9 @@ class HAEnd:
         if self._now_ms() - self._last_write_ms > interval_ms:
             self._write(beat())
         due_ms = self._last_write_ms + interval_ms + 1
-        self._at(due_ms, lambda: self._beat_if_due(beat), "ha_heartbeat")
+        self._at(
+            due_ms, lambda: self._beat_if_due(beat), "ha_heartbeat", routine=self._move_last_write
+        )
+
+    def _move_last_write(self, ms: int) -> None:
+        self._last_write_ms += ms

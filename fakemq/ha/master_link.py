@@ -185,7 +185,10 @@ class MasterEnd(HAEnd):
             self.close(f"ha housekeeping, found this connection expired, {silent_ms}")
         else:
             due_ms = self._last_read_ms + interval_ms + 1
-            self._at(due_ms, self._housekeep, "ha_housekeeping")
+            self._at(due_ms, self._housekeep, "ha_housekeeping", routine=self._move_last_read)
+
+    def _move_last_read(self, ms: int) -> None:
+        self._last_read_ms += ms
 
     def _lost(self) -> None:
         self._listener.connection_closed(self)

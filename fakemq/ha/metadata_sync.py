@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fakemq.clock.timers import next_tick_ms
+from fakemq.clock.timers import next_tick_ms, notes_nothing
 from fakemq.events.core import Warned
 from fakemq.events.replication import MetadataSynchronized
 from fakemq.faults.points import REORDER_METADATA
@@ -94,7 +94,11 @@ class SlaveSynchronize:
         now_ms = clock.elapsed_ms(outside=outside)
         due_ms = next_tick_ms(now_ms + 1, self._started_ms[outside], FIRST_SYNC_MS, SYNC_PERIOD_MS)
         self._timer = clock.call_later(
-            due_ms - now_ms, self._tick, kind="slave_sync", outside=outside
+            due_ms - now_ms,
+            self._tick,
+            kind="slave_sync",
+            outside=outside,
+            routine=notes_nothing,
         )
 
     def _tick(self) -> None:

@@ -87,7 +87,11 @@ class Expiry:
             look,
             kind="broker_expiry",
             outside=live.channel.outside,
+            routine=lambda ms: self._move_last_update(broker_addr, ms),
         )
+
+    def _move_last_update(self, broker_addr: str, ms: int) -> None:
+        self._tables.broker_live_table[broker_addr].last_update_ms += ms
 
     def _look(self, broker_addr: str) -> None:
         live = self._tables.broker_live_table[broker_addr]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import field
 
 from fakemq.clock.slices import Steps, finished
+from fakemq.clock.timers import notes_nothing
 from fakemq.dispatch.text_writer import TextWriter
 from fakemq.errors import ConfigError
 from fakemq.events.core import KvConfigPrinted
@@ -119,7 +120,9 @@ class KvConfig:
         self._print_in(PRINT_FIRST_MS)
 
     def _print_in(self, delay_ms: int) -> None:
-        self._clock.call_later(delay_ms, self._print_all, kind="kv_config_print")
+        self._clock.call_later(
+            delay_ms, self._print_all, kind="kv_config_print", routine=notes_nothing
+        )
 
     def _print_all(self) -> None:
         items = [

@@ -364,8 +364,15 @@ class Session:
         # The timer checks the last use when it fires. It is not moved with every byte: that would
         # cost a call for each.
         return self._clock.call_later(
-            delay_ms, self._check_idle, kind="channel_idle", outside=self.outside
+            delay_ms,
+            self._check_idle,
+            kind="channel_idle",
+            outside=self.outside,
+            routine=self._move_last_io,
         )
+
+    def _move_last_io(self, ms: int) -> None:
+        self._last_io_ms += ms
 
     def _check_idle(self) -> None:
         left_ms = self._last_io_ms + self._idle_ms - self._elapsed_ms()

@@ -20,6 +20,7 @@ from fakemq.errors import ConfigError, FakemqError, WaitTimeout
 from fakemq.events import ClockMoved
 from fakemq.handles.running import Wait
 from tests.support.tcp import TcpPeer
+from tests.support.time import skip_nothing
 
 FAR = "3650d"
 """Hours of real time, unless it is ended."""
@@ -30,6 +31,7 @@ START_MS = 1_709_208_000_000
 @pytest.fixture
 def mq() -> Iterator[Cluster]:
     with Cluster(clock="frozen", start_at=START) as cluster:
+        skip_nothing(cluster)
         yield cluster
 
 
@@ -136,6 +138,7 @@ class Asked(ClusterCore):
     def movement(self, ms, **options):
         end = lambda: os.kill(os.getpid(), signal.SIGTERM)
         self.clock.call_later(1000, end, kind="sim_fault", owner="test")
+        self.clock.may_skip = lambda: False
         return super().movement(ms, **options)
 
 def ask(url):
