@@ -58,7 +58,9 @@ def test_file_that_says_something_else_is_refused(tmp_path: Path, text: str, mes
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? "])
 def test_deep_nesting_is_refused(tmp_path: Path, opening: str) -> None:
     home = file_home(tmp_path, opening * 100_000)
-    with pytest.raises(AclError, match=r"plain_acl\.yml: more than 100 collections"):
+    # PyYAML 6.0.4 refuses some of them itself.
+    refusal = r"plain_acl\.yml: (more than 100 collections|.*\n?exceeded maximum nesting depth)"
+    with pytest.raises(AclError, match=refusal):
         home.read(home.default_file)
 
 
