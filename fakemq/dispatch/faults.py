@@ -277,6 +277,7 @@ def intercept_request(
     fault = _chosen(BEFORE_STORE, node, session, command, header)
     if fault is None:
         return False
+    copy = command.as_oneway()  # made now: a request that waits for its answer loses its content
     intercepted = Intercepted(
         node,
         session,
@@ -284,7 +285,7 @@ def intercept_request(
         None,
         lambda: dispatcher.handle(session, command),
         lambda outcome: dispatcher.send_answer(session, command, outcome),
-        lambda: dispatcher.handle(session, command.as_oneway()),
+        lambda: dispatcher.handle(session, copy.as_oneway()),
     )
     _hit(fault, intercepted)
     return True

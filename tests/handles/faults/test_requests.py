@@ -321,6 +321,17 @@ def test_sync_master_is_killed_before_its_answer() -> None:
             mq.faults.kill(SEND, at="before_replicate", node="broker-a")
 
 
+@pytest.mark.parametrize("role", ["ASYNC_MASTER", "SYNC_MASTER"])
+def test_duplicated_send_is_stored_each_time(role: str) -> None:
+    """Also where the answer waits for a slave."""
+    with fakemq.Cluster(slaves=1, role=role, clock="frozen", topics={"orders": 1}) as mq:
+        fault = mq.faults.duplicate(SEND, 3)
+        with TcpPeer(mq.broker("broker-a").addr) as peer:
+            assert status_of(peer) == 0
+        assert bodies(mq) == [b"one"] * 3
+        assert fault.fired == 1
+
+
 def test_name_server_is_killed_at_a_request(mq: fakemq.Cluster) -> None:
     mq.faults.kill("GET_ROUTEINFO_BY_TOPIC")
     with Client(mq.namesrv_addr) as client, pytest.raises(FakemqError):
