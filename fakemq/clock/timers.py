@@ -14,7 +14,7 @@ as nothing else happens. Example: a broker registers every 30 s, and the name se
 A long advance skips it after two conditions have held for `SEEN_MS`:
 1. Only routine was due, so all of it was carried out at least once, and whatever it could change is
    changed. A name server forgets a broker within 130 s of its last registration.
-2. No fault is placed: one may hit at any time.
+2. No fault is placed, and no node is paused: a fault or the silence may act at any time.
 
 What is skipped is a multiple of `CYCLE_MS`, which is a multiple of every period. So all routine is
 due at the same times as without the skip.

@@ -97,7 +97,7 @@ class ClusterCore:
         """The call that is moving time now, if its caller can abandon it."""
         self.randomness = Randomness(spec.seed)
         self.faults = FaultPlan(self.journal, self.randomness)
-        self.clock.may_skip = lambda: not self.faults.pending
+        self.clock.may_skip = self._may_skip
         self.namesrv_addrs = namesrv_addrs
         self.open_tcp = open_tcp
         """Connects to addresses outside the cluster; None if it is without sockets."""
@@ -443,6 +443,14 @@ class ClusterCore:
     def moved(self, how: str, by_ms: int) -> int:
         """Record a change of the clock; return the number of its entry."""
         return self.journal.add(ClockMoved(node=NODE, how=how, by_ms=by_ms))
+
+    def _may_skip(self) -> bool:
+        # Peers of a paused node see its silence, and its own timers are overdue: both take effect
+        # at their own times.
+        nodes: list[Broker | NameServer] = [*self.brokers.values(), *self.name_servers]
+        return not self.faults.pending and all(
+            node.state in (NodeState.RUNNING, NodeState.STOPPED) for node in nodes
+        )
 
     def _skipped(self, ms: int) -> None:
         self.journal.add(RoutineSkipped(node=NODE, ms=ms))

@@ -247,3 +247,18 @@ def test_placed_fault_keeps_routine_as_it_is(mq: fakemq.Cluster) -> None:
         placed.remove()
         mq.clock.advance("1h")
         assert mq.journal.find(RoutineSkipped)
+
+
+def test_paused_broker_keeps_routine_as_it_is() -> None:
+    one, other = (core_of("4.9.7", skip=skip, masters=2) for skip in (True, False))
+    for core in (one, other):
+        paused = next(iter(core.brokers.values()))
+        paused.pause()
+        core.clock.advance("1h")
+        assert not core.journal.find(RoutineSkipped)
+        paused.resume()
+        core.clock.advance("1m")
+    assert ends_in(one) == ends_in(other) != []
+    assert state_of(one) == state_of(other)
+    one.clock.advance("1h")
+    assert one.journal.find(RoutineSkipped)
