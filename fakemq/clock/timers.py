@@ -47,6 +47,7 @@ DOMAINS: dict[str, Domain] = {
     # every connection
     "channel_idle": Domain.LIVENESS,  # IdleStateHandler, 120 s
     "rpc_timeout": Domain.LIVENESS,  # scanResponseTable
+    "grpc_deadline": Domain.LIVENESS,  # the caller's `grpc-timeout`
     # Ours: how many warnings were withheld, 60 s. The kind is public: a value of `TimerFired.kind`.
     "offences": Domain.LIVENESS,
     # broker

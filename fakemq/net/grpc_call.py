@@ -1,0 +1,147 @@
+"""One gRPC call: a stream of a connection, as the code that answers it sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+
+from fakemq.protocol.grpc.framing import MessageReader, framed
+from fakemq.protocol.grpc.rpc import Rpc
+from fakemq.protocol.grpc.status import GrpcStatus
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
+
+    from fakemq.clock.timers import Timer
+    from fakemq.net.link import Link
+
+RequestT = TypeVar("RequestT", bound="Message")
+ResponseT = TypeVar("ResponseT", bound="Message")
+
+
+class CallSession(Protocol):
+    """The connection of a call, as the call uses it: a `GrpcSession`."""
+
+    link: Link
+    remote_addr: str
+    outside: bool
+    closed: bool
+
+    def elapsed_ms(self) -> int:
+        """Return the elapsed time that the peer's deadlines count."""
+
+    def send_message(self, call: GrpcCall[Any, Any], data: bytes) -> None:
+        """Send a message with its prefix."""
+
+    def end_call(self, call: GrpcCall[Any, Any], status: GrpcStatus, text: str) -> None:
+        """Send a call's status after all its messages; the call is over."""
+
+    def is_blocked(self, call: GrpcCall[Any, Any]) -> bool:
+        """Return whether a call's peer does not take what was sent."""
+
+
+def _ignore_message(message: Any) -> None:
+    """Drop a message that is not expected."""
+
+
+def _ignore() -> None:
+    """Do nothing: the function is not set."""
+
+
+class GrpcCall(Generic[RequestT, ResponseT]):
+    """One call, from its first message to its status. All is called on the cluster's thread.
+
+    The code that answers the call sets the functions that it needs:
+
+    - ``on_message`` gets each further message of a stream of requests;
+    - ``on_half_close``: the caller sends no more;
+    - ``on_closed``: the call is over, but not by `end`: the caller gave it up, its deadline is over
+      or its connection is lost. Drop here what waits to answer it, so that it is given no message;
+    - ``on_drained``: the call is no longer `write_blocked`.
+    """
+
+    def __init__(
+        self,
+        session: CallSession,
+        stream_id: int,
+        route: Route,
+        metadata: Mapping[str, str],
+        deadline_ms: int | None,
+    ) -> None:
+        self.session = session
+        self.rpc = route.rpc
+        self.metadata = metadata
+        """The headers of the call by their lower-case names; of several the last one."""
+        self.closed = False
+        """Whether the call is over: ended, given up, or its connection is lost."""
+        self.half_closed = False
+        """Whether the caller sends no more."""
+        self.on_message: Callable[[RequestT], None] = _ignore_message
+        self.on_half_close: Callable[[], None] = _ignore
+        self.on_closed: Callable[[], None] = _ignore
+        self.on_drained: Callable[[], None] = _ignore
+        # The rest is the session's.
+        self.stream_id = stream_id
+        self.dispatch = route.dispatch
+        self.deadline_ms = deadline_ms
+        """The elapsed time at the end of the caller's patience; None without one."""
+        self.deadline: Timer | None = None
+        self.reader = MessageReader(metadata.get("grpc-encoding", "identity"))
+        self.first: list[bytes] = []
+        """The messages that arrived before the call was dispatched."""
+        self.dispatched = False
+        self.began_answer = False
+
+    @property
+    def remote_addr(self) -> str:
+        return self.session.remote_addr
+
+    @property
+    def local_addr(self) -> str:
+        return self.session.link.local_addr
+
+    @property
+    def outside(self) -> bool:
+        """Whether the caller lives outside the cluster: its deadline counts real time."""
+        return self.session.outside
+
+    def remaining_ms(self) -> int | None:
+        """Return how long the caller waits from now on; None if it has set no deadline."""
+        if self.deadline_ms is None:
+            return None
+        return max(0, self.deadline_ms - self.session.elapsed_ms())
+
+    @property
+    def write_blocked(self) -> bool:
+        """Whether the caller does not take what was sent; `on_drained` is called when it does."""
+        return self.session.is_blocked(self)
+
+    def send(self, message: ResponseT) -> None:
+        """Send one message of the answer; a call that is over drops it."""
+        if not self.closed:
+            self.session.send_message(self, framed(message.SerializeToString()))
+
+    def end(self, status: GrpcStatus = GrpcStatus.OK, text: str = "") -> None:
+        """End the call; a call that is over stays as it is."""
+        if not self.closed:
+            self.session.end_call(self, status, text)
+
+    def reply(self, message: ResponseT) -> None:
+        """Send the only message of the answer, and end the call."""
+        self.send(message)
+        self.end()
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else "open"
+        return f"<call {self.rpc.name} of {self.remote_addr} {state}>"
+
+
+Dispatch = Callable[[GrpcCall[Any, Any], Any], None]
+"""Takes a call and its first message; answers now or later."""
+
+
+class Route(NamedTuple):
+    """Where the calls of one path go."""
+
+    rpc: Rpc
+    dispatch: Dispatch

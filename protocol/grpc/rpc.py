@@ -1,0 +1,31 @@
+"""One RPC of a gRPC service, as data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
+
+
+class Rpc(NamedTuple):
+    """One RPC: where it is asked for, and the classes of its messages."""
+
+    service: str
+    """The full name of its service."""
+    name: str
+    request: type[Any]
+    """The class of requests; a subclass of protobuf's `Message`."""
+    response: type[Any]
+    request_stream: bool
+    """Whether the caller sends any number of messages, not just one."""
+    response_stream: bool
+
+    @property
+    def path(self) -> str:
+        return f"/{self.service}/{self.name}"
+
+    def parse(self, data: bytes) -> Message:
+        """Return a request; raise `DecodeError` of protobuf."""
+        message: Message = self.request.FromString(data)
+        return message

@@ -1,0 +1,241 @@
+"""One gRPC connection: calls, their ends, deadlines, flow control; by hand, without a network."""
+
+from __future__ import annotations
+
+import pytest
+
+from fakemq.events import HandlerFailed, LinkClosed, LinkOpened, Warned
+from fakemq.net.grpc_session import IDLE_MS
+from fakemq.protocol.grpc import messages as m
+from fakemq.protocol.grpc.framing import framed
+from fakemq.protocol.grpc.status import GrpcStatus
+from tests.support.grpc_lab import GrpcLab
+
+
+@pytest.fixture
+def lab() -> GrpcLab:
+    return GrpcLab()
+
+
+# -- calls ------------------------------------------------------------------------------------
+
+
+def test_unary_call_is_answered_with_message_and_status(lab: GrpcLab) -> None:
+    answer = lab.send("01AB")
+    assert answer.headers[":status"] == "200"
+    assert answer.headers["content-type"] == "application/grpc"
+    (data,) = answer.messages
+    assert m.SendMessageResponse.FromString(data).entries[0].message_id == "01AB"
+    assert answer.trailers == {"grpc-status": "0"}
+    assert lab.calls[0].closed
+    assert lab.session.calls == []
+    assert lab.journal.find(LinkOpened)
+
+
+def test_metadata_of_a_call_are_its_headers(lab: GrpcLab) -> None:
+    lab.ask("ReceiveMessage", m.ReceiveMessageRequest(), {"x-mq-client-id": "me@1"})
+    (call,) = lab.calls
+    assert call.metadata["x-mq-client-id"] == "me@1"
+    assert (call.remote_addr, call.local_addr, call.outside) == ("there:2", "here:1", True)
+    assert call.remaining_ms() is None
+
+
+def test_call_is_answered_later(lab: GrpcLab) -> None:
+    stream_id, call = lab.receive()
+    assert not lab.answers[stream_id].headers
+    call.send(m.ReceiveMessageResponse(status=m.Status(code=m.Code.OK)))
+    call.end()
+    call.end(GrpcStatus.INTERNAL)  # it is over already
+    answer = lab.exchange()[stream_id]
+    assert len(answer.messages) == 1
+    assert answer.status == "0"
+
+
+def test_answers_of_one_batch_are_one_write(lab: GrpcLab) -> None:
+    message = framed(m.SendMessageRequest(messages=[m.Message()]).SerializeToString())
+    for _ in range(3):
+        lab.write(lab.begin("SendMessage"), message, end=True)
+    lab.link.written.clear()
+    lab.session.data_received(lab.client.data_to_send())
+    assert len(lab.link.written) == 1
+
+
+def test_stream_of_requests_is_read_until_its_end(lab: GrpcLab) -> None:
+    stream_id = lab.begin("Telemetry")
+    lab.exchange()
+    assert lab.calls == []
+    command = framed(m.TelemetryCommand(settings=m.Settings()).SerializeToString())
+    lab.write(stream_id, command)
+    lab.exchange()
+    (call,) = lab.calls
+    received: list[str] = []
+    call.on_message = lambda message: received.append(message.WhichOneof("command"))
+    call.on_half_close = lambda: received.append("end")
+    lab.write(stream_id, command * 2, end=True)
+    lab.exchange()
+    assert received == ["settings", "settings", "end"]
+    call.end()
+    assert lab.exchange()[stream_id].status == "0"
+
+
+def test_call_ended_before_its_caller_is_reset_with_no_error(lab: GrpcLab) -> None:
+    stream_id = lab.begin("Telemetry")
+    lab.write(stream_id, framed(m.TelemetryCommand(settings=m.Settings()).SerializeToString()))
+    lab.exchange()
+    lab.calls[0].end(GrpcStatus.INVALID_ARGUMENT, "50% nothing")
+    answer = lab.exchange()[stream_id]
+    assert (answer.status, answer.text) == ("3", "50%25 nothing")
+    assert answer.reset == 0
+
+
+# -- refusals ---------------------------------------------------------------------------------
+
+
+def test_unknown_method_is_unimplemented(lab: GrpcLab) -> None:
+    stream_id = lab.begin("/apache.rocketmq.v2.MessagingService/Nix", end=True)
+    answer = lab.exchange()[stream_id]
+    assert answer.status == "12"
+    assert answer.text == "Method not found: apache.rocketmq.v2.MessagingService/Nix"
+
+
+def test_unary_call_without_a_message_is_refused(lab: GrpcLab) -> None:
+    stream_id = lab.begin("SendMessage", end=True)
+    answer = lab.exchange()[stream_id]
+    assert (answer.status, answer.text) == ("13", "Half-closed without a request")
+
+
+def test_unary_call_with_two_messages_is_refused(lab: GrpcLab) -> None:
+    stream_id = lab.begin("SendMessage")
+    lab.write(stream_id, framed(b"") * 2, end=True)
+    answer = lab.exchange()[stream_id]
+    assert (answer.status, answer.text) == ("13", "Too many requests")
+
+
+def test_message_that_is_no_protobuf_ends_only_its_call(lab: GrpcLab) -> None:
+    stream_id = lab.begin("SendMessage")
+    lab.write(stream_id, framed(b"\xff"), end=True)
+    assert lab.exchange()[stream_id].status == "13"
+    assert lab.send().status == "0"
+
+
+def test_error_of_a_handler_ends_only_its_call(lab: GrpcLab) -> None:
+    answer = lab.ask("QueryRoute", m.QueryRouteRequest())
+    assert (answer.status, answer.text) == ("2", "Application error processing RPC")
+    (failed,) = lab.journal.find(HandlerFailed)
+    assert "a defect" in failed.error
+    assert lab.send().status == "0"
+
+
+# -- the end of calls -------------------------------------------------------------------------
+
+
+def test_call_that_is_given_up_calls_on_closed(lab: GrpcLab) -> None:
+    stream_id, call = lab.receive()
+    notified: list[bool] = []
+    call.on_closed = lambda: notified.append(call.closed)
+    lab.client.reset_stream(stream_id, 8)
+    lab.exchange()
+    assert notified == [True]
+    call.send(m.ReceiveMessageResponse())
+    call.end()
+    lab.exchange()
+    assert not lab.answers[stream_id].data
+
+
+def test_call_is_over_at_its_deadline(lab: GrpcLab) -> None:
+    lab.ask("ReceiveMessage", m.ReceiveMessageRequest(), {"grpc-timeout": "5S"})
+    (call,) = lab.calls
+    notified: list[bool] = []
+    call.on_closed = lambda: notified.append(True)
+    assert call.remaining_ms() == 5_000
+    lab.time.passed_ms += 3_000
+    assert call.remaining_ms() == 2_000
+    lab.time.passed_ms += 2_000
+    lab.real.fire_due()
+    assert notified == [True]
+    assert lab.exchange()[1].reset == 8
+    assert call.remaining_ms() == 0
+
+
+def test_lost_link_closes_every_call_and_the_session(lab: GrpcLab) -> None:
+    _, call = lab.receive()
+    notified: list[bool] = []
+    call.on_closed = lambda: notified.append(True)
+    lab.session.connection_lost()
+    lab.session.connection_lost()
+    assert notified == [True]
+    assert lab.gone == [lab.session]
+    assert [one.why for one in lab.journal.find(LinkClosed)] == ["closed by the peer"]
+    assert lab.real.timers() == []
+
+
+# -- flow control -----------------------------------------------------------------------------
+
+
+def test_large_answer_waits_for_the_window_of_its_caller(lab: GrpcLab) -> None:
+    lab.acknowledges = False
+    stream_id, call = lab.receive()
+    drained: list[bool] = []
+    call.on_drained = lambda: drained.append(call.write_blocked)
+    message = m.ReceiveMessageResponse(message=m.Message(body=bytes(200_000)))
+    call.send(message)
+    assert call.write_blocked
+    call.end()
+    lab.exchange()
+    assert len(lab.answers[stream_id].data) == 65_535
+    assert lab.session.unfinished_bytes > 130_000
+    lab.client.increment_flow_control_window(1_000_000)
+    lab.client.increment_flow_control_window(1_000_000, stream_id)
+    answer = lab.exchange()[stream_id]
+    (data,) = answer.messages
+    assert m.ReceiveMessageResponse.FromString(data) == message
+    assert answer.status == "0"
+    assert lab.session.unfinished_bytes == 0
+
+
+def test_drained_call_is_notified(lab: GrpcLab) -> None:
+    lab.acknowledges = False
+    _, call = lab.receive()
+    drained: list[bool] = []
+    call.on_drained = lambda: drained.append(call.write_blocked)
+    call.send(m.ReceiveMessageResponse(message=m.Message(body=bytes(200_000))))
+    lab.exchange()
+    lab.client.increment_flow_control_window(1_000_000)
+    lab.client.increment_flow_control_window(1_000_000, 1)
+    lab.exchange()
+    assert drained == [False]
+
+
+# -- the end of the connection ----------------------------------------------------------------
+
+
+def test_bytes_that_are_no_http2_close_the_connection_with_a_warning(lab: GrpcLab) -> None:
+    lab.session.data_received(b"GET / HTTP/1.1\r\n\r\n")
+    assert lab.link.closed
+    (warned,) = lab.journal.find(Warned)
+    assert warned.text.startswith("closed the connection of there:2: ")
+
+
+def test_idle_connection_gets_a_goaway(lab: GrpcLab) -> None:
+    lab.send()
+    lab.time.passed_ms += IDLE_MS - 1
+    lab.real.fire_due()
+    assert not lab.gone
+    lab.time.passed_ms += 1
+    lab.real.fire_due()
+    assert lab.gone == [lab.session]
+    lab.read()
+    assert lab.goodbye is not None
+    assert lab.goodbye.error_code == 0
+
+
+def test_connection_with_an_open_call_is_not_idle(lab: GrpcLab) -> None:
+    _, call = lab.receive()
+    for _ in range(3):
+        lab.time.passed_ms += IDLE_MS
+        lab.real.fire_due()
+    assert not lab.gone
+    call.end()
+    lab.time.passed_ms += IDLE_MS
+    lab.real.fire_due()
+    assert lab.gone == [lab.session]
