@@ -1,4 +1,4 @@
-"""The exceptions and warnings that reach users of fakemq, and the hint that ends many of them.
+"""The exceptions and warnings that reach users of fakemq, and the words that many of them share.
 
 FakemqError
  ├─ ConfigError          also a ValueError: an option or a config key has an invalid value
@@ -53,6 +53,11 @@ class WaitTimeout(FakemqError, TimeoutError):  # noqa: N818 - named like the wai
 
 class ConfigWarning(UserWarning):
     """A setting in a config has no effect; issued once for each setting."""
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: ``1 message``, ``2 messages``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def printable(text: str) -> str:

@@ -28,11 +28,13 @@ from fakemq.events.core import (
     PullHeld,
     RequestHandled,
     RequestReceived,
+    RouteRefused,
     Scheduled,
     ScheduledDelivered,
     ScheduledDiscarded,
     SentBack,
     SnapshotRestored,
+    TopicChanged,
     TransactionChecked,
     TransactionDiscarded,
     TransactionEnded,
@@ -130,6 +132,7 @@ class Chronicle:
             Replicated: self._replicated,
             RequestHandled: self._handled,
             RequestReceived: self._received,
+            RouteRefused: self._route_refused,
             Revived: self._revived,
             Scheduled: self._scheduled,
             ScheduledDelivered: self._made,
@@ -141,6 +144,7 @@ class Chronicle:
             TimerRecalled: self._record_news,
             TimerRolled: self._made,
             TimerSet: self._record_news,
+            TopicChanged: self._topic_changed,
             TransactionChecked: self._checked,
             TransactionDiscarded: self._half_news,
             TransactionEnded: self._ended,
@@ -150,6 +154,10 @@ class Chronicle:
     def _begin_anew(self) -> None:
         self._walls: list[Entry] = []
         """Jumps of the wall time of the cluster and of its nodes."""
+        self.refused_routes: dict[str, list[Entry]] = defaultdict(list)
+        """Topic → the questions for it that name servers could not answer."""
+        self.created: dict[str, Entry] = {}
+        """Topic → the entry that created it first."""
         self._forget()
 
     def _forget(self) -> None:
@@ -402,6 +410,15 @@ class Chronicle:
         event = entry.event
         assert isinstance(event, Replicated)
         self.replicated[event.node].put(event.end_offset, entry)
+
+    def _route_refused(self, entry: Entry) -> None:
+        assert isinstance(entry.event, RouteRefused)
+        self.refused_routes[entry.event.topic].append(entry)
+
+    def _topic_changed(self, entry: Entry) -> None:
+        assert isinstance(entry.event, TopicChanged)
+        if entry.event.how == "created":
+            self.created.setdefault(entry.event.topic, entry)
 
     def _received(self, entry: Entry) -> None:
         self.requests[entry.seq] = entry

@@ -16,6 +16,7 @@ from fakemq import events
 from fakemq.biographies.because import answer_text, duration_text, missing, named
 from fakemq.biographies.groups import why_not_delivered
 from fakemq.biographies.inflight import inflight
+from fakemq.biographies.too_early import asked_too_early
 from fakemq.core import inspection
 from fakemq.dispatch.node import NodeState
 from fakemq.errors import printable
@@ -81,7 +82,7 @@ def diagnosis(
     """
     search = _Search(core, chronicle, topic, group)
     certain = search.certain()  # first: it also collects what `uncertain` returns
-    return [*certain, *search.faults(), *search.uncertain()]
+    return [*search.too_early(), *certain, *search.faults(), *search.uncertain()]
 
 
 def diagnosis_of_sends(core: ClusterCore, chronicle: Chronicle, topic: str) -> list[str]:
@@ -92,7 +93,7 @@ def diagnosis_of_sends(core: ClusterCore, chronicle: Chronicle, topic: str) -> l
         for broker in core.brokers.values()
         if broker.state is not NodeState.RUNNING and not broker.config.is_slave
     ]
-    return [*search.certain(), *down, *search.faults()]
+    return [*search.too_early(), *search.certain(), *down, *search.faults()]
 
 
 class _Search:
@@ -145,6 +146,10 @@ class _Search:
             elif self._consumers:
                 self._undelivered(found, record, event, broker)
         return found.lines() + copies.lines()
+
+    def too_early(self) -> list[str]:
+        """Return which topics clients asked for before these existed."""
+        return asked_too_early(self._core, self._chronicle, self._wants, consumers=self._consumers)
 
     def _wants(self, topic: str) -> bool:
         return self._topics is None or topic in self._topics

@@ -11,6 +11,7 @@ from fakemq.control.control import Control
 from fakemq.control.endpoints import SEED_MAX_BYTES, Body, Query, endpoint
 from fakemq.control.results import Done, Refusal
 from fakemq.core import changes, inspection
+from fakemq.core.near_names import check_topic
 from fakemq.core.views import Delayed, Message, Queue
 from fakemq.handles.messages import seeding
 from fakemq.protocol.bodies.body import Int
@@ -145,7 +146,7 @@ async def get_messages(control: Control, topic: str, query: Page) -> Messages:
     A compressed body is unpacked if that makes up to 4 MiB, and 8 MiB for all; else it is shown as
     it came.
     """
-    inspection.check_topic(control.core, topic)
+    check_topic(control.core, topic, may_come=False)
     steps = inspection.messages_page(control.core, topic, query.offset, query.limit)
     total, page = await control.server.carry_out(steps)
     return Messages(total=total, offset=query.offset, messages=[*map(_shown, page)])
@@ -184,7 +185,7 @@ def get_diagnosis(control: Control, query: Waiting) -> list[str]:
 def get_delayed(control: Control, query: OfTopic) -> list[ShownDelayed]:
     """Return the messages that wait for their delay level, next due first: of a topic, or all."""
     if query.topic is not None:
-        inspection.check_topic(control.core, query.topic, may_come=True)
+        check_topic(control.core, query.topic)
     return [
         ShownDelayed(**msgspec.structs.asdict(one), text=_text(one.message.body))
         for one in inspection.delayed(control.core, query.topic)
@@ -192,7 +193,7 @@ def get_delayed(control: Control, query: OfTopic) -> list[ShownDelayed]:
 
 
 def _state(control: Control, topic: str) -> TopicState:
-    inspection.check_topic(control.core, topic)
+    check_topic(control.core, topic, may_come=False)
     queues = inspection.queues(control.core, topic)
     stored = sum(queue.max_offset - queue.min_offset for queue in queues)
     return TopicState(name=topic, queues=queues, messages=stored)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from operator import itemgetter
-from string import digits
 from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.broker.delay import real_place
@@ -12,7 +11,7 @@ from fakemq.broker.seeding import seed as put
 from fakemq.clock.slices import Steps, finished
 from fakemq.config.checked import MAX_QUEUES
 from fakemq.core.views import Delayed, Delivery, Member, Message, Queue
-from fakemq.errors import FakemqError, did_you_mean
+from fakemq.errors import FakemqError
 from fakemq.events.core import Delivered, LogAppended
 from fakemq.journal.entries import Entry
 from fakemq.journal.journal import line
@@ -40,24 +39,9 @@ def topics(core: ClusterCore) -> list[str]:
     return sorted({topic for broker in _holders(core) for topic in broker.topics.snapshot()})
 
 
-_NUMBERING = digits + "-_."
-
-
-def check_topic(core: ClusterCore, topic: str, *, may_come: bool = False) -> None:
-    """Raise LookupError for a topic that does not exist.
-
-    With ``may_come`` raise it only if the name is similar to an existing one. Names that differ
-    only by a number are not similar.
-    """
-    there = topics(core)
-    if topic in there:
-        return
-    kept = topic.strip(_NUMBERING)
-    alike = [name for name in there if name.strip(_NUMBERING) != kept]
-    hint = did_you_mean(topic, alike, cutoff=0.8, lists=False)
-    if hint or not may_come:
-        hint = hint or f"; there are: {', '.join(there)}"
-        raise LookupError(f"no topic {topic!r}{hint}")
+def has_topic(core: ClusterCore, topic: str) -> bool:
+    """Return whether a broker, running or not, has a topic."""
+    return any(broker.topics.select(topic) is not None for broker in core.brokers.values())
 
 
 def queues(core: ClusterCore, topic: str) -> list[Queue]:

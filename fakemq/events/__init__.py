@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from fakemq.events.core import QueuesLocked as QueuesLocked
     from fakemq.events.core import RequestHandled as RequestHandled
     from fakemq.events.core import RequestReceived as RequestReceived
+    from fakemq.events.core import RouteRefused as RouteRefused
     from fakemq.events.core import RoutineSkipped as RoutineSkipped
     from fakemq.events.core import Scheduled as Scheduled
     from fakemq.events.core import ScheduledDelivered as ScheduledDelivered

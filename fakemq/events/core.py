@@ -170,6 +170,13 @@ class BrokerGone(Event, frozen=True, kw_only=True, gc=False):
     why: str
 
 
+class RouteRefused(Event, frozen=True, kw_only=True, gc=False):
+    """A name server was asked where a topic is, and no living broker has registered it."""
+
+    topic: str
+    peer: str
+
+
 class KvConfigPrinted(Event, frozen=True, kw_only=True, gc=False):
     """A name server printed its KV config, as every ten minutes; ``lines`` are Java's."""
 

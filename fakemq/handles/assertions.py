@@ -12,6 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from fakemq.core.inspection import payloads
+from fakemq.errors import counted
 from fakemq.protocol.topics import dlq_topic
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def _compare(
     if bodies is not None:
         wanted = Counter(payloads(bodies))
         fits = there == wanted and count in (None, len(seen))
-        expected = f"{_messages(wanted.total())} {what}: {_bodies(wanted)}"
+        expected = f"{counted(wanted.total(), 'message')} {what}: {_bodies(wanted)}"
         if differences := [
             f"{word} {_bodies(part)}"
             for word, part in (("missing", wanted - there), ("too many", there - wanted))
@@ -161,16 +162,12 @@ def _compare(
             expected += f" ({'; '.join(differences)})"
     else:
         fits = bool(seen) if count is None else count == len(seen)
-        expected = f"{'at least 1 message' if count is None else _messages(count)} {what}"
+        expected = f"{'at least 1 message' if count is None else counted(count, 'message')} {what}"
     if not fits:
         raise AssertionError(
             f"expected: {expected}\n"
             f"seen:     {len(seen)}{f': {_bodies(there)}' if seen else ''}\n{explain()}"
         )
-
-
-def _messages(count: int) -> str:
-    return f"{count} message{'' if count == 1 else 's'}"
 
 
 def _bodies(bodies: Counter[bytes]) -> str:

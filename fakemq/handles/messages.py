@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
 
-from fakemq.config.checked import topic_queues, whole
+from fakemq.config.checked import text, topic_queues, whole
 from fakemq.core import inspection, views
 from fakemq.core.views import Queue
 from fakemq.errors import ConfigError
@@ -75,8 +75,13 @@ class StoredMessages(Handle):
         return self._seen(self._running().carry_out(steps))
 
     def messages(self, topic: str) -> list[Message]:
-        """Return every message stored in a topic, in the order of storing, with its deliveries."""
+        """Return every message stored in a topic, in the order of storing, with its deliveries.
+
+        A topic that does not exist has none; LookupError if its name is almost like an existing
+        one, because a mistyped name would let many a test pass.
+        """
         core = self._core
+        self._check_topic(topic)
         return self._seen(self._call(lambda: inspection.messages(core, topic)))
 
     def biography(self, message: Message) -> Biography:
@@ -109,8 +114,8 @@ class StoredMessages(Handle):
         """Return the messages that wait for their delay level, next due first.
 
         ``topic`` limits them to the messages for one topic; None means all. A retry waits as a
-        message for the group's retry topic, such as ``%RETRY%billing``. Raise
-        LookupError for a topic that does not exist and whose name is similar to an existing one.
+        message for the group's retry topic, such as ``%RETRY%billing``. Raise LookupError as
+        `messages`.
         """
         core = self._core
         self._check_topic(topic)
@@ -121,8 +126,9 @@ class StoredMessages(Handle):
         ]
 
     def queues(self, topic: str) -> list[Queue]:
-        """Return the queues of a topic on every broker that has it."""
+        """Return the queues of a topic on every broker that has it; LookupError as `messages`."""
         core = self._core
+        self._check_topic(topic)
         return self._call(lambda: inspection.queues(core, topic))
 
     def topics(self) -> list[str]:
@@ -134,13 +140,13 @@ class StoredMessages(Handle):
         """Return a handle on a topic, to change or delete it; the topic need not exist."""
         from fakemq.handles.topics import TopicHandle  # many tests hold none
 
-        return TopicHandle(self._running, name)
+        return TopicHandle(self._running, text("topic", name))
 
     def group(self, name: str) -> GroupHandle:
         """Return a handle on a consumer group; the group need not exist."""
         from fakemq.handles.topics import GroupHandle  # many tests hold none
 
-        return GroupHandle(self._running, name, self._biographer)
+        return GroupHandle(self._running, text("group", name), self._biographer)
 
     # -- what became of them ------------------------------------------------------------------
 
@@ -148,15 +154,29 @@ class StoredMessages(Handle):
         """Return the likely reasons why messages are not consumed, the most certain first.
 
         ``topic`` and ``group`` limit it to the messages of one topic and to one consumer group. The
-        list is empty if no message waits. Raise LookupError for a topic that does not exist.
+        list is empty if no message waits. Raise LookupError for a topic that does not exist, and
+        for a group that does not and whose name is almost like another's.
         """
         self._check_topic(topic, may_come=False)
+        self._check_group(group)
         return self._diagnosis(topic, group)
 
     def _check_topic(self, topic: str | None, *, may_come: bool = True) -> None:
         core = self._core
         if topic is not None:
-            self._call(lambda: inspection.check_topic(core, topic, may_come=may_come))
+            text("topic", topic)
+            if not self._call(lambda: inspection.has_topic(core, topic)):
+                from fakemq.core.near_names import check_topic  # most topics exist
+
+                self._call(lambda: check_topic(core, topic, may_come=may_come))
+
+    def _check_group(self, group: str | None) -> None:
+        from fakemq.core.near_names import check_group
+
+        core = self._core
+        if group is not None:
+            text("group", group)
+            self._call(lambda: check_group(core, group))
 
     def _diagnosis(self, topic: str | None, group: str | None) -> list[str]:
         from fakemq.biographies.diagnosis import diagnosis  # for failures
@@ -214,7 +234,7 @@ class StoredMessages(Handle):
     def assert_nothing_sent(self, topic: str) -> None:
         """Assert that no message is in ``topic``; the topic need not exist.
 
-        Raise LookupError for a topic that does not exist and whose name is similar to an existing
+        Raise LookupError for a topic that does not exist and whose name is almost like an existing
         one, because a mistyped name would always pass.
         """
         __tracebackhide__ = True
@@ -237,6 +257,7 @@ class StoredMessages(Handle):
         from fakemq.handles.assertions import assert_consumed
 
         __tracebackhide__ = True
+        self._check_group(group)
         assert_consumed(self, topic, group, count, bodies, self._explain)
 
     def assert_delivered_once(self, topic: str, group: str) -> None:
@@ -245,6 +266,7 @@ class StoredMessages(Handle):
 
         __tracebackhide__ = True
         self._check_topic(topic)
+        self._check_group(group)
         assert_deliveries(self, topic, group, 1, 1, self._explain)
 
     def assert_not_redelivered(self, topic: str, group: str) -> None:
@@ -253,6 +275,7 @@ class StoredMessages(Handle):
 
         __tracebackhide__ = True
         self._check_topic(topic)
+        self._check_group(group)
         assert_deliveries(self, topic, group, 0, 1, self._explain)
 
     def assert_in_dlq(
@@ -266,6 +289,7 @@ class StoredMessages(Handle):
         from fakemq.handles.assertions import assert_in_dlq
 
         __tracebackhide__ = True
+        self._check_group(group)
         assert_in_dlq(self, group, count, bodies, self._explain)
 
 

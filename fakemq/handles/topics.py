@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, TypeVar, Unpack
 
+from fakemq.config.checked import text
 from fakemq.core import inspection
+from fakemq.core.near_names import check_group, check_topic
 from fakemq.core.views import Inflight, Member
+from fakemq.errors import counted
 from fakemq.handles.running import Handle, Running
 
 if TYPE_CHECKING:
@@ -13,6 +16,8 @@ if TYPE_CHECKING:
 
     from fakemq.biographies.biographer import Biographer
     from fakemq.core.changes import GroupSettings
+
+T = TypeVar("T")
 
 
 class TopicHandle(Handle):
@@ -97,16 +102,42 @@ class GroupHandle(Handle):
         return self._call(lambda: inflight(self._core, chronicle(), self.name))
 
     def lag(self, topic: str) -> int:
-        """Return how many stored messages of ``topic`` are beyond the committed offsets."""
-        return self._call(lambda: inspection.lag(self._core, self.name, topic))
+        """Return how many stored messages of ``topic`` are beyond the committed offsets.
+
+        A topic or group that does not exist has none of them. Raise LookupError if its name is
+        almost like an existing one, because a mistyped name would let many a test pass.
+        """
+        return self._asked(topic, lambda: inspection.lag(self._core, self.name, topic))
 
     def offsets(self, topic: str) -> dict[tuple[str, int], int]:
-        """Return the committed offsets: (broker name, queue id) → the next offset to consume."""
-        return self._call(lambda: inspection.offsets(self._core, self.name, topic))
+        """Return the committed offsets: (broker name, queue id) → the next offset to consume.
+
+        Raise LookupError as `lag`.
+        """
+        return self._asked(topic, lambda: inspection.offsets(self._core, self.name, topic))
+
+    def _asked(self, topic: str, ask: Callable[[], T]) -> T:
+        """Return what ``ask`` returns, on the cluster's thread, if the names may be meant."""
+        text("topic", topic)
+
+        def look() -> T:
+            check_topic(self._core, topic)
+            check_group(self._core, self.name)
+            return ask()
+
+        return self._call(look)
 
     def members(self) -> list[Member]:
-        """Return the consumers that at least one broker has as members now."""
-        return self._call(lambda: inspection.members(self._core, self.name))
+        """Return the consumers that at least one broker has as members now.
+
+        Raise LookupError for a group that does not exist, whose name is almost like another's.
+        """
+
+        def look() -> list[Member]:
+            check_group(self._core, self.name)
+            return inspection.members(self._core, self.name)
+
+        return self._call(look)
 
     def set(self, **settings: Unpack[GroupSettings]) -> None:
         """Change settings of the group, such as ``retry_max_times=3``; ValueError if bad."""
@@ -132,4 +163,5 @@ class GroupHandle(Handle):
         self._call(lambda: changes.delete_group(self._core, self.name, offsets=offsets))
 
     def __repr__(self) -> str:
-        return f"<group {self.name}, {len(self.members())} members>"
+        members = self._call(lambda: inspection.members(self._core, self.name))
+        return f"<group {self.name}, {counted(len(members), 'member')}>"

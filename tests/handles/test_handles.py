@@ -173,7 +173,7 @@ def test_group_handle_shows_members_offsets_and_lag(mq: Cluster) -> None:
         (member,) = group.members()
         host, port = peer.sock.getsockname()
         assert member == Member("me", f"{host}:{port}")
-        assert repr(group) == "<group billing, 1 members>"
+        assert repr(group) == "<group billing, 1 member>"
     assert group.offsets("orders") == {("broker-a", 0): 2}
     assert group.lag("orders") == 1
 

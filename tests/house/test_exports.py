@@ -42,7 +42,7 @@ PUBLIC = {
         KvConfigPrinted LinkClosed LinkOpened LogAppended MemberChanged MessageChecked
         MetadataSynchronized NodeStarted NodeStopped OffsetCommitted Popped PullHeld PullWoken
         QueuesLocked Replicated ReplicationWaited ReportBelieved RequestHandled RequestReceived
-        Revived RoutineSkipped
+        Revived RouteRefused RoutineSkipped
         Scheduled ScheduledDelivered ScheduledDiscarded SentBack SlaveReported SnapshotRestored
         StoreRecovered StoreRepaired TimerDelivered TimerDiscarded TimerRecalled TimerRolled
         TimerSet TopicChanged TransactionChecked TransactionDiscarded

@@ -12,6 +12,7 @@ Source: namesrv/processor/DefaultRequestProcessor.java#getRouteInfoByTopic (4.9.
 from __future__ import annotations
 
 from fakemq.dispatch.answers import Refused, Reply, Request
+from fakemq.events.core import RouteRefused
 from fakemq.namesrv.handlers import or_null
 from fakemq.namesrv.kv import NAMESPACE_ORDER_TOPIC_CONFIG
 from fakemq.namesrv.namesrv import NameServer, handles
@@ -31,6 +32,9 @@ def get_routeinfo_by_topic(
     topic = or_null(request.header, "topic")
     route = node.routes.topic_route(topic)
     if route is None:
+        node.journal.add(
+            RouteRefused(node=node.name, topic=topic or "", peer=request.session.remote_addr)
+        )
         raise Refused(
             ResponseCode.TOPIC_NOT_EXIST,
             f"No topic route info in name server for the topic: {topic}{FAQ}",

@@ -1,0 +1,106 @@
+"""A question about a topic or group whose name is almost like an existing one says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import fakemq
+from fakemq.core.near_names import almost_like
+
+
+@pytest.fixture
+def mq() -> Iterator[fakemq.Cluster]:
+    with fakemq.Cluster(clock="frozen", topics={"orders": 1}) as cluster:
+        cluster.seed("orders", ["one"])
+        with cluster.consumer(group="billing", subscribe="orders"):
+            cluster.settle()
+            yield cluster
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        *[("order", "orders"), ("oders", "orders"), ("Orders", "orders"), ("ordres", "orders")],
+        *[("order_events", "order-events"), ("orderevents", "order-events")],
+        *[("order-evnts", "order-events"), ("biling", "billing"), ("billingg", "billing")],
+        *[("payment-confimred", "payment-confirmed"), ("pyament-confirmed", "payment-confirmed")],
+    ],
+)
+def test_slip_of_the_keyboard_is_almost_alike(name: str, meant: str) -> None:
+    assert almost_like(name, ["refunds", meant]) == meant
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        *[("orders", "orders-retry"), ("stock-1", "stock-2"), ("orders1", "orders2")],
+        *[("topicA", "topicB"), ("topic", "topicB"), ("stock-eu", "stock-us"), ("in", "on")],
+        *[("order-created", "order-deleted"), ("payment-created", "payment-updated")],
+        *[("%RETRY%billing", "%DLQ%billing"), ("", "a"), ("orders", "refunds")],
+    ],
+)
+def test_name_that_differs_on_purpose_is_not_almost_alike(name: str, other: str) -> None:
+    assert almost_like(name, [other]) is None
+    assert almost_like(other, [name]) is None
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda mq: mq.messages("ordres"),
+        lambda mq: mq.queues("ordres"),
+        lambda mq: mq.group("billing").lag("ordres"),
+        lambda mq: mq.group("billing").offsets("ordres"),
+        lambda mq: mq.wait_for(lambda: mq.group("billing").lag("ordres") == 0),
+        lambda mq: mq.run_until(lambda: mq.messages("ordres"), at_most="1h"),
+        lambda mq: mq.assert_sent("ordres"),
+        lambda mq: mq.assert_consumed("ordres", "billing"),
+    ],
+)
+def test_mistyped_topic_is_refused(
+    mq: fakemq.Cluster, ask: Callable[[fakemq.Cluster], object]
+) -> None:
+    with pytest.raises(LookupError, match=r"^no topic 'ordres'; did you mean orders\?") as raised:
+        ask(mq)
+    assert "topics={'ordres': 8}" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda mq: mq.group("biling").lag("orders"),
+        lambda mq: mq.group("biling").offsets("orders"),
+        lambda mq: mq.group("biling").members(),
+        lambda mq: mq.messages("%DLQ%biling"),
+        lambda mq: mq.assert_in_dlq("biling"),
+        lambda mq: mq.assert_in_dlq("biling", 0),
+        lambda mq: mq.assert_consumed("orders", "biling"),
+        lambda mq: mq.assert_delivered_once("orders", "biling"),
+        lambda mq: mq.assert_not_redelivered("orders", "biling"),
+        lambda mq: mq.diagnosis("orders", "biling"),
+    ],
+)
+def test_mistyped_group_is_refused(
+    mq: fakemq.Cluster, ask: Callable[[fakemq.Cluster], object]
+) -> None:
+    with pytest.raises(LookupError, match=r"^no group 'biling'; did you mean billing\?$"):
+        ask(mq)
+
+
+def test_names_that_may_come_are_empty(mq: fakemq.Cluster) -> None:
+    assert mq.messages("refunds") == []
+    assert mq.queues("orders-retry") == []
+    assert mq.messages("%DLQ%billing") == []
+    assert mq.group("reports").lag("orders") == 1
+    assert mq.group("reports").members() == []
+    assert repr(mq.group("biling")) == "<group biling, 0 members>"
+    assert repr(mq.group("billing")) == "<group billing, 1 member>"
+
+
+def test_topic_of_a_stopped_broker_is_known(mq: fakemq.Cluster) -> None:
+    mq.broker("broker-a").kill()
+    assert mq.messages("orders")[0].body == b"one"
+    with pytest.raises(LookupError, match="did you mean orders"):
+        mq.messages("ordres")
