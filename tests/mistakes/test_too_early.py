@@ -36,7 +36,7 @@ def test_topic_that_was_asked_for_and_never_created_explains_a_missing_send() ->
         assert mq.diagnosis() == []
 
 
-def test_consumer_that_pulls_is_not_told_that_it_was_early() -> None:
+def test_consumer_that_pulls_is_no_such_finding() -> None:
     with fakemq.Cluster(clock="frozen") as mq:
         ask(mq, "orders", 1)
         mq.create_topic("orders")
