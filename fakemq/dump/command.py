@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from fakemq.dump import rows, show
 from fakemq.dump.check import check
-from fakemq.errors import ConfigError
 from fakemq.store.stored_node import find_nodes, require_logs
 
 if TYPE_CHECKING:
@@ -28,20 +27,6 @@ PARTS: dict[str, Rows] = {
     "offsets": rows.offset_rows,
     "config": rows.config_rows,
 }
-
-
-def write_line(line: str) -> None:
-    """Write a line to stdout; replace letters that its encoding does not have."""
-    out = sys.stdout
-    try:
-        try:
-            out.write(line + "\n")
-        except UnicodeEncodeError:
-            out.write(line.encode(out.encoding, "backslashreplace").decode(out.encoding) + "\n")
-    except BrokenPipeError:
-        raise  # the reader of the pipe has ended
-    except OSError as error:
-        raise ConfigError(f"standard output: cannot be written: {error.strerror}") from None
 
 
 def dump(

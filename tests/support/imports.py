@@ -37,6 +37,7 @@ LAYERS = (
     "spark",
     "fakemq journal_file",
     "fixtures",
+    "commands",
     "cli",
     "__main__",
 )

@@ -1,0 +1,63 @@
+"""A message by its id, wherever in the cluster it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fakemq.commands.running_cluster import RunningCluster
+    from fakemq.protocol.message import MessageExt
+
+
+def found_message(cluster: RunningCluster, message_id: str, topic: str | None) -> MessageExt:
+    """Return the message with an offset id, or with a unique id in one topic or in any.
+
+    Raise MQClientError if there is none.
+    """
+    from fakemq.client.errors import MQClientError
+    from fakemq.protocol.message import MessageExt
+
+    by_place = _at_its_place(cluster, message_id)
+    if by_place is not None and topic in (None, by_place.topic):
+        return by_place
+    if topic is not None:
+        cluster.require_topic(topic)
+    topics = [topic] if topic else cluster.topics(all_topics=True)
+    results = cluster.all(
+        {one: cluster.admin.query_message_by_unique_key(one, message_id) for one in topics}
+    )
+    found = [one for one in results.values() if isinstance(one, MessageExt)]
+    if not found:
+        where = f"in {topic}" if topic else f"in any of {len(topics)} topics"
+        failed = next((one for one in results.values() if isinstance(one, Exception)), None)
+        why = f"; the last answer: {failed}" if failed is not None and topic else ""
+        raise MQClientError(f"there is no message {message_id} {where}{why}")
+    # Its retries and dead letters have the same id.
+    return min(found, key=lambda one: (one.topic.startswith("%"), one.store_timestamp_ms))
+
+
+def _at_its_place(cluster: RunningCluster, message_id: str) -> MessageExt | None:
+    """Return the message with an offset id that names a broker of this cluster."""
+    from fakemq.client.errors import MQBrokerError, MQClientError
+    from fakemq.protocol.errors import RemoteProtocolError
+    from fakemq.protocol.hosts import format_host
+    from fakemq.protocol.message_id import decode_offset_id
+
+    try:
+        host, _ = decode_offset_id(message_id)
+    except RemoteProtocolError:
+        return None
+    if format_host(host) not in {one.addr for one in cluster.nodes}:
+        return None
+    try:
+        return cluster.ask(cluster.admin.view_message(message_id))
+    except (MQBrokerError, MQClientError):
+        return None
+
+
+def broker_of(cluster: RunningCluster, message: MessageExt) -> str | None:
+    """Return the name of the broker that stored a message, if a name server knows its address."""
+    from fakemq.protocol.hosts import format_host
+
+    addr = format_host(message.store_host)
+    return next((one.name for one in cluster.nodes if one.addr == addr), None)

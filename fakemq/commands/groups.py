@@ -1,0 +1,58 @@
+"""``fakemq groups``: the consumer groups of a cluster, with their members and lags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from fakemq.commands.output import Table, shows
+from fakemq.commands.running_cluster import RunningCluster, completes, consumer_groups, shown
+from fakemq.protocol.bodies.connection import ConsumerConnection
+from fakemq.protocol.bodies.stats import ConsumeStats
+
+
+@click.command(short_help="Consumer groups: members, rates, lags.")
+@click.argument("names", metavar="[GROUP]...", nargs=-1, shell_complete=completes(consumer_groups))
+@click.option("-a", "--all", "all_groups", is_flag=True, help="RocketMQ's own groups, too.")
+@shows
+def groups(cluster: RunningCluster, names: tuple[str, ...], all_groups: bool) -> Iterator[Table]:
+    """The consumer groups with their members, kind of consumption, rate and lag.
+
+    The figures are those of "mqadmin consumerProgress".
+    """
+    for name in names:
+        cluster.require_group(name)
+    known = () if names else cluster.group_names()
+    chosen = list(names) or (sorted(known) if all_groups else shown(known))
+    stats = cluster.all({name: cluster.admin.consume_stats(name) for name in chosen})
+    members = cluster.all(
+        {
+            (name, one): cluster.brokers_admin.members(name, one.addr)
+            for name in chosen
+            for one in cluster.masters
+        }
+    )
+    rows = []
+    for name in chosen:
+        connections = [
+            found
+            for one in cluster.masters
+            if isinstance(found := members[name, one], ConsumerConnection)
+        ]
+        progress = stats[name]
+        known_stats = progress if isinstance(progress, ConsumeStats) else ConsumeStats()
+        first = connections[0] if connections else ConsumerConnection()
+        ids = {client.client_id for one in connections for client in one.connection_set}
+        rows.append(
+            {
+                "group": name,
+                "members": len(ids),
+                "type": first.consume_type,
+                "model": first.message_model,
+                "topics": sorted({queue.topic or "" for queue in known_stats.offset_table}),
+                "tps": known_stats.consume_tps,
+                "lag": known_stats.compute_total_diff(),
+            }
+        )
+    yield Table("group", ("group", "members", "type", "model", "tps", "lag", "topics"), rows)

@@ -1,0 +1,250 @@
+"""What commands print: tables and colours on a terminal, lines in a pipe, JSON if asked.
+
+The package ``rich`` draws tables; it comes with the extra ``cli``. Without it a terminal gets
+aligned columns.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from fakemq.commands.running_cluster import RunningCluster, connection_options, opened
+from fakemq.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table as RichTable
+
+Row = Mapping[str, object]
+
+
+class Table(NamedTuple):
+    """Rows with the same names; a name that ends with ``_ms`` is a time in milliseconds.
+
+    ``note`` is a line below it. JSON has the rows alone, each with ``kind``. With ``by_field``
+    people see each field of a row on a line of its own.
+    """
+
+    kind: str
+    columns: Sequence[str]
+    rows: Sequence[Row]
+    note: str = ""
+    by_field: bool = False
+
+
+WATCH_DEFAULT = "2s"
+
+
+def json_line(row: Row) -> str:
+    """Return a row as one line of standard JSON."""
+    import msgspec
+
+    return msgspec.json.encode(row).decode()
+
+
+def write_line(line: str) -> None:
+    """Write a line to stdout; replace letters that its encoding does not have."""
+    out = sys.stdout
+    try:
+        try:
+            out.write(line + "\n")
+        except UnicodeEncodeError:
+            out.write(line.encode(out.encoding, "backslashreplace").decode(out.encoding) + "\n")
+    except BrokenPipeError:
+        raise  # the reader of the pipe has ended
+    except OSError as error:
+        raise ConfigError(f"standard output: cannot be written: {error.strerror}") from None
+
+
+def cell(name: str, value: object) -> str:
+    """Return a value as text for people: one line, without control characters."""
+    from fakemq.errors import printable
+
+    if value is None:
+        return ""
+    if name.endswith("_ms") and isinstance(value, int):
+        return time_text(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    if isinstance(value, (list, tuple)):
+        return printable(" ".join(map(str, value)))
+    if isinstance(value, dict):
+        return printable(" ".join(f"{key}={one}" for key, one in value.items()))
+    return printable(str(value))
+
+
+def time_text(at_ms: int) -> str:
+    """Return a time in UTC; "" for 0 and below, by which RocketMQ says "never"."""
+    from fakemq.dump.show import time_text
+
+    return time_text(at_ms) if at_ms > 0 else ""
+
+
+def label(name: str) -> str:
+    """Return the headline of a column."""
+    return name.removesuffix("_ms").removesuffix("_at").replace("_", " ")
+
+
+def is_terminal() -> bool:
+    """Return whether people read stdout."""
+    return sys.stdout.isatty()
+
+
+def console() -> Console | None:
+    """Return what draws tables; None without a terminal, or without the extra ``cli``."""
+    if not is_terminal():
+        return None
+    try:
+        from rich.console import Console
+    except ImportError:
+        return None
+    return Console(highlight=False)
+
+
+def show(tables: Iterable[Table], *, as_json: bool) -> None:
+    """Print tables for the reader that there is."""
+    screen = None if as_json else console()
+    for number, table in enumerate(tables):
+        if as_json:
+            for row in table.rows:
+                write_line(json_line({"kind": table.kind, **row}))
+        elif screen is not None:
+            screen.print(drawn(_for_people(table)))
+        else:
+            if number:
+                write_line("")
+            for line in lines(_for_people(table), aligned=is_terminal()):
+                write_line(line)
+
+
+def lines(table: Table, *, aligned: bool = False) -> list[str]:
+    """Return a table's headline and rows with tabs between cells; aligned with blanks if asked."""
+    rows = [[label(name) for name in table.columns]] if table.rows else []
+    rows += [[cell(name, row.get(name)) for name in table.columns] for row in table.rows]
+    if aligned:
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        texts = [
+            "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
+    else:
+        texts = ["\t".join(row) for row in rows]
+    return texts + ([table.note] if table.note else [])
+
+
+_WARNS = ("lag", "behind")
+"""Columns whose numbers over 0 stand out."""
+
+
+def drawn(table: Table) -> RichTable:
+    """Return a table for a terminal."""
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    result = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+    result.caption = table.note or None
+    result.caption_justify = "left"
+    for name in table.columns:
+        numbers = all(isinstance(row.get(name), (int, float, type(None))) for row in table.rows)
+        right = numbers and not name.endswith("_ms")
+        result.add_column(label(name), justify="right" if right else "left", overflow="fold")
+    for row in table.rows:
+        cells = []
+        for name in table.columns:
+            value = row.get(name)
+            stands_out = name in _WARNS and isinstance(value, int) and value > 0
+            style = "bold yellow" if stands_out else "cyan" if name == table.columns[0] else ""
+            cells.append(Text(cell(name, value), style=style))
+        result.add_row(*cells)
+    return result
+
+
+View = Callable[..., Iterable[Table]]
+
+
+def shows(look: View) -> Callable[..., None]:
+    """Make a command of a function that returns tables of a cluster, named ``cluster``.
+
+    Add the options of a connection, ``--json`` and ``--watch``.
+    """
+
+    @wraps(look)
+    def call(as_json: bool, watch: str | None, **given: Any) -> None:
+        from contextlib import closing
+
+        every_ms = None if watch is None else _interval_ms(watch)
+        with closing(opened(given)) as cluster:
+            if every_ms is None:
+                show(look(cluster=cluster, **given), as_json=as_json)
+                return
+            try:
+                _watch(cluster, lambda: look(cluster=cluster, **given), every_ms, as_json)
+            except KeyboardInterrupt:
+                return
+
+    call = click.option("--json", "as_json", is_flag=True, help="A line of JSON for each row.")(
+        call
+    )
+    call = click.option(
+        "-w",
+        "--watch",
+        is_flag=False,
+        flag_value=WATCH_DEFAULT,
+        metavar="[DURATION]",
+        help=f"Look again, every {WATCH_DEFAULT} unless a time is given, until Ctrl-C.",
+    )(call)
+    return connection_options(call)
+
+
+def _interval_ms(text: str) -> int:
+    from fakemq.clock.durations import duration_ms
+
+    every_ms = duration_ms(text, name="watch")
+    if every_ms < 100:
+        raise ConfigError(f"watch={text}: expected at least 100ms")
+    return every_ms
+
+
+def _watch(
+    cluster: RunningCluster, look: Callable[[], Iterable[Table]], every_ms: int, as_json: bool
+) -> None:
+    screen = None if as_json else console()
+    if screen is None:
+        while True:
+            cluster.forget()
+            show(look(), as_json=as_json)
+            cluster.client.poll(timeout_ms=every_ms)
+    from rich.console import Group
+    from rich.live import Live
+
+    with Live(console=screen, auto_refresh=False, screen=True) as live:
+        while True:
+            cluster.forget()
+            live.update(Group(*(drawn(_for_people(one)) for one in look())), refresh=True)
+            cluster.client.poll(timeout_ms=every_ms)
+
+
+def as_fields(kind: str, row: Row) -> Table:
+    """Return one row as a table with a line for each field; JSON has it as it is."""
+    return Table(kind, tuple(row), [row], by_field=True)
+
+
+def _for_people(table: Table) -> Table:
+    """Return a table of one long row as a table with a line for each of its fields."""
+    if not table.by_field:
+        return table
+    rows = [
+        {"field": label(name), "value": cell(name, row[name])}
+        for row in table.rows
+        for name in table.columns
+        if row[name] is not None
+    ]
+    return Table(table.kind, ("field", "value"), rows, table.note)

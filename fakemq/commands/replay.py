@@ -1,0 +1,29 @@
+"""``fakemq replay``: simulated runs."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command(short_help="Simulate clusters, clients and faults by seeds.")
+@click.option("--seed", type=click.IntRange(0), metavar="N", help="Show the journal of this run.")
+@click.option("--seeds", metavar="FROM:TO", help="Run many seeds, and show those that fail.")
+@click.option("--minutes", type=float, default=10, show_default=True, help="Virtual time of each.")
+@click.option(
+    "--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes for many runs."
+)
+@click.pass_context
+def replay(
+    ctx: click.Context, seed: int | None, seeds: str | None, minutes: float, jobs: int
+) -> None:
+    """Simulate a cluster, its clients and faults, all drawn from one seed.
+
+    Shows the drawn plan, the journal and the verdict. The exit code is 1 if an invariant failed.
+    """
+    from fakemq.sim import command
+
+    if (seed is None) == (seeds is None):
+        raise click.UsageError("give --seed N, or --seeds FROM:TO")
+    if seeds is not None:
+        ctx.exit(command.run_campaign(seeds, minutes, jobs, click.echo))
+    ctx.exit(command.replay_one(seed or 0, minutes, click.echo))

@@ -1,0 +1,313 @@
+"""The commands that look at a running cluster print what the cluster has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from click.testing import CliRunner
+
+import fakemq
+from fakemq.cli import SECTIONS, main
+from fakemq.client.blocking import Client
+from fakemq.client.messages import Message
+from tests.support.command_line import rows, run
+
+LOOKING = SECTIONS["Look at a running cluster, fake or real"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def billing(cluster: fakemq.Cluster) -> Iterator[None]:
+    """A group that has consumed all but the messages of one queue, with a member."""
+    with Client(cluster.namesrv_addr, consumer_group="billing") as client:
+        client.subscribe("orders", "paid")
+        client.heartbeat()
+        for queue in client.subscribe_queues("orders"):
+            behind = 2 if (queue.broker_name, queue.queue_id) == ("broker-a", 0) else 0
+            client.update_offset(queue, client.max_offset(queue) - behind, oneway=False)
+        yield
+
+
+def test_topics_have_their_messages(cluster: fakemq.Cluster) -> None:
+    found = {row["topic"]: row for row in rows("topics", "-n", cluster.namesrv_addr)}
+    assert set(found) == {"orders", "empty"}
+    newest = max(one.stored_at_ms for one in cluster.messages("orders"))
+    assert found["orders"] == {
+        "kind": "topic",
+        "topic": "orders",
+        "queues": 8,
+        "messages": 24,
+        "last_message_at_ms": newest,
+        "brokers": ["broker-a", "broker-b"],
+    }
+    assert found["empty"]["messages"] == found["empty"]["last_message_at_ms"] == 0
+    every = {row["topic"] for row in rows("topics", "--all", "-n", cluster.namesrv_addr)}
+    assert {"orders", "TBW102", "SCHEDULE_TOPIC_XXXX", "broker-a"} <= every
+
+
+def test_queues_have_the_offsets_of_the_brokers(cluster: fakemq.Cluster) -> None:
+    found = rows("queues", "orders", "-n", cluster.namesrv_addr)
+    assert [
+        (row["broker"], row["queue_id"], row["min_offset"], row["max_offset"]) for row in found
+    ] == [
+        (queue.broker, queue.queue_id, queue.min_offset, queue.max_offset)
+        for queue in cluster.queues("orders")
+    ]
+
+
+def test_lag_is_that_of_the_group(cluster: fakemq.Cluster) -> None:
+    found = rows("lag", "billing", "-n", cluster.namesrv_addr)
+    assert sum(row["lag"] for row in found) == cluster.group("billing").lag("orders") == 2
+    (behind,) = (row for row in found if row["lag"])
+    assert (behind["broker"], behind["queue_id"], behind["consumer_offset"]) == ("broker-a", 0, 1)
+    assert rows("lag", "billing", "--topic", "empty", "-n", cluster.namesrv_addr) == []
+    text = run("lag", "billing", "-n", cluster.namesrv_addr).stdout.splitlines()
+    assert text[0].split("\t")[:3] == ["topic", "broker", "queue id"]
+    assert text[-1].startswith("billing: lag 2, ")
+
+
+def test_groups_and_clients_name_the_member(cluster: fakemq.Cluster) -> None:
+    (group,) = rows("groups", "-n", cluster.namesrv_addr)
+    assert (group["group"], group["members"], group["lag"]) == ("billing", 1, 2)
+    assert (group["type"], group["model"], group["topics"]) == (
+        *("CONSUME_PASSIVELY", "CLUSTERING"),
+        ["orders"],
+    )
+    (member,) = rows("clients", "billing", "-n", cluster.namesrv_addr)
+    assert (member["role"], member["language"], member["version"]) == (
+        *("consumer", "PYTHON", "V4_9_7"),
+    )
+    assert member["subscription"] == ["orders:paid"]
+    assert "TOOLS_CONSUMER" in {
+        row["group"] for row in rows("groups", "-a", "-n", cluster.namesrv_addr)
+    }
+
+
+def test_brokers_have_their_addresses_and_rates(cluster: fakemq.Cluster) -> None:
+    found = rows("brokers", "-n", cluster.namesrv_addr)
+    assert [(row["broker"], row["id"], row["addr"]) for row in found] == [
+        (name, 0, cluster.broker(name).addr) for name in ("broker-a", "broker-b")
+    ]
+    assert sum(row["in_today"] for row in found) >= 24
+    assert all(row["version"] == "V4_9_7" for row in found)
+
+
+def test_broker_that_does_not_answer_has_its_error() -> None:
+    with fakemq.Cluster(masters=2) as mq:
+        mq.broker("broker-b").pause()
+        up, down = rows("brokers", "--timeout", "200ms", "-n", mq.namesrv_addr)
+        assert "error" not in up
+        assert down["error"].endswith("200(ms)")
+        mq.broker("broker-b").resume()
+
+
+def test_send_says_where_each_message_is_stored(cluster: fakemq.Cluster) -> None:
+    one, other = rows(
+        *("send", "sent", "x", "y", "--tags", "t", "--keys", "a b", "--property", "from=here"),
+        *("-n", cluster.namesrv_addr),
+    )
+    assert one["status"] == other["status"] == "SEND_OK"
+    stored = {message.msg_id: message for message in cluster.messages("sent")}
+    message = stored[one["message_id"]]
+    assert (message.body, message.tags, message.properties["from"]) == (b"x", "t", "here")
+    assert (message.broker, message.queue_id, message.offset) == (
+        *(one["broker"], one["queue_id"], one["offset"]),
+    )
+    piped = run(
+        "send", "sent", "--queue", "broker-b:1", "-n", cluster.namesrv_addr, stdin=b"l 1\r\nl 2\n"
+    )
+    head, *lines = piped.stdout.splitlines()
+    assert head.split("\t") == ["status", "message id", "broker", "queue id", "offset"]
+    assert [line.split("\t")[2:4] for line in lines] == [["broker-b", "1"]] * 2
+    assert {b"l 1", b"l 2"} <= {one.body for one in cluster.messages("sent")}
+
+
+def test_tail_shows_the_last_messages_in_order(cluster: fakemq.Cluster) -> None:
+    found = rows("tail", "orders", "-c", "5", "-n", cluster.namesrv_addr)
+    assert [row["stored_at_ms"] for row in found] == sorted(row["stored_at_ms"] for row in found)
+    assert len(found) == 5
+    every = rows("tail", "orders", "--from", "first", "-n", cluster.namesrv_addr)
+    assert {row["body"] for row in every} == {f"body {number}" for number in range(24)}
+    assert len(every) == 24
+    assert every[0]["properties"]["TAGS"] == every[0]["tags"] == "paid"
+    assert len(rows("tail", "orders", "--from", "10m", "-n", cluster.namesrv_addr)) == 24
+    assert rows("tail", "orders", "--from", "2999-01-01T00:00", "-n", cluster.namesrv_addr) == []
+    assert rows("tail", "orders", "--tags", "other", "-n", cluster.namesrv_addr) == []
+    one = rows(
+        "tail", "orders", "--queue", "broker-a:1", "--from", "first", "-n", cluster.namesrv_addr
+    )
+    assert {(row["broker"], row["queue_id"]) for row in one} == {("broker-a", 1)}
+    line = run("tail", "orders", "-c", "1", "-n", cluster.namesrv_addr).stdout
+    assert line.count("\n") == 1
+    assert "tags=paid keys=k1 k2\tbody " in line
+
+
+def test_tail_ends_at_the_cut_of_a_transaction_and_bytes_are_hex() -> None:
+    with fakemq.Cluster(topics={"raw": 1}) as mq:
+        mq.seed("raw", [b"\xff\x00", "two\nlines\x1b[31m"])
+        binary, text = rows("tail", "raw", "-n", mq.namesrv_addr)
+        assert (binary["body"], binary["body_hex"]) == (None, "ff00")
+        shown = run("tail", "raw", "-n", mq.namesrv_addr).stdout.splitlines()
+        assert shown[0].endswith("\t0xff00")
+        assert shown[1].endswith("\ttwo\\nlines\\x1b[31m"), "a body cannot control a terminal"
+        assert text["body"] == "two\nlines\x1b[31m"
+
+
+def test_browse_finds_a_message_by_either_id(cluster: fakemq.Cluster) -> None:
+    message = cluster.messages("orders")[3]
+    for args in ([message.msg_id], [message.offset_msg_id], [message.msg_id, "--topic", "orders"]):
+        (found,) = rows("browse", *args, "-n", cluster.namesrv_addr)
+        assert (found["message_id"], found["offset_id"]) == (message.msg_id, message.offset_msg_id)
+        assert (found["body"], found["keys"]) == (message.body.decode(), "k1 k2")
+    lines = run("browse", message.msg_id, "-n", cluster.namesrv_addr).stdout.splitlines()
+    assert ["body", message.body.decode()] in [line.split("\t") for line in lines]
+
+
+def test_trace_follows_a_message_to_its_dead_letter() -> None:
+    with fakemq.Cluster(topics={"orders": 1, "RMQ_SYS_TRACE_TOPIC": 1}, clock="frozen") as mq:
+        consumer = mq.consumer(
+            group="billing",
+            subscribe="orders",
+            on_message=lambda message: message.retry_later(-1),
+            consume_from="first",
+        )
+        producer = mq.producer(trace=True)
+        sent = producer.send("orders", b"void")
+        mq.clock.advance("30s")
+        assert consumer.received
+        found = rows("trace", sent.message_id, "-n", mq.namesrv_addr)
+    steps = [(row["step"], row["where"].split()[0]) for row in found if row["kind"] == "step"]
+    assert steps == [("sent", "producer"), ("stored", "orders"), ("dead letter", "%DLQ%billing")]
+    (consumed,) = (row for row in found if row["kind"] == "consumed")
+    assert (consumed["group"], consumed["members"]) == ("billing", 1)
+    assert consumed["state"] == "its offset is beyond the message"
+
+
+@pytest.mark.parametrize(
+    ("args", "error"),
+    [
+        (["lag", "biling"], "there is no group 'biling'; did you mean billing?"),
+        (["groups", "billng"], "there is no group 'billng'; did you mean billing?"),
+        (["tail", "order"], "there is no topic 'order'; did you mean orders?"),
+        (["topics", "order"], "there is no topic 'order'; did you mean orders?"),
+        (["queues", "order"], "there is no topic 'order'; did you mean orders?"),
+        (["lag", "billing", "--topic", "order"], "there is no topic 'order'; did you mean orders?"),
+        (["browse", "AB"], "there is no message AB in any of "),
+    ],
+    ids=" ".join,
+)
+def test_name_that_does_not_exist_is_an_error(
+    cluster: fakemq.Cluster, args: list[str], error: str
+) -> None:
+    assert run(*args, "-n", cluster.namesrv_addr, exit_code=1).stderr.startswith(f"Error: {error}")
+
+
+@pytest.mark.parametrize(
+    ("args", "error"),
+    [
+        (["send", "orders", "x", "--property", "novalue"], "property=novalue: expected NAME=VALUE"),
+        (["tail", "orders", "--queue", "x:1"], "queue=x:1: orders has no such queue; there are: "),
+        (["tail", "orders", "--from", "noon"], "from=noon: expected first, a time such as"),
+        (["tail", "orders", "--tags", "a", "--sql", "b"], "give --tags or --sql, not both"),
+        (["topics", "--watch", "1ms"], "watch=1ms: expected at least 100ms"),
+        (["topics", "--timeout", "0"], "timeout=0 ms: expected over 0"),
+        (["topics", "--access-key", "a"], "access_key and secret_key belong together"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_option_is_bad_input(cluster: fakemq.Cluster, args: list[str], error: str) -> None:
+    found = run(*args, "-n", cluster.namesrv_addr, exit_code=2)
+    assert found.stderr.startswith(f"Error: {error}")
+
+
+@pytest.mark.parametrize("name", LOOKING)
+def test_missing_cluster_is_one_line(name: str) -> None:
+    arguments = {"topics": [], "groups": [], "brokers": [], "clients": []}.get(name, ["x"])
+    found = run(
+        name, *arguments, *(["y"] if name == "send" else []), "-n", "127.0.0.1:1", exit_code=1
+    )
+    assert "no name server answers" in found.stderr
+    assert found.stderr.count("\n") == 1
+
+
+def test_keys_and_tls_reach_the_cluster(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("accounts")
+    (folder / "acl.yml").write_text(
+        'accounts:\n- accessKey: administrator\n  secretKey: "12345678"\n  admin: true\n'
+    )
+    with fakemq.Cluster(topics={"orders": 1}, acl=folder / "acl.yml", tls="enforcing") as mq:
+        at = ("-n", mq.namesrv_addr, "--tls")
+        keys = ("--access-key", "administrator", "--secret-key", "12345678")
+        (row,) = rows("send", "orders", "x", *at, *keys)
+        assert row["status"] == "SEND_OK"
+        assert [one["body"] for one in rows("tail", "orders", *at, *keys)] == ["x"]
+        refused = run("queues", "orders", *at, exit_code=1)
+        assert "No accessKey" in refused.stderr or "accessKey" in refused.stderr
+
+
+def test_watch_looks_again_until_it_is_interrupted(
+    cluster: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[int] = []
+
+    def poll(self: Client, *, timeout_ms: int) -> None:
+        waits.append(timeout_ms)
+        if len(waits) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Client, "poll", poll)
+    found = rows("brokers", "--watch", "300ms", "-n", cluster.namesrv_addr)
+    assert (len(found), waits) == (6, [300] * 3)
+    waits.clear()
+    run("brokers", "--watch", "-n", cluster.namesrv_addr)
+    assert waits == [2000] * 3
+
+
+def test_follow_shows_messages_as_they_come(cluster: fakemq.Cluster) -> None:
+    from fakemq.commands.running_cluster import TOOLS_GROUP, RunningCluster
+    from fakemq.commands.tail import Reader, chosen_queues
+
+    asked = RunningCluster(cluster.namesrv_addr, {"consumer_group": TOOLS_GROUP})
+    with Client(cluster.namesrv_addr) as sender:
+        reader = Reader(asked, chosen_queues(asked, "empty", None))
+        reader.read_to_end()
+        seen: list[bytes] = []
+
+        def on_message(message: object, broker: str) -> None:
+            seen.append(getattr(message, "body"))  # noqa: B009
+            if len(seen) == 3:
+                raise KeyboardInterrupt
+            sender.send(Message("empty", f"after {len(seen)}"))
+
+        sender.send(Message("empty", "first"))
+        with pytest.raises(KeyboardInterrupt):
+            reader.follow(on_message)
+    asked.close()
+    assert seen == [b"first", b"after 1", b"after 2"]
+
+
+def test_shell_completes_commands_and_names(cluster: fakemq.Cluster) -> None:
+    def completed(words: str, at: int) -> list[str]:
+        environment = {
+            "_FAKEMQ_COMPLETE": "bash_complete",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(at),
+            "NAMESRV_ADDR": cluster.namesrv_addr,
+        }
+        done = CliRunner().invoke(main, [], prog_name="fakemq", env=environment)
+        return [line.partition(",")[2] for line in done.output.split()]
+
+    assert set(completed("fakemq br", 1)) == {"broker", "brokers", "browse"}
+    assert completed("fakemq tail or", 2) == ["orders"]
+    assert completed("fakemq lag bi", 2) == ["billing"]
+    assert completed("fakemq tail -n 127.0.0.1:1 or", 4) == []
+    for shell in ("bash", "zsh", "fish"):
+        assert "_FAKEMQ_COMPLETE" in run("completion", shell).stdout
+
+
+def test_row_is_standard_json(cluster: fakemq.Cluster) -> None:
+    text = run(
+        "browse", cluster.messages("orders")[0].msg_id, "-n", cluster.namesrv_addr, "--json"
+    ).stdout
+    assert json.loads(text)["reconsume_times"] == 0
