@@ -57,11 +57,14 @@ if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
     from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig, Value
+    from fakemq.dispatch.answers import Parked
+    from fakemq.dispatch.local import FromNode, LocalDispatcher, LocalLink, LocalSession
     from fakemq.ha.master_link import MasterEnd
     from fakemq.ha.service import HAService
     from fakemq.journal.journal import Journal
     from fakemq.net.outbound import Outbound
     from fakemq.protocol.bodies.offset import DelayOffsetSerializeWrapper
+    from fakemq.protocol.command import RemotingCommand
     from fakemq.protocol.hosts import Host
     from fakemq.store.findings import Topics
     from fakemq.store.inner_message import InnerMessage
@@ -91,6 +94,10 @@ class Broker:
     """The queues of its thread pools, once a fault has kept one of these busy."""
     parts: ReferenceParts | None = None
     """The parts that only its reference has; None for those of 4.9.7."""
+    front: Callable[[RemotingCommand, str, str | None], Parked[NoHeader] | None] | None = None
+    """Passes an admin's request on to a consumer behind the gRPC front; None if it has no such
+    consumer. Set by the front of the cluster, if it has one."""
+    _local_dispatcher: LocalDispatcher[Broker] | None = None
     started_ms = 0
     """The elapsed time of its last start or reset."""
 
@@ -216,6 +223,25 @@ class Broker:
     def accept_fast(self, link: Link) -> Session:
         """Take a connection to the VIP port."""
         return self._accept(link, self.fast_dispatcher)
+
+    def accept_local(self, link: LocalLink, from_node: FromNode) -> LocalSession:
+        """Take a connection without bytes, from a node of 5.5.0 in this cluster."""
+        from fakemq.dispatch.local import LocalDispatcher, LocalSession  # few clusters have a front
+
+        if self._local_dispatcher is None:
+            reference = self.reference
+            self._local_dispatcher = LocalDispatcher(
+                self,
+                handles.of(reference),
+                on_unknown=self._unknown,
+                without=reference.gone_codes,
+                reference=reference,
+            )
+        session = LocalSession(link, self, self._local_dispatcher.dispatch, from_node)
+        self.sessions[session] = None
+        if self.state is NodeState.PAUSED:
+            session.pause()
+        return session
 
     def accept_ha(self, link: Link) -> MasterEnd:
         """Take a slave's connection to the HA port."""

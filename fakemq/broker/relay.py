@@ -23,6 +23,10 @@ def call_consumer(
     broker: Broker, command: RemotingCommand, group: str, client_id: str | None
 ) -> Parked[NoHeader]:
     """Pass an admin's command with fields and body on to a consumer, and the answer back."""
+    if broker.front is not None:
+        relayed = broker.front(command, group, client_id)
+        if relayed is not None:
+            return relayed
     channel = _find_consumer(broker, group, client_id)
     parked: Parked[NoHeader] = Parked()
 

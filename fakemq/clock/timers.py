@@ -59,6 +59,11 @@ DOMAINS: dict[str, Domain] = {
     "pop_revive": Domain.DEADLINE,  # PopReviveService (5.5.0), 2 s after the invisible time
     # QueueLevelConsumerOrderInfoLockManager (5.5.0): a queue that is consumed in order is free
     "invisible": Domain.DEADLINE,
+    # gRPC front
+    "grpc_client_expiry": Domain.LIVENESS,  # scanNotActiveChannel, 120 s, scan 10 s / 10 s
+    "grpc_heartbeat": Domain.DEADLINE,  # TxHeartbeatServiceThread, 20 s
+    "grpc_renew": Domain.DEADLINE,  # DefaultReceiptHandleManager#scheduleRenewTask, 5 s
+    "grpc_transaction_data": Domain.DEADLINE,  # TransactionDataManager, 30 s
     "acl_watch": Domain.DEADLINE,  # AclFileWatchService, 5 s
     "protect_broker": Domain.DEADLINE,  # BrokerController#protectBroker, 3 min / 3 min
     "delay_level": Domain.DEADLINE,  # ScheduleMessageService, per level: delay_level_3

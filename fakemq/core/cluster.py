@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from fakemq.core.guests import Guests
     from fakemq.core.snapshots import Snapshot
     from fakemq.core.views import Deadline
+    from fakemq.proxy.proxy import Proxy
 
 T = TypeVar("T")
 
@@ -78,6 +79,7 @@ class ClusterCore:
         *,
         open_tcp: OpenTcp | None = None,
         links: OpenLinks | None = None,
+        grpc_port: int | None = None,
     ) -> None:
         self.spec = spec
         self.clock = Clock(frozen=spec.clock == "frozen", start_at_ms=spec.start_at_ms)
@@ -113,6 +115,11 @@ class ClusterCore:
         for config, port in zip(spec.broker_configs, broker_ports, strict=True):
             broker = self._make_broker(config, port)
             self.brokers[broker.name] = broker
+        self.proxy: Proxy | None = None
+        """The gRPC front; None without one."""
+        self._proxy_addr = f"{spec.advertised_host}:{grpc_port}"
+        if grpc_port is not None:
+            self.proxy = self._make_proxy()
 
     def _make_name_server(self, number: int) -> NameServer:
         name = f"namesrv-{number}"
@@ -170,6 +177,20 @@ class ClusterCore:
 
         return AccessControl(broker.node, home_of(self.spec.acl, home))
 
+    def _make_proxy(self) -> Proxy:
+        from fakemq.proxy.front import make_front  # most clusters have none
+        from fakemq.proxy.proxy import NAME
+
+        return make_front(
+            NodeClock(self.clock, NAME, self.journal),
+            self.journal,
+            self.faults,
+            self.randomness.stream(f"proxy {NAME}"),
+            self.spec.reference,
+            name_servers=lambda: self.name_servers,
+            brokers=self.brokers.values,
+        )
+
     def _make_store(self, config: BrokerConfig, clock: NodeClock) -> MessageStore:
         journal, name, ram_size_bytes = self.journal, config.node_name, self.spec.ram_size_bytes
         root = config.store_path_root_dir
@@ -204,6 +225,12 @@ class ClusterCore:
             for broker in self.running_masters():
                 broker.register_all()
         self._let_slaves_catch_up()
+        self.start_proxy()
+
+    def start_proxy(self) -> None:
+        """Start the gRPC front, if there is one."""
+        if self.proxy is not None:
+            self.proxy.start(self._proxy_addr)
 
     def _let_slaves_catch_up(self) -> None:
         """Let the slaves replicate at once, instead of some time after the start."""
@@ -220,6 +247,8 @@ class ClusterCore:
     def stop(self) -> None:
         """Stop every node cleanly: guests leave, brokers unregister, then name servers stop."""
         self.close_guests()
+        if self.proxy is not None:
+            self.proxy.stop()
         for broker in self.brokers.values():
             if broker.running:
                 broker.stop()
@@ -259,6 +288,8 @@ class ClusterCore:
         self.clock.reset(frozen=self.spec.clock == "frozen")
         for clock in self.node_clocks:
             clock.skew_ms = 0
+        if self.proxy is not None:
+            self.proxy.resume()
         nodes: list[Broker | NameServer] = [*self.brokers.values(), *self.name_servers]
         for node in nodes:
             node.resume()
@@ -267,6 +298,8 @@ class ClusterCore:
             if late is not None:
                 late()  # or it would come into what begins now
         self._end_work()
+        if self.proxy is not None:
+            self.proxy.reset()
         for node in nodes:
             node.reset()
         self._begin_with_copy()
@@ -287,9 +320,13 @@ class ClusterCore:
     def restore(self, snapshot: Snapshot) -> None:
         """Load a snapshot into the nodes; every broker must run. The clock is not changed."""
         snapshot.require_fit(self.brokers)
+        if self.proxy is not None:
+            self.proxy.resume()
         for broker in self.brokers.values():
             broker.resume()
         self._end_work()
+        if self.proxy is not None:
+            self.proxy.reset()
         snapshot.put_into(self.brokers, self.name_servers)
         for broker in self.brokers.values():
             broker.register_all()
@@ -433,7 +470,8 @@ class ClusterCore:
     def node_clocks(self) -> list[NodeClock]:
         """Return the clock of each node, name servers first."""
         clocks = [name_server.clock for name_server in self.name_servers]
-        return clocks + [broker.clock for broker in self.brokers.values()]
+        clocks += [broker.clock for broker in self.brokers.values()]
+        return clocks if self.proxy is None else [*clocks, self.proxy.clock]
 
     def _changed(self, how: str, text: str = "") -> None:
         """Record a change of the clock during which no time passed."""
@@ -447,10 +485,12 @@ class ClusterCore:
     def _may_skip(self) -> bool:
         # Peers of a paused node see its silence, and its own timers are overdue: both take effect
         # at their own times.
-        nodes: list[Broker | NameServer] = [*self.brokers.values(), *self.name_servers]
-        return not self.faults.pending and all(
-            node.state in (NodeState.RUNNING, NodeState.STOPPED) for node in nodes
-        )
+        states = [broker.state for broker in self.brokers.values()]
+        states += [name_server.state for name_server in self.name_servers]
+        if self.proxy is not None:
+            states.append(self.proxy.state)
+        quiet = (NodeState.RUNNING, NodeState.STOPPED)
+        return not self.faults.pending and all(state in quiet for state in states)
 
     def _skipped(self, ms: int) -> None:
         self.journal.add(RoutineSkipped(node=NODE, ms=ms))

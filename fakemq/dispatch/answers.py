@@ -140,9 +140,11 @@ class Parked(Generic[ResponseHeader]):
     A second call, or a call after the peer has disconnected, does nothing.
     """
 
-    __slots__ = ("_answer", "_outcome", "_resolved")
+    __slots__ = ("_answer", "_outcome", "_resolved", "on_abandoned")
 
     def __init__(self) -> None:
+        self.on_abandoned: Callable[[], None] | None = None
+        """Called when the peer wants no answer any more; set by the owner, if it can drop it."""
         self._answer: Callable[[Outcome], None] | None = None
         self._outcome: Outcome = None
         self._resolved = False
@@ -165,6 +167,13 @@ class Parked(Generic[ResponseHeader]):
         answer, self._answer = self._answer, None
         if answer is not None:
             answer(outcome)
+
+    def abandon(self) -> None:
+        """The peer has given the request up: let the owner drop it; no answer is sent."""
+        if not self._resolved:
+            if self.on_abandoned is not None:
+                self.on_abandoned()
+            self.resolve(None)
 
 
 Outcome: TypeAlias = "Reply[Any] | Refused | None"

@@ -29,6 +29,7 @@ LAYERS = (
     "dispatch",
     "ha",
     "namesrv broker",
+    "proxy",
     "core",
     "dump biographies serving inside",
     "handles",

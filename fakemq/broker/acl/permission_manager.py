@@ -178,11 +178,20 @@ class PlainPermissionManager:
 
     # -- checking -----------------------------------------------------------------------------
 
+    def is_white(self, host: str) -> bool:
+        """Return whether a peer at ``host`` needs no key."""
+        return any(pattern.matches(host) for pattern in self._white)
+
+    def account(self, access_key: str) -> Account | None:
+        """Return an account by its key; None if there is none."""
+        path = self._file_of.get(access_key)
+        return None if path is None else self._accounts.get(path, {}).get(access_key)
+
     def validate(self, host: str, command: RemotingCommand) -> None:
         """Raise AclError unless a peer at ``host`` may send this request."""
         # A request in its usual form has no field for a key, and what it needs can be read.
         needs = {} if command.usual is not None else needed(command)
-        if any(pattern.matches(host) for pattern in self._white):
+        if self.is_white(host):
             return
         fields = command.ext_fields
         access_key = fields.get(ACCESS_KEY)

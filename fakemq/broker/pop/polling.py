@@ -145,6 +145,7 @@ class PopPolling:
         self._by_session.setdefault(request.session, {})[held] = None
         self._count += 1
         entry = held
+        held.parked.on_abandoned = lambda: self._give_up(entry)
         held.timer = clock.call_later(
             held.expires_ms - EARLIER_MS + 1 - now_ms,
             lambda: self._wake(entry),
@@ -161,6 +162,13 @@ class PopPolling:
         """Remove the held requests of a closed connection."""
         for held in list(self._by_session.get(session, ())):
             self._remove(held)
+
+    def _give_up(self, held: HeldPop) -> None:
+        """Remove a request whose client waits no longer; it may be on its way to be woken."""
+        if held.timer is not None:
+            self._remove(held)
+        elif held in self._to_wake:
+            self._to_wake.remove(held)
 
     def forget_closed(self) -> None:
         """Remove the held requests of connections that were closed."""

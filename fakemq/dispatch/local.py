@@ -1,0 +1,179 @@
+"""Requests within a cluster that need no bytes: the gRPC front asks a broker.
+
+A `LocalSession` is the broker's end of such a connection. Its requests pass the broker's own
+dispatcher, so that the faults and the journal of requests see them as any others. The answer is the
+outcome of the handler, not a frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from fakemq.dispatch.answers import Parked, Refused, Reply
+from fakemq.dispatch.dispatcher import NodeT, VersionedDispatcher
+from fakemq.journal.noted import HANDLED
+from fakemq.net.session import Dispatch, OnReply, Owner, Session
+from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
+from fakemq.protocol.topics import FAQ
+
+if TYPE_CHECKING:
+    from fakemq.dispatch.answers import Outcome
+    from fakemq.dispatch.dispatcher import AnyHeader
+
+OnAnswer: TypeAlias = Callable[[Reply[Any] | None], None]
+"""Gets the answer, or None if the connection is gone."""
+FromNode: TypeAlias = Callable[[RemotingCommand, OnReply | None], None]
+"""Gets what the node asks its peer for, and what wants the response, if one is wanted."""
+
+
+class LocalLink:
+    """The link of a connection without bytes."""
+
+    outside = False
+    write_blocked = False
+
+    def __init__(self, local_addr: str, remote_addr: str, remote_node: str) -> None:
+        self.local_addr = local_addr
+        self.remote_addr = remote_addr
+        self.remote_node = remote_node
+        """The node at the other end: with its end, its requests are dropped."""
+
+    def write(self, data: bytes) -> None:
+        """Drop bytes: nothing is written to such a connection."""
+
+    def should_yield(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+    def pause_reading(self) -> None:
+        """There are no bytes."""
+
+    def resume_reading(self) -> None:
+        """There are no bytes."""
+
+
+class LocalSession(Session):
+    """A node's end of a connection without bytes; the other end calls `call` and `call_oneway`."""
+
+    def __init__(
+        self, link: LocalLink, owner: Owner, dispatch: Dispatch, from_node: FromNode
+    ) -> None:
+        super().__init__(link, owner, dispatch, 0)
+        self._from_node = from_node
+        self._opaque = 0
+        self._calls: dict[int, OnAnswer] = {}
+        self._parked: dict[int, Parked[Any]] = {}
+        self._paused = False
+        self._arrived: list[RemotingCommand] = []
+        """Requests that came while the node was paused."""
+
+    # -- the peer's side ----------------------------------------------------------------------
+
+    def call(self, command: RemotingCommand, on_answer: OnAnswer) -> int:
+        """Ask the node for something; the answer may be there on return. Return its number."""
+        self._opaque += 1
+        opaque = command.opaque = self._opaque
+        if self.closed:
+            on_answer(None)
+        else:
+            self._calls[opaque] = on_answer
+            self._take(command)
+        return opaque
+
+    def call_oneway(self, command: RemotingCommand) -> None:
+        """Ask the node for something that has no answer."""
+        self._opaque += 1
+        command.opaque = self._opaque
+        command.flag |= FLAG_ONEWAY
+        if not self.closed:
+            self._take(command)
+
+    def give_up(self, opaque: int) -> None:
+        """Want no answer any more. A request that the node holds is dropped."""
+        self._calls.pop(opaque, None)
+        parked = self._parked.pop(opaque, None)
+        if parked is not None:
+            parked.abandon()
+
+    def _take(self, command: RemotingCommand) -> None:
+        if self._paused:
+            self._arrived.append(command)
+        else:
+            self._receive(command)
+
+    # -- the node's side ----------------------------------------------------------------------
+
+    def parked(self, opaque: int, parked: Parked[Any]) -> None:
+        """Remember a request that is answered later, so that its peer can give it up."""
+        if opaque in self._calls:
+            self._parked[opaque] = parked
+
+    def answered(self, opaque: int, reply: Reply[Any] | None) -> None:
+        """Take the answer to a request; with None, there never is one."""
+        self._parked.pop(opaque, None)
+        if reply is not None:
+            on_answer = self._calls.pop(opaque, None)
+            if on_answer is not None:
+                on_answer(reply)
+
+    def invoke_oneway(self, command: RemotingCommand) -> None:
+        command.flag |= FLAG_ONEWAY
+        self._from_node(command, None)
+
+    def invoke(
+        self,
+        command: RemotingCommand,
+        timeout_ms: int,
+        on_reply: OnReply,
+        *,
+        close_on_timeout: bool = False,
+    ) -> None:
+        """Ask the peer, which answers or says None in time."""
+        self._from_node(command, on_reply)
+
+    def pause(self) -> None:
+        self._paused = True
+
+    def resume(self) -> None:
+        self._paused = False
+        arrived, self._arrived = self._arrived, []
+        for command in arrived:
+            if not self.closed:
+                self._take(command)
+
+    def _end(self, why: str) -> None:
+        super()._end(why)
+        self._parked.clear()
+        self._arrived.clear()
+        calls, self._calls = self._calls, {}
+        for on_answer in calls.values():
+            on_answer(None)
+
+
+class LocalDispatcher(VersionedDispatcher[NodeT]):
+    """Answers requests of local sessions: with outcomes, not with commands."""
+
+    def _park(
+        self,
+        session: Session,
+        command: RemotingCommand,
+        header: AnyHeader | None,
+        parked: Parked[Any],
+    ) -> None:
+        assert isinstance(session, LocalSession)
+        session.parked(command.opaque, parked)
+        super()._park(session, command, header, parked)
+
+    def send_answer(self, session: Session, command: RemotingCommand, outcome: Outcome) -> None:
+        assert isinstance(session, LocalSession)
+        reference = self._reference
+        if isinstance(outcome, Refused):
+            outcome = outcome.reply_in(reference)
+        code = None if outcome is None else outcome.code
+        self._journal.note((HANDLED, self._name, command.code, session.remote_addr, code))
+        if outcome is not None and outcome.remark is not None and FAQ in outcome.remark:
+            outcome.remark = outcome.remark.replace(FAQ, reference.faq)
+        session.answered(command.opaque, outcome)

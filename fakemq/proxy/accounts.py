@@ -1,0 +1,123 @@
+"""Who may call: the accounts of the cluster's access control, and what each RPC needs.
+
+5.5.0 has no plain_acl.yml: its accounts are made by admins, which fakemq does not do. So the front
+checks the accounts that the brokers have (``--acl``), with the errors of 5.5.0. A call without a
+key is refused, too, as soon as there are accounts; a cluster without accounts takes every call.
+
+Source: auth/authentication/builder/DefaultAuthenticationContextBuilder.java,
+auth/authentication/chain/DefaultAuthenticationHandler.java (5.5.0)
+"""
+
+from __future__ import annotations
+
+import hmac
+from typing import TYPE_CHECKING, Any, Final
+
+from fakemq.broker.acl.errors import AclError
+from fakemq.broker.acl.permissions import Perm
+from fakemq.protocol.topics import retry_topic
+from fakemq.proxy.call import AUTHORIZATION, DATE_TIME
+from fakemq.proxy.codes import Code
+from fakemq.proxy.status import RpcError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fakemq.broker.acl.permission_manager import PlainPermissionManager
+    from fakemq.proxy.call import Context
+
+_NO_CODE: Final = 0
+
+
+def check(manager: PlainPermissionManager, context: Context, request: Any) -> None:
+    """Raise RpcError unless the caller of a request may send it."""
+    host = context.remote_addr.rpartition(":")[0].strip("[]")
+    if manager.is_white(host):
+        return
+    access_key, given, content = _signature(context)
+    if not access_key:
+        raise _refused("username cannot be null.")
+    account = manager.account(access_key)
+    if account is None:
+        raise _refused(f"User:{access_key} is not found.")
+    if account.white.matches(host):
+        return
+    expected = hmac.digest(account.secret_key.encode("utf-8", "replace"), content, "sha1")
+    if not hmac.compare_digest(expected, given):
+        raise _refused("check signature failed.")
+    needs = _NEEDS.get(context.call.rpc.name)
+    if needs is not None:
+        try:
+            account.require(_NO_CODE, needs(request), frozenset())
+        except AclError as error:
+            raise _refused(error.message or "") from None
+
+
+def _signature(context: Context) -> tuple[str, bytes, bytes]:
+    """Return the key that a caller names, its signature, and what is signed.
+
+    The form is ``MQv2-HMAC-SHA1 Credential=KEY/…, SignedHeaders=…, Signature=HEX``.
+    """
+    authorization = context.metadata.get(AUTHORIZATION, "")
+    if not authorization:
+        return "", b"", b""
+    signed = context.metadata.get(DATE_TIME, "")
+    if not signed:
+        raise _refused("datetime is null.")
+    _, blank, items = authorization.partition(" ")
+    if not blank:
+        raise _refused("authentication header is incorrect.")
+    access_key, given = "", b""
+    for item in items.split(","):
+        name, equals, value = item.strip().partition("=")
+        if not equals:
+            raise _refused("authentication keyValues length is incorrect, actual length=1.")
+        if name == "Credential":
+            access_key = value.split("/")[0]
+        elif name == "Signature":
+            try:
+                given = bytes.fromhex(value)
+            except ValueError:
+                raise _refused("create authentication context error.") from None
+    return access_key, given, signed.encode("utf-8", "replace")
+
+
+def _refused(text: str) -> RpcError:
+    return RpcError(Code.UNAUTHORIZED, text)
+
+
+# -- what RPCs need ---------------------------------------------------------------------------
+
+
+def _to_send(request: Any) -> Mapping[str, Perm]:
+    return {message.topic.name: Perm.PUB for message in request.messages}
+
+
+def _to_publish(request: Any) -> Mapping[str, Perm]:
+    return {request.topic.name: Perm.PUB}
+
+
+def _to_consume(request: Any) -> Mapping[str, Perm]:
+    return {request.topic.name: Perm.SUB, retry_topic(request.group.name): Perm.SUB}
+
+
+def _to_receive(request: Any) -> Mapping[str, Perm]:
+    topic, group = request.message_queue.topic.name, request.group.name
+    return {topic: Perm.SUB, retry_topic(group): Perm.SUB}
+
+
+def _to_find(request: Any) -> Mapping[str, Perm]:
+    return {request.topic.name: Perm.ANY}
+
+
+_NEEDS: Final[dict[str, Callable[[Any], Mapping[str, Perm]]]] = {
+    "QueryRoute": _to_find,
+    "QueryAssignment": _to_consume,
+    "SendMessage": _to_send,
+    "EndTransaction": _to_publish,
+    "RecallMessage": _to_publish,
+    "ReceiveMessage": _to_receive,
+    "AckMessage": _to_consume,
+    "ChangeInvisibleDuration": _to_consume,
+    "ForwardMessageToDeadLetterQueue": _to_consume,
+}

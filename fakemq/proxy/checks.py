@@ -1,0 +1,131 @@
+"""What the front checks of names and times before it asks a broker.
+
+Source: proxy/grpc/v2/common/GrpcValidator.java, client/Validators.java,
+common/topic/TopicValidator.java (5.5.0)
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from fakemq.proxy.codes import Code
+from fakemq.proxy.status import RpcError
+
+if TYPE_CHECKING:
+    from fakemq.protocol.grpc.messages import Resource
+
+TOPIC_MAX_CHARS: Final = 127
+GROUP_MAX_CHARS: Final = 120
+LITE_TOPIC_MAX_BYTES: Final = 64
+INVISIBLE_MAX_MS: Final = 43_200_000
+"""maxInvisibleTimeMills, 12 h. Source: proxy/config/ProxyConfig.java (5.5.0)"""
+RECEIVE_INVISIBLE_MIN_MS: Final = 10_000
+"""minInvisibleTimeMillsForRecv"""
+
+_PATTERN: Final = "^[%|a-zA-Z0-9_-]+$"
+_is_legal: Final = re.compile(r"[%|a-zA-Z0-9_-]+").fullmatch
+_is_lite: Final = re.compile(r"[a-zA-Z0-9_-]+").fullmatch
+_control_character: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]").search
+_SYSTEM_TOPICS: Final = frozenset(
+    {
+        "TBW102",
+        "SCHEDULE_TOPIC_XXXX",
+        "BenchmarkTest",
+        "RMQ_SYS_TRANS_HALF_TOPIC",
+        "RMQ_SYS_TRACE_TOPIC",
+        "RMQ_SYS_TRANS_OP_HALF_TOPIC",
+        "TRANS_CHECK_MAX_TIME_TOPIC",
+        "SELF_TEST_TOPIC",
+        "OFFSET_MOVED_EVENT",
+        "CHECKPOINT_TOPIC",
+        "RMQ_SYS_ROCKSDB_TRANS_HALF_TOPIC",
+        "RMQ_SYS_ROCKSDB_TRANS_OP_HALF_TOPIC",
+    }
+)
+_JAVA_BLANKS: Final = (
+    "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u2009"
+    "\u200a\u2028\u2029\u205f\u3000"
+)
+"""What Character.isWhitespace takes."""
+
+
+def is_blank(text: str) -> bool:
+    """Return whether a text has nothing but blanks, as StringUtils.isBlank says."""
+    return not text.strip(_JAVA_BLANKS)
+
+
+def has_control_character(text: str) -> bool:
+    """Return whether a text has a character that Java calls an ISO control."""
+    return not text.isprintable() and _control_character(text) is not None
+
+
+def checked_topic(topic: Resource) -> str:
+    """Return the name of a topic; raise RpcError if no client may use it."""
+    name = topic.name
+    if is_blank(name):
+        raise RpcError(Code.ILLEGAL_TOPIC, "The specified topic is blank")
+    if utf16_chars(name) > TOPIC_MAX_CHARS:
+        raise RpcError(
+            Code.ILLEGAL_TOPIC,
+            f"The specified topic is longer than topic max length {TOPIC_MAX_CHARS}.",
+        )
+    if not _is_legal(name):
+        raise RpcError(
+            Code.ILLEGAL_TOPIC,
+            f"The specified topic[{name}] contains illegal characters, allowing only {_PATTERN}",
+        )
+    if name in _SYSTEM_TOPICS or name.startswith("rmq_sys_"):
+        raise RpcError(Code.ILLEGAL_TOPIC, "cannot access system topic")
+    return name
+
+
+def checked_group(group: Resource) -> str:
+    """Return the name of a consumer group; raise RpcError if no client may use it."""
+    name = group.name
+    if is_blank(name):
+        raise RpcError(Code.ILLEGAL_CONSUMER_GROUP, "the specified group is blank")
+    if utf16_chars(name) > GROUP_MAX_CHARS:
+        raise RpcError(
+            Code.ILLEGAL_CONSUMER_GROUP,
+            f"the specified group[{name}] is longer than group max length: {GROUP_MAX_CHARS}.",
+        )
+    if not _is_legal(name):
+        raise RpcError(
+            Code.ILLEGAL_CONSUMER_GROUP,
+            f"the specified group[{name}] contains illegal characters, allowing only {_PATTERN}",
+        )
+    if name.startswith("CID_RMQ_SYS_"):
+        raise RpcError(Code.ILLEGAL_CONSUMER_GROUP, "cannot use system consumer group")
+    return name
+
+
+def utf16_chars(text: str) -> int:
+    """Return the length of a text as Java counts it."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def check_invisible_time(ms: int, min_ms: int = 0) -> None:
+    """Raise RpcError for a time that is too short or too long."""
+    if ms < min_ms:
+        raise RpcError(
+            Code.ILLEGAL_INVISIBLE_TIME, f"the invisibleTime is too small. min is {min_ms}"
+        )
+    if ms > INVISIBLE_MAX_MS:
+        raise RpcError(
+            Code.ILLEGAL_INVISIBLE_TIME,
+            f"the invisibleTime is too large. max is {INVISIBLE_MAX_MS}",
+        )
+
+
+def check_lite_topic(name: str) -> None:
+    """Raise RpcError for a name that no lite topic has."""
+    if is_blank(name):
+        text = "lite topic cannot be the char sequence of whitespace"
+    elif len(name.encode("utf-8", "replace")) > LITE_TOPIC_MAX_BYTES:
+        text = f"lite topic exceed the max size {LITE_TOPIC_MAX_BYTES}"
+    elif not _is_lite(name):
+        text = "lite topic can only contain alphanumeric characters, hyphens(-), and underscores(_)"
+    else:
+        return
+    raise RpcError(Code.ILLEGAL_LITE_TOPIC, text)

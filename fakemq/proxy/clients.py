@@ -1,0 +1,204 @@
+"""The clients of the front: their streams, and the groups that they belong to.
+
+A producer belongs to a group for each topic that it names, with the topic's name; a consumer to its
+consumer group. A client without a heartbeat for 120 s is removed, at the first of Java's scans.
+
+Source: proxy/grpc/v2/channel/GrpcChannelManager.java, proxy/service/ClusterServiceManager.java,
+broker/client/ProducerManager.java, ConsumerManager.java (5.5.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from fakemq.broker.client_channel import CHANNEL_EXPIRED_TIMEOUT_MS
+from fakemq.clock.timers import Timer, next_tick_ms
+from fakemq.events.core import MemberChanged
+from fakemq.journal.journal import shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from fakemq.clock.node_clock import NodeClock
+    from fakemq.journal.journal import Journal
+    from fakemq.protocol.grpc.messages import TelemetryCommand
+    from fakemq.proxy.call import Call, Connection
+
+SCAN_PERIOD_MS: Final = 10_000
+PRODUCER, CONSUMER = "producer", "consumer"
+
+
+class Client:
+    """One client that is a member of groups."""
+
+    __slots__ = (
+        "client_id",
+        "connection",
+        "groups",
+        "language",
+        "last_heartbeat_ms",
+        "stream",
+        "timer",
+    )
+
+    def __init__(self, client_id: str, language: str, connection: Connection) -> None:
+        self.client_id = client_id
+        self.language = language
+        self.connection = connection
+        """The connection of its last heartbeat."""
+        self.stream: Call | None = None
+        """Its newest telemetry stream, by which it is told things."""
+        self.groups: dict[tuple[str, str], None] = {}
+        """Kind and name of each group that it is in."""
+        self.last_heartbeat_ms = 0
+        """Elapsed time on the axis of its connection."""
+        self.timer: Timer | None = None
+
+    def write(self, command: TelemetryCommand) -> bool:
+        """Tell the client something; return False if it has no stream."""
+        if self.stream is None or self.stream.closed:
+            return False
+        self.stream.send(command)
+        return True
+
+
+class Clients:
+    """The clients of one front, by id, and the groups that they are in."""
+
+    def __init__(
+        self, name: str, clock: NodeClock, journal: Journal, on_left: Callable[[Client], None]
+    ) -> None:
+        self._name = name
+        self._clock = clock
+        self._journal = journal
+        self._on_left = on_left
+        """Called when a client has left: by itself, or because it is silent."""
+        self._clients: dict[str, Client] = {}
+        self._members: dict[tuple[str, str], dict[str, Client]] = {}
+        self._turn = 0
+        self._started_ms = {False: 0, True: 0}
+
+    def start(self) -> None:
+        """Let the grid of scans begin now, on both time axes."""
+        clock = self._clock
+        self._started_ms = {outside: clock.elapsed_ms(outside=outside) for outside in (False, True)}
+
+    # -- coming and going ---------------------------------------------------------------------
+
+    def register(
+        self, kind: str, group: str, client_id: str, language: str, connection: Connection
+    ) -> Client:
+        """Add a client to a group, or note its heartbeat."""
+        client = self._clients.get(client_id)
+        if client is None:
+            client = self._clients[client_id] = Client(client_id, language, connection)
+        client.connection = connection
+        key = kind, group
+        members = self._members.setdefault(key, {})
+        if client_id not in members:
+            members[client_id] = client
+            client.groups[key] = None
+            self._note(client, key, "registered")
+        client.last_heartbeat_ms = self._clock.elapsed_ms(outside=connection.outside)
+        self._watch(client)
+        return client
+
+    def remove(self, client_id: str, how: str = "unregistered") -> None:
+        """Remove a client from all its groups."""
+        client = self._clients.pop(client_id, None)
+        if client is None:
+            return
+        self._clock.cancel(client.timer)
+        for key in client.groups:
+            members = self._members[key]
+            del members[client_id]
+            if not members:
+                del self._members[key]
+            self._note(client, key, how)
+        client.groups.clear()
+        self._on_left(client)
+
+    def clear(self) -> None:
+        """Forget all clients; nobody is told."""
+        for client in self._clients.values():
+            self._clock.cancel(client.timer)
+        self._clients.clear()
+        self._members.clear()
+
+    def _watch(self, client: Client) -> None:
+        # The timer looks at the last heartbeat when it fires: it is not moved with each one.
+        if client.timer is not None and client.timer.pending:
+            if client.timer.outside == client.connection.outside:
+                return
+            self._clock.cancel(client.timer)
+        self._set_timer(client)
+
+    def _set_timer(self, client: Client) -> None:
+        outside = client.connection.outside
+        due_ms = next_tick_ms(
+            client.last_heartbeat_ms + CHANNEL_EXPIRED_TIMEOUT_MS + 1,
+            self._started_ms[outside],
+            SCAN_PERIOD_MS,
+            SCAN_PERIOD_MS,
+        )
+        client.timer = self._clock.call_later(
+            due_ms - self._clock.elapsed_ms(outside=outside),
+            lambda: self._look(client),
+            kind="grpc_client_expiry",
+            outside=outside,
+        )
+
+    def _look(self, client: Client) -> None:
+        if self._clients.get(client.client_id) is not client:
+            return
+        elapsed_ms = self._clock.elapsed_ms(outside=client.connection.outside)
+        if elapsed_ms - client.last_heartbeat_ms > CHANNEL_EXPIRED_TIMEOUT_MS:
+            self.remove(client.client_id, "expired")
+        else:
+            self._set_timer(client)
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def find(self, client_id: str) -> Client | None:
+        """Return a client that is in some group."""
+        return self._clients.get(client_id)
+
+    def consumer(self, group: str, client_id: str | None) -> Client | None:
+        """Return a member of a consumer group."""
+        return self._members.get((CONSUMER, group), {}).get(client_id or "")
+
+    def producers(self, group: str) -> Iterable[Client]:
+        """Return the producers of a group."""
+        return tuple(self._members.get((PRODUCER, group), {}).values())
+
+    def next_producer(self, group: str) -> Client | None:
+        """Return a producer of a group that can be told something, each in turn.
+
+        Source: broker/client/ProducerManager.java#getAvailableChannel (5.5.0)
+        """
+        reachable = [
+            client
+            for client in self.producers(group)
+            if client.stream is not None and not client.stream.closed
+        ]
+        if not reachable:
+            return None
+        self._turn += 1
+        return reachable[self._turn % len(reachable)]
+
+    def snapshot(self) -> Mapping[tuple[str, str], tuple[Client, ...]]:
+        """Return the members of every group, by kind and name."""
+        return {key: tuple(members.values()) for key, members in self._members.items()}
+
+    def _note(self, client: Client, key: tuple[str, str], how: str) -> None:
+        kind, group = key
+        self._journal.add(
+            MemberChanged(
+                node=self._name,
+                kind=kind,
+                group=shortened(group),
+                client_id=shortened(client.client_id),
+                peer=client.connection.remote_addr,
+                how=how,
+            )
+        )

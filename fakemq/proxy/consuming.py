@@ -1,0 +1,200 @@
+"""What is done with popped messages: acknowledged, made visible at another time, or buried.
+
+Source: proxy/processor/ConsumerProcessor.java, ProducerProcessor.java (5.5.0)
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from fakemq.dispatch.answers import Reply
+from fakemq.events.grpc import HandleRenewed
+from fakemq.journal.journal import shortened
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.codes_5_5_0 import RequestCode5
+from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.headers.pop import ChangeInvisibleTimeResponseHeader
+from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
+from fakemq.protocol.pop import extra_info
+from fakemq.proxy.codes import Code
+from fakemq.proxy.headers import AckHeader, ChangeHeader
+from fakemq.proxy.later import Later, carry_out
+from fakemq.proxy.status import RpcError, broker_error, java_error, proxy_error
+
+if TYPE_CHECKING:
+    from fakemq.proxy.broker_calls import Pending
+    from fakemq.proxy.call import Connection
+    from fakemq.proxy.later import Steps
+    from fakemq.proxy.proxy import Proxy
+    from fakemq.proxy.receipts import ReceiptHandle, Renewed
+
+NACK_MS = 1_000
+
+
+def acknowledge(
+    proxy: Proxy, connection: Connection | None, handle: ReceiptHandle, group: str, topic: str
+) -> Pending:
+    """Acknowledge a message; raise RpcError for a handle that is over."""
+    _check_current(proxy, handle)
+    header = AckHeader(
+        group, handle.topic_of(topic, group), handle.queue_id, handle.text, handle.offset
+    )
+    command = RemotingCommand(RequestCode5.ACK_MESSAGE, usual=header)
+    return proxy.calls.ask(connection, _addr(proxy, handle), command)
+
+
+def change_invisible_time(
+    proxy: Proxy,
+    connection: Connection | None,
+    handle: ReceiptHandle,
+    group: str,
+    topic: str,
+    ms: int,
+    *,
+    suspend: bool,
+) -> Steps[str | None]:
+    """Let a message be visible ``ms`` from now; return its new handle, None if that failed.
+
+    With ``suspend`` the present attempt does not count.
+    """
+    _check_current(proxy, handle)
+    real_topic = handle.topic_of(topic, group)
+    header = ChangeHeader(
+        group, real_topic, handle.queue_id, handle.text, handle.offset, ms, suspend
+    )
+    command = RemotingCommand(RequestCode5.CHANGE_MESSAGE_INVISIBLETIME, usual=header)
+    reply: Reply[Any] = yield proxy.calls.ask(connection, _addr(proxy, handle), command)
+    if reply.code != ResponseCode.SUCCESS:
+        return None
+    changed: ChangeInvisibleTimeResponseHeader = answer_header(
+        reply, ChangeInvisibleTimeResponseHeader
+    )
+    text = extra_info(
+        start_offset=handle.offset,
+        pop_time_ms=changed.pop_time,
+        invisible_time_ms=changed.invisible_time,
+        revive_queue_id=changed.revive_qid,
+        topic=real_topic,
+        broker_name=handle.broker_name,
+        queue_id=handle.queue_id,
+        queue_offset=handle.offset,
+    )
+    return f"{text} {handle.log_offset}"
+
+
+def bury(
+    proxy: Proxy,
+    connection: Connection | None,
+    handle: ReceiptHandle,
+    message_id: str,
+    group: str,
+    topic: str,
+) -> Steps[Reply[Any]]:
+    """Put a message into the DLQ of its group, then acknowledge it; return the first answer."""
+    if handle.log_offset < 0:
+        raise proxy_error(Code.INVALID_RECEIPT_HANDLE, "commit log offset is empty")
+    header = ConsumerSendMsgBackRequestHeader(
+        offset=handle.log_offset,
+        group=group,
+        delay_level=-1,
+        origin_msg_id=message_id,
+        origin_topic=handle.topic_of(topic, group),
+        max_reconsume_times=0,
+    )
+    command = RemotingCommand(RequestCode.CONSUMER_SEND_MSG_BACK, ext_fields=header.encode())
+    reply: Reply[Any] = yield proxy.calls.ask(connection, _addr(proxy, handle), command)
+    if reply.code == ResponseCode.SUCCESS:
+        with suppress(RpcError):  # nobody waits for this answer
+            acknowledge(proxy, connection, handle, group, topic)
+    return reply
+
+
+def return_message(
+    proxy: Proxy, connection: Connection | None, handle: ReceiptHandle, group: str, topic: str
+) -> None:
+    """Let a message that no client got be visible in a second, as if it had not been popped."""
+    _note(proxy, "", group, topic, handle, NACK_MS, "not delivered")
+    steps = change_invisible_time(proxy, connection, handle, group, topic, NACK_MS, suspend=True)
+    carry_out(steps, lambda _: None, lambda _: None)
+
+
+def change_renewed(proxy: Proxy, renewed: Renewed, ms: int, why: str) -> Later[str]:
+    """Change the invisible time of a message that the front renews; its value is the new handle."""
+    later: Later[str] = Later()
+    handle, group, topic = renewed.handle, renewed.group, renewed.topic
+    _note(proxy, renewed.client_id, group, topic, handle, ms, why)
+
+    def changed(text: str | None) -> None:
+        later.resolve(
+            RpcError(Code.INVALID_RECEIPT_HANDLE, "the handle was refused")
+            if text is None
+            else text
+        )
+
+    steps = change_invisible_time(proxy, None, handle, group, topic, ms, suspend=False)
+    carry_out(steps, changed, later.resolve)
+    return later
+
+
+def answer_header(reply: Reply[Any], kind: type[Any]) -> Any:
+    """Return the header of an answer, with the fields that a fault has put there."""
+    if not reply.ext_fields:
+        return reply.header if reply.header is not None else kind()
+    fields = {} if reply.header is None else reply.header.encode()
+    return kind.decode(fields | reply.ext_fields)
+
+
+def raise_unless_success(reply: Reply[Any], addr: str) -> None:
+    """Raise RpcError for a broker's refusal."""
+    if reply.code != ResponseCode.SUCCESS:
+        raise broker_error(reply, addr)
+
+
+def _check_current(proxy: Proxy, handle: ReceiptHandle) -> None:
+    if handle.visible_at_ms <= proxy.clock.now_ms():
+        raise proxy_error(Code.INVALID_RECEIPT_HANDLE, "receipt handle is expired")
+
+
+def _addr(proxy: Proxy, handle: ReceiptHandle) -> str:
+    addr = proxy.routes.master_addr(handle.broker_name)
+    if addr is None:
+        raise proxy_error(Code.INVALID_RECEIPT_HANDLE, f"cannot find broker {handle.broker_name}")
+    return addr
+
+
+def _note(
+    proxy: Proxy,
+    client_id: str,
+    group: str,
+    topic: str,
+    handle: ReceiptHandle,
+    ms: int,
+    why: str,
+) -> None:
+    proxy.journal.add(
+        HandleRenewed(
+            node=proxy.name,
+            group=shortened(group),
+            topic=shortened(topic),
+            queue_id=handle.queue_id,
+            queue_offset=handle.offset,
+            client_id=shortened(client_id),
+            invisible_ms=ms,
+            why=why,
+        )
+    )
+
+
+def require_client(proxy: Proxy, client_id: str) -> None:
+    """Raise RpcError for a client without a stream: Java's proxy fails to look its handles up.
+
+    Source: proxy/common/ReceiptHandleGroupKey.java#getChannelId (5.5.0)
+    """
+    if proxy.clients.find(client_id) is None:
+        raise java_error(
+            'Cannot invoke "io.netty.channel.Channel.id()" because "this.channel" is null',
+            "NullPointerException",
+            "org.apache.rocketmq.proxy.common.ReceiptHandleGroupKey"
+            ".getChannelId(ReceiptHandleGroupKey.java:34)",
+        )

@@ -1,0 +1,74 @@
+"""Answers that may come later, and work that waits for them.
+
+An RPC's handler is a function, or a generator that yields each `Later` it waits for and gets its
+value. If the value is there already, the generator goes on at once: most RPCs never wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from functools import partial
+from typing import Any, Generic, TypeAlias, TypeVar
+
+T = TypeVar("T")
+
+Steps: TypeAlias = Generator["Later[Any]", Any, T]
+"""Work that waits for others; an exception as a value is raised where the work waits."""
+
+
+class Later(Generic[T]):
+    """A value, or the exception that came instead, now or later."""
+
+    __slots__ = ("_then", "done", "value")
+
+    def __init__(self) -> None:
+        self.done = False
+        self.value: T | Exception | None = None
+        self._then: Callable[[], None] | None = None
+
+    def resolve(self, value: T | Exception) -> None:
+        """Set the value; a second call does nothing."""
+        if self.done:
+            return
+        self.done, self.value = True, value
+        then, self._then = self._then, None
+        if then is not None:
+            then()
+
+    def when_done(self, then: Callable[[], None]) -> None:
+        """Call ``then`` once the value is there: now, if it is."""
+        if self.done:
+            then()
+        else:
+            self._then = then
+
+
+def carry_out(
+    steps: Steps[T],
+    on_result: Callable[[T], None],
+    on_error: Callable[[Exception], None],
+    sent: Any = None,
+) -> None:
+    """Do work up to its end, or until it waits; go on by itself later."""
+    while True:
+        try:
+            later = steps.throw(sent) if isinstance(sent, Exception) else steps.send(sent)
+        except StopIteration as end:
+            on_result(end.value)
+            return
+        except Exception as error:
+            on_error(error)
+            return
+        if not later.done:
+            later.when_done(partial(_continue, steps, on_result, on_error, later))
+            return
+        sent = later.value
+
+
+def _continue(
+    steps: Steps[T],
+    on_result: Callable[[T], None],
+    on_error: Callable[[Exception], None],
+    later: Later[Any],
+) -> None:
+    carry_out(steps, on_result, on_error, later.value)

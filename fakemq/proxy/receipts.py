@@ -1,0 +1,269 @@
+"""Receipt handles: what a client returns to acknowledge a message, and their renewal.
+
+Messages of push consumers are invisible for a short time only. The front prolongs it while their
+client is there: it remembers the newest handle of each, by the first one, which the client has.
+
+Source: common/consumer/ReceiptHandle.java, proxy/common/ReceiptHandleGroup.java,
+proxy/service/receipt/DefaultReceiptHandleManager.java (5.5.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from fakemq.clock.timers import next_tick_ms
+from fakemq.protocol.errors import NumberFormatError
+from fakemq.protocol.header import parse_int, parse_long
+from fakemq.protocol.pop import pop_retry_topic
+from fakemq.proxy.status import RpcError, java_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fakemq.clock.node_clock import NodeClock
+    from fakemq.clock.timers import Timer
+    from fakemq.proxy.later import Later
+
+_PARTS: Final = 8
+
+# Source: proxy/config/ProxyConfig.java (5.5.0)
+RENEW_PERIOD_MS: Final = 5_000
+RENEW_AHEAD_MS: Final = 10_000
+RENEW_MAX_MS: Final = 10_800_000
+RENEW_RETRIES: Final = 3
+AUTO_INVISIBLE_MS: Final = 60_000
+CLEAR_INVISIBLE_MS: Final = 1_000
+_RENEW_STEPS_MS: Final = (60_000, 180_000, 300_000, 600_000, 1_800_000, 3_600_000)
+"""Source: proxy/common/RenewStrategyPolicy.java (5.5.0)"""
+
+
+class ReceiptHandle(NamedTuple):
+    """Which pop a message came from, and where it is; ``text`` is the handle itself."""
+
+    start_offset: int
+    retrieved_ms: int
+    invisible_ms: int
+    revive_queue_id: int
+    kind: str
+    broker_name: str
+    queue_id: int
+    offset: int
+    log_offset: int
+    text: str
+
+    @property
+    def visible_at_ms(self) -> int:
+        return self.retrieved_ms + self.invisible_ms
+
+    def topic_of(self, topic: str, group: str) -> str:
+        """Return where the message really is: ``topic``, or its retry topic for the group."""
+        if self.kind in ("1", "2"):
+            return pop_retry_topic(topic, group, v2=self.kind == "2")
+        return topic
+
+
+def decode(text: str) -> ReceiptHandle:
+    """Return what a handle says; raise RpcError for a text that is none."""
+    parts = text.split(" ")
+    while len(parts) > 1 and not parts[-1]:
+        parts.pop()  # as Java's split
+    if len(parts) < _PARTS:
+        raise java_error(
+            f"Parse failed, dataList size {len(parts)}",
+            "IllegalArgumentException",
+            "org.apache.rocketmq.common.consumer.ReceiptHandle.decode(ReceiptHandle.java:56)",
+        )
+    start, retrieved, invisible, revive_queue, kind, broker_name, queue, offset = parts[:_PARTS]
+    try:
+        return ReceiptHandle(
+            parse_long(start),
+            parse_long(retrieved),
+            parse_long(invisible),
+            parse_int(revive_queue),
+            kind,
+            broker_name,
+            parse_int(queue),
+            parse_long(offset),
+            parse_long(parts[_PARTS]) if len(parts) > _PARTS else -1,
+            text,
+        )
+    except NumberFormatError as error:
+        raise java_error(
+            str(error),
+            "NumberFormatException",
+            "java.base/java.lang.NumberFormatException.forInputString"
+            "(NumberFormatException.java:67)",
+        ) from None
+
+
+class Renewed:
+    """A message whose invisible time is prolonged."""
+
+    __slots__ = (
+        *("busy", "client_id", "first_ms", "group", "handle"),
+        *("reconsume_times", "renewals", "retries", "topic"),
+    )
+
+    def __init__(
+        self, client_id: str, group: str, topic: str, handle: ReceiptHandle, reconsume_times: int
+    ) -> None:
+        self.client_id = client_id
+        self.group = group
+        self.topic = topic
+        self.handle = handle
+        """The newest one."""
+        self.first_ms = handle.retrieved_ms
+        self.reconsume_times = reconsume_times
+        self.renewals = 0
+        self.retries = 0
+        self.busy = False
+        """Whether a renewal is under way."""
+
+
+_Place = tuple[str, str, str, str, int, int]
+"""Client id, group, message id, and broker name, queue id and offset of the message."""
+
+
+class Renewals:
+    """The messages of push consumers, whose time the front prolongs.
+
+    ``change`` sets the invisible time of a message to so many ms from now, and says why; its value
+    is the new handle. ``retry_delay_ms`` says when a message that took too long is tried again.
+    """
+
+    def __init__(
+        self,
+        clock: NodeClock,
+        *,
+        change: Callable[[Renewed, int, str], Later[str]],
+        retry_delay_ms: Callable[[str, int], int | None],
+    ) -> None:
+        self._clock = clock
+        self._change = change
+        self._retry_delay_ms = retry_delay_ms
+        self._by_client: dict[str, dict[_Place, Renewed]] = {}
+        self._started_ms = 0
+        self._timer: Timer | None = None
+
+    def start(self) -> None:
+        """Let the grid of renewals begin now."""
+        self._started_ms = self._clock.elapsed_ms()
+
+    def add(
+        self,
+        client_id: str,
+        group: str,
+        topic: str,
+        message_id: str,
+        handle_text: str,
+        reconsume_times: int,
+    ) -> None:
+        """Prolong the time of a message from now on."""
+        handle = decode(handle_text)
+        place = _place(client_id, group, message_id, handle)
+        of_client = self._by_client.setdefault(client_id, {})
+        of_client[place] = Renewed(client_id, group, topic, handle, reconsume_times)
+        self._set_timer(handle.visible_at_ms)
+
+    def take(
+        self, client_id: str, group: str, message_id: str, handle: ReceiptHandle
+    ) -> ReceiptHandle:
+        """Renew a message no more; return its newest handle, ``handle`` if it was not renewed."""
+        of_client = self._by_client.get(client_id)
+        if of_client is None:
+            return handle
+        renewed = of_client.pop(_place(client_id, group, message_id, handle), None)
+        if not of_client:
+            del self._by_client[client_id]
+        return handle if renewed is None else renewed.handle
+
+    def client_left(self, client_id: str) -> None:
+        """Let the messages of a client become visible soon."""
+        for renewed in self._by_client.pop(client_id, {}).values():
+            self._change(renewed, CLEAR_INVISIBLE_MS, "client left")
+
+    def client_ids(self) -> Iterator[str]:
+        """Iterate over the clients that have messages here."""
+        yield from list(self._by_client)
+
+    def clear(self) -> None:
+        """Renew nothing any more."""
+        self._by_client.clear()
+        self._clock.cancel(self._timer)
+        self._timer = None
+
+    # -- renewing -----------------------------------------------------------------------------
+
+    def _set_timer(self, visible_at_ms: int) -> None:
+        """Look at the first tick of the grid at which this message is to be renewed."""
+        clock = self._clock
+        now_ms = clock.elapsed_ms()
+        due_ms = next_tick_ms(
+            now_ms + max(1, visible_at_ms - clock.now_ms() - RENEW_AHEAD_MS),
+            self._started_ms,
+            0,
+            RENEW_PERIOD_MS,
+        )
+        timer = self._timer
+        if timer is not None and timer.pending:
+            if timer.due_ms <= due_ms:
+                return
+            clock.cancel(timer)
+        self._timer = clock.call_later(due_ms - now_ms, self._look, kind="grpc_renew")
+
+    def _look(self) -> None:
+        self._timer = None
+        now_ms = self._clock.now_ms()
+        for of_client in list(self._by_client.values()):
+            for place, renewed in list(of_client.items()):
+                if not renewed.busy and renewed.handle.visible_at_ms - now_ms <= RENEW_AHEAD_MS:
+                    self._renew(place, renewed, now_ms)
+        left = [
+            renewed.handle.visible_at_ms
+            for of_client in self._by_client.values()
+            for renewed in of_client.values()
+        ]
+        if left:
+            self._set_timer(min(left))
+
+    def _renew(self, place: _Place, renewed: Renewed, now_ms: int) -> None:
+        """Source: DefaultReceiptHandleManager.java#startRenewMessage (5.5.0)"""
+        if renewed.retries >= RENEW_RETRIES:
+            self._forget(place, renewed)
+            return
+        if now_ms - renewed.first_ms >= RENEW_MAX_MS:
+            self._forget(place, renewed)
+            delay_ms = self._retry_delay_ms(renewed.group, renewed.reconsume_times)
+            if delay_ms is not None:
+                self._change(renewed, delay_ms, "took too long")
+            return
+        step_ms = _RENEW_STEPS_MS[min(renewed.renewals, len(_RENEW_STEPS_MS) - 1)]
+        renewed.busy = True
+        later = self._change(renewed, step_ms, "renewed")
+
+        def changed() -> None:
+            renewed.busy = False
+            value = later.value
+            if isinstance(value, str):
+                renewed.handle = decode(value)
+                renewed.retries = 0
+                renewed.renewals += 1
+                if self._by_client.get(place[0], {}).get(place) is renewed:
+                    self._set_timer(renewed.handle.visible_at_ms)
+            elif isinstance(value, RpcError) and value.is_final:
+                self._forget(place, renewed)
+            else:
+                renewed.retries += 1
+
+        later.when_done(changed)
+
+    def _forget(self, place: _Place, renewed: Renewed) -> None:
+        of_client = self._by_client.get(place[0], {})
+        if of_client.get(place) is renewed:
+            del of_client[place]
+            if not of_client:
+                del self._by_client[place[0]]
+
+
+def _place(client_id: str, group: str, message_id: str, handle: ReceiptHandle) -> _Place:
+    return client_id, group, message_id, handle.broker_name, handle.queue_id, handle.offset

@@ -1,0 +1,114 @@
+"""How a client becomes a member of its groups: by its settings, and by each heartbeat.
+
+Source: proxy/grpc/v2/client/ClientActivity.java#registerProducer, #registerConsumer,
+proxy/processor/ClientProcessor.java (5.5.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from fakemq.protocol.codes import LanguageCode
+from fakemq.protocol.subscription import SubscriptionError, build_subscription_data
+from fakemq.proxy.clients import CONSUMER, PRODUCER
+from fakemq.proxy.codes import Code
+from fakemq.proxy.status import RpcError, java_error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fakemq.protocol.grpc.messages import SubscriptionEntry
+    from fakemq.proxy.call import Context
+    from fakemq.proxy.clients import Client
+    from fakemq.proxy.proxy import Proxy
+
+PRODUCER_TYPE: Final = 1
+PUSH_CONSUMER_TYPE: Final = 2
+SIMPLE_CONSUMER_TYPE: Final = 3
+LITE_PUSH_CONSUMER_TYPE: Final = 5
+CONSUMER_TYPES: Final = (PUSH_CONSUMER_TYPE, SIMPLE_CONSUMER_TYPE, LITE_PUSH_CONSUMER_TYPE)
+_LANGUAGES: Final = frozenset({*LanguageCode.__members__, "NODE_JS"})
+_SQL: Final = 2
+_TYPES: Final = (
+    *("CLIENT_TYPE_UNSPECIFIED", "PRODUCER", "PUSH_CONSUMER", "SIMPLE_CONSUMER"),
+    *("PULL_CONSUMER", "LITE_PUSH_CONSUMER", "LITE_SIMPLE_CONSUMER"),
+)
+
+
+def checked_language(context: Context) -> str:
+    """Return the name of a client's language; raise RpcError for one that Java does not know."""
+    language = context.language
+    if language not in _LANGUAGES:
+        raise java_error(
+            "No enum constant org.apache.rocketmq.remoting.protocol.LanguageCode." + language,
+            "IllegalArgumentException",
+            "java.base/java.lang.Enum.valueOf(Enum.java:273)",
+        )
+    return language
+
+
+def register_producer(proxy: Proxy, context: Context, topic: str) -> Client:
+    """Make a client a producer of a topic."""
+    client = proxy.clients.register(
+        PRODUCER, topic, context.client_id, checked_language(context), context.session
+    )
+    if proxy.routes.message_type(topic) == "TRANSACTION":
+        proxy.transactions.answer_for(topic)
+    return client
+
+
+def register_consumer(
+    proxy: Proxy,
+    context: Context,
+    group: str,
+    client_type: int,
+    subscriptions: Iterable[SubscriptionEntry],
+) -> Client:
+    """Make a client a member of a consumer group; raise RpcError for what it may not be."""
+    language = checked_language(context)
+    if client_type not in CONSUMER_TYPES:
+        raise java_error(
+            f"Client type is not consumer, type: {type_name(client_type)}",
+            "IllegalArgumentException",
+            "org.apache.rocketmq.proxy.grpc.v2.client.ClientActivity"
+            ".buildConsumeType(ClientActivity.java:0)",
+        )
+    for entry in subscriptions:
+        if entry.expression.type != _SQL:
+            try:
+                build_subscription_data(entry.topic.name, entry.expression.expression)
+            except SubscriptionError:
+                raise RpcError(
+                    Code.ILLEGAL_FILTER_EXPRESSION, "expression format is not correct"
+                ) from None
+        elif not entry.expression.expression:
+            raise RpcError(Code.ILLEGAL_FILTER_EXPRESSION, "expression format is not correct")
+    _check_lite(proxy, group, client_type)
+    return proxy.clients.register(CONSUMER, group, context.client_id, language, context.session)
+
+
+def bound_topic(proxy: Proxy, group: str) -> str | None:
+    """Return the topic to whose light queues a group is bound; None for a usual group.
+
+    Raise RpcError for a group that does not exist.
+    """
+    config = proxy.routes.group_config(group)
+    if config is None:
+        raise RpcError(Code.ILLEGAL_CONSUMER_GROUP, f"group not found: {group}")
+    return (config.attributes or {}).get("lite.bind.topic")
+
+
+def _check_lite(proxy: Proxy, group: str, client_type: int) -> None:
+    """Source: ClientProcessor.java#validateLiteMode (5.5.0)"""
+    is_lite = client_type == LITE_PUSH_CONSUMER_TYPE
+    if is_lite and not bound_topic(proxy, group):
+        raise RpcError(Code.ILLEGAL_CONSUMER_GROUP, f"regular group cannot use LITE mode: {group}")
+    if is_lite:
+        raise RpcError(Code.NOT_IMPLEMENTED, "lite topics are out of fakemq's scope")
+    if bound_topic(proxy, group):
+        raise RpcError(Code.ILLEGAL_CONSUMER_GROUP, f"lite group must use LITE mode: {group}")
+
+
+def type_name(client_type: int) -> str:
+    """Return the name of a type of clients."""
+    return _TYPES[client_type] if 0 <= client_type < len(_TYPES) else "UNRECOGNIZED"

@@ -1,0 +1,216 @@
+"""Where a topic's queues are: what the cluster's name servers say, and which queue is next.
+
+Source: proxy/service/route/TopicRouteService.java, MessageQueueSelector.java,
+MessageQueueView.java, proxy/service/metadata/ClusterMetadataService.java (5.5.0)
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from fakemq.broker.attributes import MESSAGE_TYPE, NORMAL
+from fakemq.dispatch.node import NodeState
+from fakemq.protocol.sysflag import PermName
+from fakemq.proxy.status import topic_not_found
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Iterable, Sequence
+
+    from fakemq.broker.broker import Broker
+    from fakemq.namesrv.namesrv import NameServer
+    from fakemq.protocol.bodies.group import SubscriptionGroupConfig
+    from fakemq.protocol.bodies.route import BrokerData, QueueData, TopicRouteData
+
+UNSPECIFIED: Final = "UNSPECIFIED"
+"""The type of a topic that no broker knows."""
+_TOPICS_MAX: Final = 20_000
+"""topicRouteServiceCacheMaxNum: of how many topics the next queue is remembered."""
+_INT32: Final = 1 << 32
+
+
+class Queue(NamedTuple):
+    """A queue of a topic, or with the id -1 all queues of a broker."""
+
+    broker_name: str
+    queue_id: int
+    broker_addr: str
+
+
+class Route(NamedTuple):
+    """Where the queues of a topic are."""
+
+    topic: str
+    queue_datas: Sequence[QueueData]
+    broker_datas: Sequence[BrokerData]
+    order_conf: str | None
+
+    def write_queues(self) -> list[Queue]:
+        """Return the queues that can be sent to, in Java's order.
+
+        Source: MessageQueueSelector.java#buildWrite
+        """
+        queues = []
+        masters = {data.broker_name: data.broker_addrs.get(0) for data in self.broker_datas}
+        for data in sorted(self.queue_datas, key=_broker_name):
+            name = data.broker_name or ""
+            addr = masters.get(name)
+            if addr is not None and data.perm & PermName.WRITE:
+                queues += [Queue(name, number, addr) for number in range(data.write_queue_nums)]
+        return queues
+
+    def readable_brokers(self) -> list[Queue]:
+        """Return the brokers with queues that can be read, as one queue each.
+
+        Source: MessageQueueSelector.java#buildRead, #buildBrokerActingQueues
+        """
+        found = []
+        addrs = {data.broker_name: data.broker_addrs for data in self.broker_datas}
+        for data in sorted(self.queue_datas, key=_broker_name):
+            name = data.broker_name or ""
+            of_broker = addrs.get(name)
+            if of_broker and data.perm & PermName.READ and data.read_queue_nums > 0:
+                first = next(iter(of_broker.values()))
+                found.append(Queue(name, -1, of_broker.get(0, first)))
+        return found
+
+
+def _broker_name(data: QueueData) -> str:
+    return data.broker_name or ""
+
+
+class Routes:
+    """The routes of one cluster, and the types of its topics.
+
+    The real proxy remembers what it was told for 20 s; here each call finds the present state, or
+    the last one that was found, if no name server answers.
+    """
+
+    def __init__(
+        self,
+        name_servers: Callable[[], Iterable[NameServer]],
+        brokers: Callable[[], Iterable[Broker]],
+        randomness: random.Random,
+    ) -> None:
+        self._name_servers = name_servers
+        self._brokers = brokers
+        self._randomness = randomness
+        self._known: dict[str, Route] = {}
+        self._turns: dict[tuple[str, bool], int] = {}
+
+    def clear(self) -> None:
+        """Forget what name servers have said."""
+        self._known.clear()
+        self._turns.clear()
+
+    def route(self, topic: str) -> Route:
+        """Return the route of a topic; raise RpcError if there is none."""
+        for name_server in self._name_servers():
+            if name_server.state is NodeState.RUNNING:
+                found = name_server.routes.topic_route(topic)
+                if found is None:
+                    self._known.pop(topic, None)
+                    break
+                route = Route(topic, found.queue_datas, found.broker_datas, _order(found))
+                if len(self._known) >= _TOPICS_MAX:
+                    self._known.clear()
+                self._known[topic] = route
+                return route
+        else:
+            if topic in self._known:
+                return self._known[topic]
+        raise topic_not_found(f"No topic route info in name server for the topic: {topic}")
+
+    def master_addr(self, broker_name: str) -> str | None:
+        """Return the address of a broker's master; None for an unknown broker."""
+        for name_server in self._name_servers():
+            if name_server.state is NodeState.RUNNING:
+                data = name_server.tables.broker_addr_table.get(broker_name)
+                return None if data is None else data.broker_addrs.get(0)
+        for broker in self._brokers():
+            if broker.config.broker_name == broker_name and not broker.config.is_slave:
+                return broker.addr
+        return None
+
+    def at(self, addr: str) -> Broker | None:
+        """Return the broker of this cluster at an address."""
+        return next((broker for broker in self._brokers() if broker.addr == addr), None)
+
+    # -- choosing a queue ---------------------------------------------------------------------
+
+    def next_write_queue(self, route: Route) -> Queue | None:
+        """Return the queues that can be sent to in turn; None if there are none."""
+        return self._next(route.topic, False, route.write_queues())
+
+    def broker_to_read(self, route: Route, broker_name: str) -> Queue | None:
+        """Return a broker by its name, else each in turn; None if no queue can be read.
+
+        Source: proxy/grpc/v2/consumer/ReceiveMessageActivity.java#select
+        """
+        brokers = route.readable_brokers()
+        for one in brokers:
+            if one.broker_name == broker_name:
+                return one
+        return self._next(route.topic, True, brokers)
+
+    def _next(self, topic: str, read: bool, queues: list[Queue]) -> Queue | None:
+        if not queues:
+            return None
+        key = topic, read
+        turn = self._turns.get(key)
+        if turn is None:
+            if len(self._turns) >= 2 * _TOPICS_MAX:
+                self._turns.clear()
+            turn = self._randomness.randrange(_INT32)
+        self._turns[key] = turn + 1
+        return queues[turn % len(queues)]
+
+    # -- topics and groups --------------------------------------------------------------------
+
+    def message_type(self, topic: str) -> str:
+        """Return which messages a topic takes; `UNSPECIFIED` for an unknown topic.
+
+        Source: ClusterMetadataService.java#getTopicMessageType
+        """
+        for name_server in self._name_servers():
+            if name_server.state is NodeState.RUNNING:
+                if topic not in name_server.tables.topic_queue_table:
+                    return UNSPECIFIED
+                break
+        for broker in self._brokers():
+            config = broker.topics.select(topic)
+            if config is not None:
+                return (config.attributes or {}).get(MESSAGE_TYPE, NORMAL)
+        return UNSPECIFIED
+
+    def group_config(self, group: str) -> SubscriptionGroupConfig | None:
+        """Return a group, which the broker that is asked may create; None if there is none.
+
+        Source: ClusterMetadataService.java#getSubscriptionGroupConfig
+        """
+        for broker in self._brokers():
+            if broker.state is NodeState.RUNNING and not broker.config.is_slave:
+                return broker.groups.find(group)
+        return None
+
+
+def _order(route: TopicRouteData) -> str | None:
+    return route.order_topic_conf
+
+
+def consistent_hash(key: int, buckets: int) -> int:
+    """Return the bucket of a key: few keys move when a bucket is added.
+
+    Source: com.google.common.hash.Hashing#consistentHash (Guava 32)
+    """
+    state = key & 0xFFFF_FFFF_FFFF_FFFF
+    candidate = 0
+    while True:
+        state = (2862933555777941757 * state + 1) & 0xFFFF_FFFF_FFFF_FFFF
+        (high,) = struct.unpack(">i", struct.pack(">I", ((state >> 33) + 1) & 0xFFFF_FFFF))
+        following = int((candidate + 1) / (high / 2147483648.0)) if high else 1 << 31
+        if 0 <= following < buckets:
+            candidate = following
+        else:
+            return candidate

@@ -1,0 +1,71 @@
+"""AckMessage: messages were consumed.
+
+Behaviour: each entry has a result of its own. Of a message that the front renews, the newest handle
+counts.
+Refused: a handle that is none, or whose time is over.
+
+Source: proxy/grpc/v2/consumer/AckMessageActivity.java (5.5.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from fakemq.dispatch.answers import Reply
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.grpc.messages import AckMessageResponse, AckMessageResultEntry
+from fakemq.proxy.checks import checked_group, checked_topic
+from fakemq.proxy.codes import Code
+from fakemq.proxy.consuming import acknowledge
+from fakemq.proxy.receipts import decode
+from fakemq.proxy.registry import handles
+from fakemq.proxy.status import OK, RpcError, status, status_of_all
+
+if TYPE_CHECKING:
+    from fakemq.protocol.grpc.messages import AckMessageEntry, AckMessageRequest
+    from fakemq.proxy.broker_calls import Pending
+    from fakemq.proxy.call import Context
+    from fakemq.proxy.later import Steps
+    from fakemq.proxy.proxy import Proxy
+
+
+_ABNORMAL: Final = status(Code.INTERNAL_SERVER_ERROR, "ack failed: status is abnormal")
+
+
+@handles("AckMessage")
+def ack_message(
+    proxy: Proxy, context: Context, request: AckMessageRequest
+) -> Steps[AckMessageResponse]:
+    topic, group = checked_topic(request.topic), checked_group(request.group)
+    # All are asked before the first answer is waited for.
+    asked = [_ask(proxy, context, group, topic, entry) for entry in request.entries]
+    results, codes = [], set[int]()
+    for entry, pending in zip(request.entries, asked, strict=True):
+        if isinstance(pending, RpcError):
+            result = pending.status
+        else:
+            try:
+                reply: Reply[Any] = yield pending
+                result = OK if reply.code == ResponseCode.SUCCESS else _ABNORMAL
+            except RpcError as error:
+                result = error.status
+        codes.add(result.code)
+        results.append(
+            AckMessageResultEntry(
+                status=result, message_id=entry.message_id, receipt_handle=entry.receipt_handle
+            )
+        )
+    return AckMessageResponse(
+        status=status_of_all(codes, "ack message result is empty"), entries=results
+    )
+
+
+def _ask(
+    proxy: Proxy, context: Context, group: str, topic: str, entry: AckMessageEntry
+) -> Pending | RpcError:
+    try:
+        handle = decode(entry.receipt_handle)
+        newest = proxy.renewals.take(context.client_id, group, entry.message_id, handle)
+        return acknowledge(proxy, context.session, newest, group, topic)
+    except RpcError as error:
+        return error

@@ -1,0 +1,51 @@
+"""Heartbeat: a client is still there.
+
+Behaviour: what kind of client it is, the front knows from its settings.
+Refused: a client without settings, or of another kind; a consumer without a valid group.
+
+Source: proxy/grpc/v2/client/ClientActivity.java#heartbeat (5.5.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.protocol.grpc.messages import HeartbeatResponse
+from fakemq.proxy.checks import checked_group
+from fakemq.proxy.codes import Code
+from fakemq.proxy.registration import (
+    CONSUMER_TYPES,
+    PRODUCER_TYPE,
+    register_consumer,
+    register_producer,
+    type_name,
+)
+from fakemq.proxy.registry import handles
+from fakemq.proxy.status import OK, RpcError
+
+if TYPE_CHECKING:
+    from fakemq.protocol.grpc.messages import HeartbeatRequest
+    from fakemq.proxy.call import Context
+    from fakemq.proxy.proxy import Proxy
+
+UNKNOWN_CLIENT = RpcError(
+    Code.UNRECOGNIZED_CLIENT_TYPE, "cannot find client settings for this client"
+)
+
+
+@handles("Heartbeat")
+def heartbeat(proxy: Proxy, context: Context, request: HeartbeatRequest) -> HeartbeatResponse:
+    settings = proxy.settings.raw(context.client_id)
+    if settings is None:
+        raise UNKNOWN_CLIENT
+    if settings.client_type == PRODUCER_TYPE:
+        for topic in settings.publishing.topics:
+            register_producer(proxy, context, topic.name)
+    elif settings.client_type in CONSUMER_TYPES:
+        group = checked_group(request.group)
+        register_consumer(
+            proxy, context, group, settings.client_type, settings.subscription.subscriptions
+        )
+    else:
+        raise RpcError(Code.UNRECOGNIZED_CLIENT_TYPE, type_name(settings.client_type))
+    return HeartbeatResponse(status=OK)

@@ -1,0 +1,41 @@
+"""NotifyClientTermination: a client says that it ends.
+
+Behaviour: its settings and memberships are forgotten; messages whose time the front prolonged for
+it become visible after a second. Its telemetry stream is left open.
+Refused: an unknown client; a language that Java does not know.
+
+Source: proxy/grpc/v2/client/ClientActivity.java#notifyClientTermination (5.5.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.protocol.grpc.messages import NotifyClientTerminationResponse
+from fakemq.proxy.checks import checked_group
+from fakemq.proxy.codes import Code
+from fakemq.proxy.registration import CONSUMER_TYPES, PRODUCER_TYPE, checked_language, type_name
+from fakemq.proxy.registry import handles
+from fakemq.proxy.rpcs.heartbeat import UNKNOWN_CLIENT
+from fakemq.proxy.status import OK, RpcError
+
+if TYPE_CHECKING:
+    from fakemq.protocol.grpc.messages import NotifyClientTerminationRequest
+    from fakemq.proxy.call import Context
+    from fakemq.proxy.proxy import Proxy
+
+
+@handles("NotifyClientTermination")
+def notify_client_termination(
+    proxy: Proxy, context: Context, request: NotifyClientTerminationRequest
+) -> NotifyClientTerminationResponse:
+    checked_language(context)
+    settings = proxy.settings.remove(context.client_id)
+    if settings is None:
+        raise UNKNOWN_CLIENT
+    if settings.client_type in CONSUMER_TYPES:
+        checked_group(request.group)
+    elif settings.client_type != PRODUCER_TYPE:
+        raise RpcError(Code.UNRECOGNIZED_CLIENT_TYPE, type_name(settings.client_type))
+    proxy.clients.remove(context.client_id)
+    return NotifyClientTerminationResponse(status=OK)

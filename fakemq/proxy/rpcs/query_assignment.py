@@ -1,0 +1,66 @@
+"""QueryAssignment: what a client of a group receives from.
+
+Behaviour: nothing is divided: every client gets everything, one entry for each broker, whose queue
+id is -1, or with a FIFO group one for each queue.
+Refused: topic or group that no client may use; an unknown topic; a topic that cannot be read.
+
+Source: proxy/grpc/v2/route/RouteActivity.java#queryAssignment (5.5.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.protocol.grpc.messages import (
+    Assignment,
+    Broker,
+    MessageQueue,
+    QueryAssignmentResponse,
+)
+from fakemq.protocol.sysflag import PermName
+from fakemq.proxy.addresses import endpoints_for
+from fakemq.proxy.checks import checked_group, checked_topic
+from fakemq.proxy.codes import Code
+from fakemq.proxy.registry import handles
+from fakemq.proxy.status import OK, RpcError
+
+if TYPE_CHECKING:
+    from fakemq.protocol.grpc.messages import QueryAssignmentRequest
+    from fakemq.proxy.call import Context
+    from fakemq.proxy.proxy import Proxy
+
+_READ, _READ_WRITE = 2, 4
+
+
+@handles("QueryAssignment")
+def query_assignment(
+    proxy: Proxy, context: Context, request: QueryAssignmentRequest
+) -> QueryAssignmentResponse:
+    topic, group = checked_topic(request.topic), checked_group(request.group)
+    endpoints = endpoints_for(proxy, request.endpoints)
+    route = proxy.routes.route(topic)
+    config = proxy.routes.group_config(group)
+    in_order = config is not None and bool(config.consume_message_orderly)
+    known = {data.broker_name for data in route.broker_datas}
+    assignments = []
+    for data in route.queue_datas:
+        if not data.perm & PermName.READ or data.read_queue_nums <= 0:
+            continue
+        if data.broker_name not in known:
+            continue
+        broker = Broker(name=data.broker_name or "", endpoints=endpoints)
+        permission = _READ_WRITE if data.perm & PermName.WRITE else _READ
+        assignments += [
+            Assignment(
+                message_queue=MessageQueue(
+                    topic=request.topic,
+                    id=number,
+                    permission=permission,  # type: ignore[arg-type]
+                    broker=broker,
+                )
+            )
+            for number in (range(data.read_queue_nums) if in_order else (-1,))
+        ]
+    if not assignments:
+        raise RpcError(Code.FORBIDDEN, "no readable queue")
+    return QueryAssignmentResponse(status=OK, assignments=assignments)

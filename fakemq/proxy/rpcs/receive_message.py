@@ -1,0 +1,352 @@
+"""ReceiveMessage: take messages, which other members of the group do not see for a while.
+
+Behaviour: without a message the broker holds the request. The answer is a stream: a status, the
+messages, and the time. Messages that were tried too often go to the DLQ instead. A caller that goes
+away drops what the broker holds for it; messages that come nevertheless, and those that it does not
+read any more, become visible after a second, and this does not count as an attempt. With
+``auto_renew`` the front prolongs the invisible time until the message is acknowledged.
+Refused: a client without settings; a call without a deadline, or with less than 5 s; names, times
+and filters that are not allowed; a topic that cannot be read.
+
+Source: proxy/grpc/v2/consumer/ReceiveMessageActivity.java, ReceiveMessageResponseStreamWriter.java,
+proxy/processor/ConsumerProcessor.java#popMessage, client/impl/MQClientAPIImpl.java
+#processPopResponse (5.5.0)
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from fakemq.dispatch.answers import Reply
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.codes_5_5_0 import RequestCode5, ResponseCode5
+from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.grpc.messages import ReceiveMessageResponse
+from fakemq.protocol.headers.pop import PopMessageResponseHeader
+from fakemq.protocol.message import decode_records
+from fakemq.protocol.pop import POP_CK, extra_info
+from fakemq.protocol.subscription import SubscriptionError, build_subscription_data
+from fakemq.proxy import dispatcher
+from fakemq.proxy.checks import (
+    RECEIVE_INVISIBLE_MIN_MS,
+    check_invisible_time,
+    checked_group,
+    checked_topic,
+)
+from fakemq.proxy.codes import Code
+from fakemq.proxy.consuming import acknowledge, answer_header, bury, return_message
+from fakemq.proxy.headers import PopHeader
+from fakemq.proxy.later import carry_out
+from fakemq.proxy.messages import received_message
+from fakemq.proxy.receipts import AUTO_INVISIBLE_MS, decode
+from fakemq.proxy.registry import handles
+from fakemq.proxy.settings import LONG_POLLING_MAX_MS, LONG_POLLING_MIN_MS
+from fakemq.proxy.status import OK, RpcError, broker_error, java_error, proxy_error, status
+from fakemq.proxy.times import duration_ms, timestamp_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fakemq.protocol.grpc.messages import ReceiveMessageRequest, Settings
+    from fakemq.protocol.message import MessageExt
+    from fakemq.proxy.call import Context
+    from fakemq.proxy.later import Steps
+    from fakemq.proxy.proxy import Proxy
+    from fakemq.proxy.routes import Queue
+
+MOST_MESSAGES: Final = 32
+_FROM_MAX: Final = 1
+"""ConsumeInitMode.MAX"""
+_SQL: Final = 2
+_ILLEGAL_POLLING_TIME_SINCE: Final = "5.0.3"
+_PLACE: Final = (
+    "org.apache.rocketmq.proxy.grpc.v2.consumer.ReceiveMessageActivity"
+    ".receiveMessage(ReceiveMessageActivity.java:{})"
+)
+_OK_RESPONSE: Final = ReceiveMessageResponse(status=OK)
+_NO_NEW_MESSAGE: Final = status(Code.MESSAGE_NOT_FOUND, "no new message")
+_NO_MATCH: Final = status(Code.MESSAGE_NOT_FOUND, "no match message")
+_POLLING_FULL: Final = status(Code.TOO_MANY_REQUESTS, "polling full")
+
+
+@handles("ReceiveMessage")
+def receive_message(proxy: Proxy, context: Context, request: ReceiveMessageRequest) -> None:
+    receiving = _Receiving(proxy, context, request)
+    carry_out(receiving.steps(), _ignore, receiving.refuse)
+
+
+def _ignore(result: None) -> None:
+    """The answer was written before."""
+
+
+class _Receiving:
+    """One call, from its checks to the end of its stream."""
+
+    def __init__(self, proxy: Proxy, context: Context, request: ReceiveMessageRequest) -> None:
+        self._proxy = proxy
+        self._context = context
+        self._call = context.call
+        self._request = request
+        self._within = proxy.journal.resume()
+        self._group = self._topic = ""
+        self._unwritten: list[MessageExt] = []
+        """Messages of this call that are not written yet, the next one at the end."""
+
+    def steps(self) -> Steps[None]:
+        proxy, request = self._proxy, self._request
+        settings = proxy.settings.raw(self._context.client_id)
+        if settings is None:
+            raise java_error(
+                'Cannot invoke "apache.rocketmq.v2.Settings.getClientType()" because'
+                ' "settings" is null',
+                "NullPointerException",
+                _PLACE.format(68),
+            )
+        in_order, max_attempts = proxy.settings.consumption(settings)
+        poll_ms = self._poll_ms(settings)
+        self._topic = topic = checked_topic(request.message_queue.topic)
+        self._group = group = checked_group(request.group)
+        if request.auto_renew:
+            invisible_ms = AUTO_INVISIBLE_MS
+        else:
+            invisible_ms = duration_ms(request.invisible_duration)
+            check_invisible_time(invisible_ms, RECEIVE_INVISIBLE_MIN_MS)
+        kind, expression, tags = _filter(topic, request)
+        route = proxy.routes.route(topic)
+        queue = proxy.routes.broker_to_read(route, request.message_queue.broker.name)
+        if queue is None:
+            raise proxy_error(Code.FORBIDDEN, "no readable queue")
+        header = PopHeader(
+            group,
+            topic,
+            queue.queue_id,
+            min(request.batch_size, MOST_MESSAGES),
+            invisible_ms,
+            poll_ms,
+            _FROM_MAX,
+            kind,
+            expression,
+            in_order,
+            request.attempt_id if request.HasField("attempt_id") else None,
+        )
+        command = RemotingCommand(RequestCode5.POP_MESSAGE, usual=header)
+        # The caller's deadline ends the call, so no time-out of the front's own is needed.
+        pending = proxy.calls.ask(self._context.session, queue.broker_addr, command, None)
+        if not pending.done:
+            self._call.on_closed = pending.give_up
+        reply: Reply[Any] = yield pending
+        if reply.code == ResponseCode.SUCCESS:
+            popped = _popped(reply, queue, topic, in_order)
+            yield from self._deliver(popped, tags, max_attempts)
+        elif reply.code == ResponseCode5.POLLING_FULL:
+            self._finish(_POLLING_FULL)
+        elif reply.code in (ResponseCode5.POLLING_TIMEOUT, ResponseCode.PULL_NOT_FOUND):
+            self._finish(_NO_NEW_MESSAGE)
+        else:
+            raise broker_error(reply, queue.broker_addr)
+
+    def _poll_ms(self, settings: Settings) -> int:
+        """Return how long the broker may hold the request; raise RpcError if that is too short."""
+        request, left_ms = self._request, self._call.remaining_ms()
+        if request.HasField("long_polling_timeout"):
+            poll_ms = duration_ms(request.long_polling_timeout)
+        elif left_ms is None:
+            raise _no_deadline(80)
+        else:
+            poll_ms = left_ms - duration_ms(settings.request_timeout) // 2
+        poll_ms = max(LONG_POLLING_MIN_MS, min(poll_ms, LONG_POLLING_MAX_MS))
+        if left_ms is None:
+            raise _no_deadline(89)
+        if poll_ms <= left_ms:
+            return poll_ms
+        if left_ms >= LONG_POLLING_MIN_MS:
+            return left_ms
+        is_old = self._context.client_version < _ILLEGAL_POLLING_TIME_SINCE
+        raise RpcError(
+            Code.BAD_REQUEST if is_old else Code.ILLEGAL_POLLING_TIME,
+            "The deadline time remaining is not enough for polling, please check network condition",
+        )
+
+    # -- what was popped ----------------------------------------------------------------------
+
+    def _deliver(
+        self, popped: list[MessageExt], tags: frozenset[str], max_attempts: int
+    ) -> Steps[None]:
+        """Write the messages that are for the client, and do with others what is due."""
+        if self._call.closed:
+            self._return(popped)
+            return
+        wanted = []
+        for message in popped:
+            if tags and (message.tags is None or message.tags not in tags):
+                self._drop(message)
+            elif message.reconsume_times >= max_attempts:
+                self._bury(message)
+            else:
+                wanted.append(message)
+        if self._request.auto_renew and not self._is_known():
+            self._return(wanted)
+            raise RpcError(
+                Code.MESSAGE_NOT_FOUND,
+                f"The client [{self._context.client_id}] is disconnected.",
+            )
+        if not wanted:
+            self._finish(_NO_MATCH)
+            return
+        self._unwritten = wanted[::-1]
+        self._call.on_closed = self._closed
+        self._call.on_drained = self._write
+        self._call.send(_OK_RESPONSE)
+        self._write()
+        yield from ()
+
+    def _is_known(self) -> bool:
+        return self._proxy.clients.find(self._context.client_id) is not None
+
+    def _write(self) -> None:
+        """Write messages until the peer does not read any more."""
+        call, unwritten = self._call, self._unwritten
+        if not unwritten:
+            return
+        proxy, now_ms = self._proxy, self._proxy.clock.now_ms()
+        while unwritten and not call.write_blocked and not call.closed:
+            message = unwritten.pop()
+            call.send(
+                ReceiveMessageResponse(message=received_message(message, now_ms, self._topic))
+            )
+            if self._request.auto_renew:
+                proxy.renewals.add(
+                    self._context.client_id,
+                    self._group,
+                    self._topic,
+                    message.msg_id,
+                    message.properties[POP_CK],
+                    message.reconsume_times,
+                )
+        if not unwritten and not call.closed:
+            with self._within():
+                self._end(Code.OK.name)
+
+    def _closed(self) -> None:
+        """The caller has gone: give back what it has not got."""
+        unwritten, self._unwritten = self._unwritten, []
+        if unwritten:
+            with self._within():
+                self._return(unwritten)
+
+    def _return(self, messages: Iterable[MessageExt]) -> None:
+        for message in messages:
+            handle = decode(message.properties[POP_CK])
+            return_message(self._proxy, self._context.session, handle, self._group, self._topic)
+
+    def _drop(self, message: MessageExt) -> None:
+        """Acknowledge a message whose tag has the hash of another tag."""
+        handle = decode(message.properties[POP_CK])
+        with suppress(RpcError):  # then it comes again
+            acknowledge(self._proxy, self._context.session, handle, self._group, self._topic)
+
+    def _bury(self, message: MessageExt) -> None:
+        """Let a message that was tried too often go to the DLQ."""
+        handle = decode(message.properties[POP_CK])
+        session, group, topic = self._context.session, self._group, self._topic
+        steps = bury(self._proxy, session, handle, message.msg_id, group, topic)
+        carry_out(steps, lambda _: None, lambda _: None)  # if that fails, it comes again
+
+    # -- the end ------------------------------------------------------------------------------
+
+    def refuse(self, error: Exception) -> None:
+        """Answer with an error."""
+        with self._within():
+            self._finish(dispatcher.as_rpc_error(self._proxy, error).status)
+
+    def _finish(self, found: Any) -> None:
+        self._call.send(ReceiveMessageResponse(status=found))
+        self._end(dispatcher.code_name(found.code))
+
+    def _end(self, name: str) -> None:
+        dispatcher.note(self._proxy, self._context, name)
+        now = timestamp_of(self._proxy.clock.now_ms())
+        self._call.send(ReceiveMessageResponse(delivery_timestamp=now))
+        self._call.end()
+
+
+def _no_deadline(line: int) -> RpcError:
+    return java_error(
+        'Cannot invoke "java.lang.Long.longValue()" because "timeRemaining" is null',
+        "NullPointerException",
+        _PLACE.format(line),
+    )
+
+
+def _filter(topic: str, request: ReceiveMessageRequest) -> tuple[str, str, frozenset[str]]:
+    """Return kind and text of the filter, and its tags, if it is one by tags.
+
+    Source: common/filter/FilterAPI.java#build (5.5.0)
+    """
+    given = request.filter_expression
+    if given.type == _SQL:
+        if not given.expression:
+            raise RpcError(Code.ILLEGAL_FILTER_EXPRESSION, "Expression can't be null! SQL92")
+        return "SQL92", given.expression, frozenset()
+    try:
+        data = build_subscription_data(topic, given.expression)
+    except SubscriptionError as error:
+        raise RpcError(Code.ILLEGAL_FILTER_EXPRESSION, str(error)) from None
+    return "TAG", data.sub_string or "", frozenset(data.tags_set)
+
+
+def _popped(reply: Reply[Any], queue: Queue, topic: str, in_order: bool) -> list[MessageExt]:
+    """Return the messages of an answer, each with its handle.
+
+    Source: MQClientAPIImpl.java#processPopResponse, ConsumerProcessor.java#filterPopResult
+    """
+    body = reply.body
+    messages = decode_records(body if isinstance(body, bytes) else b"".join(body))
+    header: PopMessageResponseHeader = answer_header(reply, PopMessageResponseHeader)
+    starts = _numbers(header.start_offset_info)
+    counts = _counts(header.order_count_info) if in_order else {}
+    for message in messages:
+        properties, queue_id = message.properties, message.queue_id
+        handle = properties.get(POP_CK)
+        if handle is None:
+            handle = extra_info(
+                start_offset=starts.get(queue_id, message.queue_offset),
+                pop_time_ms=header.pop_time,
+                invisible_time_ms=header.invisible_time,
+                revive_queue_id=header.revive_qid,
+                topic=topic,
+                broker_name=queue.broker_name,
+                queue_id=queue_id,
+                queue_offset=message.queue_offset,
+            )
+            if counts:
+                count = counts.get(f"qo{queue_id}%{message.queue_offset}")
+                if count is None:
+                    count = counts.get(str(queue_id), 0)
+                if count > 0:
+                    message.reconsume_times = count
+        properties[POP_CK] = f"{handle} {message.physical_offset}"
+    return messages
+
+
+def _numbers(info: str | None) -> dict[int, int]:
+    """Return queue id → number of the entries for the topic itself, in ``mark id number;…``."""
+    found = {}
+    for entry in (info or "").split(";"):
+        mark, _, rest = entry.partition(" ")
+        if mark == "0":
+            queue_id, _, number = rest.partition(" ")
+            found[int(queue_id)] = int(number)
+    return found
+
+
+def _counts(info: str | None) -> dict[str, int]:
+    """Return key → count of the entries for the topic itself."""
+    found = {}
+    for entry in (info or "").split(";"):
+        mark, _, rest = entry.partition(" ")
+        if mark == "0":
+            key, _, count = rest.partition(" ")
+            found[key] = int(count)
+    return found

@@ -1,0 +1,106 @@
+"""Telemetry: a stream by which a client says what it is, and is told things later.
+
+Behaviour: settings are answered with the settings that hold. What the front has to tell a client
+goes to its newest stream: orphaned transactions, and what admins ask for.
+Refused, with the end of the stream: settings of neither kind, or with names that no client may use.
+
+Source: proxy/grpc/v2/client/ClientActivity.java#telemetry (5.5.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fakemq.events.grpc import RpcReceived
+from fakemq.journal.journal import shortened
+from fakemq.protocol.grpc.messages import TelemetryCommand
+from fakemq.protocol.grpc.status import GrpcStatus
+from fakemq.proxy import dispatcher
+from fakemq.proxy.checks import checked_group, checked_topic
+from fakemq.proxy.codes import Code
+from fakemq.proxy.registration import register_consumer, register_producer
+from fakemq.proxy.registry import handles
+from fakemq.proxy.status import OK, RpcError
+
+if TYPE_CHECKING:
+    from fakemq.protocol.grpc.messages import Settings
+    from fakemq.proxy.call import Context
+    from fakemq.proxy.proxy import Proxy
+
+
+@handles("Telemetry")
+def telemetry(proxy: Proxy, context: Context, command: TelemetryCommand) -> None:
+    call = context.call
+
+    def on_message(command: Any) -> None:
+        received = proxy.journal.add(
+            RpcReceived(
+                node=proxy.name,
+                rpc=call.rpc.name,
+                peer=context.remote_addr,
+                client_id=shortened(context.client_id),
+            )
+        )
+        with proxy.journal.because(received):
+            try:
+                dispatcher.check(proxy, context, command)
+            except RpcError as error:
+                dispatcher.fail(proxy, context, command, error)
+            else:
+                _take(proxy, context, command)
+
+    call.on_message = on_message
+    call.on_half_close = call.end
+    _take(proxy, context, command)
+
+
+def _take(proxy: Proxy, context: Context, command: TelemetryCommand) -> None:
+    kind = command.WhichOneof("command")
+    if kind == "settings":
+        _take_settings(proxy, context, command.settings)
+    elif kind == "thread_stack_trace":
+        proxy.relay.stack_trace(command.status, command.thread_stack_trace)
+    elif kind == "verify_message_result":
+        proxy.relay.verified(command.status, command.verify_message_result)
+
+
+def _take_settings(proxy: Proxy, context: Context, settings: Settings) -> None:
+    kind = settings.WhichOneof("pub_sub")
+    if kind is None:
+        _end(
+            proxy,
+            context,
+            GrpcStatus.INVALID_ARGUMENT,
+            "there is no publishing or subscription data in settings",
+        )
+        return
+    try:
+        if kind == "publishing":
+            for topic in settings.publishing.topics:
+                name = checked_topic(topic)
+                register_producer(proxy, context, name).stream = context.call
+        else:
+            group = checked_group(settings.subscription.group)
+            register_consumer(
+                proxy,
+                context,
+                group,
+                settings.client_type,
+                settings.subscription.subscriptions,
+            ).stream = context.call
+    except RpcError as error:
+        is_argument = Code.BAD_REQUEST <= error.code < Code.INTERNAL_ERROR
+        status = GrpcStatus.INVALID_ARGUMENT if is_argument else GrpcStatus.INTERNAL
+        text = f"process client telemetryCommand failed. {error.message}"
+        _end(proxy, context, status, text)
+        return
+    proxy.settings.put(context.client_id, settings)
+    raw = proxy.settings.raw(context.client_id)
+    assert raw is not None
+    dispatcher.note(proxy, context, Code.OK.name)
+    context.call.send(TelemetryCommand(status=OK, settings=proxy.settings.merged(raw)))
+
+
+def _end(proxy: Proxy, context: Context, status: GrpcStatus, text: str) -> None:
+    dispatcher.note(proxy, context, status.name)
+    context.call.end(status, text)

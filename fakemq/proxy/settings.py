@@ -1,0 +1,156 @@
+"""The settings of clients: what they say, completed by what their group and the server say.
+
+Source: proxy/grpc/v2/common/GrpcClientSettingsManager.java (5.5.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from fakemq.protocol.bodies.group import (
+    CustomizedRetryPolicy,
+    ExponentialRetryPolicy,
+    GroupRetryPolicy,
+    SubscriptionGroupConfig,
+)
+from fakemq.protocol.grpc.messages import (
+    CustomizedBackoff,
+    ExponentialBackoff,
+    Metric,
+    Settings,
+)
+from fakemq.protocol.java import int32
+from fakemq.proxy.checks import LITE_TOPIC_MAX_BYTES
+from fakemq.proxy.times import duration_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+# Source: proxy/config/ProxyConfig.java (5.5.0)
+MESSAGE_MAX_BYTES: Final = 4 * 1024 * 1024
+_PRODUCER_ATTEMPTS: Final = 3
+_PRODUCER_INITIAL_MS, _PRODUCER_MAX_MS, _PRODUCER_MULTIPLIER = 10, 1_000, 2
+_RECEIVE_BATCH: Final = 32
+LONG_POLLING_MIN_MS: Final = 5_000
+LONG_POLLING_MAX_MS: Final = 20_000
+_LITE_QUOTA: Final = 2_000
+_DEFAULT_GROUP: Final = SubscriptionGroupConfig(group_name="")
+
+BACKOFF_MS: Final = (
+    *(1_000, 5_000, 10_000, 30_000, 60_000, 120_000, 180_000, 240_000, 300_000, 360_000),
+    *(420_000, 480_000, 540_000, 600_000, 1_200_000, 1_800_000, 3_600_000, 7_200_000),
+)
+"""When a group's messages are tried again, if it says nothing of it.
+
+Source: remoting/protocol/subscription/CustomizedRetryPolicy.java (5.5.0)
+"""
+
+
+def retry_delay_ms(policy: GroupRetryPolicy | None, reconsume_times: int) -> int:
+    """Return how long to wait for the next attempt.
+
+    Source: CustomizedRetryPolicy.java#nextDelayDuration, ExponentialRetryPolicy.java (5.5.0)
+    """
+    times = max(0, reconsume_times)
+    if policy is not None and policy.type == "EXPONENTIAL":
+        exponential = policy.exponential_retry_policy
+        if exponential is not None:
+            times = min(32, times)
+            return min(exponential.max, exponential.initial * int(exponential.multiplier**times))
+    delays: Sequence[int] = BACKOFF_MS
+    if policy is not None and policy.customized_retry_policy is not None:
+        delays = policy.customized_retry_policy.next or BACKOFF_MS
+    return delays[min(times + 2, len(delays) - 1)]
+
+
+class ClientSettings:
+    """What each client has said of itself, by client id."""
+
+    def __init__(self, group_config: Callable[[str], SubscriptionGroupConfig | None]) -> None:
+        self._group_config = group_config
+        self._raw: dict[str, Settings] = {}
+
+    def put(self, client_id: str, settings: Settings) -> None:
+        """Keep what a client says; a consumer's gaps are filled."""
+        kept = Settings()
+        if settings.HasField("subscription"):
+            _merge_group(kept, _DEFAULT_GROUP)
+        kept.MergeFrom(settings)
+        self._raw[client_id] = kept
+
+    def raw(self, client_id: str) -> Settings | None:
+        """Return what a client has said; None for an unknown one."""
+        return self._raw.get(client_id)
+
+    def remove(self, client_id: str) -> Settings | None:
+        """Forget a client; return what it had said."""
+        return self._raw.pop(client_id, None)
+
+    def clear(self) -> None:
+        self._raw.clear()
+
+    def merged(self, raw: Settings) -> Settings:
+        """Return what a client is told: its settings, completed."""
+        merged = Settings()
+        merged.CopyFrom(raw)
+        if raw.HasField("publishing"):
+            _merge_producer(merged)
+        elif raw.HasField("subscription"):
+            config = self._group_config(raw.subscription.group.name)
+            if config is not None:
+                _merge_group(merged, config)
+        merged.metric.CopyFrom(Metric(on=False))
+        return merged
+
+    def consumption(self, raw: Settings) -> tuple[bool, int]:
+        """Return whether a client consumes in order, and how often it gets a message at most."""
+        if raw.HasField("publishing"):
+            return False, _PRODUCER_ATTEMPTS
+        config = None
+        if raw.HasField("subscription"):
+            config = self._group_config(raw.subscription.group.name)
+        if config is None:
+            return raw.subscription.fifo, raw.backoff_policy.max_attempts
+        return bool(config.consume_message_orderly), int32(config.retry_max_times + 1)
+
+
+def _merge_producer(settings: Settings) -> None:
+    settings.backoff_policy.max_attempts = _PRODUCER_ATTEMPTS
+    settings.backoff_policy.exponential_backoff.CopyFrom(
+        _exponential(_PRODUCER_INITIAL_MS, _PRODUCER_MAX_MS, _PRODUCER_MULTIPLIER)
+    )
+    settings.publishing.validate_message_type = True
+    settings.publishing.max_body_size = MESSAGE_MAX_BYTES
+
+
+def _merge_group(settings: Settings, config: SubscriptionGroupConfig) -> None:
+    subscription, backoff = settings.subscription, settings.backoff_policy
+    subscription.receive_batch_size = _RECEIVE_BATCH
+    subscription.long_polling_timeout.CopyFrom(duration_of(LONG_POLLING_MAX_MS))
+    subscription.fifo = bool(config.consume_message_orderly)
+    subscription.lite_subscription_quota = _lite_quota(config)
+    subscription.max_lite_topic_size = LITE_TOPIC_MAX_BYTES
+    backoff.max_attempts = int32(config.retry_max_times + 1)
+    policy = config.group_retry_policy or GroupRetryPolicy()
+    if policy.type == "EXPONENTIAL":
+        exponential = policy.exponential_retry_policy or ExponentialRetryPolicy()
+        backoff.exponential_backoff.CopyFrom(
+            _exponential(exponential.initial, exponential.max, exponential.multiplier)
+        )
+    else:
+        customized = policy.customized_retry_policy or CustomizedRetryPolicy()
+        delays = BACKOFF_MS if customized.next is None else customized.next
+        backoff.customized_backoff.CopyFrom(
+            CustomizedBackoff(next=[duration_of(delay) for delay in delays])
+        )
+
+
+def _exponential(initial_ms: int, max_ms: int, multiplier: int) -> ExponentialBackoff:
+    return ExponentialBackoff(
+        initial=duration_of(initial_ms), max=duration_of(max_ms), multiplier=multiplier
+    )
+
+
+def _lite_quota(config: SubscriptionGroupConfig) -> int:
+    quota = (config.attributes or {}).get("lite.sub.client.quota", "")
+    return int32(int(quota)) if quota.isascii() and quota.isdecimal() else _LITE_QUOTA

@@ -1,0 +1,208 @@
+"""Half messages that clients of the front have sent: where they are, and who is asked about them.
+
+A client ends a transaction by its id; the broker wants the offsets of the half message, which the
+front remembers for 30 s. A broker that misses the end asks the front, which is a producer of all
+topics of transactions for it, and the front asks a client, with new data for the same id.
+
+Source: proxy/service/transaction/TransactionDataManager.java, ClusterTransactionService.java,
+proxy/service/relay/AbstractProxyRelayService.java (5.5.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from fakemq.events.grpc import OrphanAsked
+from fakemq.journal.journal import shortened
+from fakemq.protocol.bodies.heartbeat import HeartbeatData, ProducerData
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.grpc.messages import RecoverOrphanedTransactionCommand, TelemetryCommand
+from fakemq.protocol.headers.transaction import CheckTransactionStateRequestHeader
+from fakemq.protocol.message import decode_records
+from fakemq.protocol.properties import PRODUCER_GROUP
+from fakemq.proxy.messages import received_message
+from fakemq.proxy.status import RpcError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from fakemq.broker.broker import Broker
+    from fakemq.clock.node_clock import NodeClock
+    from fakemq.clock.timers import Timer
+    from fakemq.journal.journal import Journal
+    from fakemq.proxy.broker_calls import BrokerCalls
+    from fakemq.proxy.clients import Clients
+
+# Source: proxy/config/ProxyConfig.java (5.5.0)
+EXPIRE_MS: Final = 30_000
+_MOST_OF_ID: Final = 15
+HEARTBEAT_PERIOD_MS: Final = 20_000
+_GROUPS_OF_HEARTBEAT: Final = 100
+CLIENT_ID: Final = "rmq-proxy-producer-client"
+
+
+class TransactionData(NamedTuple):
+    """A half message: where it is, and until when the front knows."""
+
+    expires_ms: int
+    broker_name: str
+    log_offset: int
+    half_offset: int
+
+
+class Transactions:
+    """The half messages that the front knows, and the groups for which it answers brokers."""
+
+    def __init__(
+        self,
+        name: str,
+        clock: NodeClock,
+        journal: Journal,
+        clients: Clients,
+        calls: BrokerCalls,
+        brokers: Callable[[], Iterable[Broker]],
+    ) -> None:
+        self._name = name
+        self._clock = clock
+        self._journal = journal
+        self._clients = clients
+        self._calls = calls
+        self._brokers = brokers
+        self._data: dict[tuple[str, str], list[TransactionData]] = {}
+        """Group and transaction id → what is known, the oldest first."""
+        self._groups: dict[str, None] = {}
+        self._expiry: Timer | None = None
+        self._heartbeat: Timer | None = None
+
+    # -- data ---------------------------------------------------------------------------------
+
+    def add(
+        self, group: str, transaction_id: str, broker_name: str, log_offset: int, half_offset: int
+    ) -> None:
+        """Remember a half message for 30 s."""
+        expires_ms = self._clock.now_ms() + EXPIRE_MS
+        known = self._data.setdefault((group, transaction_id), [])
+        known.append(TransactionData(expires_ms, broker_name, log_offset, half_offset))
+        known.sort()
+        del known[:-_MOST_OF_ID]
+        if self._expiry is None:
+            self._expire_at(expires_ms)
+
+    def take(self, group: str, transaction_id: str) -> TransactionData | None:
+        """Return the newest half message of an id, and forget it; None if none is known."""
+        key, now_ms = (group, transaction_id), self._clock.now_ms()
+        known = self._data.get(key)
+        while known:
+            data = known.pop()
+            if not known:
+                del self._data[key]
+            if data.expires_ms >= now_ms:
+                return data
+        return None
+
+    def _expire_at(self, at_ms: int) -> None:
+        delay_ms = max(0, at_ms + 1 - self._clock.now_ms())
+        self._expiry = self._clock.call_later(delay_ms, self._expire, kind="grpc_transaction_data")
+
+    def _expire(self) -> None:
+        self._expiry, now_ms = None, self._clock.now_ms()
+        for key, known in list(self._data.items()):
+            known[:] = [data for data in known if data.expires_ms >= now_ms]
+            if not known:
+                del self._data[key]
+        if self._data:
+            self._expire_at(min(known[0].expires_ms for known in self._data.values()))
+
+    # -- groups -------------------------------------------------------------------------------
+
+    def answer_for(self, group: str) -> None:
+        """Be a producer of this group for all brokers, as long as it has clients."""
+        if group in self._groups:
+            return
+        self._groups[group] = None
+        self._send_heartbeats([group])
+        if self._heartbeat is None:
+            self._wait_for_heartbeat()
+
+    def _wait_for_heartbeat(self) -> None:
+        self._heartbeat = self._clock.call_later(
+            HEARTBEAT_PERIOD_MS, self._beat, kind="grpc_heartbeat"
+        )
+
+    def _beat(self) -> None:
+        """Source: ClusterTransactionService.java#scanProducerHeartBeat (5.5.0)"""
+        self._heartbeat = None
+        self._groups = {group: None for group in self._groups if self._clients.producers(group)}
+        if self._groups:
+            self._send_heartbeats(list(self._groups))
+            self._wait_for_heartbeat()
+
+    def _send_heartbeats(self, groups: list[str]) -> None:
+        for start in range(0, len(groups), _GROUPS_OF_HEARTBEAT):
+            some = groups[start : start + _GROUPS_OF_HEARTBEAT]
+            body = HeartbeatData(
+                client_id=CLIENT_ID,
+                producer_data_set=[ProducerData(group_name=group) for group in some],
+            ).encode()
+            for broker in self._brokers():
+                if not broker.config.is_slave:
+                    try:
+                        self._calls.tell(
+                            None, broker.addr, RemotingCommand(RequestCode.HEART_BEAT, body=body)
+                        )
+                    except RpcError:
+                        continue  # it is down: the next heartbeat may find it
+
+    # -- checks -------------------------------------------------------------------------------
+
+    def check(self, broker: Broker, command: RemotingCommand) -> None:
+        """Ask a producer whether a half message is to be committed.
+
+        Source: proxy/service/client/ProxyClientRemotingProcessor.java#checkTransactionState,
+        proxy/service/relay/AbstractProxyRelayService.java#processCheckTransactionState (5.5.0)
+        """
+        header = CheckTransactionStateRequestHeader.decode(command.ext_fields)
+        (half,) = decode_records(command.body)
+        group = half.properties.get(PRODUCER_GROUP)
+        client = None if group is None else self._clients.next_producer(group)
+        if group is None or client is None:
+            return
+        transaction_id = header.get("transaction_id", "")
+        self.add(
+            group,
+            transaction_id,
+            broker.config.broker_name,
+            header.commit_log_offset,
+            header.tran_state_table_offset,
+        )
+        self._journal.add(
+            OrphanAsked(
+                node=self._name,
+                topic=half.topic,
+                transaction_id=shortened(transaction_id),
+                client_id=shortened(client.client_id),
+                peer=client.connection.remote_addr,
+            )
+        )
+        client.write(
+            TelemetryCommand(
+                recover_orphaned_transaction_command=RecoverOrphanedTransactionCommand(
+                    transaction_id=transaction_id,
+                    message=received_message(half, self._clock.now_ms()),
+                )
+            )
+        )
+
+    def clear_data(self) -> None:
+        """Forget all half messages."""
+        self._data.clear()
+        self._clock.cancel(self._expiry)
+        self._expiry = None
+
+    def clear(self) -> None:
+        """Forget all half messages and groups."""
+        self.clear_data()
+        self._groups.clear()
+        self._clock.cancel(self._heartbeat)
+        self._heartbeat = None
