@@ -69,7 +69,10 @@ def recorded(reference: str = REFERENCE) -> list[Scenario]:
     return [
         one
         for one in scenarios(reference)
-        if reference == REFERENCE or one.releases or recording_path(one, reference).exists()
+        if reference == REFERENCE
+        or one.releases
+        or one.grpc
+        or recording_path(one, reference).exists()
     ]
 
 
@@ -122,7 +125,7 @@ def first_difference(found: str) -> str:
 
 def replay(scenario: Scenario, accepted: Iterable[Difference], reference: str = REFERENCE) -> str:
     """Run a scenario on the fake; return how it differs from its recording, "" if it does not."""
-    with fake_target(scenario.config, scenario.slaves, reference) as target:
+    with fake_target(scenario.config, scenario.slaves, reference, grpc=scenario.grpc) as target:
         seen = scenario.transcript(target)
     return diff(expected(scenario, accepted, reference), seen, scenario, "fakemq")
 

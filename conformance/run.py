@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from conformance.normalise import Normaliser
 from conformance.targets.accounts import ADMIN, SECRET, needs_accounts
@@ -22,6 +23,7 @@ from fakemq.protocol.headers.offset import GetMaxOffsetRequestHeader
 
 if TYPE_CHECKING:
     from conformance.targets.master_slave_pairs import Node
+    from conformance.wire.rpc_peer import PendingRpc, RpcPeer
 
 UNIQUE_ID = "AC110001000018B4AAC27E5E1C2C{:04X}"
 CLUSTER = "DefaultCluster"
@@ -36,6 +38,8 @@ class Target(Protocol):
     """A cluster that scenarios run on: broker-a and broker-b, or broker-a and its slave."""
 
     namesrv_addr: str
+    grpc_addr: str
+    """Where gRPC clients reach it; empty if they cannot."""
     reference: str
     """The release that it is, or behaves as."""
     config: Mapping[str, str]
@@ -64,6 +68,8 @@ class Run:
     def __init__(self, title: str, target: Target) -> None:
         self._target = target
         self._peers: dict[tuple[str, str], Peer] = {}
+        self._rpc_peers: dict[str, RpcPeer] = {}
+        self._client_ids = f"{zlib.crc32(title.encode()):08x}"
         self.lines = [f"# {title}"]
         checks = needs_accounts(target.config)
         self.client = Client(
@@ -84,6 +90,8 @@ class Run:
             for broker_id, addr in broker.broker_addrs.items():
                 self._add_place(name if broker_id == 0 else f"{name}-{broker_id}", addr)
         names = {addr: place for place, addr in self.addrs.items()}
+        if target.grpc_addr:
+            names[target.grpc_addr] = "proxy"
         self.normaliser = Normaliser(names, real_wall_ms())
 
     @contextmanager
@@ -94,6 +102,8 @@ class Run:
         finally:
             for peer in self._peers.values():
                 peer.close()
+            for caller in self._rpc_peers.values():
+                caller.close()
             self.client.close()
 
     def _add_place(self, place: str, addr: str) -> None:
@@ -113,6 +123,17 @@ class Run:
             peer = Peer(name, place, addr, self.normaliser, self.lines, release)
             self._peers[name, place] = peer
         return peer
+
+    def grpc(self, name: str = "client") -> RpcPeer:
+        """Return the gRPC client of that name, a new one at first use."""
+        from conformance.wire.rpc_peer import RpcPeer  # most scenarios need no grpcio
+
+        if name not in self._rpc_peers:
+            client_id = f"{name}@{self._client_ids}"
+            self._rpc_peers[name] = RpcPeer(
+                *(name, client_id, self._target.grpc_addr, self.normaliser, self.lines)
+            )
+        return self._rpc_peers[name]
 
     def ask(
         self,
@@ -339,7 +360,22 @@ class Run:
         """Let time pass: really on a real cluster, at once on the fake."""
         for peer in self._peers.values():
             peer.settle()
+        for caller in self._rpc_peers.values():
+            caller.settle()
         self._target.pass_time(ms)
+
+    def rpc_within(
+        self, pending: PendingRpc, ms: int = SETTLE_MS, *, quiet: bool = False
+    ) -> list[Any]:
+        """Return the responses to a held call, which must end when that much time has passed.
+
+        ``quiet`` ones are not written down.
+        """
+        for _ in range(0, ms, STEP_MS):
+            if pending.has_come():
+                break
+            self.pass_time(STEP_MS)
+        return pending.answer(quiet=quiet)
 
     def answer_within(self, pending: Pending, ms: int) -> Answer:
         """Return the answer to a held request, which must come when that much time has passed."""

@@ -13,7 +13,7 @@ from pkgutil import iter_modules
 from typing import NamedTuple
 
 from conformance.run import Run, Target
-from conformance.targets.java_jars import CLIENT_VERSIONS, REFERENCE
+from conformance.targets.java_jars import CLIENT_VERSIONS, NEWEST, REFERENCE
 
 LONG_S = 15
 """What takes longer in real time is run on a real cluster when it is recorded only."""
@@ -40,6 +40,8 @@ class Scenario(NamedTuple):
     """What the real cluster is configured with besides where it would need hours: shorter times."""
     releases: tuple[str, ...] = ()
     """What it was recorded from, where that is not as `references` says."""
+    grpc: bool = False
+    """Whether it is about gRPC clients: a real cluster has a proxy, and it is one of 5.5.0."""
 
     @property
     def name(self) -> str:
@@ -48,6 +50,8 @@ class Scenario(NamedTuple):
     @property
     def references(self) -> tuple[str, ...]:
         """The releases it can be recorded from: only 4.9.7 if it is long or has a slave."""
+        if self.grpc:
+            return (NEWEST,)
         return self.releases or ((REFERENCE,) if self.is_long or self.slaves else CLIENT_VERSIONS)
 
     @property
@@ -89,6 +93,7 @@ def scenario(
     family: str = "",
     quick: Mapping[str, str] | None = None,
     releases: tuple[str, ...] = (),
+    grpc: bool = False,
 ) -> Callable[[Callable[[Run], None]], Callable[[Run], None]]:
     """Register the function below as a scenario; its name names the recording.
 
@@ -97,7 +102,7 @@ def scenario(
 
     def register(function: Callable[[Run], None]) -> Callable[[Run], None]:
         found = Scenario(
-            title, function, config or {}, real_s, slaves, family, quick or {}, releases
+            title, function, config or {}, real_s, slaves, family, quick or {}, releases, grpc
         )
         if found.name in _scenarios:
             raise ValueError(f"two scenarios are called {found.name}")
@@ -128,9 +133,10 @@ def by_config(chosen: Iterable[Scenario]) -> list[tuple[Mapping[str, str], list[
     """Scenarios with those that can share a real cluster; those of the default config first.
 
     One with a slave has a cluster for itself: it leaves brokers that were killed and started.
+    Those of gRPC clients need a proxy.
     """
     groups: dict[tuple[str, tuple[tuple[str, str], ...]], list[Scenario]] = {("", ()): []}
     for one in chosen:
-        alone = one.name if one.slaves else ""
-        groups.setdefault((alone, tuple(sorted(one.real_config.items()))), []).append(one)
+        needs = one.name if one.slaves else "proxy" if one.grpc else ""
+        groups.setdefault((needs, tuple(sorted(one.real_config.items()))), []).append(one)
     return [(dict(config), found) for (_, config), found in groups.items() if found]

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import TypeAlias
 
 from conformance.compare import waiting
@@ -29,7 +27,7 @@ from conformance.drivers.java_program import (
 )
 from conformance.targets.java_cluster import JavaCluster
 from conformance.targets.java_jars import NEWEST
-from conformance.targets.java_proxy import JavaProxy
+from conformance.targets.java_proxy import java_proxy
 from conformance.targets.processes import FakemqProcess
 from conformance.targets.quick_pair import TWO_MASTERS
 
@@ -79,25 +77,13 @@ def programs(namesrv_addr: str, chosen: Collection[str]) -> Iterator[dict[str, P
             begin(JavaProgram(namesrv_addr, NEWEST), WAYS_SCENARIOS)
         # A proxy starts slowly: what needs none runs meanwhile.
         if not set(chosen).isdisjoint((*GRPC_SCENARIOS, *GRPC_PYTHON_SCENARIOS)):
-            proxy_addr = stack.enter_context(proxy(namesrv_addr))
+            proxy_addr = stack.enter_context(java_proxy(namesrv_addr)).addr
             if not set(chosen).isdisjoint(GRPC_SCENARIOS):
                 jvm = (*SMALL_JVM, f"-Dconformance.proxy={proxy_addr}")
                 begin(JavaProgram(namesrv_addr, NEWEST, jvm=jvm, extra="grpc"), GRPC_SCENARIOS)
             if not set(chosen).isdisjoint(GRPC_PYTHON_SCENARIOS):
                 begin(GrpcPythonProgram(namesrv_addr, proxy_addr), GRPC_PYTHON_SCENARIOS)
         yield found
-
-
-@contextmanager
-def proxy(namesrv_addr: str) -> Iterator[str]:
-    """A real proxy in front of the brokers; yield its address."""
-    with tempfile.TemporaryDirectory(prefix="rocketmq-proxy-") as home:
-        running = JavaProxy(Path(home), namesrv_addr)
-        try:
-            running.start()
-            yield running.addr
-        finally:
-            running.kill()
 
 
 def observe_all(

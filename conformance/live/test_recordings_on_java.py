@@ -68,7 +68,7 @@ def _different(
     """The scenarios in which a fresh cluster differs from the recordings, and how."""
     if not together:
         return
-    with java_target(config, together[0].slaves, reference) as target:
+    with java_target(config, together[0].slaves, reference, grpc=together[0].grpc) as target:
         for one in together:
             wanted = recording(one, reference)
             found = diff(wanted, _transcript(one, target), one, f"RocketMQ {reference}")

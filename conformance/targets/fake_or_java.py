@@ -5,13 +5,15 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import fakemq
 from conformance.targets.accounts import RULES, needs_accounts
-from conformance.targets.java_cluster import JavaCluster
+from conformance.targets.java_cluster import SMALL_JVM, JavaCluster
 from conformance.targets.java_jars import REFERENCE
+from conformance.targets.java_proxy import java_proxy
 from conformance.targets.master_slave_pairs import Member, Node, pair
 from conformance.targets.replicas import send_until_safe
 from conformance.wire.peer import SILENCE_S
@@ -19,6 +21,8 @@ from fakemq.client import Client
 from fakemq.clock.machine_time import real_wall_ms
 
 MASTERS = 2
+WIDE_JVM = (*SMALL_JVM, "-XX:MaxDirectMemorySize=1g")
+"""Brokers that are sent bodies of 4 MiB run out of what JVMs of 256 MiB have for them."""
 QUIET_S = 0.02
 """How long nothing comes from the fake, which has sent by then whatever it will."""
 
@@ -35,6 +39,7 @@ class FakeTarget:
         self.reference = reference
         self._brokers: dict[str, Node] = {}
         self.namesrv_addr = cluster.namesrv_addr
+        self.grpc_addr: str = getattr(cluster, "grpc_addr", None) or ""
         self.config = config
 
     def now_ms(self) -> int:
@@ -59,9 +64,11 @@ class JavaTarget:
         config: Mapping[str, str],
         broker: Callable[[str], Node],
         reference: str = REFERENCE,
+        grpc_addr: str = "",
     ) -> None:
         self.reference = reference
         self.namesrv_addr = namesrv_addr
+        self.grpc_addr = grpc_addr
         self.config = config
         self.broker = broker
 
@@ -74,12 +81,20 @@ class JavaTarget:
 
 @contextmanager
 def fake_target(
-    config: Mapping[str, str] | None = None, slaves: int = 0, reference: str = REFERENCE
+    config: Mapping[str, str] | None = None,
+    slaves: int = 0,
+    reference: str = REFERENCE,
+    *,
+    grpc: bool = False,
 ) -> Iterator[FakeTarget]:
-    """A fresh fake whose brokers are configured so: two masters, or one and its slave."""
+    """A fresh fake whose brokers are configured so: two masters, or one and its slave.
+
+    With ``grpc``, it serves gRPC clients.
+    """
     config = config or {}
     masters = 1 if slaves else MASTERS
     acl = RULES if needs_accounts(config) else None
+    front: dict[str, Any] = {"grpc": True} if grpc else {}
     with fakemq.Cluster(
         reference=reference,
         masters=masters,
@@ -87,23 +102,39 @@ def fake_target(
         clock="frozen",
         config=config,
         acl=acl,
+        **front,
     ) as cluster:
         yield FakeTarget(cluster, config, reference)
 
 
 @contextmanager
 def java_target(
-    config: Mapping[str, str] | None = None, slaves: int = 0, reference: str = REFERENCE
+    config: Mapping[str, str] | None = None,
+    slaves: int = 0,
+    reference: str = REFERENCE,
+    *,
+    grpc: bool = False,
 ) -> Iterator[JavaTarget]:
-    """A fresh real cluster of a release whose brokers are configured so."""
+    """A fresh real cluster of a release whose brokers are configured so.
+
+    With ``grpc``, it has a proxy.
+    """
     config = config or {}
     if slaves:
         assert reference == REFERENCE, "there are no pairs of a master and its slave of 5.5.0 yet"
         with _java_pair(config) as target:
             yield target
         return
-    with JavaCluster(masters=MASTERS, config=config, version=reference) as cluster:
-        yield JavaTarget(cluster.namesrv_addr, config, cluster.broker, reference)
+    with ExitStack() as stack:
+        real = JavaCluster(
+            masters=MASTERS,
+            config=config,
+            jvm=WIDE_JVM if grpc else SMALL_JVM,
+            version=reference,
+        )
+        cluster = stack.enter_context(real)
+        addr = stack.enter_context(java_proxy(cluster.namesrv_addr)).addr if grpc else ""
+        yield JavaTarget(cluster.namesrv_addr, config, cluster.broker, reference, addr)
 
 
 @contextmanager

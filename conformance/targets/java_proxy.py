@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from conformance.targets.java_cluster import SMALL_JVM, JavaNode, free_port
 from conformance.targets.java_jars import NEWEST, Extra
+
+TLS_JVM = tuple(flag for flag in SMALL_JVM if not flag.startswith("-Dtls."))
+"""A proxy that takes TLS, too, with a certificate that it makes itself."""
 
 
 class JavaProxy(JavaNode):
@@ -15,7 +20,13 @@ class JavaProxy(JavaNode):
 
     extra: Extra = "proxy"
 
-    def __init__(self, home: Path, namesrv_addr: str, jvm: Sequence[str] = SMALL_JVM) -> None:
+    def __init__(
+        self,
+        home: Path,
+        namesrv_addr: str,
+        jvm: Sequence[str] = SMALL_JVM,
+        config: Mapping[str, str] | None = None,
+    ) -> None:
         main = "org.apache.rocketmq.proxy.ProxyStartup"
         super().__init__("proxy", home, main, free_port(), jvm, NEWEST)
         self.config = {
@@ -25,10 +36,26 @@ class JavaProxy(JavaNode):
             "grpcServerPort": str(self.port),
             "remotingListenPort": str(free_port()),
             "localServeAddr": "127.0.0.1",
-        }
+        } | dict(config or {})
 
     def arguments(self) -> Sequence[str]:
         path = self.home / "proxy.json"
-        numbers = {key: int(value) for key, value in self.config.items() if key.endswith("Port")}
+        numbers = {key: int(value) for key, value in self.config.items() if value.isdigit()}
         path.write_text(json.dumps(self.config | numbers))
         return "-pm", "cluster", "-pc", str(path)
+
+
+@contextmanager
+def java_proxy(
+    namesrv_addr: str,
+    config: Mapping[str, str] | None = None,
+    jvm: Sequence[str] = SMALL_JVM,
+) -> Iterator[JavaProxy]:
+    """Run a proxy in front of the brokers of a name server, in a folder of its own."""
+    with tempfile.TemporaryDirectory(prefix="rocketmq-proxy-") as home:
+        running = JavaProxy(Path(home), namesrv_addr, jvm, config)
+        try:
+            running.start()
+            yield running
+        finally:
+            running.kill()

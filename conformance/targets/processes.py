@@ -186,6 +186,8 @@ class FakemqProcess:
             )
         self.namesrv_addr = ""
         self.broker_addrs: list[str] = []
+        self.grpc_addr = ""
+        """Where gRPC clients reach it; empty if they cannot."""
 
     def __enter__(self) -> Self:
         try:

@@ -136,17 +136,24 @@ def call(address: str, whole: bytes) -> bytes:
 
 
 def create_topic(
-    broker_addr: str, name: str, queues: int, perm: int = 6, *, attributes: str = ""
+    broker_addr: str,
+    name: str,
+    queues: int,
+    perm: int = 6,
+    *,
+    attributes: str = "",
+    write_queues: int | None = None,
 ) -> None:
     """Create or change a topic on one broker. Raises ValueError with what the broker says.
 
-    ``attributes`` are for a broker of 5.5.0, such as ``+message.type=FIFO``.
+    ``attributes`` are for a broker of 5.5.0, such as ``+message.type=FIFO``; ``write_queues`` are
+    as many as ``queues`` if nothing is said.
     """
     fields = {
         "topic": name,
         "defaultTopic": "TBW102",
         "readQueueNums": str(queues),
-        "writeQueueNums": str(queues),
+        "writeQueueNums": str(queues if write_queues is None else write_queues),
         "perm": str(perm),
         "topicFilterType": "SINGLE_TAG",
         "topicSysFlag": "0",
