@@ -25,7 +25,7 @@ def broker(
     ctx: click.Context,
     config: str | None,
     namesrv_addr: str | None,
-    reference: str,
+    reference: str | None,
     tls: str | None,
     tls_config: str | None,
     strict: bool,

@@ -16,7 +16,7 @@ from fakemq.config.spec import namesrv_spec, tls_spec
 def namesrv(
     ctx: click.Context,
     config: str | None,
-    reference: str,
+    reference: str | None,
     tls: str | None,
     tls_config: str | None,
     strict: bool,

@@ -22,7 +22,8 @@ class ClusterOptions(TypedDict, total=False):
     broker_port: int | None
     masters: int
     slaves: int
-    reference: str
+    reference: str | None
+    grpc: bool | int | None
     store: str | os.PathLike[str] | None
     store_from: str | os.PathLike[str] | None
     memory_limit: Size

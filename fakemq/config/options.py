@@ -72,9 +72,18 @@ OPTIONS = (
     Option("masters", "number", 1, "Number of masters: broker-a, broker-b, ..."),
     Option("slaves", "number", 0, "Number of slaves of each master."),
     Option(
-        *("reference", "text", "4.9.7"),
+        *("reference", "text", None),
         "The release of RocketMQ that name servers and brokers behave as.",
         metavar="4.9.7|5.5.0",
+        chosen="4.9.7; 5.5.0 with a gRPC port",
+    ),
+    Option(
+        *("grpc", "number", None),
+        "Port for RocketMQ 5's gRPC clients, plain and TLS; see docs/grpc.md. 0 takes a free one,"
+        " and so does True in Python.",
+        metavar="PORT",
+        chosen="no such port",
+        flag="--grpc-port",
     ),
     Option(
         *("store", "text", None, "Keep everything in memory, or each broker's in DIR/<broker>."),

@@ -26,13 +26,14 @@ from fakemq.config.options import DEFAULTS, require_options
 from fakemq.config.unsupported import require_broker
 from fakemq.errors import ConfigError
 from fakemq.protocol.hosts import bracketed
-from fakemq.reference import V4_9_7, Reference, find_reference
+from fakemq.reference import NAMES, V4_9_7, Reference, find_reference
 
 if TYPE_CHECKING:
     from fakemq.config.option_types import ClusterOptions
     from fakemq.config.tls import TlsSettings
 
 NAMESRV_PORT = 9876
+NEWEST = NAMES[-1]
 MOST_NODES = 1_000
 """The most masters, slaves of a master, or name servers: a broker needs three ports."""
 CLOCKS = ("real", "frozen")
@@ -82,6 +83,8 @@ class ClusterSpec(msgspec.Struct, frozen=True, kw_only=True):
     """broker-a-0, broker-a-1 …, broker-b-0 …; none for a lone name server."""
     reference: Reference = V4_9_7
     """The release of RocketMQ that the nodes behave as; the configs are those of that release."""
+    grpc_port: int | None = None
+    """The port for gRPC clients; None without one."""
     store: str = MEMORY
     """``"memory"`` or a folder; each broker's own is its ``store_path_root_dir``."""
     store_from: str | None = None
@@ -129,7 +132,8 @@ def cluster_spec(
     tls = tls_spec(given["tls"], given["tls_config"], strict=given["strict"], warn=warn)
     advertised = bracketed(advertise or _reachable_at(listen))
     namesrv_ports = _namesrv_ports(given["namesrv_port"], given["namesrvs"], free_ports)
-    reference = find_reference(given["reference"])
+    grpc_port = _grpc_port(given["grpc"])
+    reference = _reference(given["reference"], grpc_port)
     kind, namesrv_kind = config_classes(reference)
     brokers = lay_out(
         masters=whole("masters", given["masters"], 1, MOST_NODES),
@@ -144,7 +148,7 @@ def cluster_spec(
         role=role if role is None else one_of("role", role, CHOICES["BrokerRole"][:2]),
         store=store if store is None else os.fspath(store),
     )
-    refuse_shared_ports(brokers, namesrv_ports)
+    refuse_shared_ports(brokers, namesrv_ports, grpc_port)
     require_supported(brokers)
     control_listen = host_text("control_listen", given["control_listen"]).strip("[]")
     return ClusterSpec(
@@ -154,6 +158,7 @@ def cluster_spec(
         namesrv_config=namesrv_kind(listen_port=namesrv_ports[0]),
         broker_configs=brokers,
         reference=reference,
+        grpc_port=grpc_port,
         store=store or MEMORY,
         store_from=path_text("store_from", given["store_from"]),
         memory_limit_bytes=size_bytes(given["memory_limit"], name="memory_limit"),
@@ -168,6 +173,37 @@ def cluster_spec(
         ready_file=path_text("ready_file", given["ready_file"]),
         journal_path=path_text("journal", given["journal"]),
     )
+
+
+def _grpc_port(given: bool | int | None) -> int | None:
+    """Return the port for gRPC clients, None without one; raise ConfigError."""
+    if given is None or given is False:
+        return None
+    port = 0 if given is True else _port("grpc", given, 0)
+    from importlib.util import find_spec
+
+    try:
+        found = find_spec("google.protobuf") and find_spec("h2")
+    except ModuleNotFoundError:  # there is no package `google` at all
+        found = None
+    if not found:
+        raise ConfigError(
+            f"grpc={port} needs an extra that is not installed: pip install 'fakemq[grpc]'"
+        )
+    return port
+
+
+def _reference(given: str | None, grpc_port: int | None) -> Reference:
+    """Return the release that nodes behave as: that of POP for a gRPC port, unless one is given."""
+    if given is None:
+        return V4_9_7 if grpc_port is None else find_reference(NEWEST)
+    reference = find_reference(given)
+    if grpc_port is not None and reference is V4_9_7:
+        raise ConfigError(
+            f"grpc={grpc_port} with reference={given}: gRPC clients need brokers with POP:"
+            f" expected reference={NEWEST}, or none"
+        )
+    return reference
 
 
 def config_classes(reference: Reference) -> tuple[type[BrokerConfig], type[NamesrvConfig]]:
@@ -248,13 +284,13 @@ def _tls_keys(tls: TlsSpec) -> dict[str, Value]:
 def namesrv_spec(
     source: ConfigSource | None = None,
     *,
-    reference: str = V4_9_7.name,
+    reference: str | None = None,
     tls: TlsSpec = TlsSpec(),  # noqa: B008 - frozen
     strict: bool = False,
     warn: Warn = warn_user,
 ) -> ClusterSpec:
     """Return one name server and nothing else, as mqnamesrv is: reachable from everywhere."""
-    found = find_reference(reference)
+    found = _reference(reference, None)
     _, kind = config_classes(found)
     config = kind()
     if source is not None:
@@ -275,7 +311,7 @@ def namesrv_spec(
 def broker_spec(
     source: ConfigSource | None = None,
     *,
-    reference: str = V4_9_7.name,
+    reference: str | None = None,
     namesrv_addr: str | None = None,
     tls: TlsSpec = TlsSpec(),  # noqa: B008 - frozen
     strict: bool = False,
@@ -286,7 +322,7 @@ def broker_spec(
     Its name is that of the host, and its address the host's. Its name servers come from, in this
     order: the argument, the file, the environment's NAMESRV_ADDR.
     """
-    found = find_reference(reference)
+    found = _reference(reference, None)
     kind, namesrv_kind = config_classes(found)
     config = lone_broker(
         source,

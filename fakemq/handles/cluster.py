@@ -104,6 +104,17 @@ class ClusterBase(StoredMessages):
         return ";".join(self._core.namesrv_addrs)
 
     @property
+    def grpc_addr(self) -> str:
+        """The address to configure in gRPC clients of RocketMQ 5: ``host:port``.
+
+        Raise FakemqError for a cluster without such a port.
+        """
+        addr = self._running().server.grpc_addr
+        if not addr:
+            raise FakemqError("this cluster has no gRPC port: start it with grpc=True")
+        return addr
+
+    @property
     def control_url(self) -> str | None:
         """The URL of the control port, such as ``http://127.0.0.1:8080``; None without a port."""
         self._running()

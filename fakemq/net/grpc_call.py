@@ -23,9 +23,12 @@ class CallSession(Protocol):
     """The connection of a call, as the call uses it: a `GrpcSession`."""
 
     link: Link
-    remote_addr: str
     outside: bool
     closed: bool
+
+    @property
+    def remote_addr(self) -> str:
+        """``host:port`` of the peer."""
 
     def elapsed_ms(self) -> int:
         """Return the elapsed time that the peer's deadlines count."""

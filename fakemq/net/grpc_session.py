@@ -69,7 +69,6 @@ class GrpcSession:
         self, link: Link, owner: Owner, routes: Mapping[str, Route], idle_ms: int = IDLE_MS
     ) -> None:
         self.link = link
-        self.remote_addr = link.remote_addr
         self.outside = link.outside
         self.closed = False
         self._owner = owner
@@ -77,6 +76,7 @@ class GrpcSession:
         self._clock = owner.clock
         self._journal = owner.journal
         self._routes = routes
+        # Its first bytes wait for those of the peer: they tell whether the link uses TLS.
         self._http2 = ServerConnection()
         self._calls: dict[int, GrpcCall[Any, Any]] = {}
         self._left: list[Event] = []
@@ -87,11 +87,15 @@ class GrpcSession:
         self._last_call_ms = self.elapsed_ms()
         self._idle_timer: Timer | None = self._watch_idle(idle_ms) if idle_ms > 0 else None
         self._journal.add(LinkOpened(node=self._name, peer=self.remote_addr, outside=self.outside))
-        self._write_out()
 
     @property
     def node(self) -> str:
         return self._name
+
+    @property
+    def remote_addr(self) -> str:
+        """``host:port`` of the peer; behind a load balancer known from the first bytes on."""
+        return self.link.remote_addr
 
     @property
     def calls(self) -> list[GrpcCall[Any, Any]]:

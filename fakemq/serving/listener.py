@@ -233,11 +233,12 @@ class Listener(Acceptor):
         links: OpenLinks | None = None,
         door: Door | None = None,
         options: SocketOptions = DEFAULTS,
+        link_type: type[TcpLink[Endpoint]] = TcpLink,
     ) -> None:
         def make(sock: socket.socket) -> TcpLink[Endpoint]:
             # The node may have been stopped or restarted when the connection is made; it has no
             # such connection then.
-            return TcpLink(
+            return link_type(
                 lambda link: accept(link) if self._sock is sock else None, held, links, door
             )
 

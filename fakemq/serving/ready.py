@@ -51,6 +51,8 @@ class ReadyInfo(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     control: str | None = None
     """The URL of the control port."""
+    grpc: str | msgspec.UnsetType = msgspec.UNSET
+    """``host:port`` for gRPC clients; left out without such a port."""
     tls: ReadyTls | msgspec.UnsetType = msgspec.UNSET
     """Left out unless an option asks for TLS."""
     brokers: tuple[ReadyBroker, ...] = ()
@@ -75,6 +77,7 @@ def ready_info(server: ClusterServer, control_url: str | None) -> ReadyInfo:
         cluster=core.spec.cluster_name,
         pid=os.getpid(),
         control=control_url,
+        grpc=server.grpc_addr or msgspec.UNSET,
         tls=_ready_tls(server.tls),
         brokers=brokers,
     )
@@ -93,6 +96,8 @@ def ready_line(info: ReadyInfo) -> str:
     parts = [f"namesrv {info.namesrv or 'none'}"]
     if brokers:
         parts.append(f"brokers {brokers}")
+    if info.grpc is not msgspec.UNSET:
+        parts.append(f"grpc {info.grpc}")
     if info.control is not None:
         parts.append(f"control {info.control}")
     if info.tls is not msgspec.UNSET:

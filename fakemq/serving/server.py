@@ -16,6 +16,7 @@ from fakemq.faults.points import REQUEST_POINTS
 from fakemq.namesrv.namesrv import NameServer
 from fakemq.net.held import HeldBytes
 from fakemq.net.memory import OpenLinks
+from fakemq.net.tcp import TcpLink
 from fakemq.serving.driver import Driver
 from fakemq.serving.listener import (
     DEFAULTS,
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
     from fakemq.config.spec import ClusterSpec
     from fakemq.core.snapshots import Snapshot
     from fakemq.journal.file import JournalFile
-    from fakemq.net.link import Accept
+    from fakemq.net.link import Accept, Endpoint
+    from fakemq.proxy.proxy import Proxy
 
 T = TypeVar("T")
 
@@ -57,7 +59,8 @@ class ClusterServer:
         self._ports: list[Port | BrokerPorts] = []
         self._held = HeldBytes()
         self._links = OpenLinks()
-        self.tls = ClusterTls(spec.tls, _hosts(spec), self._warn_of_tls)
+        protocols = () if spec.grpc_port is None else ("h2",)
+        self.tls = ClusterTls(spec.tls, _hosts(spec), self._warn_of_tls, protocols)
         self._tcp = TcpConnector(self._held, self._links, self.tls.connect, self._warn_of_tls)
         try:
             self._namesrv_ports = [
@@ -68,12 +71,16 @@ class ClusterServer:
                 self._broker_port(config.listen_port, config.node_name)
                 for config in spec.broker_configs
             ]
+            self._grpc_port = (
+                None if spec.grpc_port is None else self._port(spec.grpc_port, "gRPC port")
+            )
             self.core = ClusterCore(
                 spec,
                 [f"{spec.advertised_host}:{port.port}" for port in self._namesrv_ports],
                 [ports.main.port for ports in self._broker_ports],
                 open_tcp=self._tcp.open,
                 links=self._links,
+                grpc_port=None if self._grpc_port is None else self._grpc_port.port,
             )
         except BaseException:
             self._close_ports()
@@ -124,6 +131,9 @@ class ClusterServer:
                 self._listener(broker.name, ports.vip, broker.accept_fast, door, broker.config),
                 self._listener(broker.name, ports.ha, broker.accept_ha),
             ]
+        proxy = self.core.proxy
+        if proxy is not None and self._grpc_port is not None:
+            self._listeners[proxy.name] = [self._grpc_listener(proxy, self._grpc_port, door)]
         for name in self._listeners:
             self._listen(name)
 
@@ -134,9 +144,22 @@ class ClusterServer:
         accept: Accept,
         door: ClusterTls | None = None,
         options: SocketOptions = DEFAULTS,
+        link_type: type[TcpLink[Endpoint]] = TcpLink,
     ) -> Listener:
         refused = partial(self.core.journal.peer_warnings.warn, name, "no descriptors")
-        return Listener(port, accept, self._held, refused, self._links, door, options)
+        return Listener(port, accept, self._held, refused, self._links, door, options, link_type)
+
+    def _grpc_listener(self, proxy: Proxy, port: Port, door: ClusterTls | None) -> Listener:
+        from fakemq.net.headed_link import HeadedLink  # most clusters have no gRPC port
+
+        return self._listener(proxy.name, port, proxy.accept, door, link_type=HeadedLink)
+
+    @property
+    def grpc_addr(self) -> str:
+        """``host:port`` for gRPC clients; "" without such a port."""
+        if self._grpc_port is None:
+            return ""
+        return f"{self.spec.advertised_host}:{self._grpc_port.port}"
 
     def _warn_of_tls(self, text: str) -> None:
         self.core.journal.peer_warnings.warn(NODE, "TLS files", text)
@@ -180,6 +203,7 @@ class ClusterServer:
         self.core.faults.remove_at(REQUEST_POINTS)  # else name servers may not answer below
         self.core.close_guests()  # while brokers still answer them
         # All at once: a name server elsewhere that does not answer costs 3 s, not 3 s a broker.
+        self.stop_proxy()
         await asyncio.gather(*map(self.stop_broker, self.core.brokers.values()))
         for name in self._listeners:
             self._close_listeners(name)
@@ -237,6 +261,22 @@ class ClusterServer:
         self.core.start_name_server(name_server)
         self._listen(name_server.name)
 
+    def stop_proxy(self, how: str = "stop") -> None:
+        """Stop the gRPC front if there is one; its port stays reserved and refuses connections."""
+        proxy = self.core.proxy
+        if proxy is not None:
+            self._close_listeners(proxy.name)
+            proxy.stop(how)
+            self.core.network.settle()
+
+    def restart_proxy(self) -> None:
+        """Start a gRPC front that is down, or stop and start a running one; same port."""
+        proxy = self.core.proxy
+        if proxy is not None:
+            self.stop_proxy()
+            self.core.start_proxy()
+            self._listen(proxy.name)
+
     async def restart_broker(self, broker: Broker, config: ConfigSource = {}) -> None:  # noqa: B006
         """Start a broker that is down, or stop and start a running one; same ports.
 
@@ -278,6 +318,8 @@ class ClusterServer:
         for broker in self.core.brokers.values():
             if not broker.running:
                 await self.restart_broker(broker)
+        if self.core.proxy is not None and not self.core.proxy.running:
+            self.restart_proxy()
 
     def _listen(self, name: str) -> None:
         for listener in self._listeners[name]:

@@ -5,7 +5,7 @@ What costs time is made when it is first needed: most clusters never see a byte 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fakemq.errors import ConfigError, FakemqError
@@ -45,15 +45,23 @@ class ClusterTls:
     """The TLS of all ports of a cluster but those of HA and control, as in 4.9.7.
 
     ``hosts`` are the names that a throw-away certificate is for; ``warn`` gets what users should
-    know about files that have changed.
+    know about files that have changed. ``protocols`` are offered to peers that ask for one (ALPN);
+    remoting clients never do.
     """
 
-    def __init__(self, spec: TlsSpec, hosts: Iterable[str], warn: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        spec: TlsSpec,
+        hosts: Iterable[str],
+        warn: Callable[[str], None],
+        protocols: Sequence[str] = (),
+    ) -> None:
         self.mode = spec.mode
         self.announced = spec.announced
         self._spec = spec
         self._hosts = tuple(hosts)
         self._warn = warn
+        self._protocols = protocols
         self._authority: Authority | None = None
         self._server: _ServerCertificates | None = None
         self._client: ClientTls | None = None
@@ -150,6 +158,12 @@ class ClusterTls:
         return settings.server_cert_path, settings.server_key_path, trust
 
     def _make_server_context(self) -> ssl.SSLContext:
+        context = self._make_plain_context()
+        if self._protocols:
+            context.set_alpn_protocols(list(self._protocols))
+        return context
+
+    def _make_plain_context(self) -> ssl.SSLContext:
         from fakemq.tls.contexts import KeyPair, server_context
 
         settings = self._settings()

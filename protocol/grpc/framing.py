@@ -5,6 +5,8 @@ from __future__ import annotations
 import zlib
 from typing import Final
 
+from fakemq.protocol.limits import MESSAGE_BODY_MAX_BYTES
+
 MESSAGE_MAX_BYTES: Final = 130 * 1024 * 1024
 """A message from a client. Source: proxy/config/ProxyConfig.java#grpcMaxInboundMessageSize (5.5.0)
 """
@@ -28,13 +30,19 @@ def framed(message: bytes) -> bytes:
 class MessageReader:
     """Cuts one stream's bytes into messages.
 
-    ``encoding`` is the value of the header ``grpc-encoding``; ``max_bytes`` limits each message,
-    compressed and inflated.
+    ``encoding`` is the value of the header ``grpc-encoding``; ``max_bytes`` limits each message as
+    it arrives, ``inflated_max_bytes`` one that was compressed.
     """
 
-    def __init__(self, encoding: str = "identity", max_bytes: int = MESSAGE_MAX_BYTES) -> None:
+    def __init__(
+        self,
+        encoding: str = "identity",
+        max_bytes: int = MESSAGE_MAX_BYTES,
+        inflated_max_bytes: int = MESSAGE_BODY_MAX_BYTES,
+    ) -> None:
         self._encoding = encoding
         self._max_bytes = max_bytes
+        self._inflated_max_bytes = inflated_max_bytes
         self._buffer = bytearray()
 
     @property
@@ -83,12 +91,12 @@ class MessageReader:
     def _inflated(self, message: bytes) -> bytes:
         stream = zlib.decompressobj(wbits=31)
         try:
-            plain = stream.decompress(message, self._max_bytes)
+            plain = stream.decompress(message, self._inflated_max_bytes)
         except zlib.error as error:
             raise MessageError(13, f"cannot inflate the message: {error}") from None
         if stream.unconsumed_tail:
             raise MessageError(
-                8, f"Decompressed gRPC message exceeds maximum size {self._max_bytes}"
+                8, f"Decompressed gRPC message exceeds maximum size {self._inflated_max_bytes}"
             )
         if not stream.eof:
             raise MessageError(13, "cannot inflate the message: it ends early")

@@ -17,7 +17,7 @@ from tests.support.option_table import option_page
 NAMES = {"Instant": Instant, "Size": Size, "ConfigSource": ConfigSource}
 
 ACCEPTED: dict[Kind, tuple[str, ...]] = {
-    "number": ("int", "int | None"),
+    "number": ("int", "int | None", "bool | int | None"),
     "flag": ("bool",),
     "list": ("Mapping[str, int] | Iterable[str]", "ConfigSource | Iterable[ConfigSource]"),
     "text": (

@@ -29,7 +29,7 @@ def test_reader_returns_what_was_framed_however_it_is_cut(
 
 @given(st.lists(st.binary(max_size=30), max_size=5))
 def test_reader_of_any_bytes_raises_nothing_but_message_errors(pieces: list[bytes]) -> None:
-    reader = MessageReader("gzip", max_bytes=64)
+    reader = MessageReader("gzip", 64, 64)
     try:
         for piece in pieces:
             assert all(len(message) <= 64 for message in reader.receive(piece))
@@ -58,14 +58,14 @@ def test_reader_inflates_gzip() -> None:
 
 def refused(data: bytes, encoding: str = "gzip") -> MessageError:
     with pytest.raises(MessageError) as caught:
-        MessageReader(encoding, max_bytes=1000).receive(data)
+        MessageReader(encoding, 1000, 1000).receive(data)
     return caught.value
 
 
 def test_reader_refuses_a_gzip_bomb_without_inflating_it() -> None:
     error = refused(compressed(bytes(1_001)))
     assert error.code == GrpcStatus.RESOURCE_EXHAUSTED
-    assert MessageReader("gzip", max_bytes=1000).receive(compressed(bytes(1_000)))
+    assert MessageReader("gzip", 1000, 1000).receive(compressed(bytes(1_000)))
 
 
 def test_reader_refuses_a_length_beyond_the_limit_before_the_bytes_arrive() -> None:

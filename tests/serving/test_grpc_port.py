@@ -1,0 +1,145 @@
+"""The port for gRPC clients: plain and TLS by the first bytes, PROXY headers, life of its node."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fakemq
+from fakemq.errors import ConfigError, FakemqError
+from fakemq.events import LinkOpened
+from fakemq.protocol.http2.events import PREFACE
+from tests.support.grpc_client import grpc_client
+from tests.support.tcp import refuses
+
+NO_SUCH = "/apache.rocketmq.v2.MessagingService/Nix"
+UNIMPLEMENTED = ("UNIMPLEMENTED", "Method not found: apache.rocketmq.v2.MessagingService/Nix")
+
+
+def port_of(mq: fakemq.Cluster) -> int:
+    return int(mq.grpc_addr.rpartition(":")[2])
+
+
+def test_plain_and_secure_clients_use_one_port() -> None:
+    with fakemq.Cluster(grpc=True, tls="permissive") as mq:
+        with grpc_client(mq.grpc_addr) as client:
+            assert client.refused(NO_SUCH) == UNIMPLEMENTED
+        with grpc_client(mq.grpc_addr, mq.tls.ca_file) as client:
+            assert client.refused(NO_SUCH) == UNIMPLEMENTED
+
+
+def test_plain_client_is_refused_when_tls_is_demanded() -> None:
+    with fakemq.Cluster(grpc=True, tls="enforcing") as mq:
+        with grpc_client(mq.grpc_addr, mq.tls.ca_file) as client:
+            assert client.refused(NO_SUCH) == UNIMPLEMENTED
+        with grpc_client(mq.grpc_addr) as client:
+            assert client.refused(NO_SUCH)[0] == "UNAVAILABLE"
+
+
+@pytest.mark.parametrize("tls", ["permissive", "disabled"])
+def test_peer_behind_a_balancer_has_the_address_of_the_header(tls: str) -> None:
+    with (
+        fakemq.Cluster(grpc=True, tls=tls) as mq,
+        socket.create_connection(("127.0.0.1", port_of(mq)), 10) as sock,
+    ):
+        for piece in (
+            b"PROXY TCP4 10.0.0",
+            b".9 10.0.0.1 5678 80\r\n" + PREFACE,
+            b"\0\0\0\4\0\0\0\0\0",
+        ):
+            sock.sendall(piece)
+        assert sock.recv(9), "settings"
+
+        def peer() -> bool:
+            core_peers = mq.inspect(
+                lambda core: [one.remote_addr for one in core.proxy.sessions]  # type: ignore[union-attr]
+            )
+            return core_peers == ["10.0.0.9:5678"]
+
+        mq.wait_for(peer)
+
+
+def test_paused_front_reads_nothing_until_it_is_resumed() -> None:
+    with fakemq.Cluster(grpc=True) as mq, grpc_client(mq.grpc_addr) as client:
+        assert client.refused(NO_SUCH) == UNIMPLEMENTED
+        (opened,) = [one for one in mq.journal.find(LinkOpened) if one.node == "proxy-0"]
+        assert opened.outside
+
+
+def test_port_of_a_stopped_front_is_refused_and_free_for_its_restart() -> None:
+    with fakemq.Cluster(grpc=True) as mq:
+        addr, port, server = mq.grpc_addr, port_of(mq), mq._running().server
+        mq.inspect(lambda core: server.stop_proxy())
+        assert refuses(port)
+        mq.inspect(lambda core: server.restart_proxy())
+        assert mq.grpc_addr == addr
+        with grpc_client(addr) as client:
+            assert client.refused(NO_SUCH) == UNIMPLEMENTED
+
+
+def test_cluster_without_a_grpc_port_says_how_to_get_one() -> None:
+    with fakemq.Cluster() as mq, pytest.raises(FakemqError, match="start it with grpc=True"):
+        mq.grpc_addr  # noqa: B018
+
+
+def test_ready_line_and_file_have_the_port(tmp_path: Path) -> None:
+    file = tmp_path / "ready.json"
+    command = [sys.executable, "-m", "fakemq", "--namesrv-port", "0", "--broker-port", "0"]
+    command += ["--grpc-port", "0", "--ready-file", str(file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            ready = json.loads(file.read_text())
+            assert f"grpc {ready['grpc']}" in line
+            with grpc_client(ready["grpc"]) as client:
+                assert client.refused(NO_SUCH) == UNIMPLEMENTED
+        finally:
+            process.terminate()
+
+
+def test_ready_file_without_the_port_is_as_before(tmp_path: Path) -> None:
+    with fakemq.Cluster(ready_file=tmp_path / "ready.json"):
+        assert "grpc" not in json.loads((tmp_path / "ready.json").read_text())
+
+
+def test_grpc_port_means_reference_5_5_0() -> None:
+    with pytest.raises(ConfigError) as caught:
+        fakemq.Cluster(grpc=True, reference="4.9.7")
+    assert str(caught.value) == (
+        "grpc=0 with reference=4.9.7: gRPC clients need brokers with POP:"
+        " expected reference=5.5.0, or none"
+    )
+    assert fakemq.Cluster(grpc=True)._spec.reference.name == "5.5.0"
+    assert fakemq.Cluster(grpc=False)._spec.reference.name == "4.9.7"
+
+
+def test_missing_extra_is_one_clear_error() -> None:
+    code = (
+        "import sys; sys.modules['h2'] = None\n"
+        "import importlib.util as u; find = u.find_spec\n"
+        "u.find_spec = lambda name, *a: None if name.startswith('google') else find(name, *a)\n"
+        "import fakemq; fakemq.Cluster(grpc=True)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr.rstrip().endswith(
+        "grpc=0 needs an extra that is not installed: pip install 'fakemq[grpc]'"
+    )
+
+
+@pytest.mark.parametrize("options", ["", "reference='5.5.0'"])
+def test_cluster_without_the_port_imports_nothing_of_it(options: str) -> None:
+    code = f"""
+import sys, fakemq
+with fakemq.Cluster({options}):
+    for name in sys.modules:
+        assert not name.startswith(("h2", "hpack", "google.protobuf", "fakemq.proxy")), name
+        assert "grpc" not in name and "http2" not in name, name
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
