@@ -15,7 +15,7 @@ SECTIONS = {
         *("topics", "queues", "groups", "lag", "send", "tail", "browse", "trace"),
         *("brokers", "clients"),
     ),
-    "Stores, bytes and simulations": ("dump", "replay", "audit", "table"),
+    "Stores, bytes and simulations": ("dump", "decode", "replay", "audit", "table"),
     "Your shell": ("completion",),
 }
 """Every command, in the order of help. Each is in the module of its name in `fakemq.commands`."""

@@ -16,11 +16,17 @@ if TYPE_CHECKING:
 @click.command(short_help="A whole cluster; the default command.")
 @cluster_options
 @print_option
+@click.option(
+    "-q", "--quiet", is_flag=True, help="On a terminal, too, print nothing but the ready line."
+)
 @click.pass_context
-def serve(ctx: click.Context, print_config: bool, **options: Unpack[ClusterOptions]) -> None:
+def serve(
+    ctx: click.Context, print_config: bool, quiet: bool, **options: Unpack[ClusterOptions]
+) -> None:
     """A whole cluster: name servers and brokers. The default command.
 
-    Prints "fakemq ready: ..." when all is up; SIGTERM and Ctrl-C stop it cleanly. With several
+    Prints "fakemq ready: ..." when all is up; SIGTERM and Ctrl-C stop it cleanly. On a terminal
+    it then shows how to connect, and clients, topics and rates as they change. With several
     brokers, -p prints one config for each, each under a comment with the broker's name.
     """
     if (
@@ -34,4 +40,4 @@ def serve(ctx: click.Context, print_config: bool, **options: Unpack[ClusterOptio
         for config in spec.broker_configs:
             print_text((f"# {config.node_name}\n" if several else "") + config.printed())
         return
-    run(ctx, spec)
+    run(ctx, spec, quiet=quiet)

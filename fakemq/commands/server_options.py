@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Callable, Container
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,6 +15,7 @@ from fakemq.config.spec import require_supported
 
 if TYPE_CHECKING:
     from fakemq.config.spec import ClusterSpec
+    from fakemq.serving.foreground import Watch
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -64,8 +66,11 @@ def print_text(text: str) -> None:
     click.echo(text, nl=False)
 
 
-def run(ctx: click.Context, spec: ClusterSpec) -> None:
-    """Run the cluster until a signal, and exit."""
+def run(ctx: click.Context, spec: ClusterSpec, *, quiet: bool = True) -> None:
+    """Run the cluster until a signal, and exit.
+
+    Unless it is ``quiet``, people at a terminal see how to connect, and what happens.
+    """
     require_supported(spec.broker_configs)
     # Until the cluster is ready nothing becomes garbage: modules and nodes live on. The server
     # starts the collector again then.
@@ -75,8 +80,14 @@ def run(ctx: click.Context, spec: ClusterSpec) -> None:
     require_limits(spec)  # before the imports that need memory and descriptors
     from fakemq.serving import serve
 
-    if spec.control is None:
-        ctx.exit(serve.serve(spec))
-    from fakemq.control.port import open_control
+    watch: Watch | None = None
+    if not quiet and sys.stdout.isatty():
+        from fakemq.commands import live_summary
 
-    ctx.exit(serve.serve(spec, partial(open_control, spec.control)))
+        watch = live_summary.watch
+    control = None
+    if spec.control is not None:
+        from fakemq.control.port import open_control
+
+        control = partial(open_control, spec.control)
+    ctx.exit(serve.serve(spec, control, watch))

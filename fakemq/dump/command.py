@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING
 
 from fakemq.dump import rows, show
 from fakemq.dump.check import check
+from fakemq.progress import Progress
 from fakemq.store.stored_node import find_nodes, require_logs
 
 if TYPE_CHECKING:
+    from fakemq.progress import Progress
     from fakemq.store.stored_entries import Passed
-    from fakemq.store.stored_node import StoredNode
+from fakemq.store.stored_node import StoredNode
+
+_LOOK_EVERY = 1_024
+"""In how many records the clock is read once."""
 
 FOUND = 1
 """The exit code of a check with findings."""
@@ -47,7 +52,7 @@ def dump(
     """
     nodes = find_nodes(path, log_folders)
     require_logs(nodes)
-    progress = show.Progress(sum(node.size_bytes for node in nodes), sys.stderr)
+    progress = _progress(nodes)
     # A bar among rows on the same terminal would be in the way.
     passed = progress.passed if not sys.stdout.isatty() else _ignore
     of = rows.Selection(topic, queue_id)
@@ -69,7 +74,7 @@ def check_store(
 ) -> int:
     """Print one line for each finding; return `FOUND`, or 0 if there is none."""
     nodes = find_nodes(path, log_folders)
-    progress = show.Progress(sum(node.size_bytes for node in nodes), sys.stderr)
+    progress = _progress(nodes)
     count = 0
     for node in nodes:
         for finding in check(node, progress.passed):
@@ -85,6 +90,10 @@ def check_store(
         number = f"{count} findings" if count != 1 else "1 finding"
         write(f"{number} in {', '.join(node.name for node in nodes)}")
     return FOUND if count else 0
+
+
+def _progress(nodes: Sequence[StoredNode]) -> Progress:
+    return Progress(sum(node.size_bytes for node in nodes), sys.stderr, look_every=_LOOK_EVERY)
 
 
 def _ignore(size_bytes: int) -> None:

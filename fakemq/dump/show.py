@@ -1,12 +1,11 @@
-"""The output of rows and findings: streamed tables, JSON lines, and a progress bar."""
+"""The output of rows and findings: streamed tables and JSON lines."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
-from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.protocol import fastjson
 
 if TYPE_CHECKING:
@@ -29,9 +28,6 @@ COLUMNS: dict[str, tuple[tuple[str, int], ...]] = {
     "config": (("of", 6), ("name", 32), ("settings", 0)),
 }
 """The columns of each part's table and their widths; a negative width aligns right."""
-
-_BAR_FROM_MS, _BAR_EVERY_MS, _BAR_CELLS = 1_000, 100, 30
-_LOOK_EVERY = 1_024
 
 Write = Callable[[str], None]
 
@@ -82,41 +78,3 @@ def time_text(at_ms: int) -> str:
 def json_line(kind: str, node: str, row: Row) -> str:
     """Return a row as one line of JSON, with its part and node in front."""
     return fastjson.dumps({"kind": kind, "node": node, **row})
-
-
-class Progress:
-    """A bar on a terminal, once the command takes long; nothing on other outputs."""
-
-    def __init__(self, total_bytes: int, stream: TextIO) -> None:
-        self._total_bytes = total_bytes
-        self._stream = stream
-        self._shows = stream.isatty()
-        self._started_ms = self._shown_ms = real_elapsed_ms()
-        self._done_bytes = self._calls = 0
-        self._drawn = False
-
-    def passed(self, size_bytes: int) -> None:
-        """Count more bytes as done."""
-        self._done_bytes += size_bytes
-        self._calls += 1
-        if self._shows and self._calls % _LOOK_EVERY == 0:
-            now_ms = real_elapsed_ms()
-            long_enough = now_ms - self._started_ms >= _BAR_FROM_MS
-            if long_enough and now_ms - self._shown_ms >= _BAR_EVERY_MS:
-                self._shown_ms = now_ms
-                self._draw()
-
-    def _draw(self) -> None:
-        ratio = min(1.0, self._done_bytes / self._total_bytes) if self._total_bytes else 1.0
-        bar = "#" * round(ratio * _BAR_CELLS)
-        mib = self._done_bytes >> 20
-        self._stream.write(f"\r[{bar:<{_BAR_CELLS}}] {ratio:4.0%} {mib} MiB\x1b[K")
-        self._stream.flush()
-        self._drawn = True
-
-    def clear(self) -> None:
-        """Remove the bar from the terminal."""
-        if self._drawn:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
-            self._drawn = False

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import os
 import signal
+import sys
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING
 
@@ -23,29 +24,37 @@ if TYPE_CHECKING:
 OpenControl = Callable[["ClusterServer"], Coroutine[object, object, str]]
 """Open the control port of a running server; return its URL."""
 
+Watch = Callable[["ClusterServer", ReadyInfo], Coroutine[object, object, None]]
+"""Runs beside a server that is ready, until it is cancelled."""
+
 
 def run(
     spec: ClusterSpec,
     on_ready: Callable[[ReadyInfo], None],
     open_control: OpenControl | None = None,
+    watch: Watch | None = None,
 ) -> int:
     """Run the cluster until a signal, then stop it cleanly; return the exit code.
 
-    ``on_ready`` is called once everything listens and is registered. A second signal during the
-    stop ends the process at once. Raise FakemqError if the cluster cannot start.
+    ``on_ready`` is called once everything listens and is registered; ``watch`` then runs beside the
+    cluster until its stop. A second signal during the stop ends the process at once. Raise
+    FakemqError if the cluster cannot start.
     """
     raise_descriptor_limit()
     server = ClusterServer(spec)
     loop = _new_loop()
     try:
-        loop.run_until_complete(_serve(server, on_ready, open_control))
+        loop.run_until_complete(_serve(server, on_ready, open_control, watch))
     finally:
         loop.close()
     return 0
 
 
 async def _serve(
-    server: ClusterServer, on_ready: Callable[[ReadyInfo], None], open_control: OpenControl | None
+    server: ClusterServer,
+    on_ready: Callable[[ReadyInfo], None],
+    open_control: OpenControl | None,
+    watch: Watch | None,
 ) -> None:
     loop = asyncio.get_running_loop()
     signalled = asyncio.Event()
@@ -58,19 +67,33 @@ async def _serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop, number)
         _at_once(number, server.core.end_moves)
+    bars_end = _show_recoveries(server)
     await server.start()
+    bars_end()
     try:
         await _either(server.registered(), signalled.wait())
         if not signalled.is_set():
             control_url = None if open_control is None else await open_control(server)
-            on_ready(ready_info(server, control_url))
+            info = ready_info(server, control_url)
+            on_ready(info)
             # What was imported and built until now lives as long as the process does.
             gc.collect()
             gc.freeze()
             gc.enable()
+            if watch is not None:
+                await _either(watch(server, info), signalled.wait())
             await signalled.wait()
     finally:
         await server.stop()
+
+
+def _show_recoveries(server: ClusterServer) -> Callable[[], None]:
+    """Show on a terminal how far the logs of stores are checked; return what ends that."""
+    if not sys.stderr.isatty():
+        return lambda: None
+    from fakemq.serving.recovery_bars import show_recoveries
+
+    return show_recoveries(server.core, sys.stderr)
 
 
 def _at_once(number: int, act: Callable[[], None]) -> None:

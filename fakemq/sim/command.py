@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 from fakemq.errors import ConfigError
+from fakemq.progress import Progress
 from fakemq.sim.drawing import draw_plan
 from fakemq.sim.replay import drawn, lines_about, replay, store_folder
 
@@ -27,8 +29,11 @@ def replay_one(seed: int, minutes: float, write: Write) -> int:
         journal.append(text)
         write(text)
 
+    # Among the lines of the journal on the same terminal a bar would be in the way.
+    progress = Progress(plan.length_ms, sys.stderr, "virtual ms", look_every=256)
     with store_folder() as root:
-        result = replay(plan, root, show)
+        result = replay(plan, root, show, None if sys.stdout.isatty() else progress.reached)
+    progress.clear()
     if not result.violated:
         write(f"seed {seed}: every invariant held, {result.messages} messages")
         return HELD
@@ -52,11 +57,16 @@ def run_campaign(seeds: str, minutes: float, jobs: int, write: Write) -> int:
     from fakemq.sim.campaign import Campaign, Outcome
 
     def report(outcome: Outcome) -> None:
+        progress.passed()
         if outcome.failure:
+            progress.clear()
             write(f"seed {outcome.seed}: {outcome.failure}")
 
+    seeds_of = range(int(first), int(end))
+    progress = Progress(len(seeds_of), sys.stderr, "seeds")
     campaign = Campaign(minutes, jobs, report)
-    campaign.run(range(int(first), int(end)))
+    campaign.run(seeds_of)
+    progress.clear()
     write(campaign.summary())
     if campaign.failed:
         write(f"look closer with: python -m fakemq replay --seed {min(campaign.failed)}")

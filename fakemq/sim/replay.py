@@ -44,10 +44,16 @@ def store_folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="fakemq-sim-", dir=RAM_FOLDER if usable else None)
 
 
-def replay(plan: Plan, root: str, write: Callable[[str], None] | None = None) -> Result:
+def replay(
+    plan: Plan,
+    root: str,
+    write: Callable[[str], None] | None = None,
+    reached: Callable[[int], None] | None = None,
+) -> Result:
     """Run a plan with its stores in the empty folder ``root``.
 
-    Call ``write`` with each line of the journal.
+    Call ``write`` with each line of the journal, and ``reached`` with the virtual time of each
+    entry, in milliseconds since the start.
     """
     with _rare_collections(), _silent_clients():
         sim = SimulationRun(plan, root)
@@ -55,6 +61,9 @@ def replay(plan: Plan, root: str, write: Callable[[str], None] | None = None) ->
         stop_writing = _nothing
         if write is not None:
             stop_writing = sim.core.journal.listen(_writer(write, root))
+        if reached is not None:
+            began_ms = sim.core.clock.now_ms()
+            sim.core.journal.listen(lambda entry: reached(entry.at_ms - began_ms))
         try:
             sim.start()
             sim.pass_to(plan.length_ms)

@@ -19,7 +19,7 @@ from fakemq.store.directory_files import ABORT
 from fakemq.store.directory_lock import DirectoryLock
 from fakemq.store.flush import Flush, Soon
 from fakemq.store.flush_faults import FlushFaults
-from fakemq.store.recovery import Recovery
+from fakemq.store.recovery import Read, Recovery
 from fakemq.store.start_check import StartCheck
 
 if TYPE_CHECKING:
@@ -72,6 +72,8 @@ class Disk:
         self._randomness = randomness
         self._faults = FlushFaults(FaultPlan(journal) if faults is None else faults, node)
         self._lock = DirectoryLock(files.root)
+        self.on_read: Read | None = None
+        """Called during a start's check of the log."""
         self._running = False
         self._damaged = False
         """Whether something was repaired or found damaged since the start."""
@@ -107,7 +109,7 @@ class Disk:
             files.open(checkpoints.PATH, checkpoints.FILE_BYTES, now_ms)
         )
         check = StartCheck(store, topics)
-        recovery = Recovery(store, self._repaired, check)
+        recovery = Recovery(store, self._repaired, check, self.on_read)
         recovery.run(now_ms, self._checkpoint, clean=clean, sealed_to=sealed_to)
         for path, offset, text in check.findings():
             self._warn(f"{files.path_of(path)}:{offset}: {text}")

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 Repaired = Callable[[str, int, int, str], None]
 """Called with path, position in the file, bytes cut off and the reason."""
 
+Read = Callable[[int, int], None]
+"""Called with how many bytes of the log were checked, and how many there are to check."""
+
 _FILES_LOOKED_AT = 3
 
 
@@ -38,7 +41,11 @@ class Recovery:
     """
 
     def __init__(
-        self, store: MessageStore, repaired: Repaired, check: StartCheck | None = None
+        self,
+        store: MessageStore,
+        repaired: Repaired,
+        check: StartCheck | None = None,
+        read: Read | None = None,
     ) -> None:
         self._config = store.config
         self._log = store.log
@@ -48,6 +55,7 @@ class Recovery:
         self._dispatch = store.dispatch
         self._repaired = repaired
         self._check = check
+        self._read = read
         self.dispatched = 0
         """How many records were added to the queues."""
 
@@ -162,6 +170,8 @@ class Recovery:
         check_crc, levels = self._config.check_crc_on_recover, self._delay_levels
         light = LightRule.of(self._config)
         check = self._check
+        begin = files[index][0] + at
+        total_bytes = files[-1][0] + len(files[-1][1].view) - begin
         while True:
             first, file = files[index]
             view, stop = file.view, None
@@ -182,6 +192,8 @@ class Recovery:
                 if check is not None:
                     check.see(records)
                 at, stop = records.at, records.stop
+                if self._read is not None:
+                    self._read(first + at - begin, total_bytes)
             index += 1
             if not stop.blank or index == len(files):
                 return first + at, stop.why

@@ -85,6 +85,7 @@ class StoreDirectory(Protocol):
     """What brokers use of a store's directory, which `fakemq.store.disk.Disk` manages."""
 
     flush: Flush
+    on_read: Callable[[int, int], None] | None
 
     @property
     def files(self) -> DirectoryFiles: ...

@@ -22,7 +22,16 @@ from tests.support.imports import (
 EDGES = (
     *("client.asynchronous", "client.carriers", "client.faces", "client.parallel"),
     *("client.remoting", "client.remoting_async", "client.secure_stream"),
-    *("cluster", "control", "forked_sockets", "handles", "net.tcp", "net.tls", "serving"),
+    *(
+        "cluster",
+        "commands.live_summary",
+        "control",
+        "forked_sockets",
+        "handles",
+        "net.tcp",
+        "net.tls",
+        "serving",
+    ),
 )
 """Folders and modules that know an event loop, sockets or threads; all others are synchronous."""
 

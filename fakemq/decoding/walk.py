@@ -1,0 +1,87 @@
+"""Walks through bytes along a declaration of `fakemq.protocol.layout`, field by field."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import Any, NamedTuple
+
+from construct import (  # type: ignore[import-untyped]
+    ConstError,
+    ConstructError,
+    Prefixed,
+    Renamed,
+    StreamError,
+)
+
+from fakemq.decoding.fields import BrokenError, Explained, Field
+from fakemq.decoding.meaning import meaning
+
+
+def walk(
+    layout: Any, data: bytes, start: int, end: int, *, depth: int = 0, origin: int = 0
+) -> Explained[dict[str, Any]]:
+    """Explain the structure from ``start`` on, within ``end``; return its values by name.
+
+    ``data`` begins at offset ``origin`` of the input. Raise BrokenError at the first field that
+    cannot be read.
+    """
+    stream = BytesIO(data[start:end])
+    values: dict[str, Any] = {}
+    for part in layout.subcons:
+        name = part.name
+        place = start + stream.tell()
+        inner = part.subcon if isinstance(part, Renamed) else part
+        left = end - place
+        try:
+            if isinstance(inner, Prefixed):
+                length = inner.lengthfield.parse_stream(stream)
+                content = start + stream.tell()
+                yield Field(origin + place, content - place, f"{name}_length", length, depth=depth)
+                if not 0 <= length <= end - content:
+                    raise BrokenError(
+                        origin + place,
+                        f"{name}_length is {length}; {end - content} bytes follow it",
+                    )
+                place, value = content, stream.read(length)
+            else:
+                value = inner.parse_stream(stream, **values)
+        except ConstError as error:
+            raise BrokenError(origin + place, f"{name}: {_first_line(error)}") from None
+        except StreamError as error:
+            text = f"{name}: {left} bytes are left, which is too few"
+            if left < 0 or "negative" in str(error):
+                text = f"{name} has a negative size; the lengths before it do not fit together"
+            raise BrokenError(origin + place, text) from None
+        except ConstructError as error:
+            raise BrokenError(origin + place, f"{name}: {_first_line(error)}") from None
+        values[name] = value
+        size = start + stream.tell() - place
+        note = meaning(name, value, values)
+        yield Field(origin + place, size, name, value, note, depth)
+    return values
+
+
+class Walked(NamedTuple):
+    """The fields that were read, their values, and why there are no more."""
+
+    fields: list[Field]
+    values: dict[str, Any]
+    error: BrokenError | None
+
+
+def collected(walking: Explained[dict[str, Any]]) -> Walked:
+    """Walk to the end, or to the first field that cannot be read."""
+    fields: list[Field] = []
+    error = None
+    try:
+        for item in walking:
+            assert isinstance(item, Field)
+            fields.append(item)
+    except BrokenError as broken:
+        error = broken
+    return Walked(fields, {field.name: field.value for field in fields}, error)
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line for line in str(error).splitlines() if line and not line.startswith("Error in")]
+    return lines[0] if lines else type(error).__name__

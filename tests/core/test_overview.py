@@ -1,0 +1,32 @@
+"""The sums of topics and groups."""
+
+from __future__ import annotations
+
+import fakemq
+from fakemq.core.overview import GroupSum, overview
+
+
+def test_overview_sums_up_topics_and_groups() -> None:
+    with fakemq.Cluster(masters=2, topics={"orders": 2}) as mq:
+        mq.seed("orders", [str(number) for number in range(10)])
+        mq.consumer(
+            group="billing",
+            subscribe="orders",
+            consume_from="first",
+            on_message=lambda message: message.retry_later(-1) if message.body == b"3" else None,
+        )
+        mq.wait_for(lambda: mq.group("billing").lag("orders") == 0, timeout="20s")
+        seen = mq.inspect(overview)
+        few = mq.inspect(lambda core: overview(core, most=1))
+    orders = seen.topics[0]
+    assert (orders.name, orders.system, orders.queues) == ("orders", False, 4)
+    assert (orders.messages, orders.written) == (10, 10)
+    assert {one.name for one in seen.topics if one.system} >= {"TBW102", "%RETRY%billing"}
+    (billing,) = seen.groups
+    assert billing == GroupSum(
+        name="billing", members=1, lag=0, consumed=billing.consumed, lags=billing.lags
+    )
+    assert billing.consumed >= 10
+    assert billing.lags["orders"] == 0
+    assert few.left_out == len(seen.topics) - 1
+    assert seen.left_out == 0

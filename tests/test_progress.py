@@ -1,0 +1,66 @@
+"""The bar of a command that takes long."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+from fakemq.progress import Progress
+
+
+class Terminal(StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class HandTime:
+    """Time that a test moves."""
+
+    def __init__(self) -> None:
+        self.ms = 0
+
+    def wall_ms(self) -> int:
+        return self.ms
+
+    def elapsed_ms(self) -> int:
+        return self.ms
+
+
+def test_bar_has_rate_and_time_left_once_it_takes_long() -> None:
+    out, time = Terminal(), HandTime()
+    progress = Progress(2_000, out, "seeds", time=time)
+    time.ms = 900
+    progress.passed(10)
+    assert out.getvalue() == ""
+    time.ms = 10_000
+    progress.passed(490)
+    assert out.getvalue() == f"\r[{'######':<24}]  25% 500 of 2000 seeds, 50/s, 30 s left\x1b[K"
+    time.ms += 50
+    progress.passed(1)
+    assert out.getvalue().count("\r") == 1, "drawn at most ten times a second"
+    progress.clear()
+    assert out.getvalue().endswith("\r\x1b[K")
+
+
+def test_bar_of_bytes_counts_mebibytes() -> None:
+    out, time = Terminal(), HandTime()
+    progress = Progress(4 << 30, out, title="broker-a-0: checks its log", time=time)
+    time.ms = 2_000
+    progress.reached(1 << 30)
+    assert out.getvalue().startswith("\rbroker-a-0: checks its log [######  ")
+    assert "1024 of 4096 MiB, 512.0 MiB/s, 6 s left" in out.getvalue()
+    progress.reached(1 << 20)
+    time.ms = 9_000_000
+    progress.look()
+    assert "1 of 4096 MiB, 0.0 MiB/s, " in out.getvalue()
+    assert " h " in out.getvalue()
+
+
+def test_other_outputs_have_no_bar() -> None:
+    out, time = StringIO(), HandTime()
+    progress = Progress(10, out, "seeds", time=time)
+    time.ms = 5_000
+    progress.passed(5)
+    progress.clear()
+    assert out.getvalue() == ""
