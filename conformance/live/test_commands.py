@@ -48,13 +48,9 @@ def test_lag_is_that_of_consumer_progress(real: tuple[str, Mqadmin]) -> None:
         [row["topic"], row["broker"], *(str(row[name]) for name in FIGURES)]
         for row in rows("lag", GROUP, "-n", addr)
     ]
-    theirs = [
-        [*line[:5], line[-1] if len(line) == 7 else line[6]]
-        for line in lines
-        if line[0] in (TOPIC, f"%RETRY%{GROUP}")
-    ]
+    theirs = [line[:6] for line in lines if line[0] in (TOPIC, f"%RETRY%{GROUP}")]
     assert sorted(ours) == sorted(theirs)
-    (total,) = (line[-1] for line in lines if line[:2] in (["Diff", "Total:"], ["Consume", "Diff"]))
+    (total,) = (line[-1] for line in lines if line[:2] == ["Diff", "Total:"])
     note = run("lag", GROUP, "-n", addr).stdout.splitlines()[-1]
     assert note.startswith(f"{GROUP}: lag {total}, ")
     (group,) = rows("groups", GROUP, "-n", addr)
@@ -103,6 +99,6 @@ def test_brokers_and_clients_are_those_of_mqadmin(real: tuple[str, Mqadmin]) -> 
     assert sorted(ours) == sorted(theirs)
     lines = printed(mqadmin, "consumerConnection", "-g", GROUP, "-n", addr)
     (member,) = rows("clients", GROUP, "-n", addr)
-    assert [member["client_id"], member["addr"], member["language"], member["version"]] in [
-        line[-4:] for line in lines
-    ]
+    # Its connection to each broker has another address.
+    theirs = [[line[0], *line[2:]] for line in lines if len(line) == 4]
+    assert [member["client_id"], member["language"], member["version"]] in theirs

@@ -42,7 +42,7 @@ def fields(items: list[Item]) -> dict[str, Field]:
 
 
 def problems(items: list[Item]) -> list[tuple[int, str]]:
-    return [tuple(one) for one in items if isinstance(one, Problem)]
+    return [(one.offset, one.text) for one in items if isinstance(one, Problem)]
 
 
 @pytest.mark.parametrize("serialize_type", list(SerializeType))
