@@ -39,8 +39,8 @@ def consumed_topic(broker: Broker, group: str, topic: str) -> TopicConfig | None
     """Return the config of a topic; None if it does not exist, or if a group with members does not
     subscribe to it.
     """
-    info = broker.consumers.group(group)
-    if info is not None and info.subscriptions and topic not in info.subscriptions:
+    consumers = broker.consumers
+    if consumers.subscriptions(group) and consumers.find_subscription(group, topic) is None:
         return None
     return broker.topics.select(topic)
 

@@ -98,6 +98,8 @@ class ConsumerManager:
         self._filters = filters
         self._send_oneway = send_oneway
         """Sends a client a request without an answer."""
+        self.find_read: Callable[[str, str], SubscriptionData | None] = lambda group, topic: None
+        """Finds what a group reads of a topic without a heartbeat; only 5.5.0 knows that."""
         self._table: dict[str, ConsumerGroupInfo] = {}
         self._groups_of: dict[Session, set[str]] = {}
 
@@ -193,6 +195,15 @@ class ConsumerManager:
         """Return what a group subscribes to, by topic; None for a group without members."""
         info = self._table.get(group)
         return None if info is None else info.subscriptions
+
+    def find_subscription(self, group: str, topic: str) -> SubscriptionData | None:
+        """Return what a group subscribes to in a topic.
+
+        Source: ConsumerManager.java#findSubscriptionData (4.9.7)
+        """
+        info = self._table.get(group)
+        found = None if info is None else info.subscriptions.get(topic)
+        return self.find_read(group, topic) if found is None else found
 
     def find_channel(self, group: str, client_id: str) -> ClientChannelInfo | None:
         """Return a member by its client id. Source: ConsumerManager.java#findChannel (4.9.7)"""

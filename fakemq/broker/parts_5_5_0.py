@@ -13,6 +13,7 @@ from fakemq.broker.offset_resets import OffsetResets
 from fakemq.broker.persistence import TIMER_METRICS
 from fakemq.broker.pop.service import PopService
 from fakemq.broker.pull_offsets import ForbiddenTopics, PullOffsets
+from fakemq.broker.read_subscriptions import ReadSubscriptions
 from fakemq.broker.timers.service import TimerMessageService
 from fakemq.broker.topic_changes import group_error, topic_error
 from fakemq.broker.transactions_5_5_0 import TransactionalMessageService5
@@ -41,7 +42,7 @@ class Parts5:
         file = broker.persistence.add(
             TIMER_METRICS, _timer_metrics, field="timingCount", pretty=False
         )
-        broker.transactions = TransactionalMessageService5(
+        broker.transactions = self._transactions = TransactionalMessageService5(
             broker.node,
             broker.store,
             broker.topics,
@@ -56,6 +57,8 @@ class Parts5:
         self.offset_resets = OffsetResets(broker.offsets)
         self.pop = PopService(broker, self.offset_resets)
         self.pull_offsets = PullOffsets()
+        self.read_subscriptions = ReadSubscriptions(broker.clock, config)
+        broker.consumers.find_read = self.read_subscriptions.find
         self.forbidden = ForbiddenTopics()
         broker.groups.name_error = group_error
         self.fingerprints: dict[str, int] = {}
@@ -74,6 +77,7 @@ class Parts5:
     def reset(self) -> None:
         self.offset_resets.clear()
         self.pull_offsets.clear()
+        self.read_subscriptions.clear()
         self.forbidden.clear()
         self.fingerprints.clear()
         self.timers.reset(running=self._broker.running)
@@ -82,6 +86,7 @@ class Parts5:
     def restored(self) -> None:
         self.offset_resets.clear()
         self.pull_offsets.clear()
+        self.read_subscriptions.clear()
         self.forbidden.clear()
         self.fingerprints.clear()
         self.timers.stop(persist=False)
@@ -93,6 +98,7 @@ class Parts5:
         self.pop.clear_tables()
 
     def settle(self) -> None:
+        self._transactions.write_ended()
         self.timers.settle()
 
     def topic_error(self, topic: str) -> str | None:

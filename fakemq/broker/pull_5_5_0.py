@@ -38,6 +38,9 @@ def pull_5(
         outcome = pull(broker, request)
     except Forbidden as refused:
         return pull_refusal(broker, refused)
+    if header.sys_flag & PullSysFlag.SUBSCRIPTION:
+        group, topic, text = header.consumer_group, header.topic, header.subscription
+        parts_of(broker).read_subscriptions.pulled(group, topic, text, header.expression_type)
     if isinstance(outcome, Reply):
         return _flagged(broker, request, outcome)
     flagged: Parked[PullMessageResponseHeader] = Parked()

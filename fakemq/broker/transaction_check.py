@@ -16,7 +16,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakemq.broker.transactions import CID_SYS_RMQ_TRANS, REMOVE_TAG, check_times
+from fakemq.broker.transactions import CID_SYS_RMQ_TRANS, check_times
 from fakemq.events.core import TransactionChecked
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
@@ -100,6 +100,8 @@ class _QueueCheck:
         self._end = parts.store.max_offset_in_queue(TRANS_HALF_TOPIC, queue_id)
         self._removed: dict[int, int] = {}
         """The finished half messages: queue offset → queue offset of the op."""
+        self._open: dict[int, set[int]] = {}
+        """The ops that are not done: queue offset → the half messages that were not met yet."""
         self._done_ops: list[int] = []
         self._ops: list[MessageExt] | None = None
         """The ops read last; None if there were no more."""
@@ -123,7 +125,7 @@ class _QueueCheck:
         while True:
             yield
             if offset in self._removed:
-                self._done_ops.append(self._removed.pop(offset))
+                self._met(offset)
                 offset += 1
                 continue
             if offset == self._end:
@@ -219,13 +221,27 @@ class _QueueCheck:
             return
         self._ops = decode_records(found.body)
         for op in self._ops:
-            if op.tags != REMOVE_TAG:
+            finished = self._parts.transactions.finished_by(op)
+            if finished is None:
                 continue
-            half_offset = _long(op.body.decode("utf-8", "replace"))
-            if half_offset < self._half_offset:
+            ahead = {offset for offset in finished if offset >= self._half_offset}
+            if not ahead:
                 self._done_ops.append(op.queue_offset)
-            else:
+                continue
+            self._open[op.queue_offset] = ahead
+            for half_offset in ahead:
                 self._removed[half_offset] = op.queue_offset
+
+    def _met(self, half_offset: int) -> None:
+        """Note that a finished half message was met; its op is done when all of it were.
+
+        Source: TransactionalMessageServiceImpl.java#check (5.5.0)
+        """
+        op_offset = self._removed.pop(half_offset)
+        ahead = self._open[op_offset]
+        ahead.discard(half_offset)
+        if not ahead:
+            self._done_ops.append(op_offset)
 
     def _new_op_offset(self) -> int:
         """Return the offset of the first op that is not done."""

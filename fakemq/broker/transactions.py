@@ -18,7 +18,7 @@ from fakemq.clock.timers import is_regular, notes_nothing
 from fakemq.dispatch.java_errors import required
 from fakemq.events.core import HalfStored, TransactionDiscarded
 from fakemq.protocol.errors import NumberFormatError
-from fakemq.protocol.header import parse_bool, parse_int
+from fakemq.protocol.header import parse_bool, parse_int, parse_long
 from fakemq.protocol.properties import (
     REAL_QUEUE_ID,
     REAL_TOPIC,
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from fakemq.clock.timers import Timer
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
+    from fakemq.protocol.headers.transaction import EndTransactionRequestHeader
     from fakemq.protocol.message import MessageExt
     from fakemq.store.puts import AppendMessageResult, PutMessageResult
     from fakemq.store.store import MessageStore
@@ -90,6 +91,7 @@ class TransactionalMessageService:
         self._interval_ms = 0
         self._arrived_ms: dict[int, int] = {}
         self._encode = node.reference.encode_properties
+        self._forget()
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -110,9 +112,12 @@ class TransactionalMessageService:
 
         The next check of a ``running`` broker is a whole interval away.
         """
-        self._arrived_ms.clear()
+        self._forget()
         if running:
             self.start()
+
+    def _forget(self) -> None:
+        self._arrived_ms.clear()
 
     def _wait(self) -> None:
         self._node.clock.cancel(self._timer)
@@ -195,18 +200,24 @@ class TransactionalMessageService:
             properties.pop(name, None)
         return self._put(message)
 
+    def check_end(self, half: MessageExt, header: EndTransactionRequestHeader) -> None:
+        """Raise Refused for an end of this half message that comes too late; 4.9.7 knows none."""
+
     def delete_prepare_message(self, half: MessageExt) -> None:
         """Store an op: the half message is finished. A refusal of the store is ignored.
 
         Source: TransactionalMessageBridge.java#addRemoveTagInTransactionOp (4.9.7)
         """
+        self._put_op(half.queue_id, str(half.queue_offset))
+
+    def _put_op(self, queue_id: int, text: str) -> None:
         host = store_host(self._node.config)
         properties = MadeProperties({TAGS: REMOVE_TAG, WAIT_STORE_MSG_OK: "true"})
         self._put(
             inner_message(
                 TRANS_OP_HALF_TOPIC,
-                half.queue_id,
-                str(half.queue_offset).encode(),
+                queue_id,
+                text.encode(),
                 properties=properties,
                 properties_string=self._encode(properties),
                 born_timestamp_ms=self._node.clock.now_ms(),
@@ -226,6 +237,25 @@ class TransactionalMessageService:
         return self._put_again(again, message)
 
     # -- what checks ask for ------------------------------------------------------------------
+
+    def finished_by(self, op: MessageExt) -> list[int] | None:
+        """Return the offsets of the half messages that an op ends; None for one that is none.
+
+        An offset that is no number is -1. An op is done when a check has met all of them.
+
+        Source: TransactionalMessageServiceImpl.java#fillOpRemoveMap (4.9.7)
+        """
+        if op.tags != REMOVE_TAG:
+            return None
+        return [self._half_offset(op.body.decode("utf-8", "replace"))]
+
+    @staticmethod
+    def _half_offset(text: str) -> int:
+        """Source: TransactionalMessageServiceImpl.java#getLong (4.9.7)"""
+        try:
+            return parse_long(text)
+        except NumberFormatError:
+            return -1
 
     def age_ms(self, half: MessageExt) -> int:
         """Return the age of a half message, for the decision whether to check it.

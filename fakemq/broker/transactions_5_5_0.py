@@ -1,15 +1,164 @@
-"""Half messages at a broker of 5.5.0, where it stores them otherwise than 4.9.7.
+"""Half messages at a broker of 5.5.0, where it stores and ends them otherwise than 4.9.7.
 
-Source: broker/processor/EndTransactionProcessor.java#endMessageTransaction (5.5.0)
+The ends of transactions are collected: one op names all half messages that ended since the last
+one. It is stored transactionOpBatchInterval after the op before it, or as soon as its text is
+longer than transactionOpMsgMaxSize. Three things follow from that:
+1. A check may ask for a half message whose transaction has just ended.
+2. What is collected is in memory only. After a stop or a kill, the broker asks for it again.
+3. Java stores the first op of a broker one interval after the first end, and a later one at once if
+   the one before it is older than the interval. So it is here.
+
+Source: broker/transaction/queue/TransactionalMessageServiceImpl.java#deletePrepareMessage,
+#getOpMessage, #batchSendOpMessage, broker/transaction/queue/TransactionalOpBatchService.java,
+broker/processor/EndTransactionProcessor.java (5.5.0)
 """
 
 from __future__ import annotations
 
-from fakemq.broker.transactions import TransactionalMessageService
-from fakemq.protocol.properties import REAL_QUEUE_ID, REAL_TOPIC
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from fakemq.broker.transactions import REMOVE_TAG, TransactionalMessageService
+from fakemq.config.model_5_5_0 import later
+from fakemq.dispatch.answers import NOTHING_SAID, Refused
+from fakemq.protocol.codes_5_5_0 import ResponseCode5
+from fakemq.protocol.errors import NumberFormatError
+from fakemq.protocol.header import parse_long
+from fakemq.protocol.java import int64
+from fakemq.protocol.properties import CHECK_IMMUNITY_TIME_IN_SECONDS, REAL_QUEUE_ID, REAL_TOPIC
+from fakemq.protocol.topics import TRANS_HALF_TOPIC
+
+if TYPE_CHECKING:
+    from fakemq.clock.timers import Timer
+    from fakemq.protocol.headers.transaction import EndTransactionRequestHeader
+    from fakemq.protocol.message import MessageExt
+
+_SEPARATOR: Final = ","
+
+
+class Ended:
+    """What ended of one half queue since its last op.
+
+    Source: broker/transaction/queue/MessageQueueOpContext.java (5.5.0)
+    """
+
+    def __init__(self, now_ms: int) -> None:
+        self.written_ms = now_ms
+        """When the last op was stored; at first, when the first transaction ended."""
+        self.size = 0
+        """The length of the text that the op will have."""
+        self._offsets: deque[str] = deque()
+
+    def add(self, half_offset: int) -> None:
+        text = f"{half_offset}{_SEPARATOR}"
+        self._offsets.append(text)
+        self.size += len(text)
+
+    def take(self, max_size: int) -> str:
+        """Return the text of an op, and forget what it says; "" for none.
+
+        It is longer than ``max_size`` by less than one offset.
+        """
+        taken, size = [], 0
+        while self._offsets and size < max_size:
+            taken.append(self._offsets.popleft())
+            size += len(taken[-1])
+        self.size -= size
+        return "".join(taken)
 
 
 class TransactionalMessageService5(TransactionalMessageService):
     """Stores half messages and ops, and starts the checks, as 5.5.0."""
 
     cleared_from_commits = (REAL_TOPIC, REAL_QUEUE_ID)
+    _ended: dict[int, Ended]
+    """By half queue; a broker that starts knows nothing."""
+    _op_timer: Timer | None = None
+
+    def start(self) -> None:
+        self._forget_ended()
+        super().start()
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._forget_ended()
+
+    def _forget_ended(self) -> None:
+        self._node.clock.cancel(self._op_timer)
+        self._op_timer = None
+        self._ended = {}
+
+    def check_end(self, half: MessageExt, header: EndTransactionRequestHeader) -> None:
+        """Raise Refused for an end that comes after the immunity time, unless a check asked for it.
+
+        Source: EndTransactionProcessor.java#rejectCommitOrRollback (5.5.0)
+        """
+        seconds = half.properties.get(CHECK_IMMUNITY_TIME_IN_SECONDS)
+        if header.from_transaction_check or not seconds:
+            return
+        if self.age_ms(half) > max(_immunity_ms(seconds), self._node.config.transaction_time_out):
+            raise Refused(ResponseCode5.ILLEGAL_OPERATION, NOTHING_SAID)
+
+    def delete_prepare_message(self, half: MessageExt) -> None:
+        """Collect the end of a transaction for the next op of its queue.
+
+        Source: TransactionalMessageServiceImpl.java#deletePrepareMessage (5.5.0)
+        """
+        if half.topic != TRANS_HALF_TOPIC:
+            return
+        now_ms = self._node.clock.now_ms()
+        if half.queue_id not in self._ended:
+            self._ended[half.queue_id] = Ended(now_ms)
+        ended = self._ended[half.queue_id]
+        ended.add(half.queue_offset)
+        if ended.size > later(self._node.config).transaction_op_msg_max_size:
+            self._write(half.queue_id, ended)
+        self._write_due()
+
+    def write_ended(self) -> None:
+        """Store all that is collected, before its time: an image of the broker has only records."""
+        for queue_id, ended in self._ended.items():
+            while ended.size and self._write(queue_id, ended):
+                pass
+
+    def finished_by(self, op: MessageExt) -> list[int]:
+        """Source: TransactionalMessageServiceImpl.java#fillOpRemoveMap (5.5.0)"""
+        if op.tags != REMOVE_TAG:
+            return []
+        texts = op.body.decode("utf-8", "replace").rstrip(_SEPARATOR).split(_SEPARATOR)
+        return [self._half_offset(text) for text in texts]
+
+    def _write_due(self) -> None:
+        """Store the ops whose time has come, and wait for the next."""
+        interval_ms = later(self._node.config).transaction_op_batch_interval
+        now_ms = self._node.clock.now_ms()
+        waits_ms = []
+        for queue_id, ended in self._ended.items():
+            if ended.size and now_ms - ended.written_ms >= interval_ms:
+                self._write(queue_id, ended)
+            if ended.size:
+                waits_ms.append(ended.written_ms + interval_ms - now_ms)
+        self._node.clock.cancel(self._op_timer)
+        self._op_timer = None
+        if waits_ms:
+            wait_ms = max(1, min(waits_ms))
+            self._op_timer = self._node.clock.call_later(
+                wait_ms, self._write_due, kind="transaction_ops"
+            )
+
+    def _write(self, queue_id: int, ended: Ended) -> bool:
+        """Store an op; return whether there was one. What the store refuses is lost, as in Java."""
+        text = ended.take(later(self._node.config).transaction_op_msg_max_size)
+        if not text:
+            return False
+        ended.written_ms = self._node.clock.now_ms()
+        self._put_op(queue_id, text)
+        return True
+
+
+def _immunity_ms(seconds: str) -> int:
+    """Source: broker/transaction/queue/TransactionalMessageUtil.java#getImmunityTime (5.5.0)"""
+    try:
+        return int64(parse_long(seconds) * 1000)
+    except NumberFormatError:
+        return 0

@@ -13,12 +13,12 @@ from typing import NamedTuple, Self
 import pytest
 
 import fakemq
-from fakemq.client import Client, Message
+from fakemq.client import Client, LocalTransactionState, Message
 from fakemq.client.consuming.received import ReceivedMessage
 from fakemq.clock.timers import DOMAINS
 from fakemq.config.option_types import ClusterOptions
 from fakemq.errors import StoreError
-from fakemq.events import LinkOpened, PullHeld, RequestReceived, TimerSet, Warned
+from fakemq.events import LinkOpened, PullHeld, RequestReceived, TimerSet, TransactionEnded, Warned
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.headers.client import (
@@ -142,6 +142,13 @@ def hold_a_pop(scene: Scene) -> None:
 def time_a_message(scene: Scene) -> None:
     scene.send(TIMER_DELAY_SEC="10")
     scene.mq.run_until(lambda: scene.mq.journal.find(TimerSet), at_most="2s")
+
+
+def end_a_transaction(scene: Scene) -> None:
+    with scene.mq.producer(group="shop") as producer:
+        commit = LocalTransactionState.COMMIT_MESSAGE
+        producer.send_in_transaction(Message("orders", b"one"), lambda message: commit)
+    scene.mq.run_until(lambda: scene.mq.journal.find(TransactionEnded), at_most="2s")
 
 
 def deliver_a_delayed_one(scene: Scene) -> None:
@@ -296,6 +303,7 @@ KINDS: dict[str, Kind] = {
     "pop_revive": Kind(pop, LATER),
     "invisible": Kind(pop_in_order, LATER),
     "timer": Kind(time_a_message, LATER),
+    "transaction_ops": Kind(end_a_transaction, LATER),
     "timer_flush": Kind(time_a_message, {**LATER, **DISK}),
     "acl_watch": Kind(nothing, {"acl": {"accounts": []}}),
     "protect_broker": Kind(read_slowly, {"config": SLOW_READERS}),

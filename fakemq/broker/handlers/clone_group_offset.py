@@ -11,6 +11,7 @@ Source: broker/processor/AdminBrokerProcessor.java#cloneGroupOffset (4.9.7)
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
+from fakemq.broker.consume_stats import consumed_topic
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.headers.offset import CloneGroupOffsetRequestHeader
@@ -26,8 +27,8 @@ def clone_group_offset(
     if topic is None and broker.offsets.is_empty:
         return Reply()  # Java has nothing to compare the source with
     source = header.src_group
-    if topic is not None and broker.topics.select(topic) is not None:
-        info = broker.consumers.group(source)
-        if header.offline or info is None or not info.subscriptions or topic in info.subscriptions:
-            broker.offsets.clone(source, header.dest_group, topic)
+    if topic is None or broker.topics.select(topic) is None:
+        return Reply()
+    if header.offline or consumed_topic(broker, source, topic) is not None:
+        broker.offsets.clone(source, header.dest_group, topic)
     return Reply()

@@ -62,6 +62,7 @@ def end_transaction(
     half = broker.store.look_message_by_offset(header.commit_log_offset)
     if half is None:
         raise Refused(ResponseCode.SYSTEM_ERROR, "Find prepared transaction message failed")
+    broker.transactions.check_end(half, header)
     _check_prepare_message(half, header)
     topic = half.properties.get(REAL_TOPIC, "")
     if header.commit_or_rollback == _ROLLBACK:

@@ -106,8 +106,7 @@ def _may_match(
 def _show_filter(
     broker: Broker, body: QueryConsumeQueueResponseBody, group: str, topic: str
 ) -> None:
-    info = broker.consumers.group(group)
-    body.subscription_data = None if info is None else info.subscriptions.get(topic)
+    body.subscription_data = broker.consumers.find_subscription(group, topic)
     if body.subscription_data is None:
         body.filter_data = f"{group}@{topic} is not online!"
     else:

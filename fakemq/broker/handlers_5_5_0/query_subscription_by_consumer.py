@@ -1,6 +1,6 @@
 """QUERY_SUBSCRIPTION_BY_CONSUMER (345): return what a group subscribes to in a topic.
 
-Behaviour: without a subscription, the answer has none.
+Behaviour: without a subscription, the answer has none. What the group pops or pulls counts as one.
 
 Source: broker/processor/AdminBrokerProcessor.java#querySubscriptionByConsumer (5.5.0)
 """
@@ -21,10 +21,9 @@ def query_subscription_by_consumer(
     broker: Broker, request: Request[QuerySubscriptionByConsumerRequestHeader]
 ) -> Reply[NoHeader]:
     group, topic = request.header.group, request.header.topic
-    info = broker.consumers.group(group)
     body = QuerySubscriptionResponseBody(
         group=group,
         topic=topic,
-        subscription_data=None if info is None else info.subscriptions.get(topic or ""),
+        subscription_data=broker.consumers.find_subscription(group, topic or ""),
     )
     return Reply(body=body.encode())

@@ -57,7 +57,8 @@ def pop(
 def _pop(
     broker: Broker, request: PopRequest, held: HeldPop | None
 ) -> PopReply | Parked[PopMessageResponseHeader]:
-    header, service = request.header, parts_of(broker).pop
+    header, parts = request.header, parts_of(broker)
+    service = parts.pop
     group, topic, queue_id = header.consumer_group, header.topic, header.queue_id
     if held is None:
         _check_in_time(broker, header)
@@ -76,6 +77,7 @@ def _pop(
     config = readable_queue(broker, topic, queue_id, request.session)
     group_config = consuming_group(broker, group)
     make_filter = filter_maker(topic, header.exp, header.exp_type)
+    parts.read_subscriptions.popped(group, topic, header.exp, header.exp_type)
     if header.max_msg_nums < 0:  # Java makes a list with it as its capacity
         raise IllegalArgumentError(f"Illegal Capacity: {header.max_msg_nums}")
     taking = _take(broker, request, config, group_config, make_filter)
