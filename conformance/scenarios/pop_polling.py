@@ -263,9 +263,9 @@ def query_assignment(run: Run) -> None:
 
 @scenario("pop: what comes again counts as what is left", real_s=10, releases=FIVE)
 def pop_rest(run: Run) -> None:
-    topic = run.topic("SRest")
+    topic, group = run.topic("SRest"), "GPopRest"
     run.store(topic, "a", "b", "c", "d")
-    popped(run, topic, invisibleTime=1_000, maxMsgNums=3)
-    run.wait(lambda: is_stored(run, pop_retry_topic(topic), 3), 15_000, "three again")
-    run.ask("broker-a", RequestCode.GET_CONSUME_STATS, {"consumerGroup": GROUP, "topic": topic})
-    run.ask("broker-a", RequestCode.GET_CONSUME_STATS, {"consumerGroup": GROUP})
+    popped(run, topic, consumerGroup=group, invisibleTime=1_000, maxMsgNums=3)
+    run.wait(lambda: is_stored(run, pop_retry_topic(topic, group), 3), 15_000, "three again")
+    run.ask("broker-a", RequestCode.GET_CONSUME_STATS, {"consumerGroup": group, "topic": topic})
+    run.ask("broker-a", RequestCode.GET_CONSUME_STATS, {"consumerGroup": group})

@@ -19,6 +19,7 @@ from conformance.wire.requests import GROUP, group_config, offset_fields, proper
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.codes_5_5_0 import RequestCode5
+from fakemq.protocol.message import MessageExt
 from fakemq.protocol.topics import retry_topic
 
 FIVE = (NEWEST,)
@@ -26,6 +27,9 @@ AGAIN_S = 8
 """What is hidden for 2 s comes again within this time: 2 s, and what a broker's scans add."""
 TIMER_TOPIC = "rmq_sys_wheel_timer"
 """Where all that has a timer waits: records of pops and acks, too."""
+REVIVE_TOPIC = "rmq_sys_REVIVE_LOG_DefaultCluster"
+WHERE_IT_WAITS = ("REAL_QID", "REAL_TOPIC", "TIMER_OUT_MS")
+"""What the timer topic adds to a message."""
 
 
 def pop_retry_topic(topic: str, group: str = GROUP) -> str:
@@ -280,20 +284,38 @@ def is_stored(run: Run, topic: str, max_offset: int) -> bool:
 def pop_records(run: Run) -> None:
     topic = run.topic("SRecords")
     run.store(topic, "a", "b", "c", "d")
-    run.shared(TIMER_TOPIC)
+    places = [(TIMER_TOPIC, 0), *((REVIVE_TOPIC, queue_id) for queue_id in range(8))]
+    read = {place: run.max_offset("broker-a", *place) for place in places}
+
+    def new_records() -> list[MessageExt]:
+        """Return the records of this topic's pops that were not read yet, and read them."""
+        found = []
+        for (name, queue_id), offset in read.items():
+            if run.max_offset("broker-a", name, queue_id) > offset:
+                queue = MessageQueue(topic=name, broker_name="broker-a", queue_id=queue_id)
+                messages = run.client.pull(queue, offset, max_messages=32).messages
+                read[name, queue_id] += len(messages)
+                found += [one for one in messages if f'"{topic}"'.encode() in one.body]
+        return found
 
     def say_records(count: int) -> None:
-        said[0] += count
-        run.wait_stored(TIMER_TOPIC, said[0], 5_000)
-        queue = MessageQueue(topic=TIMER_TOPIC, broker_name="broker-a", queue_id=0)
-        offset = run.offset(TIMER_TOPIC, said[0] - count)
-        for message in run.client.pull(queue, offset, max_messages=count).messages:
+        found: list[MessageExt] = []
+
+        def have_come() -> bool:
+            found.extend(new_records())
+            return len(found) >= count
+
+        run.wait(have_come, 5_000, f"{count} records")
+        for message in found:
             run.note(run.normaliser.text(f"{message.tags}: {message.body.decode()}"))
+            if message.topic not in said:
+                said.add(message.topic)
+                run.note(f"  records are in {message.topic}")
             for name, value in sorted(message.properties.items()):
-                if name != "REAL_QID":  # the revive queue: all pops have one in turn
+                if name not in WHERE_IT_WAITS:
                     run.note(run.normaliser.text(f"  {name}: {value}"))
 
-    said = [0]
+    said: set[str] = set()
     run.note("a pop of four")
     first, second, third, fourth = popped(run, topic)
     say_records(1)
