@@ -20,6 +20,7 @@ _METRICS = "there are no exporters of metrics"
 _LITE = "there are no lite topics"
 _CONTROLLER = "there are no controllers"
 _CONTAINER = "no slave acts as a master"
+_ALONE = "a broker is started without a container"
 _COMPACTION = "topics are not compacted"
 _COLD = "there is no flow control of cold data"
 _THREADS = "threads: requests are handled one after the other, each when it arrives"
@@ -79,6 +80,8 @@ ACTS: dict[type, dict[str, str]] = {
 
 WITHOUT_EFFECT: dict[type, dict[str, str]] = {
     BrokerKeys5: {
+        "is_broker_container": _ALONE,
+        "in_broker_container": _ALONE,
         "broker_config_path": "a changed config is not written to a file",
         "recover_concurrently": _THREADS,
         "lite_pull_message_thread_pool_nums": _THREADS,
@@ -347,6 +350,7 @@ WITHOUT_EFFECT: dict[type, dict[str, str]] = {
         "disable_netty_worker_group": _THREADS,
         "max_reconnect_interval_time_seconds": "a lost connection is opened with the next request",
         "enable_reconnect_for_go_away": "no node sends GO_AWAY",
+        "socks_proxy_config": "no node connects by a proxy",
     },
     NamesrvKeys5: {
         "support_acting_master": _CONTAINER,

@@ -26,6 +26,8 @@ NAMES: dict[str, str | None] = {
     "ha_slave_fallbehind_max": "haMaxGapNotInSync",
 }
 """Attribute of a key of 4.9.7 → its Java name in 5.5.0; None for one that 5.5.0 does not have."""
+FIELD_NAMES = {"in_broker_container": "isInBrokerContainer"}
+"""Attribute → the name of Java's field, where it is not that of the key."""
 
 
 class BrokerKeys5(keys.BrokerKeys):
@@ -35,6 +37,8 @@ class BrokerKeys5(keys.BrokerKeys):
     transaction_check_interval: Long = 30 * 1000
     auto_delete_unused_stats: bool = True
     broker_config_path: str | None = None
+    is_broker_container: bool = False
+    in_broker_container: bool = False
     recover_concurrently: bool = False
     lite_pull_message_thread_pool_nums: int = 24
     ack_message_thread_pool_nums: int = 16
@@ -365,6 +369,7 @@ class NettyClientKeys5(keys.NettyClientKeys):
     disable_netty_worker_group: bool = False
     max_reconnect_interval_time_seconds: Long = 60
     enable_reconnect_for_go_away: bool = True
+    socks_proxy_config: str = "{}"
 
 
 class NamesrvKeys5(keys.NamesrvKeys):

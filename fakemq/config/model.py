@@ -197,6 +197,10 @@ class Config:
     tables: ClassVar[tuple[type, ...]]
     renamed: ClassVar[Mapping[str, str | None]] = {}
     """Attribute → its Java name, if that is another one here; None if there is no such key."""
+    field_names: ClassVar[Mapping[str, str]] = FIELD_NAMES
+    """Attribute → the name of Java's field, which answers have, where it is not that of the key."""
+    answers_are_sorted: ClassVar[bool] = False
+    """Whether answers have their keys in order; if not, in that of Java's map."""
     important: ClassVar[frozenset[str]] = IMPORTANT
     """Attributes that Java marks @ImportantField."""
 
@@ -235,10 +239,14 @@ class Config:
         Source: common/MixAll.java#object2Properties (4.9.7)
         """
         return {
-            java_name(key): text_of(getattr(self, key.attribute))
+            self.field_name(key): text_of(getattr(self, key.attribute))
             for key in keys_of(type(self)).values()
             if key.table not in _NOT_IN_ANSWERS and getattr(self, key.attribute) is not None
         }
+
+    def field_name(self, key: Key) -> str:
+        """Return the name of Java's field, which answers have; files have ``key.name``."""
+        return self.field_names.get(key.attribute, key.name)
 
     def further_properties(self) -> dict[str, str]:
         """Return what the file of the start says besides: Java shows it as it is.
@@ -248,7 +256,7 @@ class Config:
         if not self.texts:
             return {}
         keys = keys_of(type(self)).values()
-        names = {java_name(key) for key in keys if key.table not in _NOT_IN_ANSWERS}
+        names = {self.field_name(key) for key in keys if key.table not in _NOT_IN_ANSWERS}
         return {name: text for name, text in self.texts.items() if name not in names}
 
     def printed(self, *, important: bool = False) -> str:
@@ -329,11 +337,6 @@ class NamesrvConfig(Config, NamesrvKeys, NettyServerKeys):
 
     tables: ClassVar[tuple[type, ...]] = (NamesrvKeys, NettyServerKeys)
     listen_port: int = 9876
-
-
-def java_name(key: Key) -> str:
-    """Return the name of Java's field, which answers have; files have ``key.name``."""
-    return FIELD_NAMES.get(key.attribute, key.name)
 
 
 _KEYS: dict[type[Config], dict[str, Key]] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fakemq.config.keys import BrokerStartupKeys
 from fakemq.config.keys_5_5_0 import (
+    FIELD_NAMES,
     IMPORTANT,
     NAMES,
     BrokerKeys5,
@@ -29,6 +30,8 @@ class BrokerConfig5(
         BrokerStartupKeys,
     )
     renamed = NAMES
+    field_names = FIELD_NAMES
+    answers_are_sorted = True
     important = BrokerConfig.important | IMPORTANT
     listen_port: int = 10911
     enable_acting_master = False
@@ -39,6 +42,8 @@ class NamesrvConfig5(NamesrvKeys5, NettyServerKeys5, NamesrvConfig):
 
     release = "5.5.0"
     tables = (NamesrvKeys5, NettyServerKeys5)
+    field_names = FIELD_NAMES
+    answers_are_sorted = True
     listen_port: int = 9876
 
 

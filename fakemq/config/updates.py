@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fakemq.config.model import Config, declared_in, java_name, keys_of, text_of
+from fakemq.config.model import Config, declared_in, keys_of, text_of
 from fakemq.errors import ConfigError
 from fakemq.protocol.header import parse_bool
 from fakemq.protocol.java import java_concurrent_map_order
@@ -25,13 +25,15 @@ UNREADABLE = "string2Properties error"
 
 
 def properties_text(config: Config) -> str:
-    """Return ``key=value`` lines, nothing escaped, in the order of Java's map.
+    """Return ``key=value`` lines, nothing escaped, in the order of Java's map; 5.5.0 sorts them.
 
     Java merges the map of each config object into one of all.
     Source: common/Configuration.java#registerConfig, #getAllConfigsFormatString (4.9.7)
     """
     properties, further = config.java_properties(), config.further_properties()
-    names = {key.attribute: java_name(key) for key in keys_of(type(config)).values()}
+    if config.answers_are_sorted:
+        return "".join(f"{name}={text}\n" for name, text in sorted((properties | further).items()))
+    names = {key.attribute: config.field_name(key) for key in keys_of(type(config)).values()}
     merged: list[str] = []
     for table in config.tables:
         of_object = [names.get(attribute) for attribute in declared_in(table)]

@@ -15,12 +15,14 @@ from fakemq.client import Client
 from fakemq.errors import ConfigWarning
 from fakemq.events import Warned
 from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.reference import NAMES
 
 DATA = Path(__file__).with_name("data")
 Answer = dict[str, str]
 """The values of an answer by key, in its order."""
 
 OF_THE_MACHINE = {
+    "litePullMessageThreadPoolNums",
     *("heartbeatThreadPoolNums", "sendMessageThreadPoolNums", "putMessageFutureThreadPoolNums"),
     *("pullMessageThreadPoolNums", "processReplyMessageThreadPoolNums"),
     *("queryMessageThreadPoolNums", "endTransactionThreadPoolNums"),
@@ -31,14 +33,20 @@ FOLDERS = {"rocketmqHome", "storePathRootDir", "kvConfigPath", "configStorePath"
 """A node in memory has none."""
 
 
+@pytest.fixture(scope="module", params=NAMES)
+def reference(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def mq() -> Iterator[fakemq.Cluster]:
-    with fakemq.Cluster() as cluster:
+def mq(reference: str) -> Iterator[fakemq.Cluster]:
+    with fakemq.Cluster(reference=reference) as cluster:
         yield cluster
 
 
-def recorded(node: str) -> Answer:
-    lines = (DATA / f"java_{node}_config.txt").read_text(encoding="utf-8").splitlines()
+def recorded(node: str, reference: str) -> Answer:
+    later = "" if reference == NAMES[0] else f"_{reference}"
+    lines = (DATA / f"java_{node}_config{later}.txt").read_text(encoding="utf-8").splitlines()
     return read(line for line in lines if not line.startswith("#"))
 
 
@@ -65,17 +73,19 @@ def assert_same(answer: Answer, expected: Answer) -> None:
     } == {}
 
 
-def test_broker_shows_what_a_real_broker_shows(mq: fakemq.Cluster) -> None:
+def test_broker_shows_what_a_real_broker_shows(mq: fakemq.Cluster, reference: str) -> None:
     answer = asked(mq, mq.broker("broker-a").addr, RequestCode.GET_BROKER_CONFIG)
-    assert_same(answer, recorded("broker"))
+    assert_same(answer, recorded("broker", reference))
 
 
-def test_name_server_shows_what_a_real_name_server_shows(mq: fakemq.Cluster) -> None:
+def test_name_server_shows_what_a_real_name_server_shows(
+    mq: fakemq.Cluster, reference: str
+) -> None:
     answer = asked(mq, mq.namesrv_addr, RequestCode.GET_NAMESRV_CONFIG)
-    assert_same(answer, recorded("name_server"))
+    assert_same(answer, recorded("name_server", reference))
 
 
-def test_broker_shows_further_keys_of_its_file_as_a_real_broker_does() -> None:
+def test_broker_shows_further_keys_of_its_file_as_a_real_broker_does(reference: str) -> None:
     config = {
         "myOwnKey": "1",
         "zebra": "a b",
@@ -83,7 +93,7 @@ def test_broker_shows_further_keys_of_its_file_as_a_real_broker_does() -> None:
         "rmqAddressServerSubGroup": "mine",
     }
     with pytest.warns(ConfigWarning, match="unknown key"):
-        cluster = fakemq.Cluster(config=config)
+        cluster = fakemq.Cluster(config=config, reference=reference)
     with cluster as mq:
         addr = mq.broker("broker-a").addr
         with Client(mq.namesrv_addr) as client:
@@ -92,7 +102,7 @@ def test_broker_shows_further_keys_of_its_file_as_a_real_broker_does() -> None:
             )
             assert client.invoke(addr, update).code == ResponseCode.SUCCESS
         answer = asked(mq, addr, RequestCode.GET_BROKER_CONFIG)
-        assert_same(answer, recorded("broker_with_further_keys"))
+        assert_same(answer, recorded("broker_with_further_keys", reference))
         (warned,) = mq.journal.find(Warned)
         assert "unheard" in warned.text
         mq.reset()
