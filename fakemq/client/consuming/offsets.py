@@ -12,7 +12,7 @@ from collections.abc import Collection
 from pathlib import Path
 from stat import S_ISREG
 
-from fakemq.client.errors import MQClientError
+from fakemq.client.errors import MQClientError, RemotingTimeoutError
 from fakemq.client.pull_operations import PullOperations
 from fakemq.client.tasks import Task
 from fakemq.errors import FakemqError
@@ -92,7 +92,8 @@ class RemoteOffsets(OffsetStore):
     Differs: Java commits every 5 s what has not changed, too. Here a broker that has lost an offset
     gets it again within half a minute. And here the first commit to a broker for a topic waits for
     its answer: a Java broker that gets a group's first two commits together may keep only one, as
-    each of its threads makes the table of the topic (ConsumerOffsetManager.java#commitOffset).
+    each of its threads makes the table of the topic (ConsumerOffsetManager.java#commitOffset). If a
+    broker is silent, one queue waits in each round; the others are told, and told again later.
 
     Source: client/consumer/store/RemoteBrokerOffsetStore.java (4.9.7)
     """
@@ -104,6 +105,8 @@ class RemoteOffsets(OffsetStore):
         self._committed: dict[MessageQueue, tuple[int, int]] = {}
         # The brokers that have an offset of a topic from here.
         self._places: set[tuple[str | None, str | None]] = set()
+        # The brokers that have not answered a commit since the last round began.
+        self._silent: set[str | None] = set()
 
     def load(self) -> None:
         """There is nothing to read before a queue is taken."""
@@ -119,16 +122,22 @@ class RemoteOffsets(OffsetStore):
         if offset is None:
             return
         place = queue.broker_name, queue.topic
+        known = place in self._places
+        oneway = known or queue.broker_name in self._silent
         try:
-            yield from self._operations.update_offset(queue, offset, oneway=place in self._places)
+            yield from self._operations.update_offset(queue, offset, oneway=oneway)
         except FakemqError as error:
+            if isinstance(error, RemotingTimeoutError):
+                self._silent.add(queue.broker_name)
             _log.error("updateConsumeOffsetToBroker exception, %s: %s", queue, error)
-        else:
+            return
+        if known or not oneway:
             self._places.add(place)
             self._committed[queue] = offset, self._operations.elapsed_ms()
 
     def persist_all(self, queues: Collection[MessageQueue]) -> Task[None]:
         """Commit the offsets of ``queues`` that are due, and forget those of others."""
+        self._silent.clear()
         now_ms = self._operations.elapsed_ms()
         for queue, offset in list(self._offsets.items()):
             if queue not in queues:

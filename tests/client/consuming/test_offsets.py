@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from fakemq.client.consuming.offsets import COMMIT_AGAIN_MS, LocalOffsets, RemoteOffsets
-from fakemq.client.errors import MQClientError, RemotingConnectError
+from fakemq.client.errors import MQClientError, RemotingConnectError, RemotingTimeoutError
+from fakemq.client.operation import Call
 from fakemq.client.pull_operations import PullOperations
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.codes import RequestCode
@@ -96,6 +97,34 @@ def test_first_commit_to_a_broker_waits_for_its_answer(
     commands = [call.command for call in broker.carrier.calls]
     commits = [one for one in commands if one.code == RequestCode.UPDATE_CONSUMER_OFFSET]
     assert [one.is_oneway for one in commits] == [False, True, True]
+
+
+def test_silent_broker_is_waited_for_once_in_a_round(
+    broker: PlayedBroker, remote: RemoteOffsets
+) -> None:
+    def commits() -> list[bool]:
+        """Return of each commit since the last call whether it is one-way."""
+        calls, broker.carrier.calls[:] = list(broker.carrier.calls), []
+        commands = [call.command for call in calls]
+        return [one.is_oneway for one in commands if one.code == RequestCode.UPDATE_CONSUMER_OFFSET]
+
+    def silent(call: Call) -> RemotingTimeoutError | None:
+        return None if call.command.is_oneway else RemotingTimeoutError(call.addr, 3_000)
+
+    for one in QUEUES:
+        remote.update(one, 4, increase_only=True)
+    broker.answers[RequestCode.UPDATE_CONSUMER_OFFSET] = silent
+    broker.carrier.run(remote.persist_all(QUEUES))
+    assert commits() == [False, True, True]
+    broker.carrier.run(remote.persist(QUEUES[0]))
+    assert commits() == [True], "a queue that is dropped meanwhile does not wait, either"
+    broker.carrier.run(remote.persist_all(QUEUES))
+    assert commits() == [False, True, True], "nothing was confirmed: all is committed again"
+    del broker.answers[RequestCode.UPDATE_CONSUMER_OFFSET]
+    broker.carrier.run(remote.persist_all(QUEUES))
+    assert commits() == [False, True, True]
+    broker.carrier.run(remote.persist_all(QUEUES))
+    assert commits() == []
 
 
 def test_unchanged_offset_is_committed_again_later(
