@@ -233,7 +233,7 @@ class _Receiving:
         unwritten, self._unwritten = self._unwritten, []
         if unwritten:
             with self._within():
-                self._return(unwritten)
+                self._return(reversed(unwritten))
 
     def _return(self, messages: Iterable[MessageExt]) -> None:
         for message in messages:
