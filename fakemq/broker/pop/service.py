@@ -216,6 +216,9 @@ class PopService:
             self._locks.pop(queue, None)
             self._freed(*queue)
 
+        if free_at_ms <= now_ms:  # at once: a timer would wait for ever on a frozen clock
+            self._freed(*queue)
+            return
         self._locks[queue] = self.clock.call_later(free_at_ms - now_ms, free, kind="invisible")
 
     def _freed(self, topic: str, group: str, queue_id: int) -> None:
