@@ -110,7 +110,9 @@ def test_held_receive_ends_with_the_time_it_waits(lab: ProxyLab, client: FrontCl
 def test_time_of_a_held_receive(
     lab: ProxyLab, client: FrontClient, asked_s: int | None, deadline_ms: int, held_ms: int
 ) -> None:
-    fields = {} if asked_s is None else {"long_polling_timeout": m.Duration(seconds=asked_s)}
+    fields: dict[str, Any] = (
+        {} if asked_s is None else {"long_polling_timeout": m.Duration(seconds=asked_s)}
+    )
     asked = client.receive(timeout_ms=deadline_ms, **fields)
     lab.core.advance(held_ms - 60)
     assert not asked.answers
@@ -312,7 +314,7 @@ def test_client_without_settings_is_refused(lab: ProxyLab) -> None:
 def test_call_without_a_deadline_is_refused(
     client: FrontClient, fields: dict[str, int], line: int
 ) -> None:
-    times = {name: m.Duration(seconds=seconds) for name, seconds in fields.items()}
+    times: dict[str, Any] = {name: m.Duration(seconds=seconds) for name, seconds in fields.items()}
     asked = client.receive(timeout_ms=None, **times)
     assert asked.message == (
         'Cannot invoke "java.lang.Long.longValue()" because "timeRemaining" is null.'

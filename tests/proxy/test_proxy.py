@@ -1,0 +1,134 @@
+"""The front as a node: pause, kill, reset, snapshots, and what is kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from fakemq.core.snapshots import Snapshot
+from fakemq.events.core import NodeStopped
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.grpc import messages as m
+from fakemq.proxy.routes import UNSPECIFIED
+from tests.support.proxy_lab import ProxyLab, handle_of, message, resource
+
+
+def test_life_is_in_the_journal(lab: ProxyLab) -> None:
+    lab.proxy.pause()
+    lab.proxy.resume()
+    lab.proxy.stop("kill")
+    lab.core.start_proxy()
+    stops = [one.event for one in lab.core.journal if isinstance(one.event, NodeStopped)]
+    assert [event.how for event in stops if event.node == "proxy-0"] == ["pause", "resume", "kill"]
+
+
+def test_paused_front_fires_no_timer(lab: ProxyLab) -> None:
+    client = lab.client()
+    client.consume(push=True)
+    client.send(message())
+    client.receive(auto_renew=True)
+    lab.proxy.pause()
+    lab.core.advance(59_000)
+    lab.proxy.resume()
+    again = client.receive(long_polling_timeout=m.Duration(seconds=20))
+    lab.core.advance(10_000)
+    assert not again.received  # it was renewed late, but in time
+
+
+def test_stopped_front_returns_what_it_renews(lab: ProxyLab) -> None:
+    client = lab.client()
+    client.consume(push=True)
+    client.send(message())
+    client.receive(auto_renew=True)
+    lab.proxy.stop()
+    lab.core.start_proxy()
+    client.consume(push=True)
+    again = client.receive()
+    lab.core.advance(5_000)
+    assert len(again.received) == 1
+
+
+def test_reset_keeps_clients_and_forgets_their_messages(lab: ProxyLab) -> None:
+    client = lab.client()
+    client.consume()
+    client.send(message("tx", id="t1", message_type=m.MessageType.TRANSACTION))
+    lab.core.reset()
+    assert lab.proxy.clients.consumer("g", "c1")
+    end = m.EndTransactionRequest(topic=resource("tx"), transaction_id="t1")
+    assert client.ask("EndTransaction", end).code == 50001
+    assert lab.proxy.routes.message_type("normal") == UNSPECIFIED
+
+
+def test_held_receive_survives_a_reset(lab: ProxyLab) -> None:
+    client = lab.client()
+    client.consume()
+    held = client.receive()
+    lab.core.reset()
+    lab.create_topic("normal")
+    client.send(message())
+    assert len(held.received) == 1
+
+
+def test_snapshot_has_what_clients_sent(lab: ProxyLab) -> None:
+    client = lab.client()
+    client.consume()
+    client.send(message())
+    snapshot = Snapshot.of(lab.core.brokers, lab.core.name_servers)
+    (one,) = client.receive().received
+    client.ack(handle_of(one))
+    lab.core.restore(snapshot)
+    assert len(client.receive().received) == 1
+
+
+def test_request_of_a_killed_front_gets_no_answer(lab: ProxyLab) -> None:
+    lab.broker.pause()
+    asked = lab.client().send(message())
+    lab.proxy.stop("kill")
+    lab.broker.resume()
+    assert not asked.answers
+
+
+def test_restarted_broker_is_found_again(lab: ProxyLab) -> None:
+    client = lab.client()
+    client.send(message())
+    lab.broker.kill()
+    assert client.send(message()).code == 50001
+    lab.core.start_broker(lab.broker)
+    lab.core.network.settle()
+    assert client.send(message()).code == 20000
+
+
+def test_two_masters_share_the_sends() -> None:
+    lab = ProxyLab(masters=2)
+    client = lab.client()
+    for number in range(8):
+        client.send(message(id=f"m{number}"))
+    counts = [
+        [broker.store.max_offset_in_queue("normal", queue) for queue in range(4)]
+        for broker in lab.core.brokers.values()
+    ]
+    assert counts == [[1, 1, 1, 1], [1, 1, 1, 1]]
+    client.consume()
+    assert len(client.receive(broker="broker-b").received) == 4
+    lab.free()
+
+
+def test_consumers_of_the_front_are_unknown_to_the_brokers_commands(lab: ProxyLab) -> None:
+    lab.client().consume()
+    lab.client("p").produce("normal")
+    assert lab.broker.consumers.group("g") is None
+    assert not lab.broker.producers.channels("normal")
+    assert RequestCode.HEART_BEAT not in {
+        getattr(one.event, "code", None) for one in lab.core.journal if one.event.node == "proxy-0"
+    }
+
+
+@pytest.mark.parametrize("outside", [False, True])
+def test_clock_of_renewals_is_the_clusters(outside: bool) -> None:
+    lab = ProxyLab()
+    client = lab.client("push", outside=outside)
+    client.consume(push=True)
+    client.send(message())
+    client.receive(auto_renew=True)
+    kinds = {timer.kind for timer in lab.core.clock.timers()}
+    assert {"grpc_renew", "grpc_client_expiry"} <= kinds
+    lab.free()
