@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, Self, TypeVar, Unpack, overload
 
 from fakemq.clock.durations import Duration, span_ms
 from fakemq.config.spec import cluster_spec
+from fakemq.handles.awaiting import must_be_awaited
 from fakemq.handles.brokers import AsyncBrokerHandle, BrokerHandle
 from fakemq.handles.clock import AsyncClockHandle, ClockHandle
 from fakemq.handles.cluster import WAIT_TIMEOUT, ClusterBase
@@ -246,6 +247,7 @@ class Cluster(_StartableCluster):
         return self._run_until(predicate, at_most_ms, outside_peers, Wait())
 
 
+@must_be_awaited
 class AsyncCluster(_StartableCluster):
     """A `Cluster` for asynchronous tests, with the same options, methods and errors.
 

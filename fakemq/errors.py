@@ -2,6 +2,7 @@
 
 FakemqError
  ├─ ConfigError          also a ValueError: an option or a config key has an invalid value
+ │   └─ ArgumentError    also a TypeError: an argument is unknown, or of another type
  ├─ StoreError           a store directory cannot be opened, read or written
  ├─ WaitTimeout          also a TimeoutError: the awaited condition did not come true in time
  └─ NotYetSupported      also a NotImplementedError: RocketMQ has it, fakemq does not have it yet
@@ -30,6 +31,10 @@ class FakemqError(Exception):
 
 class ConfigError(FakemqError, ValueError):
     """An option, or a key of a config, has an invalid value."""
+
+
+class ArgumentError(ConfigError, TypeError):
+    """An argument of a call is unknown, or of a type that it cannot have."""
 
 
 class StoreError(FakemqError):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_long
 
+DEFAULT_DELAY_LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
+"""Those of a broker whose config says nothing else."""
 _UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _LONGEST_MS = 1 << 62
 """About 146 million years; Java's sums would overflow some way beyond."""

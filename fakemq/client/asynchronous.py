@@ -4,20 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
+from inspect import isawaitable
 from types import TracebackType
-from typing import Concatenate, ParamSpec, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar, Unpack, cast
 
 from fakemq.client.admin import Admin
+from fakemq.client.faces.functions import Kind, require_function
 from fakemq.client.faces.settings import client_config_of, name_server_addrs
 from fakemq.client.faces.signature import shows_options
 from fakemq.client.instance import ClientInstance
-from fakemq.client.operation import Operation
+from fakemq.client.operation import Call, Operation
 from fakemq.client.options import ClientOptions
 from fakemq.client.pull_operations import PullOperations
 from fakemq.client.remoting_async import AsyncRemoting
 from fakemq.client.send_operations import SendOperations
+from fakemq.client.tasks import Perform
 from fakemq.client.this_machine import instance_here
 from fakemq.client.transaction_operations import TransactionOperations
+
+if TYPE_CHECKING:
+    from fakemq.client.faces.options import AsyncExecute
+    from fakemq.client.messages import Message
+    from fakemq.client.producing.settings import Execute
+    from fakemq.client.transaction_operations import TransactionSendResult
+    from fakemq.protocol.bodies.queue import MessageQueue
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -79,6 +89,42 @@ class AsyncClient:
         """Run an operation to its end and return its result."""
         return await self._remoting.run(operation)
 
+    async def send_in_transaction(
+        self,
+        message: Message,
+        execute: AsyncExecute,
+        *,
+        queue: MessageQueue | None = None,
+        timeout_ms: int | None = None,
+    ) -> TransactionSendResult:
+        """Send a half message, run the local transaction, and send the broker its result.
+
+        ``execute`` is the local transaction: a plain or an async function of the message. All else
+        is as with `Client.send_in_transaction`.
+        """
+        require_function("execute", execute, ("message",), Kind.ANY, type(self).__name__)
+        task = self.transactions.run_transaction(
+            message, cast("Execute", execute), queue=queue, timeout_ms=timeout_ms
+        )
+        result: object = None
+        error: BaseException | None = None
+        while True:
+            try:
+                step = task.send(result) if error is None else task.throw(error)
+            except StopIteration as stop:
+                sent: TransactionSendResult = stop.value
+                return sent
+            result, error = None, None
+            try:
+                if isinstance(step, Perform):
+                    result = step.function(*step.args)
+                    result = await result if isawaitable(result) else result
+                else:
+                    assert isinstance(step, Call)
+                    result = await self._remoting.call(step)
+            except Exception as raised:
+                error = raised
+
     async def __aenter__(self) -> Self:
         await self._remoting.__aenter__()
         return self
@@ -112,7 +158,6 @@ class AsyncClient:
     send_batch = _run(_producer, SendOperations.send_batch)
     send_oneway = _run(_producer, SendOperations.send_oneway)
 
-    send_in_transaction = _run(_transactions, TransactionOperations.send_in_transaction)
     send_half = _run(_transactions, TransactionOperations.send_half)
     end_transaction = _run(_transactions, TransactionOperations.end_transaction)
     listen_for_checks = _run(_transactions, TransactionOperations.listen_for_checks)

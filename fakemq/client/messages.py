@@ -5,10 +5,13 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Mapping
 from enum import Enum
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from fakemq.config import checked
 from fakemq.config.checked import whole
+from fakemq.errors import ArgumentError
 from fakemq.protocol import properties as names
 from fakemq.protocol.batch import BatchMember, encode_batch
 from fakemq.protocol.bodies.queue import MessageQueue
@@ -19,6 +22,9 @@ from fakemq.protocol.limits import MESSAGE_BODY_MAX_BYTES
 from fakemq.protocol.message import MessageExt, decode_records, decompressed_body
 from fakemq.protocol.properties import encode_properties_as_java
 from fakemq.protocol.sysflag import MessageSysFlag
+
+if TYPE_CHECKING:
+    from fakemq.clock.durations import Duration
 
 _COMPRESS_LEVEL = 5
 
@@ -32,6 +38,7 @@ class Message:
     Text is encoded as UTF-8. ``tags`` is one tag, by which consumers filter. ``keys`` are words by
     which a message can be found: text with blanks between them, or several texts. ``delay_level``
     n delays it by the broker's n-th time (by default 1 s, 5 s, 10 s, 30 s, 1 min … 2 h); 0 not.
+    ``delay`` chooses the level by its default time, such as ``"30m"``.
     ``properties`` are yours; consumers filter by them, too (`fakemq.client.SQL`).
 
     Source: common/message/Message.java (4.9.7)
@@ -47,6 +54,7 @@ class Message:
         tags: str = "",
         keys: str | Iterable[str] = "",
         delay_level: int = 0,
+        delay: Duration | None = None,
         flag: int = 0,
         properties: Mapping[str, str] | None = None,
     ) -> None:
@@ -61,6 +69,10 @@ class Message:
             self.properties[names.KEYS] = _joined_keys(keys)
         if self.properties:
             _check_properties(self.properties.items())
+        if delay is not None:
+            if delay_level:
+                raise ArgumentError("delay and delay_level: expected one of them")
+            delay_level = level_of(delay)
         if delay_level:
             self.delay_level = delay_level
         self.properties.setdefault(names.WAIT_STORE_MSG_OK, "true")
@@ -107,30 +119,39 @@ class Message:
         """Raise TypeError for what was changed, since this message was made, into what it cannot
         have. A producer calls this before it sends."""
         if type(self.body) is not bytes:
-            raise TypeError(f"the body is {self.body!r}: expected bytes")
+            raise ArgumentError(f"the body is {self.body!r}: expected bytes")
         _check_topic(self.topic)
         if type(self.properties) is not dict:
-            raise TypeError(f"properties={self.properties!r}: expected a dict of texts")
+            raise ArgumentError(f"properties={self.properties!r}: expected a dict of texts")
         _check_properties(self.properties.items())
 
     def __repr__(self) -> str:
         return f"<message to {self.topic}, {len(self.body)} bytes, {self.properties}>"
 
 
+def level_of(delay: Duration) -> int:
+    """Return the delay level that waits for ``delay`` by default; ConfigError if none does."""
+    from fakemq.clock.durations import span_ms  # few messages are delayed
+    from fakemq.protocol.delay_levels import DEFAULT_DELAY_LEVELS, parse_delay_levels
+
+    levels = parse_delay_levels(DEFAULT_DELAY_LEVELS)
+    return checked.delay_level(span_ms(delay, name="delay"), delay, levels)
+
+
 def _check_topic(topic: object) -> None:
     if not isinstance(topic, str):
-        raise TypeError(f"topic={topic!r}: expected text")
+        raise ArgumentError(f"topic={topic!r}: expected text")
 
 
 def _own_bytes(body: object) -> bytes:
     if not isinstance(body, str | bytes | bytearray | memoryview):
-        raise TypeError(f"the body is {body!r}: expected bytes or text")
+        raise ArgumentError(f"the body is {body!r}: expected bytes or text")
     return body.encode() if isinstance(body, str) else bytes(body)
 
 
 def _own_properties(properties: object) -> dict[str, str]:
     if not isinstance(properties, Mapping):
-        raise TypeError(f"properties={properties!r}: expected names and values, both text")
+        raise ArgumentError(f"properties={properties!r}: expected names and values, both text")
     return dict(properties)
 
 
@@ -140,7 +161,7 @@ def _joined_keys(keys: object) -> str:
     several: list[str] = []
     for key in keys if isinstance(keys, Iterable) else [keys]:
         if not isinstance(key, str):
-            raise TypeError(f"keys={keys!r}: expected text, or several texts")
+            raise ArgumentError(f"keys={keys!r}: expected text, or several texts")
         several.append(key)
     return names.KEY_SEPARATOR.join(several)
 
@@ -156,15 +177,15 @@ def _check_properties(properties: Iterable[tuple[object, object]]) -> None:
     for name, value in properties:
         if not isinstance(name, str) or not isinstance(value, str):
             if isinstance(name, str) and name in _ARGUMENTS:
-                raise TypeError(f"{_ARGUMENTS[name]}={value!r}: expected text")
-            raise TypeError(f"properties has {name!r}: {value!r}: expected text for both")
+                raise ArgumentError(f"{_ARGUMENTS[name]}={value!r}: expected text")
+            raise ArgumentError(f"properties has {name!r}: {value!r}: expected text for both")
         if "\x01" in value or "\x02" in value or "\x01" in name or "\x02" in name:
-            raise TypeError(
+            raise ArgumentError(
                 f"{_ARGUMENTS.get(name, 'properties')} has {name!r}: {value!r}: expected text"
                 " without \\x01 and \\x02, which separate properties"
             )
         if not name or not value:
-            raise TypeError(
+            raise ArgumentError(
                 f"properties has {name!r}: {value!r}: expected neither to be empty, since a broker"
                 " drops such a property"
             )

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from fakemq.client.errors import MQClientError, RemotingError
+from fakemq.client.faces.functions import Kind, require_function
 from fakemq.client.instance import ClientInstance
 from fakemq.client.messages import LocalTransactionState, Message, SendResult, SendStatus
 from fakemq.client.operation import Call, Operation, Reading, tell
@@ -127,7 +128,14 @@ class TransactionOperations:
         queue: MessageQueue | None = None,
         timeout_ms: int | None = None,
     ) -> Operation[TransactionSendResult]:
-        """As `run_transaction`, with ``execute`` called at once."""
+        """Send a half message, run the local transaction, and send the broker its result.
+
+        ``execute`` is the local transaction, a plain function of the message that returns a
+        `LocalTransactionState`; None means UNKNOW, after which the broker asks later. It is not
+        called if the send status is not SEND_OK: then the message is rolled back. Its exception is
+        raised here too, after the broker got UNKNOW.
+        """
+        require_function("execute", execute, ("message",), Kind.PLAIN, "Client")
         return _performing(
             self.run_transaction(message, execute, queue=queue, timeout_ms=timeout_ms)
         )

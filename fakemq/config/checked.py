@@ -51,6 +51,33 @@ def text(name: str, value: object) -> str:
     return value
 
 
+def several_texts(name: str, value: object) -> list[str]:
+    """Return one text, or several, as a list."""
+    if isinstance(value, str):
+        return [value] if value else []
+    if not isinstance(value, Iterable) or isinstance(value, bytes | Mapping):
+        raise ConfigError(f"{name}={value!r}: expected text, or several texts")
+    return [text(name, one) for one in value]
+
+
+def delay_level(delay_ms: int, shown: object, levels: Mapping[int, int]) -> int:
+    """Return the level of a delay; ``shown`` is how the user wrote it, 0 ms is level 0.
+
+    ``levels`` has milliseconds by level. Raise ConfigError for a delay that no level has.
+    """
+    if delay_ms == 0:
+        return 0
+    for level, ms in levels.items():
+        if ms == delay_ms:
+            return level
+    near = sorted(sorted(levels.values(), key=lambda ms: abs(ms - delay_ms))[:2])
+    raise ConfigError(
+        f"delay={shown!r}: no delay level waits so long; the nearest wait"
+        f" {' and '.join(f'{ms / 1000:g} s' for ms in near)}. A timer message of RocketMQ 5 may"
+        ' have any delay: properties={"TIMER_DELAY_MS": "…"}'
+    )
+
+
 def host_text(name: str, value: object) -> str:
     """Return the text of a host name or address: not empty, without spaces."""
     found = text(name, value)
@@ -118,10 +145,12 @@ def _is_utf8(path: str) -> bool:
 
 def topic_queues(topics: Mapping[str, int] | Iterable[str]) -> dict[str, int]:
     """Return topic → number of queues, from such a mapping or from ``NAME:QUEUES`` texts."""
+    if not isinstance(topics, Iterable):
+        raise ConfigError(f'topics={topics!r}: expected {{"orders": 8}}, or NAME:QUEUES texts')
     if not isinstance(topics, Mapping):
         pairs: dict[str, int] = {}
         for text in [topics] if isinstance(topics, str) else topics:
-            name, _, number = text.rpartition(":")
+            name, _, number = str(text).rpartition(":")
             if not (name and number.isascii() and number.isdigit() and len(number) < 10):
                 raise ConfigError(f"topic {text!r}: expected NAME:QUEUES, such as orders:8")
             if name in pairs:

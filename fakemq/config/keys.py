@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+from fakemq.protocol.delay_levels import DEFAULT_DELAY_LEVELS
+
 Long: TypeAlias = int
 BrokerRole: TypeAlias = Literal["ASYNC_MASTER", "SYNC_MASTER", "SLAVE"]
 FlushDiskType: TypeAlias = Literal["ASYNC_FLUSH", "SYNC_FLUSH"]
@@ -172,7 +174,7 @@ class MessageStoreKeys:
     flush_disk_type: FlushDiskType = "ASYNC_FLUSH"
     sync_flush_timeout: int = 1000 * 5
     slave_timeout: int = 3000
-    message_delay_level: str = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
+    message_delay_level: str = DEFAULT_DELAY_LEVELS
     flush_delay_offset_interval: Long = 1000 * 10
     clean_file_forcibly_enable: bool = True
     warm_maped_file_enable: bool = False

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from fakemq.errors import did_you_mean
+from fakemq.errors import ArgumentError, did_you_mean
 
 # The pytest plugin imports this file in every run of pytest, so it imports as little as possible.
 if TYPE_CHECKING:
@@ -204,4 +204,4 @@ def require_options(options: Iterable[str], owner: str = "a cluster") -> None:
     """Raise TypeError, as for any unknown argument, for an option that clusters do not have."""
     for name in options:
         if name not in DEFAULTS:
-            raise TypeError(f"{owner} has no option {name!r}{did_you_mean(name, DEFAULTS)}")
+            raise ArgumentError(f"{owner} has no option {name!r}{did_you_mean(name, DEFAULTS)}")

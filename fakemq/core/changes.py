@@ -18,7 +18,7 @@ from fakemq.config.layout import settled
 from fakemq.config.model import BrokerConfig
 from fakemq.config.unsupported import require_broker
 from fakemq.dispatch.answers import Refused
-from fakemq.errors import ConfigError
+from fakemq.errors import ArgumentError, ConfigError
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.header import camel_case
 from fakemq.protocol.sysflag import PermName
@@ -163,7 +163,7 @@ def _check_not_system_topic(core: ClusterCore, topic: str) -> None:
 
 def _check_setting(name: str, value: object) -> None:
     if name not in GroupSettings.__annotations__:
-        raise TypeError(
+        raise ArgumentError(
             f"a group has no {name}; it has: {', '.join(GroupSettings.__annotations__)}"
         )
     expected = get_type_hints(SubscriptionGroupConfig, include_extras=True)[name]

@@ -11,7 +11,7 @@ from fakemq.broker.seeding import seed as put
 from fakemq.clock.slices import Steps, finished
 from fakemq.config.checked import MAX_QUEUES
 from fakemq.core.views import Delayed, Delivery, Member, Message, Queue
-from fakemq.errors import FakemqError
+from fakemq.errors import ArgumentError, FakemqError
 from fakemq.events.core import Delivered, LogAppended
 from fakemq.journal.entries import Entry
 from fakemq.journal.journal import line
@@ -270,11 +270,11 @@ def _biographies(
 def payloads(bodies: Iterable[bytes | str]) -> list[bytes]:
     """Return the bodies to seed, text as UTF-8; raise TypeError for one body instead of several."""
     if isinstance(bodies, bytes | bytearray | str):
-        raise TypeError(f"expected a list of bodies, such as [{bodies!r}], not {bodies!r}")
+        raise ArgumentError(f"expected a list of bodies, such as [{bodies!r}], not {bodies!r}")
     found = []
     for body in bodies:
         if not isinstance(body, bytes | bytearray | str):
-            raise TypeError(f"expected bodies of bytes or text, not {body!r}")
+            raise ArgumentError(f"expected bodies of bytes or text, not {body!r}")
         found.append(body.encode() if isinstance(body, str) else bytes(body))
     return found
 

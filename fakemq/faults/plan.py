@@ -7,6 +7,7 @@ that covers it, and of equally narrow ones the oldest.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from fakemq.journal.journal import Journal
 
 ActionT = TypeVar("ActionT")
+_NEAR_MISSES = 32
+"""How many different near misses a fault counts: peers choose codes and names."""
 
 
 class Point(Generic[ActionT]):
@@ -122,6 +125,20 @@ class ActiveFault(Generic[ActionT]):
         """How often it had its effect."""
         self.placed = True
         """Whether it is not removed yet."""
+        self.near_misses: Counter[tuple[str, object]] = Counter()
+        """How many cases differed from the scope in one field only: the field and their value."""
+
+    def miss(self, happening: Scope) -> None:
+        """Count a case that the scope does not cover, if it nearly does."""
+        different = [
+            (name, getattr(happening, name))
+            for name, value in self.scope.given()
+            if not _is_or_has(getattr(happening, name), value)
+        ]
+        if len(different) == 1 and (
+            different[0] in self.near_misses or len(self.near_misses) < _NEAR_MISSES
+        ):
+            self.near_misses[different[0]] += 1
 
     @property
     def exhausted(self) -> bool:
@@ -215,6 +232,7 @@ class FaultPlan:
         chosen: ActiveFault[ActionT] | None = None
         for placed in list(self.at(point)):
             if not placed.scope.covers(happening):
+                placed.miss(happening)
                 continue
             due = self.call(placed)
             if due and (chosen is None or placed.scope.narrowness > chosen.scope.narrowness):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
+from fakemq.config.checked import whole
 from fakemq.core.inspection import payloads
 from fakemq.errors import counted
 from fakemq.protocol.topics import dlq_topic
@@ -147,8 +148,8 @@ def _compare(
     explain: Callable[[], str],
 ) -> None:
     __tracebackhide__ = True
-    if count is not None and count < 0:
-        raise ValueError(f"count={count}: expected a number of messages, 0 or more")
+    if count is not None:
+        whole("count", count, 0)
     there = Counter(message.body for message in seen)
     if bodies is not None:
         wanted = Counter(payloads(bodies))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.clock.durations import Size, size_bytes
+from fakemq.handles.awaiting import must_be_awaited
 from fakemq.handles.clock import NodeClockHandle
 from fakemq.handles.running import Handle, Running, in_thread
 
@@ -92,6 +93,7 @@ class BrokerHandle(BrokerView):
         self._restart(demoted(broker_id))
 
 
+@must_be_awaited
 class AsyncBrokerHandle(BrokerView):
     """A broker of an `AsyncCluster`; see `BrokerHandle`."""
 

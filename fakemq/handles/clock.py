@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Self
 from fakemq.clock.durations import Duration, Instant, duration_ms, instant_ms, wall_ms
 from fakemq.core import deadlines
 from fakemq.core.views import Deadline
+from fakemq.handles.awaiting import must_be_awaited
+from fakemq.handles.listing import Listing
 from fakemq.handles.running import Handle, Running, Wait, moved, waited
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ class ClockView(Handle):
 
     def timers(self) -> list[Deadline]:
         """Return every pending deadline, soonest first."""
-        return self._call(lambda: deadlines.timers(self._core.clock))
+        return Listing(self._call(lambda: deadlines.timers(self._core.clock)))
 
     def hold(self, why: str) -> ClockHold:
         """Block every automatic movement until released: ``with mq.clock.hold("why"): ...``.
@@ -79,20 +81,20 @@ class ClockView(Handle):
     ) -> list[Deadline]:
         ms = duration_ms(duration, name="advance")
         move = partial(self._core.advance, ms, outside_peers=outside_peers)
-        return moved(self._running(), move, wait)
+        return Listing(moved(self._running(), move, wait))
 
     def _advance_to(
         self, instant: Instant, outside_peers: bool, wait: Wait | None = None
     ) -> list[Deadline]:
         at_ms = instant_ms(instant, name="advance_to")
         move = partial(self._core.advance_to, at_ms, outside_peers=outside_peers)
-        return moved(self._running(), move, wait)
+        return Listing(moved(self._running(), move, wait))
 
     def _advance_to_next(
         self, kind: str, outside_peers: bool, wait: Wait | None = None
     ) -> list[Deadline]:
         move = partial(self._core.advance_to_next, kind, outside_peers=outside_peers)
-        return moved(self._running(), move, wait)
+        return Listing(moved(self._running(), move, wait))
 
     def __repr__(self) -> str:
         state = "frozen" if self.frozen else "running"
@@ -204,6 +206,7 @@ class ClockHandle(ClockView):
         return self._advance_to_next(kind, outside_peers)
 
 
+@must_be_awaited
 class AsyncClockHandle(ClockView):
     """The clock of an `AsyncCluster`; arguments, results and errors are those of `ClockHandle`."""
 

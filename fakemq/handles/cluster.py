@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fakemq.clock.machine_time import real_elapsed_ms, real_wait_ms
 from fakemq.core import deadlines, inspection
-from fakemq.errors import ConfigError, FakemqError, WaitTimeout
+from fakemq.errors import ArgumentError, ConfigError, FakemqError, WaitTimeout
 from fakemq.handles.journal import JournalView
 from fakemq.handles.messages import StoredMessages
 from fakemq.handles.running import Life, Wait
@@ -174,6 +174,7 @@ class ClusterBase(StoredMessages):
     # -- waiting ------------------------------------------------------------------------------
 
     def _wait_for(self, predicate: Callable[[], T], timeout_ms: int, wait: Wait) -> T:
+        _require_predicate(predicate)
         with self._news(wait):
             value = self._watch(predicate, timeout_ms, wait)
         if value:
@@ -184,6 +185,7 @@ class ClusterBase(StoredMessages):
     def _run_until(
         self, predicate: Callable[[], T], at_most_ms: int, outside_peers: bool, wait: Wait
     ) -> T:
+        _require_predicate(predicate)
         thread, core = self._running(), self._core
         until_ms = thread.call(core.clock.elapsed_ms) + at_most_ms
 
@@ -239,7 +241,7 @@ class ClusterBase(StoredMessages):
             value = predicate()
             if inspect.iscoroutine(value):
                 value.close()  # else Python warns that it was never awaited
-                raise TypeError(f"{predicate!r} returns a coroutine; expected a plain function")
+                raise ArgumentError(f"{predicate!r} returns a coroutine; expected a plain function")
             now_ms = real_elapsed_ms()
             left_ms = until_ms - now_ms
             if value or left_ms <= 0:
@@ -271,3 +273,11 @@ class ClusterBase(StoredMessages):
             f"{broker.name} {broker.addr}" for broker in self._core.brokers.values()
         )
         return f"<fakemq cluster, name server {self.namesrv_addr}, {brokers}>"
+
+
+def _require_predicate(predicate: object) -> None:
+    if not callable(predicate):
+        raise ArgumentError(
+            f"predicate={predicate!r}: expected a function without arguments, such as"
+            ' lambda: mq.messages("orders")'
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeVar, cast, overload
 
+from fakemq.handles.listing import Listing
 from fakemq.handles.running import Handle
 from fakemq.journal.entries import Entry
 
@@ -59,7 +60,7 @@ class JournalView(Handle):
         Raise ValueError for an unknown kind or field; the text names similar ones.
         """
         found = self.entries(kind, since=since, where=where, **fields)
-        return cast("list[EventT]", [entry.event for entry in found])
+        return cast("list[EventT]", Listing(entry.event for entry in found))
 
     def entries(
         self,
@@ -74,7 +75,7 @@ class JournalView(Handle):
         from fakemq.journal.search import search  # many tests do not search
 
         journal = self._core.journal
-        return self._call(lambda: search(journal, kind, since, where, fields))
+        return Listing(self._call(lambda: search(journal, kind, since, where, fields)))
 
     def cause_chain(self, entry: Entry | int) -> list[Entry]:
         """Return the cause of an entry, the cause of that cause, and so on, as far as known.
@@ -84,11 +85,11 @@ class JournalView(Handle):
         from fakemq.journal.search import entry_of  # many tests do not search
 
         journal = self._core.journal
-        return self._call(lambda: journal.cause_chain(entry_of(journal, entry)))
+        return Listing(self._call(lambda: journal.cause_chain(entry_of(journal, entry))))
 
     def tail(self, count: int = 20) -> list[Entry]:
         """Return the last ``count`` entries, oldest first."""
-        return self._call(lambda: self._core.journal.tail(count))
+        return Listing(self._call(lambda: self._core.journal.tail(count)))
 
     def __iter__(self) -> Iterator[Entry]:
         return self._call(lambda: iter(self._core.journal))

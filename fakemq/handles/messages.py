@@ -7,20 +7,29 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
 
+from fakemq.clock.durations import span_ms
+from fakemq.config import checked
 from fakemq.config.checked import text, topic_queues, whole
 from fakemq.core import inspection, views
 from fakemq.core.views import Queue
 from fakemq.errors import ConfigError
+from fakemq.handles.listing import Listing
 from fakemq.handles.running import Handle, Life
 from fakemq.handles.values import Delayed, Message, Origin, message_of
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_int
 from fakemq.protocol.java import INT_MAX
-from fakemq.protocol.properties import DELAY_TIME_LEVEL, NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR
+from fakemq.protocol.properties import (
+    DELAY_TIME_LEVEL,
+    KEY_SEPARATOR,
+    NAME_VALUE_SEPARATOR,
+    PROPERTY_SEPARATOR,
+)
 
 if TYPE_CHECKING:
     from fakemq.biographies.biographer import Biographer
     from fakemq.biographies.biography import Biography
+    from fakemq.clock.durations import Duration
     from fakemq.clock.slices import Steps
     from fakemq.core.cluster import ClusterCore
     from fakemq.handles.topics import GroupHandle, TopicHandle
@@ -57,22 +66,33 @@ class StoredMessages(Handle):
         bodies: Iterable[bytes | str],
         *,
         tags: str = "",
-        keys: str = "",
+        keys: str | Iterable[str] = "",
+        delay: Duration | None = None,
         properties: Mapping[str, str] | None = None,
         queue: int | None = None,
     ) -> list[Message]:
         """Store messages as if a producer had sent them; return the stored messages.
 
         The bodies go to the topic's queues in turn, or all to the queue with the id ``queue``. A
-        topic that does not exist is created. With a ``DELAY`` among the ``properties`` the result
-        is empty, because the topic gets the messages only later. Other events may happen between
+        topic that does not exist is created. ``delay``, such as ``"30m"``, is the time of a delay
+        level. With it, or with a ``DELAY`` among the ``properties``, the result is empty, because
+        the topic gets the messages only later. Other events may happen between
         two messages of a long list.
 
         Raise ConfigError for a message that no broker would store, LookupError for a ``queue`` that
         the topic does not have, FakemqError if a broker refuses the message for now.
         """
-        steps = seeding(self._core, topic, bodies, tags, keys, properties or {}, queue)
+        more = checked_properties({} if properties is None else properties)
+        if delay is not None:
+            more[DELAY_TIME_LEVEL] = str(self._level_of(delay))
+        steps = seeding(self._core, topic, bodies, tags, keys, more, queue)
         return self._seen(self._running().carry_out(steps))
+
+    def _level_of(self, delay: Duration) -> int:
+        """Return the level of a delay at this cluster's brokers."""
+        ms = span_ms(delay, name="delay")
+        levels = next(iter(self._core.brokers.values())).store.delay_levels.table
+        return checked.delay_level(ms, delay, levels)
 
     def messages(self, topic: str) -> list[Message]:
         """Return every message stored in a topic, in the order of storing, with its deliveries.
@@ -96,7 +116,7 @@ class StoredMessages(Handle):
     def _seen(self, messages: list[views.Message]) -> list[Message]:
         """Return the same messages with their origin, from which they look up their biographies."""
         origin = self._origin
-        return [message_of(message, origin) for message in messages]
+        return Listing(message_of(message, origin) for message in messages)
 
     @property
     def _origin(self) -> Origin:
@@ -121,20 +141,20 @@ class StoredMessages(Handle):
         self._check_topic(topic)
         found = self._call(lambda: inspection.delayed(core, topic))
         origin = self._origin
-        return [
+        return Listing(
             Delayed(**(asdict(one) | {"message": message_of(one.message, origin)})) for one in found
-        ]
+        )
 
     def queues(self, topic: str) -> list[Queue]:
         """Return the queues of a topic on every broker that has it; LookupError as `messages`."""
         core = self._core
         self._check_topic(topic)
-        return self._call(lambda: inspection.queues(core, topic))
+        return Listing(self._call(lambda: inspection.queues(core, topic)))
 
     def topics(self) -> list[str]:
         """Return the names of all topics, including RocketMQ's own."""
         core = self._core
-        return self._call(lambda: inspection.topics(core))
+        return Listing(self._call(lambda: inspection.topics(core)))
 
     def topic(self, name: str) -> TopicHandle:
         """Return a handle on a topic, to change or delete it; the topic need not exist."""
@@ -298,7 +318,7 @@ def seeding(
     topic: str,
     bodies: Iterable[bytes | str],
     tags: str,
-    keys: str,
+    keys: str | Iterable[str],
     properties: Mapping[str, str],
     queue: int | None,
 ) -> Steps[list[views.Message]]:
@@ -307,7 +327,8 @@ def seeding(
     more, payloads = checked_properties(properties), inspection.payloads(bodies)
     if queue is not None:
         whole("queue", queue, 0, INT_MAX)
-    return inspection.seed(core, topic, payloads, tags, keys, more, queue)
+    words = KEY_SEPARATOR.join(checked.several_texts("keys", keys))
+    return inspection.seed(core, topic, payloads, text("tags", tags), words, more, queue)
 
 
 def checked_properties(properties: Mapping[str, str]) -> dict[str, str]:
@@ -316,6 +337,8 @@ def checked_properties(properties: Mapping[str, str]) -> dict[str, str]:
     Names and values must be texts without the separators (characters 1 and 2) of the wire format.
     The delay level must be a number.
     """
+    if not isinstance(properties, Mapping):
+        raise ConfigError(f"properties={properties!r}: expected names and values, both text")
     for name, value in properties.items():
         texts = name and all(isinstance(one, str) for one in (name, value))
         if not texts or not {NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR}.isdisjoint(name + value):

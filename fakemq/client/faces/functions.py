@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
+from fakemq.errors import ArgumentError
+
 
 class Kind(Enum):
     """Which functions a face can run: values are words of its errors."""
@@ -31,7 +33,7 @@ def require_function(
     A function of C that does not say what it takes is accepted.
     """
     if not callable(function):
-        raise TypeError(f"{name}={function!r}: expected a function")
+        raise ArgumentError(f"{name}={function!r}: expected a function")
     found = _kind_of(function)
     if found in _REFUSED[kind]:
         article = "a" if found in ("plain", "generator") else "an"
@@ -40,7 +42,9 @@ def require_function(
             advice = f"use Async{face}, or {kind.value}"
         if kind is Kind.ASYNC and found == "plain":
             advice += f"; {face.removeprefix('Async')} takes plain ones"
-        raise TypeError(f"{name} is {article} {found} function, which {face} cannot call: {advice}")
+        raise ArgumentError(
+            f"{name} is {article} {found} function, which {face} cannot call: {advice}"
+        )
     _require_arguments(name, function, arguments)
 
 
@@ -72,7 +76,7 @@ def _require_arguments(
     except TypeError:
         shown = getattr(function, "__name__", type(function).__name__)
         called = ", ".join(arguments)
-        raise TypeError(
+        raise ArgumentError(
             f"{name} is {shown}{takes.replace(return_annotation=takes.empty)}: expected a function"
             f" that can be called as {shown}({called})"
         ) from None

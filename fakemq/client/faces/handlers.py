@@ -13,6 +13,7 @@ from fakemq.client.consuming.settings import Selector
 from fakemq.client.consuming.subscriptions import require_subscription
 from fakemq.client.errors import MQClientError
 from fakemq.client.faces.functions import Kind, require_function
+from fakemq.errors import ArgumentError
 
 OnMessage: TypeAlias = Callable[[ReceivedMessage], object]
 """Consumes one message. Returning acknowledges it, raising sends it back."""
@@ -45,7 +46,7 @@ class Handlers:
         if on_messages is not None:
             self._check("on_messages", on_messages, "messages")
         if on_message is not None and on_messages is not None:
-            raise TypeError("on_message and on_messages: expected one of them")
+            raise ArgumentError("on_message and on_messages: expected one of them")
         self._on_message = on_message
         self.on_messages = on_messages
         self._by_topic: dict[str, OnMessage] = {}
@@ -67,7 +68,7 @@ class Handlers:
         require_subscription(topic, expression)
         self._check(f"on({topic!r})", function)
         if self.on_messages is not None:
-            raise TypeError(f"on({topic!r}) beside on_messages, which consumes all topics")
+            raise ArgumentError(f"on({topic!r}) beside on_messages, which consumes all topics")
         if topic in self._by_topic:
             raise MQClientError(f"{topic} is consumed by {self._by_topic[topic]!r} already")
         self._by_topic[topic] = function
@@ -120,7 +121,7 @@ def subscriptions(subscribe: Subscribe | None) -> dict[str, str | Selector]:
     if isinstance(subscribe, str):
         subscribe = (subscribe,)
     if not are_several(subscribe):
-        raise TypeError(f"subscribe={subscribe!r}: {_EXPECTED_SUBSCRIBE}")
+        raise ArgumentError(f"subscribe={subscribe!r}: {_EXPECTED_SUBSCRIBE}")
     given = subscribe if isinstance(subscribe, Mapping) else dict.fromkeys(subscribe, "*")
     for topic, expression in given.items():
         require_subscription(topic, expression)
@@ -136,7 +137,7 @@ _EXPECTED_SUBSCRIBE = (
 def topic_of_decorator(topic: object, example: str) -> str:
     """Return the topic of ``@face.on(topic)``; raise TypeError if it has no parentheses."""
     if callable(topic):
-        raise TypeError(f'on: expected a topic, as in {example}("orders")')
+        raise ArgumentError(f'on: expected a topic, as in {example}("orders")')
     return topic_name("topic", topic)
 
 
@@ -155,7 +156,7 @@ def outcome(returned: object) -> ConsumeResult | None:
     if isawaitable(returned) or isgenerator(returned):
         if iscoroutine(returned):
             returned.close()
-        raise TypeError(
+        raise ArgumentError(
             f"the function returned {returned!r} instead of a result, so that it has not run: only"
             " an async consumer awaits it, and only of a function that is written with async def"
         )

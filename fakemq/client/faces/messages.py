@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from fakemq.client.faces.functions import Kind, require_function
 from fakemq.client.messages import Message
 from fakemq.client.producing.settings import Selection
 from fakemq.config.checked import whole
-from fakemq.errors import did_you_mean
+from fakemq.errors import ArgumentError, did_you_mean
 from fakemq.protocol.bodies.queue import MessageQueue
+
+if TYPE_CHECKING:
+    from fakemq.clock.durations import Duration
 
 REQUEST_TIMEOUT_MS = 3_000
 """How long a request waits for its reply by default."""
@@ -41,6 +44,7 @@ class Parts(TypedDict, total=False):
     tags: str
     keys: str | Iterable[str]
     delay_level: int
+    delay: Duration | None
     flag: int
     properties: Mapping[str, str] | None
 
@@ -77,7 +81,7 @@ def _require_known(method: str, options: Mapping[str, object]) -> None:
         return
     name = next(name for name in options if name not in known)
     hint = did_you_mean(name, sorted(known))
-    raise TypeError(f"{method}() got an unexpected option {name!r}{hint}")
+    raise ArgumentError(f"{method}() got an unexpected option {name!r}{hint}")
 
 
 def as_message(
@@ -92,32 +96,32 @@ def as_message(
     parts = _parts(options) if options else options
     if isinstance(message, str):
         if body is None:
-            raise TypeError(f"no body: expected a Message, or a topic ({message!r}) and a body")
+            raise ArgumentError(f"no body: expected a Message, or a topic ({message!r}) and a body")
         return Message(message, body, **parts)
     if not isinstance(message, Message):
-        raise TypeError(f"expected a Message, or a topic and a body, not {message!r}")
+        raise ArgumentError(f"expected a Message, or a topic and a body, not {message!r}")
     given = ["body"] if body is not None else []
     given += [name for name, value in parts.items() if value]
     if given:
-        raise TypeError(f"{', '.join(given)} beside a Message: expected them in the Message")
+        raise ArgumentError(f"{', '.join(given)} beside a Message: expected them in the Message")
     return message
 
 
 def as_batch(messages: Iterable[Message]) -> list[Message]:
     """Return the messages of a batch; raise TypeError for anything else."""
     if isinstance(messages, Message | str | bytes) or not isinstance(messages, Iterable):
-        raise TypeError(f"messages={messages!r}: expected a list of Messages")
+        raise ArgumentError(f"messages={messages!r}: expected a list of Messages")
     batch = list(messages)
     for message in batch:
         if not isinstance(message, Message):
-            raise TypeError(f"messages has {message!r}: expected Messages alone")
+            raise ArgumentError(f"messages has {message!r}: expected Messages alone")
     return batch
 
 
 def as_half(message: Message, execute: object, kind: Kind, face: str) -> Message:
     """Return a half message; raise TypeError unless it and its local transaction can be."""
     if not isinstance(message, Message):
-        raise TypeError(f"message={message!r}: expected a Message")
+        raise ArgumentError(f"message={message!r}: expected a Message")
     require_function("execute", execute, ("message",), kind, face)
     return message
 
@@ -146,6 +150,8 @@ def _parts(options: Parts) -> Parts:
         parts["keys"] = options["keys"]
     if "delay_level" in options:
         parts["delay_level"] = options["delay_level"]
+    if "delay" in options:
+        parts["delay"] = options["delay"]
     if "flag" in options:
         parts["flag"] = options["flag"]
     if "properties" in options:
@@ -161,17 +167,17 @@ def choice_of(options: Choice) -> Choice:
         choice["queue"] = queue
     if (key := options.get("sharding_key")) is not None:
         if isinstance(key, bool) or not isinstance(key, str | int):
-            raise TypeError(f"sharding_key={key!r}: expected text or a whole number")
+            raise ArgumentError(f"sharding_key={key!r}: expected text or a whole number")
         choice["sharding_key"] = key
     if (selector := options.get("selector")) is not None:
         if selector != "random" and not callable(selector):
-            raise TypeError(
+            raise ArgumentError(
                 f"selector={selector!r}: expected a function of the queues and the message, or"
                 ' "random"'
             )
         choice["selector"] = selector
     if len(choice) > 1:
-        raise TypeError(f"{' and '.join(choice)} each choose the queue: expected one of them")
+        raise ArgumentError(f"{' and '.join(choice)} each choose the queue: expected one of them")
     return choice
 
 
@@ -186,7 +192,9 @@ def where_of(options: Where) -> Where:
 
 def _check_queue(queue: object) -> None:
     if queue is not None and not isinstance(queue, MessageQueue):
-        raise TypeError(f"queue={queue!r}: expected one of the topic's queues, as of queues(topic)")
+        raise ArgumentError(
+            f"queue={queue!r}: expected one of the topic's queues, as of queues(topic)"
+        )
 
 
 def _check_timeout(timeout_ms: object) -> None:

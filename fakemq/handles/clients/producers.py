@@ -21,6 +21,7 @@ from fakemq.client.faces.messages import (
 )
 from fakemq.client.faces.producer_base import producer_settings
 from fakemq.client.producing.producer import ProducerCore
+from fakemq.handles.awaiting import must_be_awaited
 from fakemq.handles.clients.hosting import InsideHandle
 
 if TYPE_CHECKING:
@@ -152,6 +153,7 @@ class InsideProducer(_InsideProducer):
         self.close()
 
 
+@must_be_awaited
 class AsyncInsideProducer(_InsideProducer):
     """A producer inside the cluster, for asynchronous tests; see `InsideProducer`."""
 

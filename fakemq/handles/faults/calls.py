@@ -108,7 +108,7 @@ class CallFaults(FaultPlacing):
             names = ", ".join(one.name for one in CALLS)
             raise ConfigError(f"brokers send no {code_name(code)} to clients; they send {names}")
         where, how_often = parted(limits)
-        scoped = scope(self._core, code, **where)
+        scoped = scope(self._core, (code,), **where)
         return self._place(
             TO_CLIENT,
             action,

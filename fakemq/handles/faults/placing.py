@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar
 
 from fakemq.config import checked
-from fakemq.errors import ConfigError, did_you_mean
+from fakemq.errors import ArgumentError, ConfigError, did_you_mean
 from fakemq.faults.plan import ALWAYS, ActiveFault, Point, Scope, When
 from fakemq.handles.faults.scopes import Where
 from fakemq.handles.running import Handle, Running
@@ -74,7 +74,7 @@ def require_known(options: Iterable[str], known: Collection[str]) -> None:
     """Raise TypeError, as Python does for an unknown argument, for an option not in ``known``."""
     for name in options:
         if name not in known:
-            raise TypeError(f"a fault has no {name}={did_you_mean(name, known)}")
+            raise ArgumentError(f"a fault has no {name}={did_you_mean(name, known)}")
 
 
 def when_said(often: Often, usually: UsuallyT) -> When | UsuallyT:
@@ -120,6 +120,16 @@ class Fault(Handle):
     def pending(self) -> bool:
         """Whether the fault may still act: not removed, and not used up."""
         return self._placed.pending
+
+    @property
+    def missed(self) -> str:
+        """Which similar requests came that the fault is not for, in words.
+
+        For example, a fault of SEND_MESSAGE never acts on clients that send by SEND_MESSAGE_V2.
+        """
+        from fakemq.handles.faults.near_misses import similar_requests  # for failures
+
+        return self._call(lambda: similar_requests(self._placed))
 
     def remove(self) -> None:
         """End the fault. A second call does nothing."""

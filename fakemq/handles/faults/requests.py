@@ -11,10 +11,11 @@ from fakemq.errors import ConfigError, did_you_mean
 from fakemq.faults.plan import ActiveFault, Point
 from fakemq.handles.faults.placing import Fault, FaultPlacing, Often, parted, when
 from fakemq.handles.faults.scopes import (
+    Requested,
     Where,
     in_words,
     node_called,
-    request_code,
+    requested,
     response_code,
     response_name,
     scope,
@@ -123,7 +124,8 @@ class RequestFaults(FaultPlacing):
     """Faults of the requests that clients and nodes send to brokers and name servers.
 
     ``request`` is a code of `RequestCode`, or of 5.5.0's `RequestCode5`: a member, a name
-    (``"PULL_MESSAGE"``, ``"POP_MESSAGE"``) or a number.
+    (``"PULL_MESSAGE"``, ``"POP_MESSAGE"``) or a number. ``"send"`` stands for all three codes of
+    sends (10, 310 and 320), ``"pull"`` for both of pulls (11 and 361).
     ``limits`` are those of three groups: 1. `Where` limits the fault to a node, topic, queue, group
     or client; 2. ``at`` is the point of `At`, by default ``"before_store"``; 3. `Often` says how
     often the fault acts, by default once.
@@ -131,7 +133,7 @@ class RequestFaults(FaultPlacing):
     Each method raises ConfigError for arguments that contradict each other or can never apply, and
     LookupError for a node that does not exist.
 
-    Example: ``mq.faults.drop("SEND_MESSAGE_V2", topic="orders", at="before_reply")`` stores the
+    Example: ``mq.faults.drop("send", topic="orders", at="before_reply")`` stores the
     next message to ``orders`` and loses the answer.
     """
 
@@ -161,10 +163,10 @@ class RequestFaults(FaultPlacing):
             remark = f"{name}: a fault of the test"
         else:
             checked.text("remark", remark)
-        asked = request_code(request)
         if limits.get("at", "before_store") == "before_store":
-            _require_error(asked, number, name)
-        return self._place_request_fault(f"error {name}", asked, Answer(number, remark), limits)
+            for asked in requested(request).codes:
+                _require_error(asked, number, name)
+        return self._place_request_fault(f"error {name}", request, Answer(number, remark), limits)
 
     def reply(
         self,
@@ -193,7 +195,7 @@ class RequestFaults(FaultPlacing):
             checked.text("remark", remark)
         number = None if code is None else response_code(code)
         return self._place_request_fault(
-            "other reply", request_code(request), Answer(number, remark, texts, data), limits
+            "other reply", request, Answer(number, remark, texts, data), limits
         )
 
     def delay(self, request: Request, by: Duration, **limits: Unpack[Limits]) -> Fault:
@@ -206,15 +208,13 @@ class RequestFaults(FaultPlacing):
         ms = duration_ms(by, name="delay")
         if ms < 0:
             raise ConfigError(f"delay by {by!r}: expected a time from now on")
-        return self._place_request_fault(
-            f"delay by {ms} ms", request_code(request), Delay(ms), limits
-        )
+        return self._place_request_fault(f"delay by {ms} ms", request, Delay(ms), limits)
 
     def drop(self, request: Request, **limits: Unpack[Limits]) -> Fault:
         """Lose the request before it is handled, or at ``before_reply`` only its answer."""
         from fakemq.dispatch.faults import Drop
 
-        return self._place_request_fault("drop", request_code(request), Drop(), limits)
+        return self._place_request_fault("drop", request, Drop(), limits)
 
     def duplicate(self, request: Request, copies: int = 2, **limits: Unpack[Limits]) -> Fault:
         """Handle the request ``copies`` times, from 2 to 1,000, as if the network repeated it.
@@ -228,21 +228,21 @@ class RequestFaults(FaultPlacing):
         if limits.get("at", "before_store") == "before_reply":
             raise ConfigError("duplicate at before_reply: the request has been handled there")
         return self._place_request_fault(
-            f"handle {copies} times", request_code(request), Duplicate(copies), limits
+            f"handle {copies} times", request, Duplicate(copies), limits
         )
 
     def close(self, request: Request, **limits: Unpack[Limits]) -> Fault:
         """Lose the request, or at ``before_reply`` its answer, and close its connection."""
         from fakemq.dispatch.faults import Close
 
-        return self._place_request_fault("close connection", request_code(request), Close(), limits)
+        return self._place_request_fault("close connection", request, Close(), limits)
 
     def park(self, request: Request, **limits: Unpack[Limits]) -> GateFault:
         """Let the request, or at ``before_reply`` its answer, wait until `GateFault.release`."""
         from fakemq.dispatch.faults import Park
 
         gate = Park()
-        fault = self._place_request_fault("park", request_code(request), gate, limits, gate.end)
+        fault = self._place_request_fault("park", request, gate, limits, gate.end)
         return GateFault(self._running, fault._placed, gate)
 
     def kill(self, request: Request, **limits: Unpack[Limits]) -> Fault:
@@ -259,7 +259,7 @@ class RequestFaults(FaultPlacing):
             server = self._running().server
             server.kill_node(node_called(server.core, node))
 
-        return self._place_request_fault("kill", request_code(request), Kill(kill), limits)
+        return self._place_request_fault("kill", request, Kill(kill), limits)
 
     def pause(self, request: Request, **limits: Unpack[Limits]) -> Fault:
         """Pause the node when the request comes, as by SIGSTOP, until its ``resume()``.
@@ -271,37 +271,40 @@ class RequestFaults(FaultPlacing):
         def pause(node: str) -> None:
             node_called(self._core, node).pause()
 
-        return self._place_request_fault("pause", request_code(request), Pause(pause), limits)
+        return self._place_request_fault("pause", request, Pause(pause), limits)
 
     # -- placing ------------------------------------------------------------------------------
 
     def _place_request_fault(
         self,
         what: str,
-        code: int,
+        request: Request,
         action: RequestAction,
         limits: Limits,
         on_end: Callable[[], None] = lambda: None,
     ) -> Fault:
-        if code in _TO_CLIENTS_ONLY:
+        asked = requested(request)
+        if _TO_CLIENTS_ONLY.intersection(asked.codes):
             raise ConfigError(
-                f"no node is sent a {code_name(code)}: brokers send it to clients;"
+                f"no node is sent a {asked.name}: brokers send it to clients;"
                 " see drop_call, delay_call, duplicate_call and reorder_calls"
             )
         where, often, at = _parted(limits)
-        scoped = scope(self._core, code, **where)
-        point = self._point(at, code, scoped.node, what)
+        scoped = scope(self._core, asked.codes, **where)
+        point = self._point(at, asked, scoped.node, what)
         return self._place(
             point,
             action,
-            in_words(f"{what} {code_name(code)}", scoped, at),
+            in_words(f"{what} {asked.name}", scoped, at),
             scoped,
             when(often),
             must_fire=often.get("must_fire", True),
             on_end=on_end,
         )
 
-    def _point(self, at: str, code: int, node: str | None, what: str) -> Point[RequestAction]:
+    def _point(
+        self, at: str, asked: Requested, node: str | None, what: str
+    ) -> Point[RequestAction]:
         from fakemq.faults.points import BEFORE_REPLICATE, BEFORE_REPLY, BEFORE_STORE
 
         if at != "before_replicate":
@@ -310,8 +313,8 @@ class RequestFaults(FaultPlacing):
             raise ConfigError(
                 f"{what} at before_replicate: the answer has left; only kill has an effect there"
             )
-        if code not in _STORED_BY:
-            raise ConfigError(f"at before_replicate: a {code_name(code)} stores no message")
+        if not _STORED_BY.issuperset(asked.codes):
+            raise ConfigError(f"at before_replicate: a {asked.name} stores no message")
         role = None if node is None else self._core.broker(node).config.broker_role
         if role not in (None, "ASYNC_MASTER"):
             raise ConfigError(

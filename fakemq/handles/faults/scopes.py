@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 from fakemq.broker.broker import Broker
 from fakemq.broker.broker import handles as broker_handles
@@ -16,6 +16,8 @@ from fakemq.protocol.codes import RequestCode, ResponseCode, code_name
 from fakemq.protocol.java import INT_MAX
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fakemq.core.cluster import ClusterCore
     from fakemq.namesrv.namesrv import NameServer
 
@@ -39,6 +41,37 @@ class Where(TypedDict, total=False):
     2. the address ``"host:port"`` of its connection;
     3. at a name server also the name or address of a broker.
     """
+
+
+FAMILIES: dict[str, tuple[RequestCode, ...]] = {
+    "send": (
+        *(RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2),
+        RequestCode.SEND_BATCH_MESSAGE,
+    ),
+    "pull": (RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE),
+}
+"""Names for several codes: which of them a client uses depends on its release and settings."""
+
+
+class Requested(NamedTuple):
+    """The requests that a fault is for."""
+
+    name: str
+    """The name of the code, or of the family of codes."""
+    codes: tuple[int, ...]
+
+    @property
+    def in_scope(self) -> int | frozenset[int]:
+        """The codes as a `Scope` has them."""
+        return self.codes[0] if len(self.codes) == 1 else frozenset(self.codes)
+
+
+def requested(value: int | str) -> Requested:
+    """Return the codes of a family, such as ``"send"``, or the one of `request_code`."""
+    if isinstance(value, str) and (codes := FAMILIES.get(value.lower())):
+        return Requested(value.lower(), codes)
+    code = request_code(value)
+    return Requested(code_name(code), (code,))
 
 
 def request_code(value: int | str) -> int:
@@ -82,7 +115,9 @@ def _code(codes: type[IntEnum], later: str, value: int | str, what: str, most: i
         members = {**_later(later).__members__, **codes.__members__}
         if value in members:
             return checked.whole(what, int(members[value]), 0, most)
-        raise ConfigError(f"there is no {what} {value!r}{did_you_mean(value, members)}")
+        families = FAMILIES if codes is RequestCode else {}
+        known = [*families, *members]
+        raise ConfigError(f"there is no {what} {value!r}{did_you_mean(value, known)}")
     if isinstance(value, bool) or not isinstance(value, int):
         raise ConfigError(f"{what} {value!r}: expected a name, a number or a {codes.__name__}")
     return checked.whole(what, int(value), 0, most)
@@ -95,8 +130,8 @@ def _later(name: str) -> type[IntEnum]:
     return codes
 
 
-def scope(core: ClusterCore, code: int | None, **where: Unpack[Where]) -> Scope:
-    """Check the limits and return them as a `Scope` for requests of ``code`` (None: of any code).
+def scope(core: ClusterCore, codes: Sequence[int] | None, **where: Unpack[Where]) -> Scope:
+    """Check the limits and return them as a `Scope` for requests of ``codes`` (None: of any code).
 
     Raise ConfigError for a limit that can never apply, LookupError for a node that does not exist.
     """
@@ -107,14 +142,14 @@ def scope(core: ClusterCore, code: int | None, **where: Unpack[Where]) -> Scope:
     queue = where.get("queue")
     if queue is not None:
         checked.whole("queue", queue, 0, INT_MAX)
-    if code is not None:
-        _require_named(code, where)
     name = where.get("node")
     node = None if name is None else node_called(core, name)
-    if code is not None and node is not None:
-        _require_receiver(code, node)
+    for code in codes or ():
+        _require_named(code, where)
+        if node is not None:
+            _require_receiver(code, node)
     return Scope(
-        code=code,
+        code=None if codes is None else Requested("", tuple(codes)).in_scope,
         node=None if node is None else node.name,
         topic=where.get("topic"),
         queue=queue,

@@ -1,0 +1,99 @@
+"""Calls that a test must await: those that it forgot are known at its end.
+
+Python only warns of such a call, and a test goes on as if it had waited: `mq.settle()` without
+``await`` does nothing, and ``assert mq.wait_for(…)`` always passes.
+"""
+
+from __future__ import annotations
+
+import os.path
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from types import CoroutineType
+from typing import Any, TypeVar, cast
+
+C = TypeVar("C", bound=type)
+_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_IS_COROUTINE = 0x80
+"""The flag of the code of an ``async def``."""
+
+
+class Calls:
+    """The calls during one test, of all threads, that are not awaited yet."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[int, tuple[tuple[Coroutine[Any, Any, Any], ...], str]] = {}
+        """Number of a call → its coroutines, and its text."""
+        self._number = 0
+
+    def add(
+        self, call: Coroutine[Any, Any, Any], method: Callable[..., object]
+    ) -> Coroutine[Any, Any, Any]:
+        """Return a coroutine that does the same, and notes when it is awaited."""
+        self._number += 1
+        noting = cast("CoroutineType[Any, Any, Any]", self._awaited(call, self._number))
+        noting.__name__, noting.__qualname__ = method.__name__, method.__qualname__
+        self._waiting[self._number] = (noting, call), f"{method.__qualname__}() at {_place()}"
+        return noting
+
+    async def _awaited(self, call: Coroutine[Any, Any, Any], number: int) -> object:
+        self._waiting.pop(number, None)
+        return await call
+
+    def end(self) -> list[str]:
+        """Return one text for each call that was never awaited; forget them."""
+        texts = []
+        for coroutines, text in self._waiting.values():
+            texts.append(f"{text} was never awaited, so it did nothing: write await before it")
+            for one in coroutines:
+                one.close()  # else Python warns of it, later and in another test
+        self._waiting.clear()
+        return texts
+
+
+_watching: Calls | None = None
+
+
+@contextmanager
+def watching() -> Iterator[Calls]:
+    """Watch the calls of the block. Not for two tests at once in one process."""
+    global _watching
+    before, _watching = _watching, Calls()
+    try:
+        yield _watching
+    finally:
+        _watching = before
+
+
+def must_be_awaited(owner: C) -> C:
+    """Decorate a class whose coroutine methods a test may forget to await."""
+    for name, method in list(vars(owner).items()):
+        code = getattr(method, "__code__", None)
+        if code is not None and code.co_flags & _IS_COROUTINE and not name.startswith("__"):
+            setattr(owner, name, _noting(method))
+    return owner
+
+
+def _noting(
+    method: Callable[..., Coroutine[Any, Any, Any]],
+) -> Callable[..., Coroutine[Any, Any, Any]]:
+    @wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Coroutine[Any, Any, Any]:
+        made = method(*args, **kwargs)
+        return made if _watching is None else _watching.add(made, method)
+
+    if sys.version_info >= (3, 12):
+        from inspect import markcoroutinefunction
+
+        markcoroutinefunction(call)
+    return call
+
+
+def _place() -> str:
+    """Return file and line of the nearest caller outside of fakemq."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
+        frame = frame.f_back
+    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
