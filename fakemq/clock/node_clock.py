@@ -44,8 +44,9 @@ class NodeClock:
         self._journal = journal
         # Pending timers of this node only.
         self._timers: set[Timer] = set()
-        # Kind and callback of each timer that fell due while the node is paused; None if it is not.
-        self._missed: list[tuple[str, Callable[[], None]]] | None = None
+        self.paused = False
+        # Kind and callback of each timer that fell due while the node was paused, oldest first.
+        self._missed: dict[Timer, tuple[str, Callable[[], None]]] = {}
         # Unfinished work by peer, oldest first, and how much there is.
         self._works: dict[Hashable, dict[Work[Any], None]] = {}
         self.unfinished_count = 0
@@ -57,10 +58,6 @@ class NodeClock:
         self.elapsed_ms = clock.elapsed_ms
         self.on_jump: list[Callable[[], None]] = []
         """Called, each in turn, when the node's wall time jumped and its elapsed time did not."""
-
-    @property
-    def paused(self) -> bool:
-        return self._missed is not None
 
     @property
     def skew_ms(self) -> int:
@@ -104,10 +101,10 @@ class NodeClock:
 
         def fire() -> None:
             self._timers.discard(timer)
-            if self._missed is None:
-                self._call(kind, callback)
+            if self.paused:
+                self._missed[timer] = (kind, callback)
             else:
-                self._missed.append((kind, callback))
+                self._call(kind, callback)
 
         timer = self.cluster.call_later(
             delay_ms, fire, kind=kind, owner=self.owner, outside=outside, routine=routine
@@ -192,10 +189,11 @@ class NodeClock:
             self._journal.add(failure(self.owner, None, error))
 
     def cancel(self, timer: Timer | None) -> None:
-        """Cancel a timer of this node; None is ignored."""
+        """Cancel a timer of this node, also one that waits for `resume`; None is ignored."""
         if timer is not None:
             timer.cancel()
             self._timers.discard(timer)
+            self._missed.pop(timer, None)
 
     def cancel_all(self) -> None:
         """Cancel all timers, those that wait for `resume` too, and end all work as it is."""
@@ -204,24 +202,26 @@ class NodeClock:
         self._timers.clear()
         for peer in list(self._works):
             self.drop_of(peer)
-        self._missed = None
+        self._missed.clear()
+        self.paused = False
 
     def pause(self) -> None:
         """Let timers that fall due wait for `resume`, and work, too."""
-        self._missed = [] if self._missed is None else self._missed
+        self.paused = True
         self.cluster.slices.take_out(self._all_works())
 
     def resume(self) -> None:
         """Fire the timers that fell due while the node was paused, oldest first."""
         slices = self.cluster.slices
-        missed, self._missed = self._missed, None
-        if missed is None:
+        if not self.paused:
             return
+        self.paused = False
         for work in self._all_works():
             slices.put(work)
         before, slices.in_timer = slices.in_timer, True
         try:
-            for kind, callback in missed:
+            while self._missed and not self.paused:
+                kind, callback = self._missed.pop(next(iter(self._missed)))
                 self._call(kind, callback)
         finally:
             slices.in_timer = before

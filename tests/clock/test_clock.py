@@ -235,6 +235,38 @@ def test_paused_node_fires_late_and_in_order(machine: ManualTime) -> None:
     assert fired == [10, 20]
 
 
+def test_timer_that_fell_due_while_its_node_was_paused_can_be_cancelled(
+    machine: ManualTime,
+) -> None:
+    clock = Clock(frozen=True, source=machine)
+    node = NodeClock(clock, "n")
+    fired: list[str] = []
+    late = [
+        node.call_later(30, lambda: fired.append("cancelled by another"), kind="kv_config_print"),
+        node.call_later(10, lambda: fired.append("cancelled before"), kind="kv_config_print"),
+    ]
+    node.call_later(20, lambda: node.cancel(late[0]), kind="kv_config_print")
+    node.pause()
+    clock.advance(1)
+    node.cancel(late[1])
+    node.resume()
+    assert fired == []
+
+
+def test_node_that_is_paused_again_keeps_the_timers_behind(machine: ManualTime) -> None:
+    clock = Clock(frozen=True, source=machine)
+    node = NodeClock(clock, "n")
+    fired: list[int] = []
+    node.call_later(10, node.pause, kind="kv_config_print")
+    node.call_later(20, lambda: fired.append(20), kind="kv_config_print")
+    node.pause()
+    clock.advance(1)
+    node.resume()
+    assert (node.paused, fired) == (True, [])
+    node.resume()
+    assert (node.paused, fired) == (False, [20])
+
+
 @pytest.mark.parametrize(
     ("elapsed_ms", "tick_ms"),
     [(0, 5000), (5000, 5000), (5001, 15000), (15000, 15000), (124_999, 125_000)],
