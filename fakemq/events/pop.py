@@ -15,8 +15,10 @@ class Popped(Event, frozen=True, kw_only=True, gc=False):
     topic: str
     queue_id: int
     start_offset: int
-    """Where the pop began to read; it names the pop, together with its time."""
+    """Where the pop began to read."""
     count: int
+    pop_time_ms: int
+    """By the broker's own wall clock; it names the pop, together with a queue offset."""
     invisible_until_ms: int
     in_order: bool
     peer: str
@@ -31,6 +33,8 @@ class Acknowledged(Event, frozen=True, kw_only=True, gc=False):
     topic: str
     queue_id: int
     queue_offset: int
+    pop_time_ms: int
+    """The time of its pop, as its receipt handle has it."""
     peer: str
 
 
@@ -41,6 +45,10 @@ class InvisibleTimeChanged(Event, frozen=True, kw_only=True, gc=False):
     topic: str
     queue_id: int
     queue_offset: int
+    pop_time_ms: int
+    """The time of its pop, as its receipt handle has it."""
+    next_pop_time_ms: int
+    """What stands for the time of its pop from now on; the same in order."""
     invisible_until_ms: int
     peer: str
 
@@ -52,6 +60,8 @@ class Revived(Event, frozen=True, kw_only=True, gc=False):
     topic: str
     queue_id: int
     queue_offset: int
+    pop_time_ms: int
+    """The time of the pop that took it."""
     retry_topic: str
     retry_offset: int
     reconsume_times: int

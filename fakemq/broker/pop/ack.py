@@ -57,9 +57,10 @@ def acknowledge(broker: Broker, request: Request[AckMessageRequestHeader]) -> No
     if revive_queue_id == ORDER_REVIVE_QUEUE:
         _in_order(broker, session, ack, header.offset, handle.invisible_time_ms)
         return
-    service.log.put_ack(ack, revive_queue_id, visible_at_ms)
+    stored = service.log.put_ack(ack, revive_queue_id, visible_at_ms)
     service.inflight.ended(topic, group or "", queue_id, 1, ack.pop_time)
-    note_acknowledged(broker, session, ack, header.offset)
+    if stored:  # the answer is SUCCESS in any case, as Java's
+        note_acknowledged(broker, session, ack, header.offset)
 
 
 def acknowledge_batch(
@@ -97,9 +98,9 @@ def acknowledge_batch(
         return answer
     if offsets:
         visible_at_ms = batch.pop_time + batch.invisible_time
-        service.log.put_ack(ack, batch.revive_queue_id, visible_at_ms)
+        stored = service.log.put_ack(ack, batch.revive_queue_id, visible_at_ms)
         service.inflight.ended(topic, group, batch.queue_id, len(offsets), batch.pop_time)
-        for offset in offsets:
+        for offset in offsets if stored else ():
             note_acknowledged(broker, session, ack, offset)
     return None
 
@@ -144,6 +145,7 @@ def note_acknowledged(broker: Broker, session: Session, ack: AckMsg, offset: int
             topic=shortened(ack.topic or ""),
             queue_id=ack.queue_id,
             queue_offset=offset,
+            pop_time_ms=ack.pop_time,
             peer=session.remote_addr,
         )
     )

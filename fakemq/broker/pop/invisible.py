@@ -82,7 +82,7 @@ def _change(
     if not service.log.put_checkpoint(ck, revive_queue_id):
         raise Refused(ResponseCode.SYSTEM_ERROR, NOTHING_SAID)
     service.log.put_ack(origin, revive_queue_id, visible_at_ms)
-    _note(broker, request, ck.revive_time)
+    _note(broker, request, popped_ms, now_ms, ck.revive_time)
     return _Reply(
         ChangeInvisibleTimeResponseHeader(
             pop_time=now_ms, invisible_time=header.invisible_time, revive_qid=revive_queue_id
@@ -110,7 +110,7 @@ def _in_order(
         visible_at_ms=visible_at_ms,
     )
     service.order_changed(topic, group, queue_id)
-    _note(broker, request, visible_at_ms)
+    _note(broker, request, pop_time_ms, pop_time_ms, visible_at_ms)
     return _Reply(
         ChangeInvisibleTimeResponseHeader(
             pop_time=pop_time_ms,
@@ -122,7 +122,11 @@ def _in_order(
 
 
 def _note(
-    broker: Broker, request: Request[ChangeInvisibleTimeRequestHeader], visible_at_ms: int
+    broker: Broker,
+    request: Request[ChangeInvisibleTimeRequestHeader],
+    pop_time_ms: int,
+    next_pop_time_ms: int,
+    visible_at_ms: int,
 ) -> None:
     header = request.header
     broker.journal.add(
@@ -132,6 +136,8 @@ def _note(
             topic=shortened(header.topic),
             queue_id=header.queue_id,
             queue_offset=header.offset,
+            pop_time_ms=pop_time_ms,
+            next_pop_time_ms=next_pop_time_ms,
             invisible_until_ms=visible_at_ms,
             peer=request.session.remote_addr,
         )

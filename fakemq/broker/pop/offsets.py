@@ -21,9 +21,8 @@ INIT_MODE_MIN: Final = 0
 class PopOffsets:
     """The next queue offset of each group's pops.
 
-    It is committed as soon as the checkpoint of a pop is stored. If the store refuses a checkpoint,
-    pops continue from memory, and nothing more of that queue is committed: Java tries to store the
-    checkpoint again and again.
+    It is committed as soon as the checkpoint of a pop is stored. While the store refuses one, pops
+    continue from memory, and nothing more of that queue is committed.
     """
 
     def __init__(
@@ -33,6 +32,8 @@ class PopOffsets:
         self._store = store
         self._offsets = offsets
         self._uncommitted: dict[tuple[str, str, int], int] = {}
+        self._unstored: dict[tuple[str, str, int], int] = {}
+        """How many checkpoints of a queue are not stored yet."""
 
     def start_of_pop(self, topic: str, group: str, queue_id: int, init_mode: int) -> int:
         """Return where the next pop of a queue begins; commit it if that is the first one."""
@@ -61,14 +62,27 @@ class PopOffsets:
             self._offsets.commit(group, topic, queue_id, next_offset)
         else:
             self._uncommitted[queue] = next_offset
+        if not stored:
+            self._unstored[queue] = self._unstored.get(queue, 0) + 1
+
+    def stored(self, topic: str, group: str, queue_id: int) -> None:
+        """Note that a checkpoint is stored by now; commit if it was the last one of its queue."""
+        queue = (topic, group, queue_id)
+        left = self._unstored.pop(queue, 0) - 1
+        if left > 0:
+            self._unstored[queue] = left
+        elif queue in self._uncommitted:
+            self._offsets.commit(group, topic, queue_id, self._uncommitted.pop(queue))
 
     def forget(self, topic: str, group: str, queue_id: int) -> None:
         """Forget what is not committed of one queue."""
         self._uncommitted.pop((topic, group, queue_id), None)
+        self._unstored.pop((topic, group, queue_id), None)
 
     def reset(self) -> None:
         """Forget what is not committed."""
         self._uncommitted.clear()
+        self._unstored.clear()
 
     def _with_uncommitted(self, topic: str, group: str, queue_id: int, offset: int) -> int:
         return max(offset, self._uncommitted.get((topic, group, queue_id), NO_OFFSET))

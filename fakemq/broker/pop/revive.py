@@ -274,6 +274,7 @@ class PopRevive:
                 topic=topic,
                 queue_id=ck.queue_id,
                 queue_offset=stored.queue_offset,
+                pop_time_ms=ck.pop_time,
                 retry_topic=retry,
                 retry_offset=appended.logics_offset,
                 reconsume_times=message.reconsume_times,
@@ -339,13 +340,17 @@ class PopRevive:
             interval_s = REPUT_INTERVALS_S[min(times, len(REPUT_INTERVALS_S) - 1)]
             later.invisible_time = int64(later.invisible_time + interval_s * 1000)
             later.revive_time = int64(later.revive_time + interval_s * 1000)
-        self._log.put_checkpoint(later, revive_queue_id)
+        self._log.keep_checkpoint(later, revive_queue_id, _nothing)
 
     # -- reading by tests ---------------------------------------------------------------------
 
     def waiting(self) -> Iterable[PopCheckPoint]:
         """Return the checkpoints that were read and are not done."""
         return [ck for queue in self._queues.values() for ck in queue.pending.values()]
+
+
+def _nothing() -> None:
+    """A checkpoint that was put again is stored: its offset was committed before."""
 
 
 def _copied(stored: MessageExt) -> MadeProperties:

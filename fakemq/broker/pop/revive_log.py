@@ -9,6 +9,7 @@ Source: broker/processor/PopMessageProcessor.java#buildCkMsg, AckMessageProcesso
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from fakemq.broker import addresses
@@ -27,12 +28,16 @@ from fakemq.store.results import PutMessageStatus
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fakemq.clock.timers import Timer
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
     from fakemq.store.puts import PutMessageResult
 
 ACK_TIME_INTERVAL_MS: Final = 1_000
 """How much earlier than its acknowledgements a checkpoint is delivered."""
+
+RETRY_MS: Final = 1_000
+"""How often it is tried to store a checkpoint that the store refused. Java: every 5 ms."""
 
 _STORED: Final = (
     PutMessageStatus.PUT_OK,
@@ -47,6 +52,10 @@ class ReviveLog:
 
     Differs: a record for a queue that the revive topic does not have is dropped. Java makes such a
     queue, for whatever number a handle has, and reads it never.
+
+    A checkpoint of messages that are out already is put again until the store takes it, and before
+    any other record. While the broker runs none is lost; Java does so for those of pops only.
+    Source: broker/processor/PopBufferMergeService.java#scan (5.5.0)
     """
 
     def __init__(
@@ -58,9 +67,57 @@ class ReviveLog:
         self._node = node
         self._put = put
         self.topic = revive_topic(node.config.broker_cluster_name)
+        self._refused: deque[tuple[PopCheckPoint, int, Callable[[], None]]] = deque()
+        self._timer: Timer | None = None
+
+    def stop(self) -> None:
+        """Forget what the store refused: it is popped, or read from the revive topic, again."""
+        self._node.clock.cancel(self._timer)
+        self._timer = None
+        self._refused.clear()
+
+    @property
+    def refused(self) -> list[PopCheckPoint]:
+        """The checkpoints that the store has not taken yet."""
+        return [ck for ck, _, _ in self._refused]
+
+    def keep_checkpoint(
+        self, ck: PopCheckPoint, revive_queue_id: int, stored: Callable[[], None]
+    ) -> bool:
+        """Store a checkpoint now, or later; return whether it is stored now.
+
+        ``stored`` is called when that was later.
+        """
+        if self._put_refused() and self._put_checkpoint(ck, revive_queue_id):
+            return True
+        self._refused.append((ck, revive_queue_id, stored))
+        self._wait()
+        return False
+
+    def _put_refused(self) -> bool:
+        """Put what the store refused; return whether it has taken all."""
+        while self._refused:
+            ck, revive_queue_id, stored = self._refused[0]
+            if not self._put_checkpoint(ck, revive_queue_id):
+                return False
+            self._refused.popleft()
+            stored()
+        return True
+
+    def _wait(self) -> None:
+        if self._timer is None:
+            self._timer = self._node.clock.call_later(RETRY_MS, self._retry, kind="disk_retry")
+
+    def _retry(self) -> None:
+        self._timer = None
+        if not self._put_refused():
+            self._wait()
 
     def put_checkpoint(self, ck: PopCheckPoint, revive_queue_id: int) -> bool:
         """Store a checkpoint; return False if the store refuses it."""
+        return self._put_refused() and self._put_checkpoint(ck, revive_queue_id)
+
+    def _put_checkpoint(self, ck: PopCheckPoint, revive_queue_id: int) -> bool:
         return self._store(
             ck.encode(),
             revive_queue_id,
@@ -70,8 +127,11 @@ class ReviveLog:
         )
 
     def put_ack(self, ack: AckMsg, revive_queue_id: int, visible_at_ms: int) -> bool:
-        """Store an acknowledgement of messages that would become visible at ``visible_at_ms``."""
-        return self._store(
+        """Store an acknowledgement of messages that would become visible at ``visible_at_ms``.
+
+        Return False if the store refuses it.
+        """
+        return self._put_refused() and self._store(
             ack.encode(),
             revive_queue_id,
             tag=BATCH_ACK_TAG if isinstance(ack, BatchAckMsg) else ACK_TAG,

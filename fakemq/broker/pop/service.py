@@ -96,6 +96,7 @@ class PopService:
         for timer in self._locks.values():
             self.clock.cancel(timer)
         self._locks.clear()
+        self.log.stop()
         self.revive.stop()
 
     def reset(self, *, running: bool) -> None:

@@ -151,7 +151,9 @@ class Taking:
                 broker_name=service.config.broker_name,
                 queue_offset_diff=[one - offset for one in offsets],
             )
-            stored = service.log.put_checkpoint(ck, self.revive_queue_id)
+            stored = service.log.keep_checkpoint(
+                ck, self.revive_queue_id, lambda: service.offsets.stored(topic, group, queue_id)
+            )
             service.offsets.popped(topic, group, queue_id, result.next_begin_offset, stored=stored)
         self.count += result.message_count
         self.start_offsets.append(start_offset_info(topic, queue_id, offset))
@@ -221,6 +223,7 @@ class Taking:
                 queue_id=queue_id,
                 start_offset=offset,
                 count=result.message_count,
+                pop_time_ms=self.pop_time_ms,
                 invisible_until_ms=self.pop_time_ms + header.invisible_time,
                 in_order=self.revive_queue_id == ORDER_REVIVE_QUEUE,
                 peer=peer,
