@@ -118,8 +118,21 @@ class ExtraInfo:
         return self.revive_queue_id == ORDER_REVIVE_QUEUE
 
     @property
+    def retry_mark(self) -> str:
+        """The mark of the topic, see `real_topic`."""
+        return self._part(4, "getRetry")
+
+    @property
     def broker_name(self) -> str:
         return self._part(5, "getBrokerName")
+
+    @property
+    def queue_id(self) -> int:
+        return parse_int(self._part(6, "getQueueId"))
+
+    @property
+    def queue_offset(self) -> int:
+        return parse_long(self._part(7, "getQueueOffset"))
 
     def __repr__(self) -> str:
         return f"<handle {KEY_SEPARATOR.join(self._parts)[:80]}>"
@@ -164,3 +177,22 @@ def queue_order_count(topic: str, queue_id: int, count: int) -> str:
 def offset_order_count(topic: str, queue_id: int, queue_offset: int, count: int) -> str:
     """Return the entry of orderCountInfo with the count of one message."""
     return f"{retry_mark(topic)} qo{queue_id}%{queue_offset} {count}"
+
+
+def parse_infos(text: str | None, name: str) -> dict[str, str]:
+    """Return the entries of such a list: what each is of, such as ``0 3``, and what it says.
+
+    Raise IllegalArgumentError for an entry without three parts, and for a second one of the same.
+
+    Source: remoting/protocol/header/ExtraInfoUtil.java#parseStartOffsetInfo (5.5.0)
+    """
+    found: dict[str, str] = {}
+    for entry in text.split(";") if text else ():
+        parts = entry.split(KEY_SEPARATOR)
+        if len(parts) != 3:
+            raise IllegalArgumentError(f"parse {name} error, {text}")
+        of = f"{parts[0]} {parts[1]}"
+        if of in found:
+            raise IllegalArgumentError(f"parse {name} error, duplicate, {text}")
+        found[of] = parts[2]
+    return found

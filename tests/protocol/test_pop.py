@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fakemq.protocol import pop
 from fakemq.protocol.errors import HeaderError, IllegalArgumentError
-from fakemq.protocol.pop import ExtraInfo
+from fakemq.protocol.pop import ExtraInfo, parse_infos, start_offset_info
 
 NAMES = st.text("abcXYZ019-%", min_size=1, max_size=12)
 LONGS = st.integers(0, 2**63 - 1)
@@ -83,3 +83,24 @@ def test_lists_of_an_answer_are_as_java_writes_them() -> None:
     assert pop.msg_offset_info("T", 3, [12, 13, 15]) == "0 3 12,13,15"
     assert pop.queue_order_count("T", 3, 1) == "0 3 1"
     assert pop.offset_order_count("T", 3, 12, 2) == "0 qo3%12 2"
+
+
+def test_handle_names_topic_queue_and_offset() -> None:
+    handle = ExtraInfo("3 1000 30000 4 2 broker-a 7 5")
+    assert (handle.retry_mark, handle.queue_id, handle.queue_offset) == ("2", 7, 5)
+    with pytest.raises(IllegalArgumentError, match="getRetry fail, extraInfoStrs length 1"):
+        _ = ExtraInfo("3").retry_mark
+    with pytest.raises(IllegalArgumentError, match="getQueueOffset fail, extraInfoStrs length 7"):
+        _ = ExtraInfo("3 1000 30000 4 2 broker-a 7").queue_offset
+
+
+def test_infos_are_read_by_what_they_are_of() -> None:
+    text = ";".join((start_offset_info("orders", 3, 9), start_offset_info("%RETRY%g_orders", 0, 1)))
+    assert parse_infos(text, "startOffsetInfo") == {"0 3": "9", "1 0": "1"}
+    assert parse_infos(None, "startOffsetInfo") == {}
+
+
+@pytest.mark.parametrize("text", ["0 3", "0 3 9;0 3 9", "0 3 9;", "0  3 9"])
+def test_infos_that_java_refuses_are_refused(text: str) -> None:
+    with pytest.raises(IllegalArgumentError, match="parse startOffsetInfo error, "):
+        parse_infos(text, "startOffsetInfo")
