@@ -23,7 +23,7 @@ help:
 	@echo "make fuzz    search for inputs on which parsers fail, one minute each; ARGS='sql --seconds 600 --keep'"
 	@echo "make attack  attack servers, stores and disks from outside; ARGS='requests --count 100000 --seed 7'"
 	@echo "make differ  random requests on real RocketMQ and on the fake, compared; ARGS='--sequences 20000 --seed 7'"
-	@echo "make campaign  500 simulated runs of 10 virtual minutes with faults, in minutes; ARGS='--seeds 500:900'"
+	@echo "make campaign  500 simulated runs of 10 virtual minutes with faults, of each release; ARGS='--seeds 500:900'"
 	@echo "make soak    an hour of mixed Java traffic with restarts in ten minutes; ARGS='--minutes 2'"
 	@echo "             ARGS='--hours 24': a day of cluster time with attackers, without Java, in ten minutes"
 	@echo "make bench   measure beside real RocketMQ, half an hour; ARGS='--quick traffic --only 16', ARGS=suite"
@@ -82,6 +82,7 @@ scenarios: setup
 
 campaign: .venv/.runtime
 	$(BIN)/python -m fakemq replay --seeds 0:500 $(ARGS)
+	$(BIN)/python -m fakemq replay --seeds 0:500 --reference 5.5.0 $(ARGS)
 
 fuzz: setup
 	$(BIN)/python -m tests.fuzz $(ARGS)

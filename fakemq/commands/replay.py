@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from fakemq.reference import NAMES
+
 
 @click.command(short_help="Simulate clusters, clients and faults by seeds.")
 @click.option("--seed", type=click.IntRange(0), metavar="N", help="Show the journal of this run.")
@@ -12,9 +14,21 @@ import click
 @click.option(
     "--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes for many runs."
 )
+@click.option(
+    "--reference",
+    type=click.Choice(NAMES),
+    default=NAMES[0],
+    show_default=True,
+    help="The release of RocketMQ. Clients of 5.5.0 pop, too, and send timer messages.",
+)
 @click.pass_context
 def replay(
-    ctx: click.Context, seed: int | None, seeds: str | None, minutes: float, jobs: int
+    ctx: click.Context,
+    seed: int | None,
+    seeds: str | None,
+    minutes: float,
+    jobs: int,
+    reference: str,
 ) -> None:
     """Simulate a cluster, its clients and faults, all drawn from one seed.
 
@@ -25,5 +39,5 @@ def replay(
     if (seed is None) == (seeds is None):
         raise click.UsageError("give --seed N, or --seeds FROM:TO")
     if seeds is not None:
-        ctx.exit(command.run_campaign(seeds, minutes, jobs, click.echo))
-    ctx.exit(command.replay_one(seed or 0, minutes, click.echo))
+        ctx.exit(command.run_campaign(seeds, minutes, jobs, click.echo, reference))
+    ctx.exit(command.replay_one(seed or 0, minutes, click.echo, reference))

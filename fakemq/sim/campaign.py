@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.sim.drawing import draw_plan
+from fakemq.sim.plan import REFERENCES
 from fakemq.sim.replay import replay, store_folder
 
 SEED_MAX_MS = 120_000
@@ -186,7 +187,14 @@ class _Worker:
             self._process.join()
 
 
-def run_worker(pipe: Connection, minutes: float, root: str, *, journal: bool = False) -> None:
+def run_worker(
+    pipe: Connection,
+    minutes: float,
+    root: str,
+    *,
+    journal: bool = False,
+    reference: str = REFERENCES[0],
+) -> None:
     """The main function of a worker: receive seeds and send outcomes, until the pipe closes.
 
     It sends None when a seed begins: time in the pipe does not count as run time.
@@ -199,14 +207,18 @@ def run_worker(pipe: Connection, minutes: float, root: str, *, journal: bool = F
             return
         pipe.send(None)  # the seed begins
         folder = os.path.join(root, f"seed-{seed}")
-        pipe.send(outcome_of(seed, minutes, folder, journal=journal))
+        outcome = outcome_of(seed, minutes, folder, journal=journal, reference=reference)
+        pipe.send(outcome)
 
 
-def outcome_of(seed: int, minutes: float, root: str, *, journal: bool = False) -> Outcome:
+def outcome_of(
+    seed: int, minutes: float, root: str, *, journal: bool = False, reference: str = REFERENCES[0]
+) -> Outcome:
     """Run one seed with its stores in ``root``. An exception becomes the outcome's failure."""
     began_ms, lines = real_elapsed_ms(), list[str]()
     try:
-        result = replay(draw_plan(seed, minutes), root, lines.append if journal else None)
+        plan = draw_plan(seed, minutes, reference)
+        result = replay(plan, root, lines.append if journal else None)
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         failure = f"{error!r} at {os.path.basename(place.filename)}:{place.lineno}"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 
 from fakemq.errors import ConfigError
 from fakemq.progress import Progress
 from fakemq.sim.drawing import draw_plan
+from fakemq.sim.plan import REFERENCES
 from fakemq.sim.replay import drawn, lines_about, replay, store_folder
 
 Write = Callable[[str], None]
@@ -15,10 +17,10 @@ HELD, VIOLATED = 0, 1
 """Exit codes."""
 
 
-def replay_one(seed: int, minutes: float, write: Write) -> int:
+def replay_one(seed: int, minutes: float, write: Write, reference: str = REFERENCES[0]) -> int:
     """Print a seed's plan, its journal and the verdict. Return the exit code."""
     try:
-        plan = draw_plan(seed, minutes)
+        plan = draw_plan(seed, minutes, reference)
     except ValueError as error:
         raise ConfigError(f"--minutes: {error}") from None
     for text in drawn(plan):
@@ -45,7 +47,9 @@ def replay_one(seed: int, minutes: float, write: Write) -> int:
     return VIOLATED
 
 
-def run_campaign(seeds: str, minutes: float, jobs: int, write: Write) -> int:
+def run_campaign(
+    seeds: str, minutes: float, jobs: int, write: Write, reference: str = REFERENCES[0]
+) -> int:
     """Run the seeds ``FROM:TO``, TO excluded. Print a line for each failure, and a summary."""
     first, _, end = seeds.partition(":")
     if not (first.isdecimal() and end.isdecimal() and int(first) < int(end)):
@@ -54,7 +58,7 @@ def run_campaign(seeds: str, minutes: float, jobs: int, write: Write) -> int:
         draw_plan(int(first), minutes)
     except ValueError as error:
         raise ConfigError(f"--minutes: {error}") from None
-    from fakemq.sim.campaign import Campaign, Outcome
+    from fakemq.sim.campaign import Campaign, Outcome, run_worker
 
     def report(outcome: Outcome) -> None:
         progress.passed()
@@ -64,10 +68,11 @@ def run_campaign(seeds: str, minutes: float, jobs: int, write: Write) -> int:
 
     seeds_of = range(int(first), int(end))
     progress = Progress(len(seeds_of), sys.stderr, "seeds")
-    campaign = Campaign(minutes, jobs, report)
+    campaign = Campaign(minutes, jobs, report, partial(run_worker, reference=reference))
     campaign.run(seeds_of)
     progress.clear()
     write(campaign.summary())
     if campaign.failed:
-        write(f"look closer with: python -m fakemq replay --seed {min(campaign.failed)}")
+        other = "" if reference == REFERENCES[0] else f" --reference {reference}"
+        write(f"look closer with: python -m fakemq replay --seed {min(campaign.failed)}{other}")
     return VIOLATED if campaign.failed else HELD

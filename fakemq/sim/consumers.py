@@ -39,18 +39,23 @@ class Consumer(SimulatedClient):
         super().__init__(core, plan.name, draw)
         self.plan = plan
 
-    def process(self, message: MessageExt, broker: str) -> Generator[Sleep, None, bool]:
-        """Process a message for a while; return whether it succeeded."""
+    def process(
+        self, message: MessageExt, broker: str, topic: str = "", times: int | None = None
+    ) -> Generator[Sleep, None, bool]:
+        """Process a message for a while; return whether it succeeded.
+
+        ``topic`` and ``times`` are those of the message unless they are given.
+        """
         place = Received(
             node=self.name,
             group=self.plan.group,
-            topic=message.topic,
+            topic=topic or message.topic,
             key=message.keys or "",
             msg_id=message.msg_id,
             broker=broker,
             queue_id=message.queue_id,
             queue_offset=message.queue_offset,
-            times=message.reconsume_times,
+            times=message.reconsume_times if times is None else times,
         )
         if self.plan.work_ms:
             self.journal.add(place)

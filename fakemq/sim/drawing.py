@@ -11,17 +11,21 @@ from fakemq.sim.faults import EVERYTHING, FAULTS
 from fakemq.sim.plan import (
     DELAY_LEVELS,
     MINUTE_MS,
+    PRIORITY_TOPIC,
     QUIET_MS,
+    REFERENCES,
     TOPICS,
     ClusterPlan,
     ConsumerPlan,
     Plan,
     PlannedFault,
+    PopPlan,
     ProducerPlan,
 )
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Sequence
 
 FAULTS_MIN, FAULTS_MAX = 3, 8
 FIRST_MS, LAST_MS = 15_000, 15_000
@@ -34,20 +38,34 @@ MOST_MINUTES = 525_600
 """One year."""
 
 
-def draw_plan(seed: int, minutes: float = 10) -> Plan:
-    """Return the plan of ``seed``. Raise ValueError if ``minutes`` leave no time for traffic."""
+PRODUCERS = {
+    "4.9.7": ("oneway", "sync", "delayed", "transactional", "ordered"),
+    "5.5.0": ("oneway", "sync", "delayed", "transactional", "ordered", "timer", "priority"),
+}
+"""The kinds of producers in a cluster of each reference."""
+TOPIC_OF = {"ordered": "payments", "priority": PRIORITY_TOPIC}
+"""The topic of a kind of producers; the others send to ``orders``."""
+
+
+def draw_plan(seed: int, minutes: float = 10, reference: str = REFERENCES[0]) -> Plan:
+    """Return the plan of ``seed`` for a cluster of a reference.
+
+    Raise ValueError if ``minutes`` leave no time for traffic.
+    """
     if not minutes * MINUTE_MS >= QUIET_MS + MINUTE_MS:  # written so for NaN
         raise ValueError(f"{minutes:g} minutes are too few; 5 or more leave time for traffic")
     if minutes > MOST_MINUTES:
         raise ValueError(f"{minutes:g} minutes are too many; {MOST_MINUTES} is the most")
     randomness = Randomness(seed)
     cluster = _draw_cluster(randomness.stream("cluster"))
-    consumers = _draw_consumers(randomness.stream("consumers"))
+    draw_consumers = _CONSUMERS[reference]
+    consumers = draw_consumers(randomness.stream("consumers"))
     plan = Plan(
         seed=seed,
         minutes=minutes,
+        reference=reference,
         cluster=cluster,
-        producers=_draw_producers(randomness.stream("producers"), cluster),
+        producers=_draw_producers(randomness.stream("producers"), cluster, PRODUCERS[reference]),
         consumers=consumers,
         faults=(),
     )
@@ -67,8 +85,9 @@ def _draw_cluster(draw: random.Random) -> ClusterPlan:
     )
 
 
-def _draw_producers(draw: random.Random, cluster: ClusterPlan) -> tuple[ProducerPlan, ...]:
-    kinds = ("oneway", "sync", "delayed", "transactional", "ordered")
+def _draw_producers(
+    draw: random.Random, cluster: ClusterPlan, kinds: Sequence[str]
+) -> tuple[ProducerPlan, ...]:
     queues = tuple(
         (name, queue_id) for name in cluster.broker_names for queue_id in range(TOPICS["payments"])
     )
@@ -76,7 +95,7 @@ def _draw_producers(draw: random.Random, cluster: ClusterPlan) -> tuple[Producer
         ProducerPlan(
             name=f"{kind}-producer",
             kind=kind,
-            topic="payments" if kind == "ordered" else "orders",
+            topic=TOPIC_OF.get(kind, "orders"),
             pause_ms=draw.randint(5_000, 12_000),
             burst=draw.randint(2, 5),
             body_bytes=draw.choice((10, 200, 2_000)),
@@ -89,24 +108,66 @@ def _draw_producers(draw: random.Random, cluster: ClusterPlan) -> tuple[Producer
 
 
 def _draw_consumers(draw: random.Random) -> tuple[ConsumerPlan, ...]:
-    def plan(group: str, number: int, *topics: str, **fields: bool) -> ConsumerPlan:
-        return ConsumerPlan(
-            name=f"{group}-{number}",
-            group=group,
-            topics=topics,
-            ordered=fields.get("ordered", False),
-            member=fields.get("member", True),
-            work_ms=draw.choice((0, 20, 200)),
-            failing=draw.choice((0.0, 0.1, 0.3)),
-            tries=draw.randint(1, 3),
-            batch=draw.choice((1, 8, 32)),
-            threads=draw.choice((1, 3, 20)),
-        )
-
     return (
-        *(plan("workers", number, "orders") for number in (1, 2)),
-        *(plan("ledger", number, "payments", ordered=True) for number in (1, 2)),
-        plan("audit", 1, "orders", "payments", member=False),
+        *(_consumer(draw, "workers", number, "orders") for number in (1, 2)),
+        *(_consumer(draw, "ledger", number, "payments", ordered=True) for number in (1, 2)),
+        _consumer(draw, "audit", 1, "orders", "payments", kind="reader"),
+    )
+
+
+def _draw_later_consumers(draw: random.Random) -> tuple[ConsumerPlan, ...]:
+    """Draw groups that pop, in order and not, one that pulls, and a reader."""
+    shared, members = draw.choice((0, 1)), range(1, draw.choice((2, 2, 3)) + 1)
+    workers = [
+        _consumer(draw, "workers", number, "orders", PRIORITY_TOPIC, kind="popper")
+        for number in members
+    ]
+    ledger = [
+        _consumer(draw, "ledger", number, "payments", kind="ordered_popper", ordered=True)
+        for number in (1, 2)
+    ]
+    return (
+        *(msgspec.structs.replace(one, pop=_draw_pop(draw, shared)) for one in workers),
+        *(msgspec.structs.replace(one, pop=_draw_pop(draw, 0)) for one in ledger),
+        _consumer(draw, "clerks", 1, "orders"),
+        _consumer(draw, "audit", 1, "orders", "payments", PRIORITY_TOPIC, kind="reader"),
+    )
+
+
+_CONSUMERS = {"4.9.7": _draw_consumers, "5.5.0": _draw_later_consumers}
+
+
+def _consumer(
+    draw: random.Random,
+    group: str,
+    number: int,
+    *topics: str,
+    kind: str = "member",
+    ordered: bool = False,
+) -> ConsumerPlan:
+    return ConsumerPlan(
+        name=f"{group}-{number}",
+        group=group,
+        kind=kind,
+        topics=topics,
+        ordered=ordered,
+        work_ms=draw.choice((0, 20, 200)),
+        failing=draw.choice((0.0, 0.1, 0.3)),
+        tries=draw.randint(1, 3),
+        batch=draw.choice((1, 8, 32)),
+        threads=draw.choice((1, 3, 20)),
+    )
+
+
+def _draw_pop(draw: random.Random, share: int) -> PopPlan:
+    return PopPlan(
+        invisible_ms=draw.choice((10_000, 15_000, 25_000)),
+        poll_ms=draw.choice((0, 5_000, 15_000)),
+        notified=draw.random() < 0.3,
+        batch_acks=draw.random() < 0.4,
+        share=share,
+        renewing=draw.choice((0.0, 0.1, 0.3)),
+        forgetting=draw.choice((0.0, 0.2, 0.5)),
     )
 
 

@@ -81,6 +81,21 @@ class Consumed(Event, frozen=True, kw_only=True, gc=False):
         return cls(**asdict(received), well=well)
 
 
+class RecallEnded(Event, frozen=True, kw_only=True, gc=False):
+    """A producer asked a broker not to deliver a timer message.
+
+    ``phy_offset`` is that of the message in the timer topic. If not ``well``, the broker refused,
+    or the producer cannot know what it did.
+    """
+
+    topic: str
+    key: str
+    msg_id: str
+    broker: str
+    phy_offset: int
+    well: bool
+
+
 class FaultBegan(Event, frozen=True, kw_only=True, gc=False):
     """A planned fault began at ``target``."""
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from fakemq.dispatch.node import NodeState
+from fakemq.events.pop import Revived
 from fakemq.faults.plan import ALWAYS, Scope
 from fakemq.faults.points import SILENCE
 from fakemq.sim.history import MASTER
@@ -23,11 +25,18 @@ from fakemq.sim.replication_faults import (
     tear_transfer,
     withhold_acks,
 )
-from fakemq.sim.request_faults import REQUEST_KINDS, disturb_requests, requests_of
+from fakemq.sim.request_faults import (
+    LATER_KINDS,
+    REQUEST_KINDS,
+    disturb_requests,
+    pop_requests_of,
+    requests_of,
+)
 
 if TYPE_CHECKING:
     import random
 
+    from fakemq.journal.entries import Entry
     from fakemq.sim.plan import Plan, PlannedFault
     from fakemq.sim.simulation import Simulation
 
@@ -87,6 +96,12 @@ def _members(plan: Plan) -> Sequence[str]:
     return [consumer.name for consumer in plan.consumers if consumer.member]
 
 
+def _masters_that_revive(plan: Plan) -> Sequence[str]:
+    if not plan.pop_groups:
+        return ()
+    return [f"{name}{MASTER}" for name in plan.cluster.broker_names]
+
+
 def _all(plan: Plan) -> Sequence[str]:
     return (EVERYTHING,)
 
@@ -96,6 +111,23 @@ def _all(plan: Plan) -> Sequence[str]:
 
 def _kill(sim: Simulation, fault: PlannedFault) -> None:
     sim.core.brokers[fault.target].kill()
+
+
+def _kill_after_revive(sim: Simulation, fault: PlannedFault) -> None:
+    """Kill a broker right after it revives a message: it has not written how far it is yet."""
+    broker, clock = sim.core.brokers[fault.target], sim.core.clock
+    until_ms = clock.elapsed_ms() + fault.for_ms
+
+    def revived(entry: Entry) -> None:
+        if entry.event.node == broker.name and clock.elapsed_ms() < until_ms:
+            sim.after(0, broker.kill)
+
+    sim.core.journal.listen(revived, Revived)
+
+
+def _start_if_killed(sim: Simulation, fault: PlannedFault) -> None:
+    if sim.core.brokers[fault.target].state is NodeState.STOPPED:
+        _start(sim, fault)
 
 
 def _crash(sim: Simulation, fault: PlannedFault) -> None:
@@ -190,6 +222,9 @@ FAULTS: dict[str, FaultKind] = {
     "kill": FaultKind(_nodes, _kill, _start, 90_000),
     "crash": FaultKind(_disks, _crash, _start, weight=12, loses_machine=True),
     "stop": FaultKind(_nodes, _stop, _start),
+    "kill_after_revive": FaultKind(
+        _masters_that_revive, _kill_after_revive, _start_if_killed, 90_000, weight=4
+    ),
     "pause": FaultKind(_nodes, _pause, _resume),
     "silence": FaultKind(_nodes, _silence, _remove, 150_000),
     "lose_machine": FaultKind(
@@ -217,6 +252,10 @@ FAULTS: dict[str, FaultKind] = {
     **{
         name: FaultKind(requests_of, disturb_requests, _remove, 40_000, kind.amounts, weight=4)
         for name, kind in REQUEST_KINDS.items()
+    },
+    **{
+        name: FaultKind(pop_requests_of, disturb_requests, _remove, 40_000, kind.amounts, weight=6)
+        for name, kind in LATER_KINDS.items()
     },
     **{
         name: FaultKind(links_of, break_link, _remove, kind.longest_ms, kind.amounts)

@@ -12,13 +12,17 @@ from fakemq.events.core import (
     Event,
     HalfStored,
     HandlerFailed,
+    LogAppended,
+    NodeStopped,
     Scheduled,
     ScheduledDelivered,
     SentBack,
     TransactionEnded,
 )
+from fakemq.events.pop import Acknowledged, InvisibleTimeChanged, Popped, Revived
 from fakemq.events.store import UnsyncedLost
-from fakemq.sim.events import Consumed, Decided, Received, Sent
+from fakemq.events.timers import TimerDelivered, TimerDiscarded, TimerRolled, TimerSet
+from fakemq.sim.events import Consumed, Decided, RecallEnded, Received, Sent
 
 if TYPE_CHECKING:
     from fakemq.journal.entries import Entry
@@ -29,6 +33,13 @@ KINDS: tuple[type[Event], ...] = (
     *(Scheduled, ScheduledDelivered, SentBack, DeadLettered, HalfStored, TransactionEnded),
     *(UnsyncedLost, HandlerFailed),
 )
+LATER_KINDS: tuple[type[Event], ...] = (
+    *(Popped, Acknowledged, InvisibleTimeChanged, Revived),
+    *(TimerSet, TimerRolled, TimerDelivered, TimerDiscarded, RecallEnded, NodeStopped),
+)
+"""Those that only a cluster of 5.5.0 has, and that only its invariants read."""
+APPENDS: tuple[type[Event], ...] = (LogAppended,)
+"""What is needed, too, if a machine may lose a part of its log."""
 
 EventT = TypeVar("EventT", bound=Event)
 
@@ -45,15 +56,20 @@ class Violation(NamedTuple):
 
 
 class History:
-    """The entries of a journal that are of `KINDS`, oldest first.
+    """The entries of a journal that are of some kinds, oldest first.
 
     It keeps entries that the journal itself has already discarded.
     """
 
-    def __init__(self, journal: Journal | None = None, entries: Iterable[Entry] = ()) -> None:
+    def __init__(
+        self,
+        journal: Journal | None = None,
+        entries: Iterable[Entry] = (),
+        kinds: tuple[type[Event], ...] = KINDS,
+    ) -> None:
         self.entries: list[Entry] = list(entries)
         if journal is not None:
-            journal.listen(self.entries.append, *KINDS)
+            journal.listen(self.entries.append, *kinds)
 
     def of(self, kind: type[EventT]) -> Iterator[EventT]:
         """Yield the events of one kind."""

@@ -12,6 +12,12 @@ It takes 130 s until a silent broker, or a consumer that vanished, was dropped a
 minute for checks of transactions, for locks and for retries.
 """
 TOPICS = {"orders": 4, "payments": 3}
+"""Names and numbers of queues."""
+PRIORITY_TOPIC = "alerts"
+LATER_TOPICS = {**TOPICS, PRIORITY_TOPIC: 3}
+"""Those of a cluster of 5.5.0."""
+REFERENCES = ("4.9.7", "5.5.0")
+"""The first one is the default; its plans are the same as if there were no other one."""
 DELAY_LEVELS = "1s 3s 5s 8s 12s 20s 30s"
 START_AT = "2023-11-14T22:13:20Z"
 
@@ -58,14 +64,32 @@ class ProducerPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Broker names and queue ids that an ordered producer chooses from."""
 
 
+class PopPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """How a consumer pops. Probabilities are those for each message, or for each pop."""
+
+    invisible_ms: int
+    poll_ms: int
+    """How long a broker may hold a pop, or a notification before it."""
+    notified: bool
+    """Whether it asks for a notification, and pops then without waiting."""
+    batch_acks: bool
+    """Whether it acknowledges the messages of a pop together."""
+    share: int
+    """The number of further members whose queues it pops, too."""
+    renewing: float
+    """The probability that it changes the invisible time while it processes a message."""
+    forgetting: float
+    """The probability that it does nothing about a message that failed."""
+
+
 class ConsumerPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """A consumer; one that is not a ``member`` of a group consumes every queue."""
+    """A consumer; ``kind`` is a row of `consumer_kinds.KINDS`."""
 
     name: str
     group: str
+    kind: str
     topics: tuple[str, ...]
     ordered: bool
-    member: bool
     work_ms: int
     """The longest time that processing one message takes."""
     failing: float
@@ -75,6 +99,13 @@ class ConsumerPlan(msgspec.Struct, frozen=True, kw_only=True):
     batch: int
     threads: int
     """How many messages a member processes at the same time."""
+    pop: PopPlan | None = None
+    """None for one that pulls."""
+
+    @property
+    def member(self) -> bool:
+        """Whether it shares the queues with others of its group."""
+        return self.kind != "reader"
 
 
 class PlannedFault(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,10 +129,21 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     seed: int
     minutes: float
+    reference: str
+    """One of `REFERENCES`."""
     cluster: ClusterPlan
     producers: tuple[ProducerPlan, ...]
     consumers: tuple[ConsumerPlan, ...]
     faults: tuple[PlannedFault, ...]
+
+    @property
+    def topics(self) -> dict[str, int]:
+        return TOPICS if self.reference == REFERENCES[0] else LATER_TOPICS
+
+    @property
+    def pop_groups(self) -> dict[str, tuple[str, ...]]:
+        """The groups whose members pop, with their topics."""
+        return {one.group: one.topics for one in self.consumers if one.pop is not None}
 
     @property
     def length_ms(self) -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from fakemq.broker.send_5_5_0 import PRIORITY
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.messages import LocalTransactionState, Message, SendResult
 from fakemq.client.producing.producer import ProducerCore
@@ -14,8 +15,9 @@ from fakemq.client.tasks import Sleep, Task
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.message_id import decode_offset_id
 from fakemq.protocol.properties import DELAY_TIME_LEVEL
+from fakemq.protocol.timers import TIMER_DELAY_MS, TIMER_DELAY_SEC, TIMER_DELIVER_MS
 from fakemq.sim.client import SimulatedClient, why
-from fakemq.sim.events import Decided, SendFailed, Sent
+from fakemq.sim.events import Decided, RecallEnded, SendFailed, Sent
 
 if TYPE_CHECKING:
     import random
@@ -193,10 +195,63 @@ class TransactionalProducer(SendingClient):
         return self._ends.get(key, LocalTransactionState.ROLLBACK_MESSAGE)
 
 
+class TimerProducer(SendingClient):
+    """Sends messages that have a time, and recalls some of them at any time before it."""
+
+    longest_ms = 40_000
+    recalling = 0.3
+
+    def message(self, key: str) -> Message:
+        message, delay_ms = super().message(key), self.random.randint(1, self.longest_ms)
+        name = self.random.choice((TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS))
+        value = {
+            TIMER_DELAY_SEC: delay_ms // 1_000,
+            TIMER_DELAY_MS: delay_ms,
+            TIMER_DELIVER_MS: self.clock.now_ms() + delay_ms,
+        }
+        message.properties[name] = str(value[name])
+        return message
+
+    def sent(self, message: Message, result: SendResult, shard: str = "", number: int = 0) -> None:
+        super().sent(message, result, shard, number)
+        if result.recall_handle is not None and self.random.random() < self.recalling:
+            self.run(self._recalling(message, result, self.random.randint(0, self.longest_ms // 2)))
+
+    def _recalling(self, message: Message, result: SendResult, pause_ms: int) -> Task[None]:
+        yield Sleep(pause_ms)
+        well = True
+        try:
+            yield from self._producer.recall_message(message.topic, result.recall_handle or "")
+        except (MQBrokerError, MQClientError, RemotingError):
+            well = False
+        self.journal.add(
+            RecallEnded(
+                node=self.name,
+                topic=message.topic,
+                key=message.keys,
+                msg_id=result.msg_id,
+                broker=result.queue.broker_name or "",
+                phy_offset=decode_offset_id(result.offset_msg_id).physical_offset,
+                well=well,
+            )
+        )
+
+
+class PriorityProducer(SendingClient):
+    """Sends messages of different priorities to a topic that has them."""
+
+    def message(self, key: str) -> Message:
+        message = super().message(key)
+        message.properties[PRIORITY] = str(self.random.randint(0, 4))
+        return message
+
+
 KINDS: dict[str, type[SendingClient]] = {
     "oneway": OnewayProducer,
     "sync": SendingClient,
     "delayed": DelayedProducer,
     "ordered": OrderedProducer,
+    "priority": PriorityProducer,
+    "timer": TimerProducer,
     "transactional": TransactionalProducer,
 }

@@ -15,7 +15,7 @@ from fakemq.journal.journal import line
 from fakemq.sim.drawing import draw_plan
 from fakemq.sim.events import Sent
 from fakemq.sim.history import Violation
-from fakemq.sim.plan import Plan
+from fakemq.sim.plan import REFERENCES, Plan, PopPlan
 from fakemq.sim.run import SimulationRun
 
 RAM_FOLDER = "/dev/shm"
@@ -73,10 +73,15 @@ def replay(
             sim.close()
 
 
-def replay_seed(seed: int, minutes: float, write: Callable[[str], None] | None = None) -> Result:
+def replay_seed(
+    seed: int,
+    minutes: float,
+    write: Callable[[str], None] | None = None,
+    reference: str = REFERENCES[0],
+) -> Result:
     """Draw a seed's plan and run it in a temporary folder."""
     with store_folder() as root:
-        return replay(draw_plan(seed, minutes), root, write)
+        return replay(draw_plan(seed, minutes, reference), root, write)
 
 
 def _writer(write: Callable[[str], None], root: str) -> Callable[[Entry], None]:
@@ -130,15 +135,30 @@ def drawn(plan: Plan) -> Iterator[str]:
         yield (
             f"{consumer.name}: {', '.join(consumer.topics)}{' in order' * consumer.ordered},"
             f" failing {consumer.failing:.0%}, tried {consumer.tries} times again,"
-            f" pulling {consumer.batch} and processing {consumer.threads} at once,"
-            f" {consumer.work_ms} ms of work"
+            f" {'pulling' if consumer.pop is None else 'popping'} {consumer.batch} and"
+            f" processing {consumer.threads} at once, {consumer.work_ms} ms of work"
         )
+        if consumer.pop is not None:
+            yield f"    {_popping(consumer.pop)}"
     for fault in plan.faults:
         amount = f", {fault.amount}" if fault.amount else ""
         yield (
             f"fault: {fault.name} of {fault.target} at {fault.at_ms / 1000:g} s"
             f" for {fault.for_ms / 1000:g} s{amount}"
         )
+
+
+def _popping(pop: PopPlan) -> str:
+    words = [
+        f"invisible for {pop.invisible_ms} ms",
+        f"changed for {pop.renewing:.0%} of the messages",
+        f"waiting {pop.poll_ms} ms for a {'notification' if pop.notified else 'message'}",
+        "acknowledging together" if pop.batch_acks else "acknowledging one by one",
+        f"forgetting {pop.forgetting:.0%} of what fails",
+    ]
+    if pop.share:
+        words.append(f"sharing with {pop.share} members")
+    return ", ".join(words)
 
 
 def lines_about(violation: Violation, journal: Iterable[str]) -> list[str]:

@@ -12,23 +12,26 @@ from fakemq.clock.node_clock import NodeClock
 from fakemq.config.spec import ClusterSpec, cluster_spec
 from fakemq.core.cluster import ClusterCore
 from fakemq.randomness import Randomness
-from fakemq.sim.consumers import Consumer, Member, Reader
+from fakemq.sim.consumer_kinds import KINDS as CONSUMER_KINDS
+from fakemq.sim.consumers import Consumer
 from fakemq.sim.events import FaultBegan, FaultEnded, Quiet
 from fakemq.sim.faults import FAULTS
-from fakemq.sim.history import History
+from fakemq.sim.history import APPENDS, KINDS, LATER_KINDS, History
 from fakemq.sim.invariants import judge
 from fakemq.sim.invariants.tables import disagreements
-from fakemq.sim.plan import DELAY_LEVELS, START_AT, TOPICS
-from fakemq.sim.producers import KINDS
+from fakemq.sim.plan import DELAY_LEVELS, PRIORITY_TOPIC, REFERENCES, START_AT
+from fakemq.sim.producers import KINDS as PRODUCER_KINDS
 
 if TYPE_CHECKING:
     import random
 
+    from fakemq.events.core import Event
     from fakemq.faults.plan import ActiveFault
     from fakemq.namesrv.namesrv import NameServer
     from fakemq.sim.client import SimulatedClient
     from fakemq.sim.history import Violation
     from fakemq.sim.plan import ConsumerPlan, Plan, PlannedFault
+    from fakemq.sim.pop_watch import PopWatch
 
 NODE = "simulator"
 """The node name of the simulator in the journal; the timers of faults carry it too."""
@@ -53,7 +56,7 @@ class SimulationRun:
         addrs = [f"{spec.advertised_host}:{port}" for port in spec.namesrv_ports]
         ports = [config.listen_port for config in spec.broker_configs]
         self.core = ClusterCore(spec, addrs, ports)
-        self.history = History(self.core.journal)
+        self.history = History(self.core.journal, kinds=_kinds(plan))
         self.clock = NodeClock(self.core.clock, NODE, self.core.journal)
         self.clients: dict[str, SimulatedClient] = {}
         """By their names in the plan; a replacement has another node name."""
@@ -62,6 +65,7 @@ class SimulationRun:
         self.placed: dict[PlannedFault, ActiveFault[Any]] = {}
         """Planned faults that are active in the cluster's own fault plan."""
         self.table_faults: list[Violation] = []
+        self.pop_watch = _pop_watch(self.core, self.history, plan)
         self._randomness = Randomness(plan.seed)
         self._generations: dict[str, int] = {}
         self._began_ms = 0
@@ -75,11 +79,16 @@ class SimulationRun:
         for broker in core.brokers.values():
             if broker.store.disk is not None:
                 broker.store.disk_space.resize(DISK_BYTES)
+        if PRIORITY_TOPIC in plan.topics:
+            from fakemq.core.message_types import set_message_type  # of 5.5.0
+
+            set_message_type(core, PRIORITY_TOPIC, "PRIORITY")
         self._began_ms = core.clock.elapsed_ms()
         until_ms = self._began_ms + plan.quiet_at_ms
         for producer in plan.producers:
             draw = self._randomness.stream(f"client {producer.name}")
-            self.clients[producer.name] = KINDS[producer.kind](core, producer, draw, until_ms)
+            kind = PRODUCER_KINDS[producer.kind]
+            self.clients[producer.name] = kind(core, producer, draw, until_ms)
         for consumer in plan.consumers:
             draw = self._randomness.stream(f"client {consumer.name}")
             self.clients[consumer.name] = _consumer(core, consumer, draw)
@@ -159,11 +168,29 @@ class SimulationRun:
     def _look(self) -> None:
         for server in self.core.name_servers:
             self.table_faults += disagreements(server.name, server.tables)
+        if self.pop_watch is not None:
+            self.pop_watch.look()
         self.after(LOOK_MS, self._look)
 
 
 def _consumer(core: ClusterCore, plan: ConsumerPlan, draw: random.Random) -> Consumer:
-    return (Member if plan.member else Reader)(core, plan, draw)
+    return CONSUMER_KINDS[plan.kind](core, plan, draw)
+
+
+def _pop_watch(core: ClusterCore, history: History, plan: Plan) -> PopWatch | None:
+    if not plan.pop_groups:
+        return None
+    from fakemq.sim.pop_watch import PopWatch  # reads tables that only 5.5.0 has
+
+    return PopWatch(core, history, plan.pop_groups)
+
+
+def _kinds(plan: Plan) -> tuple[type[Event], ...]:
+    """Return the kinds of events that the invariants of a run read."""
+    if plan.reference == REFERENCES[0]:
+        return KINDS
+    loses = any(FAULTS[fault.name].loses_machine for fault in plan.faults)
+    return (*KINDS, *LATER_KINDS, *(APPENDS if loses else ()))
 
 
 def _spec(plan: Plan, root: str | None) -> ClusterSpec:
@@ -191,7 +218,8 @@ def _spec(plan: Plan, root: str | None) -> ClusterSpec:
         clock="frozen",
         start_at=START_AT,
         seed=plan.seed,
-        topics=TOPICS,
+        topics=plan.topics,
         config=config,
+        reference=plan.reference,
         ram_size="8GiB",
     )

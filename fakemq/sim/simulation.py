@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fakemq.sim.client import SimulatedClient
     from fakemq.sim.history import History, Violation
     from fakemq.sim.plan import Plan, PlannedFault
+    from fakemq.sim.pop_watch import PopWatch
 
 
 class Simulation(Protocol):
@@ -26,6 +27,8 @@ class Simulation(Protocol):
     """Nodes whose machines were lost for good."""
     placed: dict[PlannedFault, ActiveFault[Any]]
     """Planned faults that are active in the cluster's own fault plan."""
+    pop_watch: PopWatch | None
+    """Follows the pops; None if no group pops."""
     table_faults: list[Violation]
     """Disagreements between the tables of a name server, found during the run."""
 

@@ -11,9 +11,9 @@ from tests.support.inside_lab import InsideLab
 PLAN = ConsumerPlan(
     name="workers-1",
     group="workers",
+    kind="member",
     topics=("orders",),
     ordered=False,
-    member=True,
     work_ms=20,
     failing=0.0,
     tries=3,

@@ -16,17 +16,28 @@ from fakemq.sim.history import MASTER
 from fakemq.sim.invariants.durability import promises
 from fakemq.sim.plan import Plan, PlannedFault
 from fakemq.sim.replay import store_folder
-from fakemq.sim.request_faults import AT, CODES, POINTS, REQUEST_KINDS
+from fakemq.sim.request_faults import (
+    AT,
+    CODES,
+    LATER_KINDS,
+    POINTS,
+    POP_CODES,
+    REQUEST_KINDS,
+)
 from fakemq.sim.run import SimulationRun
 
 DRAWN = [draw_plan(seed) for seed in range(300)]
+LATER = [draw_plan(seed, reference="5.5.0") for seed in range(300)]
+ONLY_LATER = {*LATER_KINDS, "kill_after_revive"}
+"""Faults of members that pop, which only clusters of 5.5.0 have."""
 
 
 def test_every_fault_is_drawn_and_every_run_has_some() -> None:
-    counts = Counter(fault.name for plan in DRAWN for fault in plan.faults)
-    assert counts.keys() == FAULTS.keys()
-    assert min(counts.values()) >= 10
-    assert min(len(plan.faults) for plan in DRAWN) >= FAULTS_MIN >= 3
+    for plans, names in ((DRAWN, FAULTS.keys() - ONLY_LATER), (LATER, FAULTS.keys())):
+        counts = Counter(fault.name for plan in plans for fault in plan.faults)
+        assert counts.keys() == names
+        assert min(counts.values()) >= 10
+        assert min(len(plan.faults) for plan in plans) >= FAULTS_MIN >= 3
 
 
 def test_two_hundred_plans_draw_everything() -> None:
@@ -57,6 +68,17 @@ def test_faults_apply_to_all_requests_at_every_point_in_every_way() -> None:
     kinds = product(REQUEST_KINDS, (code.name for code in CODES), POINTS)
     assert set(met) == set(kinds)
     assert min(met.values()) >= 5
+
+
+def test_faults_apply_to_all_requests_of_pop_at_every_point_in_every_way() -> None:
+    met = Counter(
+        (fault.name, *fault.target.split(AT)[:2])
+        for plan in LATER
+        for fault in plan.faults
+        if fault.name in LATER_KINDS
+    )
+    kinds = product(LATER_KINDS, (code.name for code in POP_CODES), POINTS)
+    assert set(met) == set(kinds)
 
 
 def test_full_disk_has_no_old_files_to_delete() -> None:
@@ -149,7 +171,7 @@ def test_at_most_one_machine_of_a_pair_is_lost() -> None:
 
 def with_only(name: str) -> Plan:
     """Return a short plan with one fault, from the first seed that draws it."""
-    for plan in DRAWN:
+    for plan in LATER if name in ONLY_LATER else DRAWN:
         for fault in plan.faults:
             if fault.name == name:
                 short = replace(fault, at_ms=20_000, for_ms=min(fault.for_ms, 30_000))

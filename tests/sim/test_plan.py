@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 
 import pytest
@@ -9,13 +10,49 @@ import pytest
 from fakemq.config.model import BrokerConfig
 from fakemq.sim.drawing import draw_plan
 from fakemq.sim.plan import QUIET_MS
+from fakemq.sim.replay import drawn
 
 PLANS = [draw_plan(seed) for seed in range(200)]
+LATER = [draw_plan(seed, reference="5.5.0") for seed in range(200)]
+DIGEST = "ba1c5480cf9d49dce8cc5e853a8aaa062ecc6f14704f1b2b905963b75c03f9b8"
+"""Of the plans of 4.9.7. It changes with a new kind of fault or client for all references: then
+every seed is another run, so seeds that tests name are to be found anew."""
 
 
 def test_seed_draws_one_plan_and_seeds_differ() -> None:
     assert draw_plan(7) == draw_plan(7)
     assert len({repr(plan) for plan in PLANS}) == len(PLANS)
+
+
+def test_plans_of_the_default_reference_stay_what_they_are() -> None:
+    digest = hashlib.sha256()
+    for plan in PLANS:
+        digest.update("\n".join(drawn(plan)).encode())
+    assert digest.hexdigest() == DIGEST
+
+
+def test_another_reference_has_other_clients_in_the_same_cluster() -> None:
+    assert [one.cluster for one in LATER] == [one.cluster for one in PLANS]
+    for plan, other in zip(PLANS, LATER, strict=True):
+        kinds = {consumer.kind for consumer in other.consumers}
+        assert kinds == {"member", "reader", "popper", "ordered_popper"}
+        assert {one.kind for one in other.producers} >= {"timer", "priority"}
+        assert other.pop_groups == {"workers": ("orders", "alerts"), "ledger": ("payments",)}
+        assert not plan.pop_groups
+        assert set(other.topics) - set(plan.topics) == {"alerts"}
+
+
+def test_members_pop_in_every_way() -> None:
+    pops = [one.pop for plan in LATER for one in plan.consumers if one.pop is not None]
+    assert len({(one.notified, one.batch_acks) for one in pops}) == 4
+    assert {one.share for one in pops} == {0, 1}
+    assert {len([one for one in plan.consumers if one.group == "workers"]) for plan in LATER} == {
+        *(2, 3)
+    }
+    lines = [line for plan in LATER for line in drawn(plan)]
+    assert any(
+        "waiting 15000 ms for a notification, acknowledging together" in one for one in lines
+    )
 
 
 def test_clusters_of_every_kind_are_drawn() -> None:

@@ -1,4 +1,4 @@
-"""Three planted bugs are found, and each violation names an affected message.
+"""Planted bugs are found, and each violation names an affected message.
 
 Without the bugs the same seeds hold.
 """
@@ -12,8 +12,12 @@ from typing import Any
 import pytest
 
 from fakemq.broker.locks import RebalanceLockManager
+from fakemq.broker.pop.revive import LAG_MS, PopRevive
+from fakemq.broker.pop.revive_queue import ReviveQueue
 from fakemq.events import HalfStored
+from fakemq.events.pop import Acknowledged, Revived
 from fakemq.ha.service import HAService
+from fakemq.protocol.bodies.pop import AckMsg
 from fakemq.sim.drawing import draw_plan
 from fakemq.sim.events import Consumed, Sent
 from fakemq.sim.history import Violation, broker_name
@@ -131,10 +135,10 @@ def whose_queue_was_locked(sim: SimulationRun, violation: Violation, sent: Sent)
     assert max(had) < sent.queue_offset
 
 
-def lived(seed: int) -> tuple[SimulationRun, list[Violation]]:
+def lived(seed: int, reference: str = "4.9.7") -> tuple[SimulationRun, list[Violation]]:
     """Return a finished run and its violations; its stores are deleted."""
     with store_folder() as root:
-        sim = SimulationRun(draw_plan(seed, MINUTES), root)
+        sim = SimulationRun(draw_plan(seed, MINUTES, reference), root)
         sim.core.stop_logging()
         sim.start()
         sim.pass_to(sim.plan.length_ms)
@@ -171,3 +175,43 @@ def test_planted_bug_is_found(
             assert not replay_seed(seed, MINUTES).violated
             return
     pytest.fail(f"no seed of {SEEDS} shows it")
+
+
+def lose_acknowledgements_while_a_revive_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = PopRevive._read_ack
+
+    def read_ack(self: PopRevive, queue: ReviveQueue, ack: AckMsg) -> None:
+        first = queue.first()
+        # Java's revive runs every second: this is the time in which it may.
+        if first is None or self._node.clock.now_ms() < first.revive_time + LAG_MS - 1_000:
+            honest(self, queue, ack)
+
+    monkeypatch.setattr(PopRevive, "_read_ack", read_ack)
+
+
+@pytest.mark.slow  # runs of ten virtual minutes, until one shows the bug
+def test_acknowledgement_that_is_lost_while_a_revive_runs_is_found() -> None:
+    for seed in range(20):
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            lose_acknowledgements_while_a_revive_runs(monkeypatch)
+            sim, found = lived(seed, "5.5.0")
+        if found:
+            for violation in found:
+                (msg_id,) = violation.words
+                assert re.fullmatch(
+                    r"no redelivery before its time: broker-[ab]-0 revived offset \d+ of \S+ queue"
+                    rf" \d for workers \({msg_id}\), which was acknowledged",
+                    str(violation),
+                )
+                revived = [one for one in sim.history.of(Revived) if one.msg_id == msg_id]
+                acked = {
+                    (one.node, one.topic, one.queue_id, one.queue_offset, one.pop_time_ms)
+                    for one in sim.history.of(Acknowledged)
+                }
+                assert any(
+                    (one.node, one.topic, one.queue_id, one.queue_offset, one.pop_time_ms) in acked
+                    for one in revived
+                )
+            assert not replay_seed(seed, MINUTES, reference="5.5.0").violated
+            return
+    pytest.fail("no seed shows it")

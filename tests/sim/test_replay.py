@@ -76,6 +76,30 @@ def test_command_shows_plan_journal_and_verdict(
     assert not caplog.records
 
 
+@pytest.mark.slow  # whole runs, two of them in processes of their own
+def test_command_runs_another_reference() -> None:
+    done = CliRunner().invoke(
+        main, ["replay", "--seed", "3", "--minutes", "5", "--reference", "5.5.0"]
+    )
+    assert done.exit_code == 0, done.output[-2_000:]
+    lines = done.output.splitlines()
+    assert any(line.startswith("    invisible for ") for line in lines)
+    for kind in ("Popped", "Acknowledged", "TimerDelivered"):
+        assert any(f" {kind} " in line for line in lines)
+    arguments = ["--seeds", "0:2", "--minutes", "5", "--reference", "5.5.0"]
+    done = CliRunner().invoke(main, ["replay", *arguments])
+    assert done.exit_code == 0, done.output
+    assert done.output.startswith("2 seeds of 5 virtual minutes in ")
+
+
+@pytest.mark.slow  # three whole runs
+def test_seed_of_another_reference_has_one_journal() -> None:
+    journals: list[list[str]] = [[], [], []]
+    for lines, reference in zip(journals, ("5.5.0", "5.5.0", "4.9.7"), strict=True):
+        replay_seed(ON_DISK, MINUTES, lines.append, reference)
+    assert journals[0] == journals[1] != journals[2]
+
+
 def test_violation_is_shown_with_its_journal_lines(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -18,11 +18,16 @@ NAMESRV, BROKER = "127.0.0.1:9876", "127.0.0.1:10911"
 
 
 class InsideLab:
-    """``core``, with a topic ``orders`` of four queues."""
+    """``core``, with a topic ``orders`` of four queues, of a release of RocketMQ."""
 
-    def __init__(self) -> None:
+    def __init__(self, reference: str = "4.9.7") -> None:
         spec = cluster_spec(
-            namesrv_port=9876, broker_port=10911, clock="frozen", seed=1, topics={"orders": 4}
+            namesrv_port=9876,
+            broker_port=10911,
+            clock="frozen",
+            seed=1,
+            topics={"orders": 4},
+            reference=reference,
         )
         self.core = ClusterCore(spec, [NAMESRV], [10911])
         self.core.start()

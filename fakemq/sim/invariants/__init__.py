@@ -6,7 +6,7 @@ test can hand it a history of its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from fakemq.sim.invariants.delivery import undelivered
 from fakemq.sim.invariants.durability import lost_messages, promises
 from fakemq.sim.invariants.order import out_of_order
 from fakemq.sim.invariants.replicas import differences
+from fakemq.sim.invariants.timers import wrong_timers
 
 if TYPE_CHECKING:
     from fakemq.sim.simulation import Simulation
@@ -36,16 +37,25 @@ def judge(sim: Simulation) -> list[Violation]:
     for node in sorted(sim.lost):
         sim.core.start_broker(sim.core.brokers[node])  # only to read what is left on its disk
     is_stored = partial(_is_stored, sim)
-    found += lost_messages(history, promises(cluster, lost_from), is_stored)
+    waits = sim.core.spec.reference.waits_for_slaves
+    promised = promises(cluster, lost_from, waits_for_slaves=waits)
+    found += lost_messages(history, promised, is_stored)
     # No broker can deliver messages of a lost machine, or unflushed messages without a promise.
     unkept = {
         broker_name(node): start
         for node, start in lost_from.items()
         if node in sim.lost or (cluster.flush == "ASYNC_FLUSH" and node.endswith(MASTER))
     }
+    uncertain: Collection[tuple[str, str]] = ()
+    if sim.pop_watch is not None:
+        sim.pop_watch.look()
+        found += sim.pop_watch.found
+        uncertain = sim.pop_watch.uncertain()
+        found += wrong_timers(history, lost_from)
     groups = {consumer.group: consumer.topics for consumer in sim.plan.consumers}
-    found += undelivered(history, groups, unkept, is_stored)
-    found += out_of_order(history)
+    found += undelivered(history, groups, unkept, is_stored, uncertain)
+    unordered = {one.group for one in sim.plan.consumers if one.pop is not None and not one.ordered}
+    found += out_of_order(history, unordered)
     found += too_early(history)
     return found
 

@@ -12,13 +12,18 @@ from fakemq.events.core import (
     SentBack,
     TransactionEnded,
 )
-from fakemq.sim.events import Consumed, Decided, Sent
+from fakemq.events.pop import Revived
+from fakemq.events.timers import TimerDelivered, TimerDiscarded, TimerRolled
+from fakemq.sim.events import Consumed, Decided, RecallEnded, Sent
 from fakemq.sim.history import History, Violation, broker_name
 from fakemq.sim.invariants.durability import SEND_OK, IsStored
 
 NAME = "delivered or dead"
 
-RECORDS = (DeadLettered, Scheduled, ScheduledDelivered, SentBack, TransactionEnded)
+RECORDS = (
+    *(DeadLettered, Scheduled, ScheduledDelivered, SentBack, TransactionEnded),
+    *(Revived, TimerDelivered, TimerRolled),
+)
 """Events about a record of a message; its place in the log is ``phy_offset``."""
 
 
@@ -27,12 +32,15 @@ def undelivered(
     groups: Mapping[str, Collection[str]],
     lost_from: Mapping[str, int],
     is_stored: IsStored,
+    uncertain: Collection[tuple[str, str]] = (),
 ) -> Iterator[Violation]:
     """Yield messages that were stored and committed, but neither consumed nor dead letters.
 
     ``groups`` maps a group to its topics. The brokers in ``lost_from`` lost their logs from an
     offset on: messages with a record there may stay undelivered. No group may consume a message
-    that was rolled back. A dead letter counts only if it `is_stored`.
+    that was rolled back. A dead letter counts only if it `is_stored`. ``uncertain`` has groups and
+    message ids of which a broker lost that it had delivered them. A timer message need not come if
+    someone tried to recall it, or if its broker gave it up, as Java's does.
     """
     done: dict[str, set[str]] = {group: set() for group in groups}
     last: dict[tuple[str, str], Consumed] = {}
@@ -47,12 +55,14 @@ def undelivered(
         else:
             lost_letters[dead.group, dead.msg_id] = dead
     lost = _Lost(history, lost_from)
+    gone = {one.msg_id for one in history.of(TimerDiscarded)}
+    gone |= {one.msg_id for one in history.of(RecallEnded)}
     rolled_back = {one.key for one in history.of(Decided) if one.how == "rollback"}
     for sent in history.of(Sent):
-        if sent.status != SEND_OK or lost.excuses(sent):
+        if sent.status != SEND_OK or sent.msg_id in gone or lost.excuses(sent):
             continue
         for group, topics in groups.items():
-            if sent.topic not in topics:
+            if sent.topic not in topics or (group, sent.msg_id) in uncertain:
                 continue
             had = last.get((group, sent.msg_id))
             if sent.key in rolled_back:

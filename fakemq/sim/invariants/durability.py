@@ -18,26 +18,26 @@ IsStored: TypeAlias = Callable[[str, int, str], bool]
 """Takes a brokerName, a log offset and a message id; True if any machine has the message there."""
 
 
-def promises(cluster: ClusterPlan, lost_from: Mapping[str, int]) -> Callable[[Sent], bool]:
+def promises(
+    cluster: ClusterPlan, lost_from: Mapping[str, int], *, waits_for_slaves: bool = True
+) -> Callable[[Sent], bool]:
     """Return a function: whether a SEND_OK still promises the message after machines were lost.
 
     ``lost_from`` maps the nodes that lost unflushed bytes to the first lost offset of their logs.
     There are three cases:
     1. A killed process loses nothing.
     2. SYNC_FLUSH survives the loss of every machine.
-    3. SYNC_MASTER survives the loss of one machine.
+    3. SYNC_MASTER survives the loss of one machine, if it ``waits_for_slaves``. One of 5.5.0 does
+       not: its inSyncReplicas is 1.
     """
+    by_slaves = waits_for_slaves and cluster.role == "SYNC_MASTER"
 
     def promised(sent: Sent) -> bool:
         lost = sum(
             broker_name(node) == sent.broker and start <= sent.phy_offset
             for node, start in lost_from.items()
         )
-        return (
-            lost == 0
-            or cluster.flush == "SYNC_FLUSH"
-            or (cluster.role == "SYNC_MASTER" and lost == 1)
-        )
+        return lost == 0 or cluster.flush == "SYNC_FLUSH" or (by_slaves and lost == 1)
 
     return promised
 

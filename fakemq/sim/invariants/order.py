@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from fakemq.events.store import UnsyncedLost
 from fakemq.sim.events import Consumed, Received, Sent
@@ -12,7 +12,7 @@ from fakemq.sim.invariants.durability import SEND_OK
 NAME = "order per queue"
 
 
-def out_of_order(history: History) -> Iterator[Violation]:
+def out_of_order(history: History, unordered: Collection[str] = ()) -> Iterator[Violation]:
     """Yield messages that are out of order. There are two cases:
 
     1. A group began to consume a message for the first time after a later one of its queue.
@@ -20,7 +20,8 @@ def out_of_order(history: History) -> Iterator[Violation]:
 
     A member may process messages of a queue at the same time, but begins them in order. Consuming
     messages again, from a committed offset, is allowed. A master that lost a part of its log
-    assigns queue offsets twice, so its queues are not checked from then on.
+    assigns queue offsets twice, so its queues are not checked from then on. Members of a group in
+    ``unordered`` pop different messages of a queue at the same time.
     """
     last: dict[tuple[str, str, str, int], int] = {}
     had: set[tuple[str, str, str]] = set()
@@ -34,6 +35,8 @@ def out_of_order(history: History) -> Iterator[Violation]:
         elif isinstance(event, Consumed | Received | Sent) and event.broker in cut:
             continue
         elif isinstance(event, Consumed | Received):
+            if event.group in unordered:
+                continue
             place = (event.group, event.broker, event.topic, event.queue_id)
             message = (event.group, event.topic, event.msg_id)
             before = last.get(place, -1)

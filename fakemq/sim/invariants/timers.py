@@ -1,0 +1,60 @@
+"""A timer message comes once, not before its time, and not at all if it was recalled."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from fakemq.events.core import ClockSkewed
+from fakemq.events.timers import TimerDelivered, TimerDiscarded, TimerSet
+from fakemq.sim.events import RecallEnded
+from fakemq.sim.history import MASTER, History, Violation, broker_name
+
+NAME = "timers come once and in time"
+
+
+def wrong_timers(history: History, lost: Collection[str]) -> Iterator[Violation]:
+    """Yield timer messages that came too early, a second time, or although they were recalled.
+
+    A broker in ``lost`` lost a part of its log, and may deliver again, or have no deletion. A
+    deletion that comes when its message is being delivered is discarded, which is an event, too.
+    """
+    due: dict[tuple[str, int], TimerSet] = {}
+    came: set[tuple[str, int]] = set()
+    skew_ms: dict[str, int] = {}
+    for entry in history.entries:
+        event = entry.event
+        if isinstance(event, TimerSet):
+            place = (event.node, event.phy_offset)
+            due[place] = event
+        elif isinstance(event, ClockSkewed):
+            skew_ms[event.node] = event.skew_ms
+        elif isinstance(event, TimerDelivered):
+            place = (event.node, event.from_phy_offset)
+            one, now_ms = due.get(place), entry.at_ms + skew_ms.get(event.node, 0)
+            wrong = ""
+            if one is None or one.msg_id != event.msg_id:
+                wrong = f"was never set at offset {event.from_phy_offset} of its log"
+            elif now_ms < one.due_at_ms:
+                wrong = f"came {one.due_at_ms - now_ms} ms too early"
+            elif place in came and event.node not in lost:
+                wrong = "came a second time"
+            came.add(place)
+            if wrong:
+                yield _of(event.msg_id, event.node, wrong)
+    yield from _recalled(history, came, lost)
+
+
+def _recalled(
+    history: History, came: Collection[tuple[str, int]], lost: Collection[str]
+) -> Iterator[Violation]:
+    too_late = {(event.node, event.msg_id) for event in history.of(TimerDiscarded)}
+    for recall in history.of(RecallEnded):
+        node = f"{recall.broker}{MASTER}"
+        if not recall.well or node in lost or (node, recall.msg_id) in too_late:
+            continue
+        if (node, recall.phy_offset) in came:
+            yield _of(recall.msg_id, node, "came although it was recalled")
+
+
+def _of(msg_id: str, node: str, wrong: str) -> Violation:
+    return Violation(NAME, f"{msg_id}, a timer message of {broker_name(node)}, {wrong}", (msg_id,))

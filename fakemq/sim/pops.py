@@ -1,0 +1,230 @@
+"""What a history says of popped messages: which pop holds each of them, and until when."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from fakemq.events.core import ClockSkewed, LogAppended, NodeStopped
+from fakemq.events.pop import Acknowledged, InvisibleTimeChanged, Popped, Revived
+from fakemq.events.store import UnsyncedLost
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from fakemq.journal.entries import Entry
+
+
+class Queue(NamedTuple):
+    """A queue of a node as one group sees it; ``topic`` may be the group's retry topic."""
+
+    node: str
+    group: str
+    topic: str
+    queue_id: int
+
+
+class Hold(msgspec.Struct):
+    """A message that is out, by one pop or one change of its invisible time."""
+
+    queue: Queue
+    queue_offset: int
+    pop_time_ms: int
+    until_ms: int
+    """When it ends, by the wall clock of the node."""
+    in_order: bool
+    attempt_id: str | None
+    at_ms: int
+    """When it began, in wall time of the cluster."""
+    acked_at_ms: int | None = None
+    """The same of its acknowledgement; None if there was none."""
+    revived: bool = False
+    replaced: bool = False
+    """Whether a change of the invisible time, or a later pop in order, took its place."""
+    may_repeat: bool = False
+    """Whether its broker was killed since, which may have lost how far the group was."""
+    uncertain: bool = False
+    """Whether a record about it may have been lost."""
+
+    @property
+    def is_open(self) -> bool:
+        return self.acked_at_ms is None and not self.revived and not self.replaced
+
+    def __str__(self) -> str:
+        queue = self.queue
+        return (
+            f"offset {self.queue_offset} of {queue.topic} queue {queue.queue_id} at {queue.node},"
+            f" popped by {queue.group}"
+        )
+
+
+def _ignore(*args: object) -> None:
+    pass
+
+
+class Pops:
+    """Follows the entries of a history, oldest first.
+
+    ``popped`` is called with every hold of a pop before it counts; ``revived`` with every event
+    `Revived`, the hold that it ends if there is one, and the time at the node.
+
+    A kill may lose what a broker writes only now and then: consumer offsets, and what is out in
+    order. So after it a message may be popped again. The loss of a machine may lose records, and
+    what they said is then uncertain.
+    """
+
+    def __init__(
+        self,
+        popped: Callable[[Hold], None] = _ignore,
+        revived: Callable[[Revived, Hold | None, int], None] = _ignore,
+    ) -> None:
+        self._popped = popped
+        self._revived = revived
+        self._holds: dict[Queue, dict[int, list[Hold]]] = {}
+        self._skew_ms: dict[str, int] = {}
+        self._appends: dict[str, list[tuple[int, int]]] = {}
+        """Node → log offset and time of its records."""
+        self._msg_ids: dict[tuple[str, str, int, int], str] = {}
+        """Node, topic, queue id and queue offset → message id, if machines lose logs."""
+        self.lossy: set[str] = set()
+        """Nodes that lost a part of their log."""
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def queues(self) -> Iterator[Queue]:
+        yield from self._holds
+
+    def of(self, queue: Queue) -> Iterator[Hold]:
+        """Yield all holds of a queue."""
+        for holds in self._holds.get(queue, {}).values():
+            yield from holds
+
+    def last(self, queue: Queue, queue_offset: int) -> Hold | None:
+        """Return the last hold of a message; None if it was never popped."""
+        holds = self._holds.get(queue, {}).get(queue_offset)
+        return holds[-1] if holds else None
+
+    def uncertain(self) -> set[tuple[str, str]]:
+        """Return group and message id of messages that may be lost for the group."""
+        return {
+            (queue.group, self._msg_ids.get((queue.node, queue.topic, queue.queue_id, offset), ""))
+            for queue, by_offset in self._holds.items()
+            for offset, holds in by_offset.items()
+            if any(hold.uncertain for hold in holds)
+        }
+
+    # -- following ----------------------------------------------------------------------------
+
+    def follow(self, entries: Sequence[Entry]) -> None:
+        """Take note of the next entries."""
+        for entry in entries:
+            event = entry.event
+            match event:
+                case Popped():
+                    self._pop(event, entry.at_ms)
+                case Acknowledged():
+                    self._acknowledge(event, entry.at_ms)
+                case InvisibleTimeChanged():
+                    self._change(event, entry.at_ms)
+                case Revived():
+                    self._revive(event, entry.at_ms)
+                case ClockSkewed():
+                    self._skew_ms[event.node] = event.skew_ms
+                case LogAppended():
+                    self._append(event, entry.at_ms)
+                case NodeStopped():
+                    if event.how == "kill":
+                        self._killed(event.node)
+                case UnsyncedLost():
+                    if event.log_bytes:
+                        self._lose(event.node, event.log_offset)
+                case _:
+                    pass
+
+    def _append(self, event: LogAppended, at_ms: int) -> None:
+        self._appends.setdefault(event.node, []).append((event.phy_offset, at_ms))
+        place = (event.node, event.topic, event.queue_id, event.queue_offset)
+        self._msg_ids[place] = event.msg_id
+
+    def _pop(self, event: Popped, at_ms: int) -> None:
+        queue = Queue(event.node, event.group, event.topic, event.queue_id)
+        holds = self._holds.setdefault(queue, {})
+        for offset in range(event.start_offset, event.start_offset + event.count):
+            hold = Hold(
+                queue=queue,
+                queue_offset=offset,
+                pop_time_ms=event.pop_time_ms,
+                until_ms=event.invisible_until_ms,
+                in_order=event.in_order,
+                attempt_id=event.attempt_id,
+                at_ms=at_ms,
+            )
+            self._popped(hold)
+            if event.in_order:
+                for one in holds.get(offset, ()):
+                    one.replaced = True
+            holds.setdefault(offset, []).append(hold)
+
+    def _find(self, queue: Queue, queue_offset: int, pop_time_ms: int) -> Hold | None:
+        holds = self._holds.get(queue, {}).get(queue_offset, ())
+        return next((hold for hold in reversed(holds) if hold.pop_time_ms == pop_time_ms), None)
+
+    def _acknowledge(self, event: Acknowledged, at_ms: int) -> None:
+        queue = Queue(event.node, event.group, event.topic, event.queue_id)
+        hold = self._find(queue, event.queue_offset, event.pop_time_ms)
+        if hold is not None and hold.is_open:
+            hold.acked_at_ms = at_ms
+
+    def _change(self, event: InvisibleTimeChanged, at_ms: int) -> None:
+        queue = Queue(event.node, event.group, event.topic, event.queue_id)
+        before = self._find(queue, event.queue_offset, event.pop_time_ms)
+        in_order = event.next_pop_time_ms == event.pop_time_ms
+        if in_order:
+            if before is not None and before.is_open:
+                before.until_ms = event.invisible_until_ms
+            return
+        if before is not None:
+            before.replaced = True
+        # A handle of a message that is acknowledged or visible again is as good as any.
+        holds = self._holds.setdefault(queue, {}).setdefault(event.queue_offset, [])
+        holds[:] = [one for one in holds if one.pop_time_ms != event.next_pop_time_ms]
+        holds.append(
+            Hold(
+                queue=queue,
+                queue_offset=event.queue_offset,
+                pop_time_ms=event.next_pop_time_ms,
+                until_ms=event.invisible_until_ms,
+                in_order=False,
+                attempt_id=None,
+                at_ms=at_ms,
+            )
+        )
+
+    def _revive(self, event: Revived, at_ms: int) -> None:
+        queue = Queue(event.node, event.group, event.topic, event.queue_id)
+        hold = self._find(queue, event.queue_offset, event.pop_time_ms)
+        self._revived(event, hold, at_ms + self._skew_ms.get(event.node, 0))
+        if hold is not None:
+            hold.revived = True
+
+    def _killed(self, node: str) -> None:
+        for queue, by_offset in self._holds.items():
+            if queue.node == node:
+                for holds in by_offset.values():
+                    for hold in holds:
+                        hold.may_repeat = True
+                        hold.uncertain = hold.uncertain or hold.in_order
+
+    def _lose(self, node: str, log_offset: int) -> None:
+        """Take what was recorded in the lost part of a log as uncertain."""
+        self.lossy.add(node)
+        times = [at_ms for offset, at_ms in self._appends.get(node, ()) if offset >= log_offset]
+        lost_from_ms = min(times, default=0)
+        for queue, by_offset in self._holds.items():
+            if queue.node != node:
+                continue
+            for holds in by_offset.values():
+                if any(max(one.at_ms, one.acked_at_ms or 0) >= lost_from_ms for one in holds):
+                    for hold in holds:
+                        hold.uncertain = True

@@ -1,0 +1,72 @@
+"""Timer messages that come early, twice, or although they were recalled."""
+
+from __future__ import annotations
+
+from fakemq.events import ClockSkewed, Event
+from fakemq.events.timers import TimerDelivered, TimerDiscarded, TimerSet
+from fakemq.sim.events import RecallEnded
+from fakemq.sim.invariants.timers import wrong_timers
+from tests.support.histories import NODE, history
+
+DUE_MS = 5_000
+SET = TimerSet(
+    node=NODE,
+    timer_offset=0,
+    phy_offset=100,
+    due_at_ms=DUE_MS,
+    rolls_at_ms=None,
+    topic="orders",
+    msg_id="ID",
+)
+CAME = TimerDelivered(
+    node=NODE,
+    from_phy_offset=100,
+    phy_offset=900,
+    topic="orders",
+    queue_id=0,
+    queue_offset=0,
+    msg_id="ID",
+)
+RECALLED = RecallEnded(
+    node="producer",
+    topic="orders",
+    key="m-1",
+    msg_id="ID",
+    broker="broker-a",
+    phy_offset=100,
+    well=True,
+)
+TOO_LATE = TimerDiscarded(node=NODE, phy_offset=500, topic="orders", why="too late", msg_id="ID")
+
+
+def found(*events: Event | tuple[int, Event], lost: tuple[str, ...] = ()) -> list[str]:
+    return [one.text for one in wrong_timers(history(*events), lost)]
+
+
+def test_message_that_comes_once_and_in_time_is_accepted() -> None:
+    assert found(SET, (DUE_MS, CAME)) == []
+
+
+def test_message_that_comes_early_is_a_violation() -> None:
+    text = "ID, a timer message of broker-a, came 1 ms too early"
+    assert found(SET, (DUE_MS - 1, CAME)) == [text]
+    fast = ClockSkewed(node=NODE, skew_ms=1)
+    assert found(SET, fast, (DUE_MS - 1, CAME)) == []
+
+
+def test_message_that_was_never_set_is_a_violation() -> None:
+    assert "was never set at offset 100" in found((DUE_MS, CAME))[0]
+
+
+def test_message_that_comes_twice_is_a_violation_unless_its_log_was_cut() -> None:
+    twice = SET, (DUE_MS, CAME), (DUE_MS, CAME)
+    assert found(*twice) == ["ID, a timer message of broker-a, came a second time"]
+    assert found(*twice, lost=(NODE,)) == []
+
+
+def test_recalled_message_that_comes_is_a_violation_unless_the_recall_was_late() -> None:
+    story = SET, RECALLED, (DUE_MS, CAME)
+    assert found(*story) == ["ID, a timer message of broker-a, came although it was recalled"]
+    assert found(*story, TOO_LATE) == []
+    assert found(*story, lost=(NODE,)) == []
+    assert found(SET, RECALLED) == []
