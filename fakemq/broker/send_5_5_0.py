@@ -23,6 +23,7 @@ from fakemq.protocol.properties import (
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
 )
 from fakemq.protocol.properties_5_5_0 import encode_properties
+from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.protocol.timers import (
     TIMER_DELAY_MS,
     TIMER_DELAY_SEC,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 TRANSACTION_ID = "__transactionId__"
 PRIORITY = "_SYS_MSG_PRIORITY_"
 SHARDING_KEY = "__SHARDINGKEY"
+INNER_NUM = "INNER_NUM"
 _REPLIES = (RequestCode.SEND_REPLY_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2)
 _OTHER_TYPES = (DELAY_TIME_LEVEL, TIMER_DELIVER_MS, TIMER_DELAY_SEC, TIMER_DELAY_MS, SHARDING_KEY)
 """A message with one of these is no message with a priority."""
@@ -100,6 +102,7 @@ def prepare(broker: Broker, message: InnerMessage, config: TopicConfig) -> None:
         else:
             message.queue_id = min(priority, config.write_queue_nums - 1)
     properties[CLUSTER] = cluster
+    _check_inner_batch(broker, message)
     message.properties_string = encode_properties(properties)
     if is_half:  # its text is made again
         properties[TRANSACTION_ID] = properties[UNIQ_CLIENT_MESSAGE_ID_KEYIDX]
@@ -109,6 +112,20 @@ def prepare_reply(broker: Broker, message: InnerMessage) -> None:
     """Give a reply region and trace switch, which are pushed and stored with it."""
     _mark(broker, message.properties)
     message.properties_string = encode_properties(message.properties)
+
+
+def _check_inner_batch(broker: Broker, message: InnerMessage) -> None:
+    """Raise Refused for what claims to be several messages in one: no queue takes such.
+
+    Source: broker/util/HookUtils.java#checkInnerBatch (5.5.0)
+    """
+    if INNER_NUM in message.properties or message.sys_flag & MessageSysFlag.INNER_BATCH:
+        raise Refused(
+            ResponseCode.MESSAGE_ILLEGAL,
+            "the message is illegal, maybe msg body or properties length not matched."
+            f" msg body length limit {broker.config.max_message_size}B,"
+            " msg properties length limit 32KB.",
+        )
 
 
 def _mark(broker: Broker, properties: dict[str, str]) -> None:

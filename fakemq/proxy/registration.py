@@ -71,7 +71,7 @@ def register_consumer(
             f"Client type is not consumer, type: {type_name(client_type)}",
             "IllegalArgumentException",
             "org.apache.rocketmq.proxy.grpc.v2.client.ClientActivity"
-            ".buildConsumeType(ClientActivity.java:0)",
+            ".buildConsumeType(ClientActivity.java:524)",
         )
     for entry in subscriptions:
         if entry.expression.type != _SQL:

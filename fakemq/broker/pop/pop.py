@@ -19,10 +19,10 @@ from fakemq.broker.pop.filters import filter_maker
 from fakemq.broker.pop.polling import HeldPop, NotHeld
 from fakemq.broker.pop.service import PopService
 from fakemq.broker.pop.taking import Taking
-from fakemq.dispatch.answers import Parked, Refused, Reply, Request
+from fakemq.dispatch.answers import Parked, Refused, Reply, Request, Thrown
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.codes_5_5_0 import ResponseCode5
-from fakemq.protocol.errors import IllegalArgumentError, NumberFormatError
+from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_long
 from fakemq.protocol.headers.pop import PopMessageRequestHeader, PopMessageResponseHeader
 from fakemq.protocol.pop import ORDER_REVIVE_QUEUE, pop_retry_topic
@@ -49,6 +49,8 @@ def pop(
     """
     try:
         return _pop(broker, request, held)
+    except Thrown:
+        raise
     except Refused as refused:
         # Java's response has the fields of a pop that took nothing, whatever is wrong.
         return Reply(PopMessageResponseHeader(), code=refused.code, remark=refused.remark)
@@ -79,7 +81,10 @@ def _pop(
     make_filter = filter_maker(topic, header.exp, header.exp_type)
     parts.read_subscriptions.popped(group, topic, header.exp, header.exp_type)
     if header.max_msg_nums < 0:  # Java makes a list with it as its capacity
-        raise IllegalArgumentError(f"Illegal Capacity: {header.max_msg_nums}")
+        raise Thrown(
+            f"java.lang.IllegalArgumentException: Illegal Capacity: {header.max_msg_nums},"
+            " java.base/java.util.ArrayList.<init>(ArrayList.java:160)"
+        )
     taking = _take(broker, request, config, group_config, make_filter)
     code: ResponseCode | ResponseCode5 = ResponseCode.SUCCESS
     if not taking.buffers:

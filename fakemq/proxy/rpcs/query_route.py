@@ -83,5 +83,5 @@ def _permissions(data: QueueData) -> Iterator[int]:
     yield from [_READ] * (reads - both)
     yield from [_WRITE] * (writes - both)
     yield from [_READ_WRITE] * both
-    if not readable and not writeable and not data.perm & PermName.INHERIT:
+    if not readable and not writeable:
         yield from [_NONE] * max(1, data.write_queue_nums, data.read_queue_nums)

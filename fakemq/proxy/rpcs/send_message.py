@@ -29,6 +29,7 @@ from fakemq.protocol.properties import (
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
 )
 from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.protocol.timers import TIMER_DELIVER_MS
 from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 from fakemq.protocol.usual_headers import UsualBatchHeader, UsualSendHeader
 from fakemq.proxy.checks import checked_topic, is_blank
@@ -37,7 +38,14 @@ from fakemq.proxy.messages import BORN_TIMESTAMP, message_type
 from fakemq.proxy.registry import handles
 from fakemq.proxy.routes import consistent_hash
 from fakemq.proxy.sending import GZIP, TRANSACTION, check_body, properties_of
-from fakemq.proxy.status import OK, RpcError, broker_error, proxy_error, status
+from fakemq.proxy.status import (
+    OK,
+    RpcError,
+    broker_error,
+    java_error,
+    proxy_error,
+    status,
+)
 
 if TYPE_CHECKING:
     from fakemq.protocol.grpc.messages import Message, SendMessageRequest
@@ -171,6 +179,7 @@ def _command(
             reconsume_times,
         )
         return RemotingCommand(RequestCode.SEND_MESSAGE_V2, body=messages[0].body, usual=header)
+    _check_batch(topic, made)
     try:
         body = encode_batch(
             BatchMember(message.body, _text(one).encode("utf-8", "replace"))
@@ -192,6 +201,25 @@ def _command(
         in_batch="true",
     )
     return RemotingCommand(RequestCode.SEND_BATCH_MESSAGE, body=body, usual=batch_header)
+
+
+def _check_batch(topic: str, made: list[dict[str, str]]) -> None:
+    """Raise RpcError for messages that Java makes no batch of.
+
+    Source: common/message/MessageBatch.java#generateFromList
+    """
+    if any(int(properties.get(TIMER_DELIVER_MS, "0")) > 0 for properties in made):
+        text, line = "Delayed messages are not supported for batching", 49
+    elif topic.startswith(RETRY_PREFIX):
+        text, line = "Retry Group is not supported for batching", 52
+    else:
+        return
+    raise java_error(
+        text,
+        "UnsupportedOperationException",
+        "org.apache.rocketmq.common.message.MessageBatch"
+        f".generateFromList(MessageBatch.java:{line})",
+    )
 
 
 def _text(properties: dict[str, str]) -> str:

@@ -49,8 +49,9 @@ def test_queues_that_can_only_be_read_come_first(lab: ProxyLab) -> None:
     assert [(queue.id, queue.permission) for queue in queues] == [(0, 2), (1, 2), (2, 4)]
 
 
-def test_queues_without_permissions_say_so(lab: ProxyLab) -> None:
-    lab.create_topic("normal", perm=0)
+@pytest.mark.parametrize("perm", [0, 1])
+def test_queues_without_permissions_say_so(lab: ProxyLab, perm: int) -> None:
+    lab.create_topic("normal", perm=perm)
     assert {queue.permission for queue in route(lab, "normal").answer.message_queues} == {1}
 
 

@@ -93,6 +93,29 @@ def test_several_messages_are_one_batch(lab: ProxyLab) -> None:
     assert [one.properties["UNIQ_KEY"] for one in stored(lab, "normal")] == ["m1", "m2"]
 
 
+def test_delayed_messages_are_no_batch(lab: ProxyLab) -> None:
+    later = m.Timestamp(seconds=START_S + 60)
+    sent = [message("delay", id=one, delivery_timestamp=later) for one in ("m1", "m2")]
+    asked = lab.client().send(*sent)
+    assert (asked.code, asked.message) == (
+        50001,
+        (
+            "Delayed messages are not supported for batching. UnsupportedOperationException."
+            " org.apache.rocketmq.common.message.MessageBatch"
+            ".generateFromList(MessageBatch.java:49)"
+        ),
+    )
+
+
+def test_message_that_claims_to_be_several_is_illegal(lab: ProxyLab) -> None:
+    asked = lab.client().send(message(user={"INNER_NUM": "1"}))
+    assert asked.code == 50001
+    assert asked.message == (
+        "the message is illegal, maybe msg body or properties length not matched."
+        " msg body length limit 4194304B, msg properties length limit 32KB."
+    )
+
+
 def test_compressed_body_is_stored_as_it_is(lab: ProxyLab) -> None:
     lab.client().send(message(body_encoding=m.Encoding.GZIP))
     (one,) = stored(lab, "normal")
