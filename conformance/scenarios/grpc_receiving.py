@@ -105,7 +105,7 @@ def grpc_receive_early(run: Run) -> None:
     run.note("a producer receives")
     producer = run.grpc("producer")
     producer.settings(client_type="PRODUCER", publishing={})
-    producer.ask("ReceiveMessage", receiving(group, topic))
+    receive(run, producer, receiving(group, topic))
     run.note("settings of another group")
     consumer = consumer_of(run, "GEarlyOther", topic)
     send(run, topic, 0)

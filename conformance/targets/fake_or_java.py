@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 import fakemq
 from conformance.targets.accounts import RULES, needs_accounts
@@ -33,13 +32,17 @@ class FakeTarget:
     silence_s = QUIET_S
 
     def __init__(
-        self, cluster: fakemq.Cluster, config: Mapping[str, str], reference: str = REFERENCE
+        self,
+        cluster: fakemq.Cluster,
+        config: Mapping[str, str],
+        reference: str = REFERENCE,
+        grpc_addr: str = "",
     ) -> None:
         self._cluster = cluster
         self.reference = reference
         self._brokers: dict[str, Node] = {}
         self.namesrv_addr = cluster.namesrv_addr
-        self.grpc_addr: str = getattr(cluster, "grpc_addr", None) or ""
+        self.grpc_addr = grpc_addr
         self.config = config
 
     def now_ms(self) -> int:
@@ -94,7 +97,6 @@ def fake_target(
     config = config or {}
     masters = 1 if slaves else MASTERS
     acl = RULES if needs_accounts(config) else None
-    front: dict[str, Any] = {"grpc": True} if grpc else {}
     with fakemq.Cluster(
         reference=reference,
         masters=masters,
@@ -102,9 +104,10 @@ def fake_target(
         clock="frozen",
         config=config,
         acl=acl,
-        **front,
+        grpc=grpc,
     ) as cluster:
-        yield FakeTarget(cluster, config, reference)
+        grpc_addr = cluster.grpc_addr if grpc else ""
+        yield FakeTarget(cluster, config, reference, grpc_addr)
 
 
 @contextmanager

@@ -234,6 +234,8 @@ class FakemqProcess:
                 # A name server alone listens on every address of this machine.
                 port = namesrv.rpartition(":")[2]
                 self.namesrv_addr = f"127.0.0.1:{port}"
+                brokers, _, grpc = brokers.partition(", grpc ")
                 self.broker_addrs = brokers.split()[1::2]
+                self.grpc_addr = grpc.partition(",")[0]
                 return True
         return False

@@ -62,8 +62,8 @@ class RpcPeer:
     ) -> PendingRpc:
         """Begin a call; ``metadata`` changes what a client sends besides, None takes out.
 
-        The values of ``hidden`` fields of responses differ from run to run. A ``silent`` call is
-        not written down.
+        ``hidden`` fields of responses, which differ from run to run, are left out. A ``silent``
+        call is not written down.
         """
         method = rpcs()[rpc]
         said = request(method, fields or {})
@@ -148,9 +148,8 @@ class RpcPeer:
 
     def _say_message(self, message: Any, hidden: tuple[str, ...] = ()) -> None:
         for line in lines_of(message, self._normaliser):
-            path, _, value = line.partition(": ")
-            shown = "<hidden>" if path.rpartition(".")[2] in hidden else value
-            self._lines.append(f"    {path}: {shown}")
+            if line.partition(": ")[0].rpartition(".")[2] not in hidden:
+                self._lines.append(f"    {line}")
 
     say_message = _say_message
 
@@ -230,7 +229,7 @@ class Telemetry:
         self._peer.say_sent("Telemetry, a command", command)
         self._requests.put(command)
 
-    def take(self, timeout_s: float = ANSWER_TIMEOUT_S) -> Any:
+    def take(self, timeout_s: float = ANSWER_TIMEOUT_S, *, hidden: tuple[str, ...] = ()) -> Any:
         """Wait for the next command or the end and write it down; return it.
 
         Raises TimeoutError.
@@ -245,7 +244,7 @@ class Telemetry:
             self._peer.say_error("Telemetry", *came)
         else:
             self._peer.say_answer("Telemetry, a command")
-            self._peer.say_message(came)
+            self._peer.say_message(came, hidden)
         return came
 
     def has_come(self, timeout_s: float = 0.02) -> bool:

@@ -17,6 +17,8 @@ from conformance.normalise import (
     shortened,
     without_addresses,
     without_offset_ids,
+    without_revive_queue,
+    without_stack,
     without_times,
 )
 
@@ -35,6 +37,8 @@ def lines_of(message: Message, normaliser: Normaliser) -> list[str]:
 def status_text(text: str, normaliser: Normaliser) -> str:
     """Return what a status says, without lines of code, addresses, ids and times."""
     text = _WHERE.sub(". <where>", text)
+    if text.startswith("java."):
+        text = without_stack(text)
     text = normaliser.ids.named(without_offset_ids(text, normaliser.names, normaliser.places))
     text = without_times(without_addresses(text, normaliser.names), normaliser.now_ms)
     return text.replace("\n", "\\n")
@@ -44,7 +48,7 @@ def receipt_handle(text: str, normaliser: Normaliser) -> str:
     """Return what a receipt handle says; what is none stays as it is."""
     parts = text.split(" ")
     if len(parts) < HANDLE_FIELDS or not all(parts[one].isdigit() for one in (1, 8)):
-        return without_times(text, normaliser.now_ms)
+        return without_times(without_revive_queue(text), normaliser.now_ms)
     start, popped_ms, invisible_ms, revive, retry, broker, queue, offset, place, *more = parts
     if revive == ORDER_REVIVE_QUEUE:
         invisible_ms = "<since its pop>"  # in order a change counts from the pop

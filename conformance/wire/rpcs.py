@@ -227,12 +227,14 @@ def handle_of(found: Any) -> str:
     return str(found.system_properties.receipt_handle)
 
 
-def receive(run: Run, consumer: RpcPeer, fields: Fields) -> list[Any]:
+def receive(run: Run, consumer: RpcPeer, fields: Fields, hidden: tuple[str, ...] = ()) -> list[Any]:
     """Receive, and return the messages; write down all that came."""
-    return received(run.rpc_within(consumer.begin("ReceiveMessage", fields)))
+    return received(run.rpc_within(consumer.begin("ReceiveMessage", fields, hidden=hidden)))
 
 
-def receive_again(run: Run, consumer: RpcPeer, fields: Fields, within_ms: int) -> list[Any]:
+def receive_again(
+    run: Run, consumer: RpcPeer, fields: Fields, within_ms: int, hidden: tuple[str, ...] = ()
+) -> list[Any]:
     """Receive until messages come; return them. Write down the last call only.
 
     How often a consumer asks in vain depends on how exactly a broker counts. Raises TimeoutError.
@@ -240,7 +242,7 @@ def receive_again(run: Run, consumer: RpcPeer, fields: Fields, within_ms: int) -
     begin_ms = run.now_ms()
     while True:
         lines = len(run.lines)
-        found = receive(run, consumer, fields)
+        found = receive(run, consumer, fields, hidden)
         if found:
             return found
         if run.now_ms() - begin_ms > within_ms:
