@@ -8,15 +8,13 @@ once that is there.
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import os
 import secrets
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
+from conformance.drivers.builds import CACHE, build_go
 from conformance.drivers.drivers import DriverError, run_scenario
 from conformance.drivers.launched import Launch, LaunchedConsumer, LaunchedProducer
 
@@ -65,14 +63,9 @@ SCENARIOS = (
 ACCESS_SCENARIO = "access"
 """The scenario of a cluster with aclEnable=true."""
 SCENARIO_TIMEOUT_S = 200.0
-BUILD_TIMEOUT_S = 600.0
 
 _SOURCES = Path(__file__).parents[1] / "go"
-_CACHE = Path(__file__).parents[2] / ".cache" / "go"
-
-
-class GoBuildError(Exception):
-    """The Go toolchain could not download or build; the message carries its output."""
+_CACHE = CACHE / "go"
 
 
 def missing_go() -> str | None:
@@ -83,56 +76,8 @@ def missing_go() -> str | None:
 
 
 def binary() -> Path:
-    """Return the built program; build it when its sources have changed. Raises GoBuildError."""
-    _CACHE.mkdir(parents=True, exist_ok=True)
-    with open(_CACHE / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        built, stamp = _CACHE / "conformance", _CACHE / "stamp"
-        wanted = _fingerprint()
-        if not built.exists() or not stamp.exists() or stamp.read_text() != wanted:
-            stamp.unlink(missing_ok=True)
-            _build(built)
-            stamp.write_text(wanted)
-    return built
-
-
-def _fingerprint() -> str:
-    digest = hashlib.sha256()
-    for path in sorted(_SOURCES.iterdir()):
-        digest.update(f"{path.name}\0".encode() + path.read_bytes())
-    return digest.hexdigest()
-
-
-def _build(built: Path) -> None:
-    settings = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    environment = os.environ | {
-        "GOPATH": str(_CACHE / "path"),
-        "GOMODCACHE": str(_CACHE / "modules"),
-        "GOCACHE": str(_CACHE / "build"),
-        "GOTOOLCHAIN": "local",
-        "CGO_ENABLED": "0",
-        # The modules are to be deleted like the rest of .cache; by default they are read-only.
-        "GOFLAGS": "-modcacherw -buildvcs=false",
-        # The toolchain counts its own use below the user's settings; those it may only read.
-        "GOENV": os.environ.get("GOENV") or str(settings / "go" / "env"),
-        "HOME": str(_CACHE),
-        "XDG_CONFIG_HOME": str(_CACHE / "config"),
-    }
-    output = ""
-    for offline in ({"GOPROXY": "off"}, {}):  # the network only when something is not cached yet
-        done = subprocess.run(
-            ["go", "build", "-trimpath", "-o", str(built), "."],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            cwd=_SOURCES,
-            env=environment | offline,
-            timeout=BUILD_TIMEOUT_S,
-        )
-        if done.returncode == 0:
-            return
-        output = done.stdout + done.stderr
-    raise GoBuildError(f"go build failed:\n{output[-4000:]}")
+    """Return the built program; build it when its sources have changed. Raises BuildError."""
+    return build_go(_SOURCES, _CACHE)
 
 
 def _environment(home: Path, **extra: str) -> dict[str, str]:
