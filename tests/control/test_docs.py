@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -21,10 +22,22 @@ PAGE = Path(__file__).parents[2] / "docs" / "control.md"
 def test_examples_of_the_page_run() -> None:
     if shutil.which("curl") is None:
         pytest.skip("no curl here")
-    blocks = re.findall(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    commands = [line for block in blocks for line in block.splitlines() if line[:5] == "curl "]
-    assert len(commands) > 15
-    with fakemq.Cluster(control_port=0) as mq:
+    before, _, rest = PAGE.read_text().partition("\n## POP and timers\n")
+    later, _, after = rest.partition("\n## ")
+    assert len(run(commands_of(before + after))) > 15
+    delivered = run(commands_of(later), reference="5.5.0")[4]
+    assert [entry["kind"] for entry in delivered["entries"]] == ["TimerDelivered"]
+
+
+def commands_of(text: str) -> list[str]:
+    blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+    return [line for block in blocks for line in block.splitlines() if line[:5] == "curl "]
+
+
+def run(commands: list[str], reference: str = "4.9.7") -> list[Any]:
+    """Run commands at a cluster, and return their answers."""
+    answers = []
+    with fakemq.Cluster(control_port=0, reference=reference) as mq:
         assert mq.control_url is not None
         for command in commands:
             done = subprocess.run(
@@ -38,3 +51,5 @@ def test_examples_of_the_page_run() -> None:
             else:
                 answer = msgspec.json.decode(done.stdout)
                 assert not (isinstance(answer, dict) and "error" in answer), (command, answer)
+                answers.append(answer)
+    return answers

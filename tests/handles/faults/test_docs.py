@@ -35,6 +35,11 @@ def test_every_example_can_be_placed() -> None:
                 assert len(mq.faults.all()) == before + 1
 
 
+def test_example_of_a_lost_acknowledgement_runs() -> None:
+    (source,) = re.findall(r"```python\n(import fakemq\n.*?)```", TEXT, re.DOTALL)
+    exec(compile(source, "docs/faults.md", "exec"), {})
+
+
 def test_every_fault_is_tested_with_a_real_java_client() -> None:
     placings = {
         name
