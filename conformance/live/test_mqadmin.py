@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 
 from conformance.live.groups import WAITING
+from conformance.mqadmin.later import ALL_PARTS
 from conformance.mqadmin.program import Mqadmin
 from conformance.mqadmin.recordings import diff, differences, expected, recorded
 from conformance.mqadmin.script import PARTS, Part, options_used
@@ -28,13 +29,13 @@ def test_script_has_every_sub_command_with_all_its_options(java: None) -> None:
     assert options_used() == known
 
 
-@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
+@pytest.mark.parametrize("part", ALL_PARTS, ids=lambda part: part.name)
 def test_mqadmin_prints_at_the_fake_what_was_recorded(java: None, part: Part) -> None:
     found = difference(expected(part, differences()), fake, part)
     assert not found, f"at fakemq:\n{found}"
 
 
-@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
+@pytest.mark.parametrize("part", ALL_PARTS, ids=lambda part: part.name)
 def test_mqadmin_prints_at_a_real_cluster_what_was_recorded(java: None, part: Part) -> None:
     found = difference(recorded(part), real, part)
     assert not found, f"record anew and read the difference:\n{found}"

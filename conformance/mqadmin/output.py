@@ -20,7 +20,7 @@ _COUNTED = (
     r"\b(commitLogDirCapacity|commitLogDiskRatio|consumeQueueDiskRatio|runtime"
     r"|putMessageDistributeTime|putMessageEntireTimeMax|putLatency\w+|pageCacheLockTimeMills"
     r"|\w*QueueHeadWaitTimeMills|remainHowManyDataToFlush|commitLogMaxOffset|msgGetTotalTodayNow"
-    r"|getTransferedTps|getTotalTps|getFoundTps|getMissTps|putTps|putMessageSizeTotal"
+    r"|getTransferr?edTps|timer(?:Enqueue|Dequeue)Tps|getTotalTps|getFoundTps|getMissTps|putTps|putMessageSizeTotal"
     r"|putMessageAverageSize|messageAverageSize|getMessageEntireTimeMax|\w*(?:In|Out)Tps)\b"
     r'("? *[:=] *).*'
 )

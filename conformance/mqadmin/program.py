@@ -1,4 +1,4 @@
-"""RocketMQ's own mqadmin of 4.9.7, whose sub-commands share one JVM.
+"""RocketMQ's own mqadmin, whose sub-commands share one JVM.
 
 Source: conformance/java/src/main/java/conformance/Mqadmin.java
 """
@@ -13,6 +13,8 @@ from conformance.targets.accounts import SECRET
 from conformance.targets.java_jars import REFERENCE
 
 COMMAND_TIMEOUT_S = 60.0
+_LATER_LOGS = "-Drmq.logback.configurationFile=conf/rmq.tools.logback.xml"
+"""Where 5.5.0 looks first, as its own start script says."""
 
 
 class Mqadmin(JavaDriver):
@@ -21,15 +23,16 @@ class Mqadmin(JavaDriver):
     ``jvm`` has further flags.
     """
 
-    def __init__(self, jvm: Sequence[str] = ()) -> None:
+    def __init__(self, jvm: Sequence[str] = (), version: str = REFERENCE) -> None:
         self._numbers = count(1)
         self._printed_by: dict[str, list[str]] = {}
         self._ended: set[str] = set()
-        jvm = (*SMALL_JVM, *jvm, "-Dfile.encoding=UTF-8", "-Duser.timezone=UTC")
-        super().__init__(REFERENCE, "-", "mqadmin", jvm=jvm)
+        jvm = (*SMALL_JVM, *jvm, "-Dfile.encoding=UTF-8", "-Duser.timezone=UTC", _LATER_LOGS)
+        super().__init__(version, "-", "mqadmin", jvm=jvm)
         self._conf = self.home / "conf"
         self._conf.mkdir()
-        (self._conf / "logback_tools.xml").write_text("<configuration/>")
+        for name in ("logback_tools.xml", "rmq.tools.logback.xml"):
+            (self._conf / name).write_text("<configuration/>")
 
     def sign_as(self, access_key: str) -> None:
         """Let later sub-commands sign with the keys of an account; "": they sign nothing."""

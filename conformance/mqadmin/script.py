@@ -36,6 +36,7 @@ from conformance.mqadmin.state import (
     slave_in_step,
 )
 from conformance.targets.accounts import ADMIN, USER
+from conformance.targets.java_jars import REFERENCE
 
 
 class Step(NamedTuple):
@@ -71,6 +72,8 @@ class Part(NamedTuple):
     steps: tuple[Step, ...]
     slaves: int = 0
     """With one, it runs on a master and its slave, else on two masters."""
+    reference: str = REFERENCE
+    """The release of mqadmin, and of its cluster."""
 
 
 _RT = {r"\b\d+$": "<ms>", r"(Avg RT:).*": r"\1 <ms>"}
@@ -82,7 +85,7 @@ _LOAD = {
 _ATTACHED = {r"\b((?:msgPutTotalTodayNow|putMessageTimesTotal) *:).*": r"\1 <of this run>"}
 """A slave is there when messages are safe there; how many are sent until then is by chance."""
 _PLACE = {r"physicOffset=\d+": "physicOffset=<place>"}
-_STATS = {
+HIDDEN_STATS = {
     r"( +\d+\.\d\d){2} +\d+ +\d+$": " <of this run>",
     r" +\d+\.\d\d +\d+ +NO_CONSUMER": " <of this run> NO_CONSUMER",
 }
@@ -237,9 +240,9 @@ BROKERS = (
     Step(f"cleanUnusedTopic -c {CLUSTER}"),
     Step("deleteExpiredCommitLog -b {broker-a}"),
     Step(f"deleteExpiredCommitLog -c {CLUSTER}"),
-    Step(f"statsAll -t {ORDERS}", unordered=True, hides=_STATS),
-    Step(f"statsAll -a -t {ORDERS}", unordered=True, until=ONLINE, hides=_STATS),
-    Step("statsAll", unordered=True, hides=_STATS),
+    Step(f"statsAll -t {ORDERS}", unordered=True, hides=HIDDEN_STATS),
+    Step(f"statsAll -a -t {ORDERS}", unordered=True, until=ONLINE, hides=HIDDEN_STATS),
+    Step("statsAll", unordered=True, hides=HIDDEN_STATS),
 )
 NAME_SERVERS = (
     Step("getNamesrvConfig", unordered=True),
@@ -403,7 +406,7 @@ LETTER_STEPS = (
     Step(f"updateTopic -b {{broker-a}} -t {LETTERS} -r 1 -w 1 -o true"),
     Step("brokerConsumeStats -b {broker-a} -o true", unordered=True),
     Step("brokerConsumeStats -b {broker-a}", unordered=True),
-    Step("statsAll", unordered=True, hides=_STATS),
+    Step("statsAll", unordered=True, hides=HIDDEN_STATS),
     Step(f"updateSubGroup -b {{broker-a}} -g {BLUE} -s false"),
     Step(f"getConsumerConfig -g {BLUE}"),
     Step(f"deleteSubGroup -b {{broker-a}} -g {FAILING} -r true"),

@@ -51,7 +51,12 @@ def fake(part: Part, **options: Any) -> Iterator[str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConfigWarning)  # only that they are printed counts
         cluster = fakemq.Cluster(
-            masters=masters, slaves=part.slaves, config=config, acl=acl, **options
+            reference=part.reference,
+            masters=masters,
+            slaves=part.slaves,
+            config=config,
+            acl=acl,
+            **options,
         )
     with cluster:
         yield cluster.namesrv_addr
@@ -59,14 +64,14 @@ def fake(part: Part, **options: Any) -> Iterator[str]:
 
 @contextmanager
 def real(part: Part) -> Iterator[str]:
-    """Start a real 4.9.7 cluster for a part; yield the address of its name server."""
-    with java_target(part.config, part.slaves) as target:
+    """Start a real cluster for a part; yield the address of its name server."""
+    with java_target(part.config, part.slaves, part.reference) as target:
         yield target.namesrv_addr
 
 
 def run(part: Part, namesrv_addr: str, jvm: Sequence[str] = ()) -> Printed:
     """Run all steps of a part, in a JVM with further flags."""
-    with Mqadmin(jvm) as mqadmin, part.contents(namesrv_addr) as state:
+    with Mqadmin(jvm, part.reference) as mqadmin, part.contents(namesrv_addr) as state:
         session = Session(mqadmin, state)
         for step in part.steps:
             session.run(step)
@@ -100,7 +105,8 @@ class Session:
         self.printed[self._title(step)] = lines
 
     def _printed(self, step: Step) -> list[str]:
-        line = re.sub(r"\{([^}]*)\}", lambda found: self._words[found[1]], step.line)
+        # What has a quotation mark is JSON.
+        line = re.sub(r"\{([^}\"]*)\}", lambda found: self._words[found[1]], step.line)
         arguments = shlex.split(line)
         if not line.startswith("@"):
             arguments += ["-n", self._words["namesrv"]]

@@ -10,9 +10,12 @@ from conformance.drivers.drivers import EVENT_TIMEOUT_S
 from conformance.targets.accounts import ADMIN, SECRET
 from conformance.targets.java_cluster import wait_until
 from conformance.targets.replicas import send_until_safe
-from conformance.wire.raw import call, create_topic, frame
+from conformance.wire.pops import Handle, handles, pop_fields
+from conformance.wire.raw import call, create_topic, frame, json_header, split
+from conformance.wire.requests import texts
 from fakemq.client import (
     Client,
+    Message,
     MessageQueue,
     MQBrokerError,
     MQClientError,
@@ -21,6 +24,7 @@ from fakemq.client import (
     ReceivedMessage,
 )
 from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.codes_5_5_0 import RequestCode5
 
 CLUSTER = "DefaultCluster"
 BROKERS = ("broker-a", "broker-b")
@@ -28,6 +32,9 @@ ORDERS, QUEUES = "MOrders", 2
 SOLO = "MSolo"
 """A topic with one queue, at broker-a."""
 ONLINE, OFFLINE, PRODUCER = "GOnline", "GOffline", "GProducer"
+POPPED, POPPING = "LPopped", "GPopping"
+"""A topic with one queue at broker-a, and the group that pops it."""
+LONG_MS = 3_600_000
 
 
 class State(NamedTuple):
@@ -93,6 +100,32 @@ def orders(namesrv_addr: str) -> Iterator[State]:
                 )
                 clients = {"producer": producer.client_id, "consumer": consumer.client_id}
                 yield State(addrs, ids, keys, clients)
+
+
+@contextmanager
+def pops(namesrv_addr: str) -> Iterator[State]:
+    """What `orders` has, and a group that has popped three of four messages, and acked one."""
+    with orders(namesrv_addr) as state, Client(namesrv_addr) as client:
+        addr = state.addrs["broker-a"]
+        create_topic(addr, POPPED, 1)
+        wait_routed(client, POPPED, 1)
+        for number in range(4):
+            client.send(Message(POPPED, f"popped {number}".encode()))
+        fields = pop_fields(POPPED, consumerGroup=POPPING, maxMsgNums=3, invisibleTime=LONG_MS)
+        popped: list[Handle] = []
+
+        def has_popped() -> bool:
+            answer = call(addr, frame(RequestCode5.POP_MESSAGE, texts(fields)))
+            said = json_header(answer).get("extFields", {})
+            assert isinstance(said, dict)
+            popped.extend(handles(said, split(answer)[2]))
+            fields["maxMsgNums"] = 3 - len(popped)
+            return len(popped) == 3
+
+        wait_until(has_popped, EVENT_TIMEOUT_S)
+        acked = texts(popped[0].fields(POPPED, consumerGroup=POPPING))
+        call(addr, frame(RequestCode5.ACK_MESSAGE, acked))
+        yield state
 
 
 def wait_routed(client: Client, topic: str, brokers: int) -> None:

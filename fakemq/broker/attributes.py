@@ -25,7 +25,11 @@ _LITE_MAX_MINUTES = 30 * 24 * 60
 
 
 class WrongAttributeError(Exception):
-    """A change of attributes that Java refuses; the text is Java's."""
+    """A change of attributes that Java refuses; the text is Java's, and where it is thrown."""
+
+    def __init__(self, text: str, place: str = "") -> None:
+        super().__init__(text)
+        self.place = "org.apache.rocketmq.common.attribute.AttributeUtil" + place
 
 
 class Attribute(NamedTuple):
@@ -135,7 +139,9 @@ def altered(
         for name in java_hash_map_order(named):
             attribute = known.get(name)
             if attribute is None:
-                raise WrongAttributeError(f"unsupported key: {name}")
+                raise WrongAttributeError(
+                    f"unsupported key: {name}", ".validateAlter(AttributeUtil.java:117)"
+                )
             if kind != "init" and not attribute.changeable:
                 raise WrongAttributeError(
                     f"attempt to update an unchangeable attribute. key: {name}"

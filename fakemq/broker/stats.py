@@ -201,6 +201,11 @@ class BrokerStatsManager:
         minute, hour, day = (counter.snapshot(which, now_ms) for which in (_MINUTE, _HOUR, _DAY))
         return minute, hour, day
 
+    def put_nums(self) -> dict[str, int]:
+        """Return how many messages each topic got since the start."""
+        table = self._table.items()
+        return {key: counter.value for (name, key), counter in table if name == "TOPIC_PUT_NUMS"}
+
     def tps_topic_put_nums(self, topic: str) -> float:
         """Return how many messages per second a topic got in the last minute."""
         counter = self._table.get(("TOPIC_PUT_NUMS", topic))

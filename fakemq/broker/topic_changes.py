@@ -120,6 +120,5 @@ def put_group(broker: Broker, config: SubscriptionGroupConfig) -> None:
     try:
         config.attributes = altered(GROUP_ATTRIBUTES, before, config.attributes or {})
     except WrongAttributeError as error:
-        place = "org.apache.rocketmq.common.attribute.AttributeUtil"
-        raise Thrown(f"java.lang.RuntimeException: {error}, {place}") from None
+        raise Thrown(f"java.lang.RuntimeException: {error}, {error.place}") from None
     broker.groups.update(config)

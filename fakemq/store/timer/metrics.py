@@ -40,6 +40,11 @@ class TimerMetrics:
         """Return how many messages wait for a topic."""
         return self._counts.get(topic, (0, 0))[0]
 
+    @property
+    def total(self) -> int:
+        """How many messages wait for all topics together."""
+        return sum(count for count, _ in self._counts.values())
+
     def forget(self, topic: str) -> None:
         """Remove the count of a deleted topic. Source: TimerMetrics.java#removeTimingCount"""
         self._counts.pop(topic, None)
@@ -71,4 +76,4 @@ class TimerMetrics:
         }
 
     def __repr__(self) -> str:
-        return f"<{sum(count for count, _ in self._counts.values())} timer messages>"
+        return f"<{self.total} timer messages>"
