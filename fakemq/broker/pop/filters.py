@@ -11,7 +11,12 @@ from fakemq.broker.filters.tags import tags_filter
 from fakemq.dispatch.answers import Refused
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.limits import SUBSCRIPTION_MAX_CHARS
-from fakemq.protocol.subscription import SubscriptionError, build_subscription, is_tag_type
+from fakemq.protocol.subscription import (
+    SUB_ALL,
+    SubscriptionError,
+    build_subscription,
+    is_tag_type,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +32,7 @@ def filter_maker(topic: str, expression: str | None, expression_type: str | None
     Each queue needs one of its own, because a filter counts what its answers have cost.
     Raise Refused for an expression that cannot be read.
     """
-    if not expression:
+    if not expression or (expression == SUB_ALL and is_tag_type(expression_type)):
         return lambda: None
     if len(expression) > SUBSCRIPTION_MAX_CHARS:
         most = f"fakemq reads no subscription of over {SUBSCRIPTION_MAX_CHARS} characters"

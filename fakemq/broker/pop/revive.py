@@ -64,6 +64,12 @@ REPUT_INTERVALS_S: Final = (
     *(10, 20, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200),
 )
 RETRY_QUEUE_NUM: Final = 1
+_RECORD_TYPES: Final[dict[str, type[PopCheckPoint | AckMsg]]] = {
+    CK_TAG: PopCheckPoint,
+    ACK_TAG: AckMsg,
+    BATCH_ACK_TAG: BatchAckMsg,
+}
+"""What a record of the revive topic is, by its tag."""
 
 
 class PopRevive:
@@ -126,9 +132,15 @@ class PopRevive:
         queue = self._queues.get(queue_id)
         if queue is None:
             return
-        for message in self._store.messages_in_queue(self._log.topic, queue_id, queue.next_offset):
-            queue.next_offset = message.queue_offset + 1
-            self._read(queue, message)
+        written, offset = self._log.written, queue.next_offset
+        end = self._store.max_offset_in_queue(self._log.topic, queue_id)
+        if written is not None and end == offset + 1:
+            queue.next_offset = end
+            self._take(queue, written, offset)
+        else:
+            for message in self._store.messages_in_queue(self._log.topic, queue_id, offset):
+                queue.next_offset = message.queue_offset + 1
+                self._read(queue, message)
         queue.quiet_from_ms = self._node.clock.now_ms() + QUIET_MS
         if queue.done_count > FEW:  # else the next scan commits: this is often
             self._commit(queue)
@@ -136,20 +148,24 @@ class PopRevive:
 
     def _read(self, queue: ReviveQueue, message: MessageExt) -> None:
         try:
-            if message.tags == CK_TAG:
-                self._read_checkpoint(queue, PopCheckPoint.decode(message.body), message)
-            elif message.tags == ACK_TAG:
-                self._read_ack(queue, AckMsg.decode(message.body))
-            elif message.tags == BATCH_ACK_TAG:
-                self._read_ack(queue, BatchAckMsg.decode(message.body))
+            record_type = _RECORD_TYPES.get(message.tags or "")
+            if record_type is not None:
+                self._take(queue, record_type.decode(message.body), message.queue_offset)
         except BodyError:
             return  # a client may have sent this; Java would fail at every scan
 
-    def _read_checkpoint(self, queue: ReviveQueue, ck: PopCheckPoint, message: MessageExt) -> None:
+    def _take(self, queue: ReviveQueue, record: PopCheckPoint | AckMsg, offset: int) -> None:
+        """Take over a record that has this offset in the revive queue."""
+        if isinstance(record, PopCheckPoint):
+            self._read_checkpoint(queue, record, offset)
+        else:
+            self._read_ack(queue, record)
+
+    def _read_checkpoint(self, queue: ReviveQueue, ck: PopCheckPoint, offset: int) -> None:
         diffs = ck.queue_offset_diff
         if ck.topic is None or ck.group is None or (diffs and len(diffs) < ck.num):
             return
-        ck.revive_offset = message.queue_offset
+        ck.revive_offset = offset
         queue.add(ck)
 
     def _read_ack(self, queue: ReviveQueue, ack: AckMsg) -> None:
@@ -167,21 +183,26 @@ class PopRevive:
     # -- waiting ------------------------------------------------------------------------------
 
     def _wait(self, queue: ReviveQueue) -> None:
-        clock = self._node.clock
+        clock, first = self._node.clock, queue.first()
+        due_ms = None if first is None else max(first.revive_time + LAG_MS, queue.quiet_from_ms)
+        if due_ms == queue.due_ms:
+            return
         clock.cancel(queue.timer)
-        queue.timer = None
-        first = queue.first()
-        if first is not None:
-            due_ms = max(first.revive_time + LAG_MS, queue.quiet_from_ms)
+        queue.timer, queue.due_ms = None, due_ms
+        if due_ms is not None:
             queue.timer = clock.call_later(
-                due_ms - clock.now_ms(),
-                lambda: clock.carry_out(self._scan(queue), peer=queue),
-                kind="pop_revive",
+                due_ms - clock.now_ms(), lambda: self._on_wait_end(queue), kind="pop_revive"
             )
+
+    def _on_wait_end(self, queue: ReviveQueue) -> None:
+        queue.timer = queue.due_ms = None
+        self._node.clock.carry_out(self._scan(queue), peer=queue)
 
     def _look_again(self) -> None:
         """Set all deadlines again, because the wall clock was moved."""
         for queue in self._queues.values():
+            queue.due_ms = None
+            self._node.clock.cancel(queue.timer)
             self._wait(queue)
 
     # -- reviving -----------------------------------------------------------------------------

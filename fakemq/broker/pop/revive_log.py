@@ -69,6 +69,8 @@ class ReviveLog:
         self.topic = revive_topic(node.config.broker_cluster_name)
         self._refused: deque[tuple[PopCheckPoint, int, Callable[[], None]]] = deque()
         self._timer: Timer | None = None
+        self.written: PopCheckPoint | AckMsg | None = None
+        """The record whose put is under way: its reader need not decode it."""
 
     def stop(self) -> None:
         """Forget what the store refused: it is popped, or read from the revive topic, again."""
@@ -119,7 +121,7 @@ class ReviveLog:
 
     def _put_checkpoint(self, ck: PopCheckPoint, revive_queue_id: int) -> bool:
         return self._store(
-            ck.encode(),
+            ck,
             revive_queue_id,
             tag=CK_TAG,
             unique_key=checkpoint_key(ck),
@@ -132,7 +134,7 @@ class ReviveLog:
         Return False if the store refuses it.
         """
         return self._put_refused() and self._store(
-            ack.encode(),
+            ack,
             revive_queue_id,
             tag=BATCH_ACK_TAG if isinstance(ack, BatchAckMsg) else ACK_TAG,
             # Java makes for a batch the key of a single acknowledgement, too.
@@ -141,7 +143,13 @@ class ReviveLog:
         )
 
     def _store(
-        self, body: bytes, queue_id: int, *, tag: str, unique_key: str, deliver_at_ms: int
+        self,
+        record: PopCheckPoint | AckMsg,
+        queue_id: int,
+        *,
+        tag: str,
+        unique_key: str,
+        deliver_at_ms: int,
     ) -> bool:
         if not 0 <= queue_id < later(self._node.config).revive_queue_num:
             return True
@@ -156,14 +164,18 @@ class ReviveLog:
         message = inner_message(
             self.topic,
             queue_id,
-            body,
+            record.encode(),
             properties=properties,
             properties_string=encode_properties(properties),
             born_timestamp_ms=self._node.clock.now_ms(),
             born_host=host,
             store_host=host,
         )
-        return self._put(message).status in _STORED
+        self.written = record
+        try:
+            return self._put(message).status in _STORED
+        finally:
+            self.written = None
 
 
 def checkpoint_key(ck: PopCheckPoint) -> str:

@@ -16,7 +16,16 @@ FEW: Final = 64
 class ReviveQueue:
     """One queue of the revive topic: the checkpoints that were read and are not done."""
 
-    __slots__ = ("_done", "_due", "next_offset", "pending", "queue_id", "quiet_from_ms", "timer")
+    __slots__ = (
+        "_done",
+        "_due",
+        "due_ms",
+        "next_offset",
+        "pending",
+        "queue_id",
+        "quiet_from_ms",
+        "timer",
+    )
 
     def __init__(self, queue_id: int, committed: int) -> None:
         self.queue_id = queue_id
@@ -25,6 +34,8 @@ class ReviveQueue:
         """By merge key, in the order of the queue."""
         self.quiet_from_ms = 0
         self.timer: Timer | None = None
+        self.due_ms: int | None = None
+        """When `timer` fires."""
         self._done: list[int] = []
         """A heap of the queue offsets of checkpoints that are done, and not committed."""
         self._due: list[tuple[int, int, PopCheckPoint]] = []
