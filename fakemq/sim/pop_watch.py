@@ -53,9 +53,9 @@ class PopWatch:
     def found(self) -> list[Violation]:
         return self._invisibility.found + self._unaccounted
 
-    def uncertain(self) -> set[tuple[str, str]]:
+    def lost(self) -> set[tuple[str, str]]:
         """Return group and message id of messages that a lost machine may have taken along."""
-        return self._invisibility.pops.uncertain()
+        return self._invisibility.pops.lost()
 
 
 class _Tables:

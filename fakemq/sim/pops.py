@@ -45,7 +45,9 @@ class Hold(msgspec.Struct):
     may_repeat: bool = False
     """Whether its broker was killed since, which may have lost how far the group was."""
     uncertain: bool = False
-    """Whether a record about it may have been lost."""
+    """Whether its broker may have forgotten it."""
+    may_be_lost: bool = False
+    """Whether that is because a record in the log may be lost."""
 
     @property
     def is_open(self) -> bool:
@@ -92,9 +94,6 @@ class Pops:
 
     # -- reading ------------------------------------------------------------------------------
 
-    def queues(self) -> Iterator[Queue]:
-        yield from self._holds
-
     def of(self, queue: Queue) -> Iterator[Hold]:
         """Yield all holds of a queue."""
         for holds in self._holds.get(queue, {}).values():
@@ -105,13 +104,13 @@ class Pops:
         holds = self._holds.get(queue, {}).get(queue_offset)
         return holds[-1] if holds else None
 
-    def uncertain(self) -> set[tuple[str, str]]:
+    def lost(self) -> set[tuple[str, str]]:
         """Return group and message id of messages that may be lost for the group."""
         return {
             (queue.group, self._msg_ids.get((queue.node, queue.topic, queue.queue_id, offset), ""))
             for queue, by_offset in self._holds.items()
             for offset, holds in by_offset.items()
-            if any(hold.uncertain for hold in holds)
+            if any(hold.may_be_lost for hold in holds)
         }
 
     # -- following ----------------------------------------------------------------------------
@@ -227,4 +226,4 @@ class Pops:
             for holds in by_offset.values():
                 if any(max(one.at_ms, one.acked_at_ms or 0) >= lost_from_ms for one in holds):
                     for hold in holds:
-                        hold.uncertain = True
+                        hold.uncertain = hold.may_be_lost = True

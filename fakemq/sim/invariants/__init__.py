@@ -46,14 +46,14 @@ def judge(sim: Simulation) -> list[Violation]:
         for node, start in lost_from.items()
         if node in sim.lost or (cluster.flush == "ASYNC_FLUSH" and node.endswith(MASTER))
     }
-    uncertain: Collection[tuple[str, str]] = ()
+    lost: Collection[tuple[str, str]] = ()
     if sim.pop_watch is not None:
         sim.pop_watch.look()
         found += sim.pop_watch.found
-        uncertain = sim.pop_watch.uncertain()
+        lost = sim.pop_watch.lost()
         found += wrong_timers(history, lost_from)
     groups = {consumer.group: consumer.topics for consumer in sim.plan.consumers}
-    found += undelivered(history, groups, unkept, is_stored, uncertain)
+    found += undelivered(history, groups, unkept, is_stored, lost)
     unordered = {one.group for one in sim.plan.consumers if one.pop is not None and not one.ordered}
     found += out_of_order(history, unordered)
     found += too_early(history)

@@ -32,13 +32,13 @@ def undelivered(
     groups: Mapping[str, Collection[str]],
     lost_from: Mapping[str, int],
     is_stored: IsStored,
-    uncertain: Collection[tuple[str, str]] = (),
+    lost_pops: Collection[tuple[str, str]] = (),
 ) -> Iterator[Violation]:
     """Yield messages that were stored and committed, but neither consumed nor dead letters.
 
     ``groups`` maps a group to its topics. The brokers in ``lost_from`` lost their logs from an
     offset on: messages with a record there may stay undelivered. No group may consume a message
-    that was rolled back. A dead letter counts only if it `is_stored`. ``uncertain`` has groups and
+    that was rolled back. A dead letter counts only if it `is_stored`. ``lost_pops`` has groups and
     message ids of which a broker lost that it had delivered them. A timer message need not come if
     someone tried to recall it, or if its broker gave it up, as Java's does.
     """
@@ -62,7 +62,7 @@ def undelivered(
         if sent.status != SEND_OK or sent.msg_id in gone or lost.excuses(sent):
             continue
         for group, topics in groups.items():
-            if sent.topic not in topics or (group, sent.msg_id) in uncertain:
+            if sent.topic not in topics or (group, sent.msg_id) in lost_pops:
                 continue
             had = last.get((group, sent.msg_id))
             if sent.key in rolled_back:

@@ -143,6 +143,14 @@ def test_crash_excuses_what_it_may_have_lost() -> None:
     assert "which was acknowledged" in text
     judge = Invisibility()
     judge.pops.follow(history(*story, acked, LOST).entries)
-    assert judge.pops.uncertain() == {(GROUP, "ID-0")}
+    assert judge.pops.lost() == {(GROUP, "ID-0")}
     assert judge.pops.lossy == {NODE}
-    assert [*judge.pops.queues()] == [Queue(NODE, GROUP, TOPIC, 0)]
+
+
+def test_kill_loses_what_is_out_in_order_and_no_message() -> None:
+    story = (1_000, appended(100)), popped(1_000, **ORDER), KILL
+    assert found(*story, popped(2_000, **ORDER)) == []
+    judge = Invisibility()
+    judge.pops.follow(history(*story).entries)
+    assert judge.pops.lost() == set()
+    assert [one.uncertain for one in judge.pops.of(Queue(NODE, GROUP, TOPIC, 0))] == [True]
