@@ -10,7 +10,8 @@ longer than transactionOpMsgMaxSize. Three things follow from that:
 
 Source: broker/transaction/queue/TransactionalMessageServiceImpl.java#deletePrepareMessage,
 #getOpMessage, #batchSendOpMessage, broker/transaction/queue/TransactionalOpBatchService.java,
-broker/processor/EndTransactionProcessor.java (5.5.0)
+broker/processor/EndTransactionProcessor.java,
+broker/transaction/TransactionalMessageCheckService.java#run (5.5.0)
 """
 
 from __future__ import annotations
@@ -78,6 +79,11 @@ class TransactionalMessageService5(TransactionalMessageService):
     def start(self) -> None:
         self._forget_ended()
         super().start()
+
+    def _wait(self) -> None:
+        """Wait for the next check, as long as transactionCheckInterval says now."""
+        self._interval_ms = self._node.config.transaction_check_interval
+        super()._wait()
 
     def _forget(self) -> None:
         super()._forget()

@@ -7,6 +7,7 @@ import pytest
 from fakemq.broker.broker import Broker
 from fakemq.broker.transactions import CID_SYS_RMQ_TRANS
 from fakemq.config.model import BrokerConfig
+from fakemq.config.model_5_5_0 import BrokerConfig5
 from fakemq.events import TransactionChecked, TransactionDiscarded
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.transaction import ResumeCheckHalfMessageRequestHeader
@@ -15,6 +16,7 @@ from fakemq.protocol.topics import (
     TRANS_HALF_TOPIC,
     TRANS_OP_HALF_TOPIC,
 )
+from fakemq.reference.v5_5_0 import REFERENCE
 from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.clients import TOPIC, beat
 from tests.support.transactions import (
@@ -52,6 +54,15 @@ def test_looks_repeat_by_one_timer(lab: BrokerLab) -> None:
     fired = [timer for timer in lab.clock.advance("21s") if timer.kind == "txn_check"]
     assert [timer.due_ms for timer in fired] == [7_000, 14_000, 21_000]
     assert sum(timer.kind == "txn_check" for timer in lab.clock.timers()) == 1
+
+
+def test_looks_of_5_5_0_follow_the_interval(lab: BrokerLab) -> None:
+    config = BrokerConfig5(transaction_check_interval=7_000)
+    lab.broker(config, reference=REFERENCE)
+    fired = [timer for timer in lab.clock.advance("8s") if timer.kind == "txn_check"]
+    config.transaction_check_interval = 2_000  # from the next look on
+    fired += [timer for timer in lab.clock.advance("12s") if timer.kind == "txn_check"]
+    assert [timer.due_ms for timer in fired] == [7_000, 14_000, 16_000, 18_000, 20_000]
 
 
 def test_slave_looks_at_no_half_messages(lab: BrokerLab) -> None:

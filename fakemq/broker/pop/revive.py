@@ -106,9 +106,10 @@ class PopRevive:
     def start(self) -> None:
         """Read what the revive topic has behind the committed offsets."""
         self.stop()
+        self._log.queues = self._settings.revive_queue_num
         if self._node.config.is_slave:
             return
-        for queue_id in range(self._settings.revive_queue_num):
+        for queue_id in range(self._log.queues):
             committed = self._offsets.query(REVIVE_GROUP, self._log.topic, queue_id)
             # A kill may lose records, and keep the offset that was committed behind them.
             last = self._store.max_offset_in_queue(self._log.topic, queue_id) - 1

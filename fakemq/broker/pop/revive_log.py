@@ -66,6 +66,8 @@ class ReviveLog:
     ) -> None:
         self._node = node
         self._put = put
+        self.queues = 0
+        """How many revive queues are read: reviveQueueNum at the start."""
         self.topic = revive_topic(node.config.broker_cluster_name)
         self._refused: deque[tuple[PopCheckPoint, int, Callable[[], None]]] = deque()
         self._timer: Timer | None = None
@@ -151,7 +153,7 @@ class ReviveLog:
         unique_key: str,
         deliver_at_ms: int,
     ) -> bool:
-        if not 0 <= queue_id < later(self._node.config).revive_queue_num:
+        if not 0 <= queue_id < max(self.queues, later(self._node.config).revive_queue_num):
             return True
         host = addresses.store_host(self._node.config)
         properties = MadeProperties(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.broker.persistence import MODES, ORDERS
+from fakemq.broker.persistence import FIRST_TICK_MS, MODES, ORDERS
 from fakemq.broker.pop.inflight import InflightCounter
 from fakemq.broker.pop.modes import RequestModes
 from fakemq.broker.pop.offsets import PopOffsets
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from fakemq.broker.broker import Broker
     from fakemq.broker.offset_resets import OffsetResets
+    from fakemq.clock.slices import Steps
     from fakemq.clock.timers import Timer
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.pop import ConsumerOrderInfoTable, MessageRequestModeTable
@@ -48,7 +49,9 @@ class PopService:
         self.mode_file = broker.persistence.add(MODES, _modes, field="messageRequestModeMap")
         self.mode_file.connect(self.modes)
         self._order_file = broker.persistence.add(ORDERS, _orders, field="table")
-        self._order_file.connect(self.order)
+        self._order_file.connect(self.order, self._order_in_file)
+        self._topics, self._groups = broker.topics, broker.groups
+        self._cleaned_ms = 0
         self.inflight = InflightCounter()
         self.polling = PopPolling(node, config)
         self.notifications = PopPolling(node, config, newest_first=True)
@@ -144,8 +147,28 @@ class PopService:
 
     # -- order --------------------------------------------------------------------------------
 
+    def _clean_order(self) -> None:
+        """Forget what is out of topics, queues and groups that are gone, and what is a day old."""
+        self._cleaned_ms = self.clock.now_ms()
+        self.order.clean(self._topics.snapshot(), self._groups.snapshot(), self._cleaned_ms)
+
+    def _order_in_file(self) -> Steps[ConsumerOrderInfoTable]:
+        """Return what consumerOrderInfo.json is to contain.
+
+        Source: pop/orderly/QueueLevelConsumerManager.java#encode (5.5.0)
+        """
+        self._clean_order()
+        yield
+        return self.order.persisted()
+
     def is_blocked(self, header: PopMessageRequestHeader, topic: str, queue_id: int) -> bool:
-        """Return whether messages of a queue are out, so that a pop in order must wait."""
+        """Return whether messages of a queue are out, so that a pop in order must wait.
+
+        Java writes the file, and cleans the table before, every ten seconds. Here the first pop
+        after such a time cleans it.
+        """
+        if abs(self.clock.now_ms() - self._cleaned_ms) >= FIRST_TICK_MS:
+            self._clean_order()
         return self.order.is_blocked(
             header.attempt_id,
             topic,

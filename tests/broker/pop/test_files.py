@@ -92,3 +92,30 @@ def test_snapshot_of_a_stopped_broker_has_them(tmp_path: Path) -> None:
         assert mode_of(mq) == PULL
         mq.restore(snap)
         assert mode_of(mq) == POP
+
+
+def test_file_of_order_has_nothing_of_what_is_gone(
+    lab: BrokerLab, broker: Broker, tmp_path: Path
+) -> None:
+    peer = lab.peer(broker.addr)
+    send(peer)
+    Popped(pop(peer, order=True, queue_id=0))
+    lab.pass_time(20_000)
+    path = tmp_path / "consumerOrderInfo.json"
+    assert f"{TOPIC}@{GROUP}" in path.read_text(encoding="utf-8")
+    broker.groups.delete(GROUP)
+    broker.stop()
+    lab.network.settle()
+    assert GROUP not in path.read_text(encoding="utf-8")
+
+
+def test_pop_in_order_forgets_what_no_client_has_read_for_a_day(
+    lab: BrokerLab, broker: Broker
+) -> None:
+    peer, table = lab.peer(broker.addr), parts_of(broker).pop.order
+    send(peer)
+    Popped(pop(peer, order=True, queue_id=0, consumer_group="idle"))
+    lab.pass_time(24 * 3_600_000 + 1)
+    assert table.find(TOPIC, "idle", 0) is not None
+    pop(lab.peer(broker.addr, "later"), order=True, queue_id=0)
+    assert table.find(TOPIC, "idle", 0) is None
