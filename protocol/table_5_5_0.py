@@ -37,6 +37,21 @@ UPDATE_AND_CREATE_TOPIC_LIST: Row[NoHeader, NoHeader] = Row(
 REGISTER_TOPIC_IN_NAMESRV: Row[namesrv_5_5_0.RegisterTopicRequestHeader, NoHeader] = Row(
     RequestCode5.REGISTER_TOPIC_IN_NAMESRV, "namesrv_5_5_0.RegisterTopicRequestHeader"
 )
+GET_ALL_TOPIC_CONFIG: Row[
+    topic_5_5_0.GetAllTopicConfigRequestHeader, topic_5_5_0.GetAllTopicConfigResponseHeader5
+] = Row(
+    RequestCode.GET_ALL_TOPIC_CONFIG,
+    "topic_5_5_0.GetAllTopicConfigRequestHeader",
+    "topic_5_5_0.GetAllTopicConfigResponseHeader5",
+)
+GET_ALL_SUBSCRIPTIONGROUP_CONFIG: Row[
+    group_5_5_0.GetAllSubscriptionGroupRequestHeader,
+    group_5_5_0.GetAllSubscriptionGroupResponseHeader,
+] = Row(
+    RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG,
+    "group_5_5_0.GetAllSubscriptionGroupRequestHeader",
+    "group_5_5_0.GetAllSubscriptionGroupResponseHeader",
+)
 QUERY_CONSUMER_OFFSET: Row[
     offset_5_5_0.QueryConsumerOffsetRequestHeader5, offset.QueryConsumerOffsetResponseHeader
 ] = Row(

@@ -25,6 +25,7 @@ from conformance.targets.java_cluster import (
     free_port,
     wait_until,
 )
+from conformance.targets.java_jars import REFERENCE
 from conformance.targets.processes import FakemqProcess, routed
 from conformance.targets.replicas import Reader
 from conformance.wire.raw import RawConnection, call, create_topic, frame, split
@@ -80,8 +81,9 @@ def make_topic(nodes: Pair, topic: str, queues: int) -> None:
 class FakeBroker:
     """``fakemq broker`` as a process of its own, with its store below ``home``."""
 
-    def __init__(self, name: str, home: Path, namesrv_addr: str) -> None:
+    def __init__(self, name: str, home: Path, namesrv_addr: str, version: str = REFERENCE) -> None:
         self._namesrv_addr = namesrv_addr
+        self._version = version
         self._process: FakemqProcess | None = None
         self.config = {
             "brokerName": name,
@@ -97,7 +99,8 @@ class FakeBroker:
 
     def start(self) -> None:
         config = [f"{key}={value}" for key, value in self.config.items()]
-        self._process = FakemqProcess("broker", "-n", self._namesrv_addr, config=config)
+        words = ("broker", "-n", self._namesrv_addr, "--reference", self._version)
+        self._process = FakemqProcess(*words, config=config)
         self._process.__enter__()
 
     def stop(self) -> None:
@@ -141,29 +144,34 @@ class Member:
 
 
 @contextmanager
-def name_server(kind: str, home: Path) -> Iterator[JavaNode]:
+def name_server(kind: str, home: Path, version: str = REFERENCE) -> Iterator[JavaNode]:
     """A ``java`` or ``fake`` name server; of the latter, what a Java broker has to know."""
     if kind == "java":
-        with JavaCluster(masters=0) as real:
+        with JavaCluster(masters=0, version=version) as real:
             yield real.namesrv
     else:
-        with FakemqProcess("namesrv", config=["listenPort=0"]) as fake:
+        words = ("namesrv", "--reference", version)
+        with FakemqProcess(*words, config=["listenPort=0"]) as fake:
             yield JavaNode("fake", home, "", int(fake.namesrv_addr.rpartition(":")[2]), ())
 
 
-def broker(kind: str, name: str, home: Path, namesrv: JavaNode) -> JavaBroker | FakeBroker:
+def broker(
+    kind: str, name: str, home: Path, namesrv: JavaNode, version: str = REFERENCE
+) -> JavaBroker | FakeBroker:
     """A ``java`` or ``fake`` broker that is not started yet."""
     if kind == "java":
-        return JavaBroker(name, home, namesrv, SMALL_JVM)
-    return FakeBroker(name, home, namesrv.addr)
+        return JavaBroker(name, home, namesrv, SMALL_JVM, version)
+    return FakeBroker(name, home, namesrv.addr, version)
 
 
 @contextmanager
-def pair(master: str, slave: str, home: Path, config: Mapping[str, str]) -> Iterator[Pair]:
+def pair(
+    master: str, slave: str, home: Path, config: Mapping[str, str], version: str = REFERENCE
+) -> Iterator[Pair]:
     """A broker-a of each kind, ``java`` or ``fake``; the name server is of the master's kind."""
-    with name_server(master, home) as namesrv:
-        first = broker(master, "broker-a", home / "master", namesrv)
-        second = broker(slave, "broker-a", home / "slave", namesrv)
+    with name_server(master, home, version) as namesrv:
+        first = broker(master, "broker-a", home / "master", namesrv, version)
+        second = broker(slave, "broker-a", home / "slave", namesrv, version)
         first.config |= config
         second.config |= {**config, **SLAVE}
         try:

@@ -21,6 +21,7 @@ from conformance.targets.java_cluster import (
     JavaNode,
     wait_until,
 )
+from conformance.targets.java_jars import REFERENCE
 from conformance.targets.processes import FakemqProcess
 from conformance.wire.raw import RawConnection, call, frame, json_header, split
 from conformance.wire.requests import pull_fields, texts
@@ -63,27 +64,33 @@ SlaveOf = Callable[[Path, Config, Node], AbstractContextManager[Node]]
 
 
 @contextmanager
-def fake_master(home: Path, config: Config, topics: Mapping[str, int]) -> Iterator[Node]:
+def fake_master(
+    home: Path, config: Config, topics: Mapping[str, int], version: str = REFERENCE
+) -> Iterator[Node]:
     store = home / "master"
     words = [word for topic, queues in topics.items() for word in ("--topic", f"{topic}:{queues}")]
     with FakemqProcess(
-        *("--namesrv-port", "0", "--broker-port", "0", *words),
+        *("--namesrv-port", "0", "--broker-port", "0", "--reference", version, *words),
         config=_lines({**config, "brokerName": "broker-a", "storePathRootDir": str(store)}),
     ) as process:
         yield Node(process.namesrv_addr, process.broker_addrs[0], store)
 
 
 @contextmanager
-def java_master(home: Path, config: Config, topics: Mapping[str, int]) -> Iterator[Node]:
-    with JavaCluster(config=config, topics=topics) as real:
+def java_master(
+    home: Path, config: Config, topics: Mapping[str, int], version: str = REFERENCE
+) -> Iterator[Node]:
+    with JavaCluster(config=config, topics=topics, version=version) as real:
         master = real.broker("broker-a")
         yield Node(real.namesrv_addr, master.addr, master.store)
 
 
 @contextmanager
-def java_slave(home: Path, config: Config, master: Node) -> Iterator[Node]:
+def java_slave(
+    home: Path, config: Config, master: Node, version: str = REFERENCE
+) -> Iterator[Node]:
     namesrv = JavaNode("any", home, "", int(master.namesrv_addr.rpartition(":")[2]), ())
-    slave = JavaBroker("broker-a", home / "slave", namesrv, SMALL_JVM)
+    slave = JavaBroker("broker-a", home / "slave", namesrv, SMALL_JVM, version)
     slave.config |= {**config, **SLAVE}
     try:
         slave.start()
@@ -93,11 +100,13 @@ def java_slave(home: Path, config: Config, master: Node) -> Iterator[Node]:
 
 
 @contextmanager
-def fake_slave(home: Path, config: Config, master: Node) -> Iterator[Node]:
+def fake_slave(
+    home: Path, config: Config, master: Node, version: str = REFERENCE
+) -> Iterator[Node]:
     store = home / "slave"
     addrs = {"listenPort": "0", "brokerIP1": "127.0.0.1", "brokerIP2": "127.0.0.1"}
     with FakemqProcess(
-        *("broker", "-n", master.namesrv_addr),
+        *("broker", "-n", master.namesrv_addr, "--reference", version),
         config=_lines({**config, **SLAVE, **addrs, "storePathRootDir": str(store)}),
     ) as process:
         yield Node(master.namesrv_addr, process.broker_addrs[0], store)

@@ -250,9 +250,12 @@ class Broker:
     def replication(self) -> HAService:
         """Return its side of replication; make it at the first call."""
         if self.ha is None:
-            from fakemq.ha.service import HAService  # most brokers have no slave
+            if self.parts is not None:
+                self.ha = self.parts.replication()
+            else:
+                from fakemq.ha.service import HAService  # most brokers have no slave
 
-            self.ha = HAService(self)
+                self.ha = HAService(self)
         return self.ha
 
     def thread_pools(self) -> ThreadPools:

@@ -150,6 +150,13 @@ class ScheduleMessageService:
         """
         self._persisted = dict(saved.offset_table)
 
+    def follow(self, master: DelayOffsetSerializeWrapper) -> None:
+        """Answer with a master's progress, too; a slave of 5.5.0 does so.
+
+        Source: ScheduleMessageService.java#loadWhenSyncDelayOffset (5.5.0)
+        """
+        self._offset_table.update(master.offset_table)
+
     def forget(self) -> None:
         """Begin without progress at the next start."""
         self._persisted = {}

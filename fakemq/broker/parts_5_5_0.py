@@ -14,6 +14,8 @@ from fakemq.broker.persistence import TIMER_METRICS
 from fakemq.broker.pop.service import PopService
 from fakemq.broker.pull_offsets import ForbiddenTopics, PullOffsets
 from fakemq.broker.read_subscriptions import ReadSubscriptions
+from fakemq.broker.slave_tables import SlaveTables
+from fakemq.broker.table_versions import TableVersions
 from fakemq.broker.timers.service import TimerMessageService
 from fakemq.broker.topic_changes import group_error, topic_error
 from fakemq.broker.transactions_5_5_0 import TransactionalMessageService5
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.broker.checks import SendRequest
     from fakemq.dispatch.answers import Refused
+    from fakemq.ha.service import HAService
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.timer import TimerMetricsSerializeWrapper
     from fakemq.protocol.bodies.topic import TopicConfig
@@ -56,6 +59,7 @@ class Parts5:
         file.connect(self.timers.metrics)
         self.offset_resets = OffsetResets(broker.offsets)
         self.pop = PopService(broker, self.offset_resets)
+        self.versions = TableVersions(broker.clock.now_ms())
         self.pull_offsets = PullOffsets()
         self.read_subscriptions = ReadSubscriptions(broker.clock, config)
         broker.consumers.find_read = self.read_subscriptions.find
@@ -65,6 +69,7 @@ class Parts5:
         """The fingerprint of each group's last heartbeat; 0 for one of the first form."""
 
     def start(self) -> None:
+        self.versions.start(self._broker.clock.now_ms())
         self.timers.start()
         self.pop.start()
 
@@ -75,6 +80,7 @@ class Parts5:
         self.timers.stop(persist=persist)
 
     def reset(self) -> None:
+        self.versions.start(self._broker.clock.now_ms())
         self.offset_resets.clear()
         self.pull_offsets.clear()
         self.read_subscriptions.clear()
@@ -100,6 +106,12 @@ class Parts5:
     def settle(self) -> None:
         self._transactions.write_ended()
         self.timers.settle()
+
+    def replication(self) -> HAService:
+        from fakemq.ha.service_5_5_0 import HAService5  # most brokers have no slave
+
+        broker = self._broker
+        return HAService5(broker, SlaveTables(self.versions, broker.delay, self.pop, self.timers))
 
     def topic_error(self, topic: str) -> str | None:
         return topic_error(topic)

@@ -6,6 +6,12 @@ broker/subscription/SubscriptionGroupManager.java#updateForbidden (5.5.0)
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Final
+
+_NOT_READABLE: Final = 4
+"""Source: common/constant/PermName.java, INDEX_PERM_READ (5.5.0)"""
+
 
 class PullOffsets:
     """The offset behind the last answer to a pull, by topic, group and queue id.
@@ -23,6 +29,13 @@ class PullOffsets:
     def find(self, topic: str, group: str, queue_id: int) -> int:
         """Return where the group's next pull begins; 0 if it never pulled."""
         return self._table.get((topic, group, queue_id), 0)
+
+    def by_key(self) -> dict[str, dict[int, int]]:
+        """Return all offsets by ``topic@group`` and queue id."""
+        found: dict[str, dict[int, int]] = {}
+        for (topic, group, queue_id), offset in self._table.items():
+            found.setdefault(f"{topic}@{group}", {})[queue_id] = offset
+        return found
 
     def forget(self, group: str) -> None:
         """Remove the entries of a group."""
@@ -58,6 +71,14 @@ class ForbiddenTopics:
     def is_forbidden(self, group: str, topic: str) -> bool:
         """Return whether the group may not pull the topic."""
         return topic in self._by_group.get(group, ())
+
+    def of(self, groups: Iterable[str]) -> dict[str, dict[str, int]]:
+        """Return the topics that these groups may not pull, each with Java's bit for it."""
+        return {
+            group: dict.fromkeys(sorted(self._by_group[group]), _NOT_READABLE)
+            for group in groups
+            if group in self._by_group
+        }
 
     def delete(self, group: str) -> None:
         """Forget what a group may not pull."""

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fakemq.dispatch.answers import Refused, Request
+    from fakemq.ha.service import HAService
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.topic import TopicConfig
     from fakemq.protocol.headers.send import SendMessageRequestHeader, SendMessageRequestHeaderV2
@@ -40,6 +41,9 @@ class ReferenceParts(Protocol):
 
     def settle(self) -> None:
         """Write what an image of the broker needs."""
+
+    def replication(self) -> HAService:
+        """Return the broker's side of replication, newly made."""
 
     def topic_error(self, topic: str) -> str | None:
         """Return Java's text for a name that no topic can have; None for a valid name."""

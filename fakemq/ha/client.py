@@ -114,16 +114,24 @@ class HAClient:
             self.end.resume()
 
     def connection_closed(self) -> None:
-        """Connect again: at once, or `PAUSE_MS` after the last attempt if that is later.
-
-        A connection that is closed while it opens is left to `_opened`.
-        """
+        """Connect again; a connection that is closed while it opens is left to `_opened`."""
+        due_ms = self._next_try_ms(self.end)
         self.end = None
         if self._state is _State.CONNECTED:
             self._enter(_State.WAITING)
-        self._wait_until(max(self._now_ms(), self._tried_ms[self._outside] + PAUSE_MS))
+        self._wait_until(due_ms)
 
     # -- inside -------------------------------------------------------------------------------
+
+    def _next_try_ms(self, lost: SlaveEnd | None) -> int:
+        """Return when to connect again: at once, or `PAUSE_MS` after the last attempt if later.
+
+        ``lost`` is the connection that was closed; None if it was not open yet.
+        """
+        return max(self._now_ms(), self._tried_ms[self._outside] + PAUSE_MS)
+
+    def _make_end(self, link: Link) -> SlaveEnd:
+        return SlaveEnd(link, self._node, self)
 
     def _enter(self, state: _State) -> None:
         assert state in _TRANSITIONS[self._state], (self._state, state)
@@ -159,7 +167,7 @@ class HAClient:
             self._node.outbound.dial(self.master_address, self._make, self._opened)
 
     def _make(self, link: Link) -> SlaveEnd:
-        end = SlaveEnd(link, self._node, self)
+        end = self._make_end(link)
         if self._node.state is NodeState.PAUSED:
             end.pause()
         return end

@@ -51,7 +51,7 @@ class HAEnd:
         self._node = node
         self._timers: dict[str, Timer] = {}
         """Kind → the one timer of that kind."""
-        self._last_write_ms = self._now_ms()
+        self._last_write_ms = self._last_read_ms = self._now_ms()
         self._node.journal.add(
             LinkOpened(node=self._node.name, peer=self.remote_addr, outside=self.outside)
         )
@@ -156,3 +156,19 @@ class HAEnd:
 
     def _move_last_write(self, ms: int) -> None:
         self._last_write_ms += ms
+
+    def _housekeep(self) -> None:
+        """Close the connection if nothing was read for haHousekeepingInterval; else wait for that.
+
+        An end that does so notes in `_last_read_ms` when it reads.
+        """
+        interval_ms = self._node.config.ha_housekeeping_interval
+        silent_ms = self._now_ms() - self._last_read_ms
+        if silent_ms > interval_ms:
+            self.close(f"ha housekeeping, found this connection expired, {silent_ms}")
+        else:
+            due_ms = self._last_read_ms + interval_ms + 1
+            self._at(due_ms, self._housekeep, "ha_housekeeping", routine=self._move_last_read)
+
+    def _move_last_read(self, ms: int) -> None:
+        self._last_read_ms += ms

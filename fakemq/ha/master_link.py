@@ -51,7 +51,9 @@ class MasterEnd(HAEnd):
         self._believing: ActiveFault[None] | None = None
         """The fault by which this master believes the first report; chosen with that report."""
         self.connection = MasterConnection(node.store.log)
-        self._last_read_ms = self._looked_ms = self._now_ms()
+        self.acknowledged_offset = -1
+        """The slave's last report that counts: that no fault withholds."""
+        self._looked_ms = self._now_ms()
         self._window_is_full = False
         """Whether sending waits for a report; see `WINDOW_BYTES`."""
         self._is_to_pump = False
@@ -85,7 +87,7 @@ class MasterEnd(HAEnd):
             self.pump()
 
     def _acknowledged(self, offset: int, first: bool) -> None:
-        node = self._node
+        node, self.acknowledged_offset = self._node, offset
         node.journal.add(
             SlaveReported(node=node.name, peer=self.remote_addr, offset=offset, first=first)
         )
@@ -177,18 +179,6 @@ class MasterEnd(HAEnd):
                 )
             )
         self.pump_soon()
-
-    def _housekeep(self) -> None:
-        interval_ms = self._node.config.ha_housekeeping_interval
-        silent_ms = self._now_ms() - self._last_read_ms
-        if silent_ms > interval_ms:
-            self.close(f"ha housekeeping, found this connection expired, {silent_ms}")
-        else:
-            due_ms = self._last_read_ms + interval_ms + 1
-            self._at(due_ms, self._housekeep, "ha_housekeeping", routine=self._move_last_read)
-
-    def _move_last_read(self, ms: int) -> None:
-        self._last_read_ms += ms
 
     def _lost(self) -> None:
         self._listener.connection_closed(self)

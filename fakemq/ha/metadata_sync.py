@@ -6,7 +6,7 @@ Source: broker/slave/SlaveSynchronize.java, broker/out/BrokerOuterAPI.java (4.9.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.clock.timers import next_tick_ms, notes_nothing
 from fakemq.events.core import Warned
@@ -19,7 +19,7 @@ from fakemq.protocol.bodies.offset import (
     DelayOffsetSerializeWrapper,
 )
 from fakemq.protocol.bodies.topic import TopicConfigSerializeWrapper
-from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.codes import RequestCode, ResponseCode, code_name
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.errors import ProtocolError
 
@@ -28,9 +28,41 @@ if TYPE_CHECKING:
     from fakemq.clock.timers import Timer
     from fakemq.ha.node import ReplicatedBroker
 
-FIRST_SYNC_MS = 3_000
-SYNC_PERIOD_MS = 10_000
 TIMEOUT_MS = 3_000
+
+Taking: TypeAlias = "Callable[[], Steps[None]]"
+"""Takes a table over."""
+
+
+class Fetch:
+    """One table of the master: the request for it, and what becomes of the answer.
+
+    ``fast``: it is asked for at the master's fast port.
+    """
+
+    def __init__(
+        self, code: int, take: Callable[[bytes], Steps[None]], *, fast: bool = False
+    ) -> None:
+        self.code = code
+        self.fast = fast
+        self.timeout_ms = TIMEOUT_MS
+        self._take = take
+
+    @property
+    def name(self) -> str:
+        return code_name(self.code)
+
+    def request(self) -> RemotingCommand:
+        """Return the next request."""
+        return RemotingCommand(self.code)
+
+    def received(self, response: RemotingCommand) -> Taking | None:
+        """Take an answer; return what takes the table over, or None if there is more to ask for.
+
+        Raise ProtocolError for an answer that is none.
+        """
+        body = response.body
+        return lambda: self._take(body)
 
 
 class SlaveSynchronize:
@@ -39,18 +71,21 @@ class SlaveSynchronize:
     A table may have 100,000 entries: it is taken over in steps, see `fakemq.clock.slices`.
     """
 
+    first_ms = 3_000
+    period_ms = 10_000
+
     def __init__(self, broker: ReplicatedBroker) -> None:
         self._broker = broker
         self._delays = broker.faults.at(REORDER_METADATA)
-        self._late: dict[RequestCode, tuple[int, bytes]] = {}
+        self._late: dict[int, tuple[int, Taking]] = {}
         self._master_addr: str | None = None
-        self._left: list[tuple[RequestCode, Callable[[bytes], Steps[None]]]] = []
+        self._left: list[Fetch] = []
         self._missed = False
         self._timer: Timer | None = None
         self._started_ms: dict[bool, int] = {}
 
     def start(self) -> None:
-        """Fetch after 3 s, then every 10 s; without the master's address, nothing is sent."""
+        """Fetch at the ticks of the grid; without the master's address, nothing is sent."""
         clock = self._broker.clock
         self._started_ms = {outside: clock.elapsed_ms(outside=outside) for outside in (False, True)}
 
@@ -71,28 +106,40 @@ class SlaveSynchronize:
             self._wait(addr)
 
     def sync_all(self) -> None:
-        """Fetch all four tables, if the master is known; one that fails is fetched next time."""
-        broker = self._broker
+        """Fetch all tables, if the master is known; one that fails is fetched next time."""
+        self._fetch(self._tables())
+
+    # -- which tables -------------------------------------------------------------------------
+
+    def _tables(self) -> list[Fetch]:
+        """Return what is fetched, in Java's order."""
+        return [
+            Fetch(RequestCode.GET_ALL_TOPIC_CONFIG, self._take_topics, fast=True),
+            Fetch(RequestCode.GET_ALL_CONSUMER_OFFSET, self._take_offsets),
+            Fetch(RequestCode.GET_ALL_DELAY_OFFSET, self._take_delays),
+            Fetch(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, self._take_groups),
+        ]
+
+    def _due_tables(self) -> list[Fetch]:
+        """Return what a tick of the grid fetches."""
+        return self._tables()
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _fetch(self, tables: list[Fetch]) -> None:
         if self._left:
             self._missed = True  # Java's tick comes late then
             return
-        if self._master_addr is None or self._master_addr == broker.addr:
+        if self._master_addr is None or self._master_addr == self._broker.addr:
             return
-        self._left = [
-            (RequestCode.GET_ALL_TOPIC_CONFIG, self._take_topics),
-            (RequestCode.GET_ALL_CONSUMER_OFFSET, self._take_offsets),
-            (RequestCode.GET_ALL_DELAY_OFFSET, self._take_delays),
-            (RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, self._take_groups),
-        ]
+        self._left = tables
         self._ask()
-
-    # -- inside -------------------------------------------------------------------------------
 
     def _wait(self, master_addr: str) -> None:
         clock = self._broker.clock
         outside = not self._broker.outbound.is_inside(master_addr)
         now_ms = clock.elapsed_ms(outside=outside)
-        due_ms = next_tick_ms(now_ms + 1, self._started_ms[outside], FIRST_SYNC_MS, SYNC_PERIOD_MS)
+        due_ms = next_tick_ms(now_ms + 1, self._started_ms[outside], self.first_ms, self.period_ms)
         self._timer = clock.call_later(
             due_ms - now_ms,
             self._tick,
@@ -105,61 +152,66 @@ class SlaveSynchronize:
         self._timer = None
         if self._master_addr is not None:
             self._wait(self._master_addr)
-            self.sync_all()
+            self._fetch(self._due_tables())
 
     def _ask(self) -> None:
-        """Send the next request, to the fast port for topics, as Java does."""
+        """Send the next request, if one is left."""
         addr = self._master_addr
         if not self._left or addr is None:
             self._left = []
             if self._missed:
                 self._missed = False
-                self.sync_all()
+                self._fetch(self._due_tables())
             return
-        code, take = self._left[0]
-        if code is RequestCode.GET_ALL_TOPIC_CONFIG:
-            addr = _vip_addr(addr)
+        fetch = self._left[0]
 
         def answered(response: RemotingCommand | None) -> None:
-            if not self._left:
+            if not self._left or self._left[0] is not fetch:
                 return  # stopped meanwhile
-            self._take(code, response, take)
-            self._left.pop(0)
+            if self._is_done(fetch, response):
+                self._left.pop(0)
             self._ask()
 
-        self._broker.outbound.invoke(addr, RemotingCommand(code), TIMEOUT_MS, answered)
+        if fetch.fast:
+            addr = _vip_addr(addr)
+        self._broker.outbound.invoke(addr, fetch.request(), fetch.timeout_ms, answered)
 
-    def _take(
-        self,
-        code: RequestCode,
-        response: RemotingCommand | None,
-        take: Callable[[bytes], Steps[None]],
-    ) -> None:
+    def _is_done(self, fetch: Fetch, response: RemotingCommand | None) -> bool:
+        """Take an answer; return False if there is more to ask for."""
         if response is None or response.code != ResponseCode.SUCCESS:
-            return
-        old = self._late.pop(code, None) if self._late else None
-        if self._delays and (
-            seq := late_answer(self._broker.faults, self._broker.name, code, code.name)
-        ):
-            self._late[code] = (seq, response.body)
-        else:
-            self._take_body(code, response.body, take)
-        if old is not None:
-            seq, body = old
-            with self._broker.journal.because(seq):
-                self._take_body(code, body, take)
-
-    def _take_body(
-        self, code: RequestCode, body: bytes, take: Callable[[bytes], Steps[None]]
-    ) -> None:
-        self._broker.clock.carry_out(self._in_steps(code, take(body)), peer=self)
-
-    def _in_steps(self, code: RequestCode, taking: Steps[None]) -> Steps[None]:
+            return True
         try:
-            yield from taking
+            taking = fetch.received(response)
+        except (ProtocolError, ValueError) as error:
+            self._warn(fetch, error)
+            return True
+        if taking is None:
+            return False
+        old = self._late.pop(fetch.code, None) if self._late else None
+        if self._delays and (
+            seq := late_answer(self._broker.faults, self._broker.name, fetch.code, fetch.name)
+        ):
+            self._late[fetch.code] = (seq, taking)
+        else:
+            self._take(fetch, taking)
+        if old is not None:
+            seq, earlier = old
+            with self._broker.journal.because(seq):
+                self._take(fetch, earlier)
+        return True
+
+    def _take(self, fetch: Fetch, taking: Taking) -> None:
+        self._broker.clock.carry_out(self._in_steps(fetch, taking()), peer=self)
+
+    def _in_steps(self, fetch: Fetch, steps: Steps[None]) -> Steps[None]:
+        try:
+            yield from steps
         except (ProtocolError, ValueError) as error:  # Java logs it and continues
-            text = f"the master's answer to {code.name} cannot be read: {error}"
-            self._broker.journal.add(Warned(node=self._broker.name, text=text))
+            self._warn(fetch, error)
+
+    def _warn(self, fetch: Fetch, error: Exception) -> None:
+        text = f"the master's answer to {fetch.name} cannot be read: {error}"
+        self._broker.journal.add(Warned(node=self._broker.name, text=text))
 
     def _take_topics(self, body: bytes) -> Steps[None]:
         wrapper = TopicConfigSerializeWrapper.decode(body)

@@ -50,13 +50,16 @@ class HAService:
 
     def start_slave(self) -> None:
         """Follow a master: copy its log by the HA port, and its tables by its other ports."""
+        self.client, self.synchronize = self._make_slave()
+        self.client.start()
+        self.synchronize.start()
+
+    def _make_slave(self) -> tuple[HAClient, SlaveSynchronize]:
+        """Return what copies the log, and what copies the tables."""
         from fakemq.ha.client import HAClient  # a master needs neither
         from fakemq.ha.metadata_sync import SlaveSynchronize
 
-        self.client = HAClient(self._broker, self._appended)
-        self.synchronize = SlaveSynchronize(self._broker)
-        self.client.start()
-        self.synchronize.start()
+        return HAClient(self._broker, self._appended), SlaveSynchronize(self._broker)
 
     def stop(self, why: str) -> None:
         """Close every connection; notify senders that wait, if the broker itself stays up."""
@@ -133,18 +136,20 @@ class HAService:
             appended is not None
             and message.wait_store_msg_ok
             and self._broker.config.broker_role == "SYNC_MASTER"
-            and self._broker.reference.waits_for_slaves
         ):
-            next_offset = appended.wrote_offset + appended.wrote_bytes
-            if self.is_slave_ok(next_offset):
-                result.replicate_to = next_offset
-            else:
-                result.status = PutMessageStatus.SLAVE_NOT_AVAILABLE
+            self._replicate(appended.wrote_offset + appended.wrote_bytes, result)
         for end in self.connections:
             if result.replicate_to is None:
                 end.appended()
             else:
                 end.pump_soon()
+
+    def _replicate(self, next_offset: int, result: PutMessageResult) -> None:
+        """Let the sender wait for a slave that has all before ``next_offset``, or refuse to."""
+        if self.is_slave_ok(next_offset):
+            result.replicate_to = next_offset
+        else:
+            result.status = PutMessageStatus.SLAVE_NOT_AVAILABLE
 
     def is_slave_ok(self, master_put_where: int) -> bool:
         """Return whether a slave is connected that is not too far behind."""

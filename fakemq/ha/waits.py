@@ -36,6 +36,9 @@ class GroupTransferService:
     front of it.
     """
 
+    look_ms: int | None = LOOK_MS
+    """How often time-outs are looked for; None if each is noticed at once."""
+
     def __init__(self, clock: NodeClock) -> None:
         self._clock = clock
         self._requests: deque[_Request] = deque()
@@ -96,6 +99,9 @@ class GroupTransferService:
         self._clock.cancel(self._timer)
         self._timer = None
         if self._requests:
+            first, wait_ms = self._requests[0], self.look_ms
+            if wait_ms is None:
+                wait_ms = first.deadline_ms - self._clock.elapsed_ms(outside=first.outside)
             self._timer = self._clock.call_later(
-                LOOK_MS, self._look, kind="ha_ack_wait", outside=self._requests[0].outside
+                wait_ms, self._look, kind="ha_ack_wait", outside=first.outside
             )

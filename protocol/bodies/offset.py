@@ -41,7 +41,7 @@ class ConsumerOffsetSerializeWrapper(Body):
 
         What fastjson does not write like this is decoded in one step.
         """
-        table = yield from _table_in_steps(data)
+        table = yield from table_in_steps(data)
         return cls.decode(data) if table is None else cls(offset_table=table)
 
 
@@ -55,8 +55,8 @@ class LmqConsumerOffsetSerializeWrapper(ConsumerOffsetSerializeWrapper):
     offset_table: dict[str, dict[Int, Long]] = field(default_factory=dict)  # Java's order
 
 
-def _table_in_steps(data: bytes) -> Generator[None, None, dict[str, dict[int, int]] | None]:
-    """Return the table in a text that fastjson has written; None for any other text."""
+def table_in_steps(data: bytes) -> Generator[None, None, dict[str, dict[int, int]] | None]:
+    """Return the offsets in a text that fastjson has written; None for any other text."""
     try:
         text = data.decode()
     except UnicodeDecodeError:

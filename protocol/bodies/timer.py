@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from msgspec import field
 
-from fakemq.protocol.bodies.body import Body, FrozenBody, Long
-
-
-class TimerDataVersion(FrozenBody, frozen=True):
-    """Source: remoting/protocol/DataVersion.java (5.5.0)"""
-
-    counter: Long = 0
-    state_version: Long = 0
-    timestamp: Long = 0
+from fakemq.protocol.bodies.body import Body, Long
+from fakemq.protocol.bodies.version_5_5_0 import DataVersion5
 
 
 class TimerMetric(Body):
@@ -25,5 +18,5 @@ class TimerMetric(Body):
 class TimerMetricsSerializeWrapper(Body):
     """Source: store/timer/TimerMetrics.java#TimerMetricsSerializeWrapper (5.5.0)"""
 
-    data_version: TimerDataVersion = field(default_factory=TimerDataVersion)
+    data_version: DataVersion5 = field(default_factory=DataVersion5)
     timing_count: dict[str, TimerMetric] = field(default_factory=dict)

@@ -45,3 +45,20 @@ class UpdateGroupForbiddenRequestHeader(Header):
     group: str
     topic: str
     readable: bool | None = None
+
+
+class GetAllSubscriptionGroupRequestHeader(Header):
+    """Which page of the groups; a client of 4.9.7 says nothing, and gets all.
+
+    Source: remoting/protocol/header/GetAllSubscriptionGroupRequestHeader.java (5.5.0)
+    """
+
+    group_seq: int | None = None
+    data_version: str | None = None
+    max_group_num: int | None = None
+
+
+class GetAllSubscriptionGroupResponseHeader(Header):
+    """Source: remoting/protocol/header/GetAllSubscriptionGroupResponseHeader.java (5.5.0)"""
+
+    total_group_num: int

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from fakemq.broker.broker import Broker
 from fakemq.broker.handlers_5_5_0 import handles
+from fakemq.broker.parts_5_5_0 import parts_of
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.offset_5_5_0 import DelayOffsetSerializeWrapper5
-from fakemq.protocol.bodies.timer import TimerDataVersion
 from fakemq.protocol.java import java_concurrent_map_order
 from fakemq.protocol.table import NoHeader
 
@@ -27,6 +27,6 @@ def get_all_delay_offset(broker: Broker, request: Request[NoHeader]) -> Reply[No
         offset_table={
             level: offsets[level] for level in java_concurrent_map_order(offsets, _TABLE_CAPACITY)
         },
-        data_version=TimerDataVersion(timestamp=broker.clock.now_ms()),
+        data_version=parts_of(broker).versions.delays,
     )
     return Reply(body=body.encode())

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from fakemq.config.model_5_5_0 import BrokerConfig5
     from fakemq.dispatch.node import NodeContext
     from fakemq.events.core import Event
+    from fakemq.protocol.bodies.timer import TimerMetricsSerializeWrapper
     from fakemq.protocol.message import MessageExt
     from fakemq.store.puts import AppendMessageResult, PutMessageResult
     from fakemq.store.store import MessageStore
@@ -72,7 +73,7 @@ class _Due(NamedTuple):
 
 
 class TimerMessageService:
-    """The timers of one broker. A slave only makes units for messages: its master delivers."""
+    """The timers of one broker. A slave only follows its master's: that delivers."""
 
     def __init__(
         self,
@@ -158,8 +159,34 @@ class TimerMessageService:
         if message.topic == TIMER_TOPIC:
             self.enqueue()
 
+    def take_metrics(self, metrics: TimerMetricsSerializeWrapper) -> bool:
+        """Replace the counts by the master's if these have another version; return whether.
+
+        Source: broker/slave/SlaveSynchronize.java#syncTimerMetrics (5.5.0)
+        """
+        if not self.running or metrics.data_version == self.metrics.persisted().data_version:
+            return False
+        self.metrics.load(metrics)
+        self._keep()
+        return True
+
+    def take_checkpoint(self, data: bytes) -> None:
+        """Follow the master: give units to the messages that have some there.
+
+        If this broker becomes a master, it delivers what the master had not delivered. Raise
+        BodyError for bytes that are no checkpoint.
+        Source: broker/slave/SlaveSynchronize.java#syncTimerCheckPoint (5.5.0)
+        """
+        if not self.running or not self._config.is_slave:
+            return
+        self.timers.checkpoint.follow(data)
+        self.enqueue()
+        self._changed()
+
     def enqueue(self) -> None:
         """Give units to the new messages of the timer topic.
+
+        A slave gives some to those that its master has given units to.
 
         Source: TimerMessageStore.java#enqueue (5.5.0)
         """
@@ -168,6 +195,8 @@ class TimerMessageService:
             return
         self._move_write_time()
         end = store.max_offset_in_queue(TIMER_TOPIC, 0)
+        if self._config.is_slave:
+            end = min(end, checkpoint.master_queue_offset)
         offset = max(checkpoint.queue_offset, store.min_offset_in_queue(TIMER_TOPIC, 0))
         while offset < end:
             entry = store.queue_unit(TIMER_TOPIC, 0, offset)
@@ -183,7 +212,9 @@ class TimerMessageService:
 
     def _progress(self, queue_offset: int) -> None:
         checkpoint = self.timers.checkpoint
-        checkpoint.queue_offset = checkpoint.master_queue_offset = queue_offset
+        checkpoint.queue_offset = queue_offset
+        if not self._config.is_slave:
+            checkpoint.master_queue_offset = queue_offset
         self._changed()
 
     def _take(self, message: MessageExt, offset: int, size_bytes: int) -> None:
@@ -215,6 +246,8 @@ class TimerMessageService:
                 rolls_at_ms = unit.slot_ms + self._precision_ms
             if self._timer is None or self.timers.first_ms() == unit.slot_ms:
                 self._wait()
+        if self._config.is_slave:
+            return  # its master has journaled it
         node.journal.add(
             TimerSet(
                 node=node.name,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from fakemq.protocol.errors import BodyError
 from fakemq.protocol.layout.timer_codecs import TIMER_CHECKPOINT
 from fakemq.store.timer import CHECKPOINT_PATH
 
@@ -54,6 +55,21 @@ class TimerCheckpoint:
             self.version_timestamp_ms,
             self.version_counter,
         ) = TIMER_CHECKPOINT.unpack_from(data)
+
+    def follow(self, data: bytes) -> None:
+        """Take over what a master answers; raise BodyError for what is no checkpoint.
+
+        The log and the offset of the own units stay.
+        """
+        if len(data) < TIMER_CHECKPOINT.size:
+            raise BodyError(f"a checkpoint of {len(data)} bytes: expected {TIMER_CHECKPOINT.size}")
+        master = TimerCheckpoint()
+        master.decode(data)
+        self.last_read_ms = master.last_read_ms
+        self.master_queue_offset = master.master_queue_offset
+        self.state_version = master.state_version
+        self.version_timestamp_ms = master.version_timestamp_ms
+        self.version_counter = master.version_counter
 
     def encode(self) -> bytes:
         """Return the bytes of the file, which are also the answer to GET_TIMER_CHECK_POINT."""

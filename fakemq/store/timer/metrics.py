@@ -51,13 +51,10 @@ class TimerMetrics:
 
     def persisted(self) -> TimerMetricsSerializeWrapper:
         """Return the counts as Java writes them."""
-        from fakemq.protocol.bodies.timer import (
-            TimerDataVersion,
-            TimerMetric,
-            TimerMetricsSerializeWrapper,
-        )
+        from fakemq.protocol.bodies.timer import TimerMetric, TimerMetricsSerializeWrapper
+        from fakemq.protocol.bodies.version_5_5_0 import DataVersion5
 
-        version = TimerDataVersion(
+        version = DataVersion5(
             counter=self._changes, state_version=self._state_version, timestamp=self._changed_ms
         )
         counts = {

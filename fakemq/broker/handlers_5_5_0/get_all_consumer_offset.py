@@ -1,0 +1,37 @@
+"""GET_ALL_CONSUMER_OFFSET (43): return the offsets of all groups; slaves send it.
+
+Behaviour: as in 4.9.7, with a version, the topics of each group, and where its pulls got.
+
+Source: broker/offset/ConsumerOffsetManager.java#encode, #getGroupTopicMap (5.5.0)
+"""
+
+from __future__ import annotations
+
+from fakemq.broker.broker import Broker
+from fakemq.broker.handlers_5_5_0 import handles
+from fakemq.broker.parts_5_5_0 import parts_of
+from fakemq.clock.slices import Steps
+from fakemq.dispatch.answers import Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.bodies.offset_5_5_0 import ConsumerOffsetSerializeWrapper5
+from fakemq.protocol.java import java_hash_map_order
+from fakemq.protocol.table import NoHeader
+
+
+@handles(table.GET_ALL_CONSUMER_OFFSET)
+def get_all_consumer_offset(broker: Broker, request: Request[NoHeader]) -> Steps[Reply[NoHeader]]:
+    parts = parts_of(broker)
+    wrapper = yield from broker.offsets.wrapper()
+    offsets = wrapper.offset_table
+    topics: dict[str, list[str]] = {}
+    for parts_of_key in (key.split("@") for key in offsets):
+        if len(parts_of_key) == 2:
+            topics.setdefault(parts_of_key[1], []).append(parts_of_key[0])
+    body = ConsumerOffsetSerializeWrapper5(
+        offset_table=offsets,
+        data_version=parts.versions.offsets,
+        group_topic_map={group: java_hash_map_order(names) for group, names in topics.items()},
+        pull_offset_table=parts.pull_offsets.by_key(),
+        lmq_offset_table=getattr(wrapper, "lmq_offset_table", None),
+    )
+    return Reply(body=(yield from body.encode_in_steps()))

@@ -1,0 +1,46 @@
+"""GET_ALL_TOPIC_CONFIG (21): return topics with their version; slaves and mqadmin send it.
+
+Behaviour: as in 4.9.7, in pages of at most splitMetadataSize topics if the request asks for them.
+
+Source: broker/processor/AdminBrokerProcessor.java#getAllTopicConfig (5.5.0)
+"""
+
+from __future__ import annotations
+
+from fakemq.broker.broker import Broker
+from fakemq.broker.handlers_5_5_0 import handles
+from fakemq.broker.parts_5_5_0 import parts_of
+from fakemq.broker.table_pages import names_of_page
+from fakemq.clock.slices import Steps
+from fakemq.config.model_5_5_0 import later
+from fakemq.dispatch.answers import Reply, Request
+from fakemq.protocol import table_5_5_0
+from fakemq.protocol.bodies.tables_5_5_0 import TopicConfigAndMappingSerializeWrapper
+from fakemq.protocol.bodies.version_5_5_0 import DataVersion5
+from fakemq.protocol.headers.topic_5_5_0 import (
+    GetAllTopicConfigRequestHeader,
+    GetAllTopicConfigResponseHeader5,
+)
+
+
+@handles(table_5_5_0.GET_ALL_TOPIC_CONFIG)
+def get_all_topic_config(
+    broker: Broker, request: Request[GetAllTopicConfigRequestHeader]
+) -> Steps[Reply[GetAllTopicConfigResponseHeader5]]:
+    header, topics = request.header, broker.topics.snapshot()
+    version = DataVersion5.of(broker.topics.data_version)
+    names = names_of_page(
+        topics,
+        version,
+        later(broker.config),
+        seq=header.topic_seq,
+        known_version=header.data_version,
+        most=header.max_topic_num,
+    )
+    body = TopicConfigAndMappingSerializeWrapper(
+        topic_config_table={name: topics[name] for name in names},
+        data_version=version,
+        mapping_data_version=parts_of(broker).versions.mappings,
+    )
+    total = GetAllTopicConfigResponseHeader5(total_topic_num=len(topics))
+    return Reply(total, body=(yield from body.encode_in_steps()))
