@@ -124,7 +124,7 @@ class Parts5:
             )
 
     def check_sent(self, request: SendRequest) -> None:
-        send_5_5_0.check_sent(request)
+        send_5_5_0.check_sent(self._broker, request)
 
     def check_batch(self, request: SendRequest) -> None:
         send_5_5_0.check_batch(self._config, request)

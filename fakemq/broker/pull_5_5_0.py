@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.parts_5_5_0 import parts_of
 from fakemq.broker.pull import MASTER_ID, pull, pull_refusal
+from fakemq.broker.slave_refusals import check_serves_pulls
 from fakemq.config.model_5_5_0 import later
 from fakemq.dispatch.answers import Forbidden, Outcome, Parked, Reply
 from fakemq.protocol.codes import ResponseCode
@@ -23,7 +24,11 @@ if TYPE_CHECKING:
 def pull_5(
     broker: Broker, request: Request[PullMessageRequestHeader]
 ) -> Reply[PullMessageResponseHeader] | Parked[PullMessageResponseHeader]:
-    """Answer a pull, now or later; one of a queue with a pending reset is sent there."""
+    """Answer a pull, now or later; one of a queue with a pending reset is sent there.
+
+    Raise Refused at a slave from which no consumer may read.
+    """
+    check_serves_pulls(broker)
     header = request.header
     if later(broker.config).use_server_side_reset_offset:
         queue = (

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.broker.slave_refusals import check_takes_messages
 from fakemq.dispatch.answers import Refused, Thrown
 from fakemq.dispatch.java_errors import required
 from fakemq.protocol.codes import RequestCode, ResponseCode
@@ -52,13 +53,15 @@ _OTHER_TYPES = (DELAY_TIME_LEVEL, TIMER_DELIVER_MS, TIMER_DELAY_SEC, TIMER_DELAY
 """A message with one of these is no message with a priority."""
 
 
-def check_sent(request: SendRequest) -> None:
+def check_sent(broker: Broker, request: SendRequest) -> None:
     """Raise NullFieldError for a request without a body; one that is no reply needs a topic, too.
 
+    Raise Refused at a slave, for what is no reply.
     Source: SendMessageProcessor.java#processRequest,
     AbstractSendMessageProcessor.java#buildMsgContext (5.5.0)
     """
     if request.command.code not in _REPLIES:
+        check_takes_messages(broker)
         _ = request.header.topic
     required(request.command.body or None, "RemotingCommand", "body")
 

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from fakemq.clock.timers import Timer, next_tick_ms
-from fakemq.dispatch.answers import OVERLOAD, Reply
+from fakemq.dispatch.answers import OVERLOAD, REJECTED, Reply
 from fakemq.dispatch.faults import DeferredRequest, Intercepted, RequestFault, defer
 from fakemq.events.faults import FlowControlled
 from fakemq.faults.points import BEFORE_STORE
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 FIRST_SCAN_MS: Final = 1_000
 SCAN_PERIOD_MS: Final = 10
 
-REJECTED: Final = "[REJECTREQUEST]system busy, start flow control for a while"
 _CLEANED: Final = (
     "broker busy, start flow control for a while, period in queue: {}ms, size of queue: {}"
 )

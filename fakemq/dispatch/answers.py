@@ -29,6 +29,12 @@ pulls again after a second (pullTimeDelayMillsWhenException).
 Source: remoting/netty/NettyRemotingAbstract.java#processRequestCommand (4.9.7)
 """
 
+REJECTED = "[REJECTREQUEST]system busy, start flow control for a while"
+"""The remark of SYSTEM_BUSY for a request that its processor takes none of at the moment.
+
+Source: remoting/netty/NettyRemotingAbstract.java#processRequestCommand (4.9.7)
+"""
+
 
 class Refused(Exception):  # noqa: N818  # an answer, not an error of ours
     """Raised to answer a request with an error code; not a bug.

@@ -244,7 +244,7 @@ def test_empty_pages_end_the_fetch(total: int | None, expected: str) -> None:
         (text,) = lab.warnings()
         assert text == f"the master's answer to GET_ALL_TOPIC_CONFIG cannot be read: {expected}"
         assert lab.slave.topics.snapshot().keys() == before
-    assert lab.requests(GROUPS)  # the other tables are asked for all the same
+    assert lab.requests(GROUPS)  # and the other tables are asked for
 
 
 def test_changes_without_end_do_not_keep_a_slave_busy() -> None:

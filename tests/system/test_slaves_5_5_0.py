@@ -1,4 +1,4 @@
-"""A slave of 5.5.0 that becomes the master: timers, pops and modes go on where the master was."""
+"""A slave of 5.5.0 that becomes the master: timers and pops continue where the master was."""
 
 from __future__ import annotations
 
