@@ -186,7 +186,7 @@ class TimerMessageService:
     def enqueue(self) -> None:
         """Give units to the new messages of the timer topic.
 
-        A slave makes some to those that its master has given units to.
+        A slave makes units for those that have one at its master.
 
         Source: TimerMessageStore.java#enqueue (5.5.0)
         """
