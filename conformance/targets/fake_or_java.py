@@ -124,7 +124,7 @@ def java_target(
     """
     config = config or {}
     if slaves:
-        assert reference == REFERENCE, "there are no pairs of a master and its slave of 5.5.0 yet"
+        assert reference == REFERENCE, "scenarios with slaves are recorded of 4.9.7 only"
         with _java_pair(config) as target:
             yield target
         return

@@ -30,13 +30,6 @@ class PullOffsets:
         """Return where the group's next pull begins; 0 if it never pulled."""
         return self._table.get((topic, group, queue_id), 0)
 
-    def by_key(self) -> dict[str, dict[int, int]]:
-        """Return all offsets by ``topic@group`` and queue id."""
-        found: dict[str, dict[int, int]] = {}
-        for (topic, group, queue_id), offset in self._table.items():
-            found.setdefault(f"{topic}@{group}", {})[queue_id] = offset
-        return found
-
     def forget(self, group: str) -> None:
         """Remove the entries of a group."""
         for key in [key for key in self._table if key[1] == group]:

@@ -25,7 +25,7 @@ class DelayOffsetSerializeWrapper5(DelayOffsetSerializeWrapper):
 class ConsumerOffsetSerializeWrapper5(ConsumerOffsetSerializeWrapper):
     """What code 43 answers. A slave takes ``offset_table`` and ``data_version``.
 
-    ``group_topic_map`` has the topics of each group, and ``pull_offset_table`` where its pulls got.
+    ``group_topic_map`` has the topics of each group, ``pull_offset_table`` where its pulls got.
     Source: broker/offset/ConsumerOffsetManager.java#encode (5.5.0)
     """
 

@@ -1,6 +1,8 @@
 """GET_ALL_CONSUMER_OFFSET (43): return the offsets of all groups; slaves send it.
 
-Behaviour: as in 4.9.7, with a version, the topics of each group, and where its pulls got.
+Behaviour: as in 4.9.7, with a version, and the topics of each group.
+Differs: ``pullOffsetTable`` is empty. Java says there where pulls got, by numbers without quotes,
+which a slave of Java's cannot skip: it takes no offsets over then.
 
 Source: broker/offset/ConsumerOffsetManager.java#encode, #getGroupTopicMap (5.5.0)
 """
@@ -20,7 +22,6 @@ from fakemq.protocol.table import NoHeader
 
 @handles(table.GET_ALL_CONSUMER_OFFSET)
 def get_all_consumer_offset(broker: Broker, request: Request[NoHeader]) -> Steps[Reply[NoHeader]]:
-    parts = parts_of(broker)
     wrapper = yield from broker.offsets.wrapper()
     offsets = wrapper.offset_table
     topics: dict[str, list[str]] = {}
@@ -29,9 +30,8 @@ def get_all_consumer_offset(broker: Broker, request: Request[NoHeader]) -> Steps
             topics.setdefault(parts_of_key[1], []).append(parts_of_key[0])
     body = ConsumerOffsetSerializeWrapper5(
         offset_table=offsets,
-        data_version=parts.versions.offsets,
+        data_version=parts_of(broker).versions.offsets,
         group_topic_map={group: java_hash_map_order(names) for group, names in topics.items()},
-        pull_offset_table=parts.pull_offsets.by_key(),
         lmq_offset_table=getattr(wrapper, "lmq_offset_table", None),
     )
     return Reply(body=(yield from body.encode_in_steps()))
