@@ -78,6 +78,8 @@ def in_sync_replicas(run: Run) -> None:
         end = _follow(slave, 0)
         run.note("it is sent the log from its begin, and reports it")
         slave.sendall(_INT64.pack(end))
+        text = properties(WAIT="true", UNIQ_KEY="AC110001000018B4AAC27E5E1C2D0001")
+        fields = send_v2_fields(topic, i=text)
         pending = run.send("broker-a", code, fields, "with a slave", peer="producer")
         grown = _follow(slave, end)
         run.note(f"the log grows by {grown - end} bytes")
@@ -136,8 +138,9 @@ def slave_tables(run: Run) -> None:
     for begin in (0, 5, 15, 100):
         version = _page(run, topics, "topicSeq", "maxTopicNum", begin, 2000, version)
     _page(run, topics, "topicSeq", "maxTopicNum", 5, 2, version)
+    version = ""
     for begin in (0, 5):
-        _page(run, groups, "groupSeq", "maxGroupNum", begin, 2000, "" if not begin else version)
+        version = _page(run, groups, "groupSeq", "maxGroupNum", begin, 2000, version)
     run.note("of a table that has changed: its first page")
     _page(run, topics, "topicSeq", "maxTopicNum", 5, 2, '{"counter":99}')
     _page(run, topics, "topicSeq", "maxTopicNum", 5, 2, "")

@@ -126,6 +126,7 @@ class TimerMessageService:
         self._delivering, self._failures = False, 0
         now_ms = self._node.clock.now_ms()
         self.timers.load(now_ms)
+        self.metrics.begin(now_ms)
         self._write_ms = self.timers.wheel.floor_ms(now_ms)
         self.running = True
         self._store.put_listeners.append(self)

@@ -29,6 +29,10 @@ class TimerMetrics:
         self._state_version = 0
         self._changed_ms = 0
 
+    def begin(self, now_ms: int) -> None:
+        """Give a table that was never changed the time of its broker's start."""
+        self._changed_ms = self._changed_ms or now_ms
+
     def add(self, topic: str, change: int, now_ms: int) -> None:
         """Count a message more, or with -1 one less."""
         count, _ = self._counts.get(topic, (0, 0))
