@@ -79,6 +79,9 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
     """How much longer than its immunity time a half message is left alone."""
     checks_name_topic: bool = False
     """Whether a question about a transaction says from which broker and topic it comes."""
+    waits_for_slaves: bool = True
+    """Whether a SYNC_MASTER answers a send when a slave has it; later ones do so as inSyncReplicas
+    says, and that says no by default."""
     notifies_broadcasting: bool = True
     """Whether the members of a group that consumes by broadcast are notified of its changes."""
     faq: str = FAQ

@@ -98,6 +98,7 @@ REFERENCE = Reference(
     later_dead_letters=True,
     immunity_lag_ms=1,
     checks_name_topic=True,
+    waits_for_slaves=False,
     notifies_broadcasting=False,
     faq="\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details.",
     encode_properties=encode_properties,
