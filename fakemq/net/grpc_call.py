@@ -36,6 +36,9 @@ class CallSession(Protocol):
     def send_message(self, call: GrpcCall[Any, Any], data: bytes) -> None:
         """Send a message with its prefix."""
 
+    def reply_to_call(self, call: GrpcCall[Any, Any], data: bytes) -> None:
+        """Send the last message with its prefix, and the status OK; the call is over."""
+
     def end_call(self, call: GrpcCall[Any, Any], status: GrpcStatus, text: str) -> None:
         """Send a call's status after all its messages; the call is over."""
 
@@ -89,9 +92,10 @@ class GrpcCall(Generic[RequestT, ResponseT]):
         self.deadline_ms = deadline_ms
         """The elapsed time at the end of the caller's patience; None without one."""
         self.deadline: Timer | None = None
-        self.reader = MessageReader(metadata.get("grpc-encoding", "identity"))
-        self.first: list[bytes] = []
-        """The messages that arrived before the call was dispatched."""
+        self.reader: MessageReader | None = None
+        """Cuts messages; made when one does not arrive whole and alone."""
+        self.first: bytes | None = None
+        """The only message of a unary call whose end has not arrived."""
         self.dispatched = False
         self.began_answer = False
 
@@ -131,8 +135,8 @@ class GrpcCall(Generic[RequestT, ResponseT]):
 
     def reply(self, message: ResponseT) -> None:
         """Send the only message of the answer, and end the call."""
-        self.send(message)
-        self.end()
+        if not self.closed:
+            self.session.reply_to_call(self, framed(message.SerializeToString()))
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else "open"

@@ -9,24 +9,28 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
+from google.protobuf.message import DecodeError
+
 from fakemq.clock.node_clock import NodeClock
 from fakemq.clock.timers import Timer
 from fakemq.events.core import LinkClosed, LinkOpened, failure
 from fakemq.journal.journal import Journal, shortened
 from fakemq.net.grpc_call import GrpcCall, Route
-from fakemq.net.link import CLOSED_BY_PEER, Link
+from fakemq.net.link import CLOSED_BY_PEER, UNREAD, Link
 from fakemq.protocol.grpc.deadline import timeout_ms
-from fakemq.protocol.grpc.framing import MessageError
+from fakemq.protocol.grpc.framing import MessageError, MessageReader, whole_message
 from fakemq.protocol.grpc.status import GrpcStatus, percent_encoded
-from fakemq.protocol.http2.connection import ServerConnection
+from fakemq.protocol.http2.connection import ALLOWANCE, ServerConnection
 from fakemq.protocol.http2.events import (
     DataReceived,
-    Drained,
     Event,
     Http2Error,
     RequestBegun,
     StreamReset,
 )
+from fakemq.protocol.http2.frames import CANCEL, INTERNAL_ERROR, NO_ERROR
+from fakemq.protocol.http2.hpack import encode
+from fakemq.protocol.limits import UNREAD_MAX_BYTES
 
 VIOLATIONS: Final = "bytes that are no gRPC"
 """Kind of warning about a peer that does not follow HTTP/2."""
@@ -40,13 +44,20 @@ Source: proxy/config/ProxyConfig.java#grpcClientIdleTimeMills (5.5.0)
 BLOCKED_BYTES: Final = 64 * 1024
 """A call with more bytes than this waiting for the peer's window is blocked."""
 
-CANCEL: Final = 8
-"""HTTP/2's code for a stream that is given up."""
+ALLOWANCE_MS: Final = 1_000
+"""How often a peer gets a new allowance of frames that carry no request."""
 
-_HEADERS: Final = (
-    *((":status", "200"), ("content-type", "application/grpc")),
-    ("grpc-accept-encoding", "gzip"),
+CALL_BYTES: Final = 2_000
+"""The estimated memory of an open call, in addition to its message."""
+
+_HEADERS: Final = encode(
+    [
+        *((":status", "200"), ("content-type", "application/grpc")),
+        *(("grpc-encoding", "identity"), ("grpc-accept-encoding", "gzip")),
+    ]
 )
+_OK: Final = encode([("grpc-status", "0")])
+_REFUSAL: Final = ((":status", "200"), ("content-type", "application/grpc"))
 
 
 class Owner(Protocol):
@@ -79,8 +90,12 @@ class GrpcSession:
         # Its first bytes wait for those of the peer: they tell whether the link uses TLS.
         self._http2 = ServerConnection()
         self._calls: dict[int, GrpcCall[Any, Any]] = {}
+        self._blocked: set[GrpcCall[Any, Any]] = set()
+        """Calls that were found blocked because the peer does not read from the link."""
         self._left: list[Event] = []
         self._left_bytes = 0
+        self._held_bytes = 0  # of messages that are not whole, and requests without their end
+        self._allowed_until_ms = 0  # when the peer gets the next allowance
         self._buffering = False
         """Whether what is written waits for the end of the batch, or of the moment."""
         self._idle_ms = idle_ms
@@ -113,13 +128,24 @@ class GrpcSession:
         if self.closed:
             return
         clock = self._clock.cluster
-        clock.hold_moment(outside=self.outside)
+        now_ms = clock.hold_moment(outside=self.outside)
+        if now_ms >= self._allowed_until_ms:
+            self._allowed_until_ms = now_ms + ALLOWANCE_MS
+            self._http2.allowance = ALLOWANCE
+        violation = None
         try:
-            events = self._http2.receive(data)
-            self._left_bytes += len(data)
-            self._handle_each([*self._left, *events] if self._left else events)
-        except Http2Error as error:
-            self.close_for_violation(str(error), VIOLATIONS)
+            try:
+                events = self._http2.receive(data)
+            except Http2Error as error:
+                events, violation = error.events, error
+            if self._left:
+                self._left_bytes += len(data)
+                events = [*self._left, *events]
+            else:
+                self._left_bytes = len(data)
+            self._handle_each(events)
+            if violation is not None:
+                self.close_for_violation(str(violation), VIOLATIONS)
         finally:
             clock.release_moment()
 
@@ -131,20 +157,23 @@ class GrpcSession:
         clock.hold_moment()
         try:
             self._handle_each(self._left)
-            for call in self.calls:
-                if not self.is_blocked(call):
-                    self._notify(call, call.on_drained)
+            if self._blocked:
+                waiting, self._blocked = self._blocked, set()
+                for call in waiting:
+                    if not call.closed:
+                        self._drained(call)
         finally:
             clock.release_moment()
 
     def _handle_each(self, events: list[Event]) -> None:
         """Handle events in their order; leave the rest when other connections wait."""
         self._left, self._buffering = [], True
-        for number, event in enumerate(events):
+        last = len(events)
+        for number in range(last):
             if number and (self.link.write_blocked or self.link.should_yield()):
                 self._left = events[number:]
                 break
-            self._handle(event)
+            self._handle(events[number])
             if self.closed:
                 return
         if not self._left:
@@ -152,79 +181,148 @@ class GrpcSession:
         self._write_out()
 
     def _handle(self, event: Event) -> None:
-        if isinstance(event, DataReceived):
-            call = self._calls.get(event.stream_id)
-            if call is not None:
-                self._take(call, event.data, event.ended)
-        elif isinstance(event, RequestBegun):
+        if isinstance(event, RequestBegun):
             self._begin(event)
+            return
+        call = self._calls.get(event.stream_id)
+        if call is None:
+            return
+        if isinstance(event, DataReceived):
+            self._take(call, event.data, event.ended)
         elif isinstance(event, StreamReset):
-            call = self._calls.get(event.stream_id)
-            if call is not None:
-                self._give_up(call)
-        elif isinstance(event, Drained):
-            call = self._calls.get(event.stream_id)
-            if call is not None:
-                self._notify(call, call.on_drained)
+            self._give_up(call)
+        else:
+            self._drained(call)
 
     def _begin(self, event: RequestBegun) -> None:
-        headers = event.headers
-        path = headers.get(":path", "")
-        route = self._routes.get(path)
-        if route is None:
-            self._refuse(event.stream_id, GrpcStatus.UNIMPLEMENTED, f"Method not found: {path[1:]}")
+        headers, stream_id = event.headers, event.stream_id
+        route = self._routes.get(headers.get(":path", ""))
+        content_type = headers.get("content-type", "")
+        if route is None or headers.get(":method") != "POST" or not _is_grpc(content_type):
+            self._refuse(event)
             return
+        encoding = headers.get("grpc-encoding", "identity")
+        if encoding not in ("identity", "gzip"):
+            text = f"Can't find decompressor for {encoding}"
+            self._end_stream(stream_id, GrpcStatus.UNIMPLEMENTED, text, event.ended)
+            return
+        deadline_ms = None
         timeout = headers.get("grpc-timeout")
-        wait_ms = None if timeout is None else timeout_ms(timeout)
-        deadline_ms = None if wait_ms is None else self.elapsed_ms() + wait_ms
-        call: GrpcCall[Any, Any] = GrpcCall(self, event.stream_id, route, headers, deadline_ms)
-        self._calls[event.stream_id] = call
+        if timeout is not None:
+            wait_ms = timeout_ms(timeout)
+            if not wait_ms:
+                self._http2.reset(stream_id, INTERNAL_ERROR if wait_ms is None else CANCEL)
+                return
+            deadline_ms = self.elapsed_ms() + wait_ms
+        call: GrpcCall[Any, Any] = GrpcCall(self, stream_id, route, headers, deadline_ms)
+        self._calls[stream_id] = call
         if event.ended:
             self._take(call, b"", True)
 
-    def _take(self, call: GrpcCall[Any, Any], data: bytes, ended: bool) -> None:
-        try:
-            messages = call.reader.receive(data) if data else []
-        except MessageError as error:
-            self.end_call(call, GrpcStatus(error.code), str(error))
-            return
-        if not call.rpc.request_stream:
-            call.first += messages
-            if ended:
-                call.half_closed = True
-                self._dispatch_single(call)
-            return
-        for message in messages:
-            if not call.closed:
-                self._deliver(call, message)
-        if ended and not call.closed:
-            call.half_closed = True
-            if call.dispatched:
-                self._notify(call, call.on_half_close)
-            else:
-                self.end_call(call, GrpcStatus.OK, "")
+    def _refuse(self, event: RequestBegun) -> None:
+        """Answer a request that becomes no call.
 
-    def _dispatch_single(self, call: GrpcCall[Any, Any]) -> None:
-        if len(call.first) != 1:
-            why = "Too many requests" if call.first else "Half-closed without a request"
-            self.end_call(call, GrpcStatus.INTERNAL, why)
+        Source: io/grpc/netty/NettyServerHandler.java#onHeadersRead (grpc-java)
+        """
+        headers = event.headers
+        path, method = headers.get(":path", ""), headers.get(":method")
+        content_type = headers.get("content-type")
+        grpc_status, http_status = GrpcStatus.INTERNAL, "415"
+        if not path.startswith("/"):
+            grpc_status, http_status = GrpcStatus.UNIMPLEMENTED, "404"
+            text = f"Expected path to start with /: {path}"
+        elif content_type is None:
+            text = "Content-Type is missing from the request"
+        elif not _is_grpc(content_type):
+            text = f"Content-Type '{content_type}' is not supported"
+        elif method != "POST":
+            http_status, text = "405", f"Method '{method}' is not supported"
+        else:
+            text = f"Method not found: {path[1:]}"
+            self._end_stream(event.stream_id, GrpcStatus.UNIMPLEMENTED, text, event.ended)
             return
-        self._deliver(call, call.first.pop())
+        fields = ((":status", http_status), ("content-type", "text/plain; charset=utf-8"))
+        self._end_stream(event.stream_id, grpc_status, text, event.ended, fields)
+
+    def _end_stream(
+        self,
+        stream_id: int,
+        status: GrpcStatus,
+        text: str,
+        ended: bool,
+        fields: tuple[tuple[str, str], ...] = _REFUSAL,
+    ) -> None:
+        """Answer a stream by a status alone; ``ended`` says whether the peer has ended it."""
+        block = encode([*fields, *_trailers(status, text)])
+        self._http2.send_headers(stream_id, block, end=True)
+        if not ended:
+            self._http2.reset(stream_id, NO_ERROR)
+
+    def _take(self, call: GrpcCall[Any, Any], data: bytes, ended: bool) -> None:
+        message = whole_message(data) if call.reader is None else None
+        if message is None:
+            if data:
+                self._take_part(call, data)
+        else:
+            self._take_message(call, message)
+        if ended and not call.closed:
+            self._half_close(call)
+
+    def _take_part(self, call: GrpcCall[Any, Any], data: bytes) -> None:
+        """Take bytes that are not one whole message."""
+        if call.reader is None:
+            call.reader = MessageReader(call.metadata.get("grpc-encoding", "identity"))
+        before_bytes = call.reader.held_bytes
+        try:
+            for message in call.reader.receive(data):
+                self._take_message(call, message)
+                if call.closed:
+                    break
+        except MessageError:
+            self._http2.reset(call.stream_id, CANCEL)
+            if not call.closed:
+                self._give_up(call)
+        self._held_bytes += (0 if call.closed else call.reader.held_bytes) - before_bytes
+
+    def _take_message(self, call: GrpcCall[Any, Any], message: bytes) -> None:
+        if call.rpc.request_stream:
+            self._deliver(call, message)
+        elif call.first is None:
+            call.first = message
+            self._held_bytes += len(message)
+        else:
+            self._end_now(call, GrpcStatus.INTERNAL, "Too many requests")
+
+    def _half_close(self, call: GrpcCall[Any, Any]) -> None:
+        """The caller sends no more."""
+        call.half_closed = True
+        if call.reader is not None and call.reader.held_bytes:
+            self._http2.reset(call.stream_id, CANCEL)
+            self._give_up(call)
+        elif not call.rpc.request_stream:
+            message, call.first = call.first, None
+            if message is None:
+                self._end_now(call, GrpcStatus.INTERNAL, "Half-closed without a request")
+            else:
+                self._held_bytes -= len(message)
+                self._deliver(call, message)
+        elif call.dispatched:
+            self._notify(call, call.on_half_close)
+        else:
+            self._end_now(call, GrpcStatus.OK, "")
 
     def _deliver(self, call: GrpcCall[Any, Any], data: bytes) -> None:
         """Give one message to the code that answers the call."""
-        from google.protobuf.message import DecodeError
-
         try:
-            message = call.rpc.parse(data)
+            message = call.rpc.request.FromString(data)
         except DecodeError:
-            self.end_call(call, GrpcStatus.INTERNAL, "Invalid protobuf byte sequence")
+            self._end_now(call, GrpcStatus.UNKNOWN, "")
             return
         if call.dispatched:
-            self._notify(call, lambda: call.on_message(message))
+            self._notify(call, call.on_message, message)
             return
         call.dispatched = True
-        self._notify(call, lambda: call.dispatch(call, message))
+        self._notify(call, call.dispatch, call, message)
         if not call.closed and call.deadline_ms is not None:
             call.deadline = self._clock.call_later(
                 max(0, call.deadline_ms - self.elapsed_ms()),
@@ -240,34 +338,45 @@ class GrpcSession:
             self._give_up(call)
             self._written()
 
-    def _notify(self, call: GrpcCall[Any, Any], act: Callable[[], None]) -> None:
-        """Call a function of the code that answers the call; its exception ends only this call."""
-        before = self._journal.cause
+    def _notify(self, call: GrpcCall[Any, Any], act: Callable[..., None], *given: Any) -> None:
+        """Call a function of the code that answers a call; its exception ends only this call."""
+        journal = self._journal
+        before = journal.cause
         try:
-            act()
+            act(*given)
         except Exception as error:
-            self._journal.add(failure(self._name, None, error))
+            journal.add(failure(self._name, None, error))
             call.end(GrpcStatus.UNKNOWN, "Application error processing RPC")
         finally:
-            self._journal.end(before)
+            journal.end(before)
+
+    def _drained(self, call: GrpcCall[Any, Any]) -> None:
+        if not self.is_blocked(call):
+            self._notify(call, call.on_drained)
 
     def _give_up(self, call: GrpcCall[Any, Any]) -> None:
         """Close a call that can no longer be answered."""
         self._forget(call)
         self._notify(call, call.on_closed)
 
+    def _end_now(self, call: GrpcCall[Any, Any], status: GrpcStatus, text: str) -> None:
+        """End a call that this end refuses, whoever answers it."""
+        dispatched = call.dispatched
+        self.end_call(call, status, text)
+        if dispatched:
+            self._notify(call, call.on_closed)
+
     def _forget(self, call: GrpcCall[Any, Any]) -> None:
         call.closed = True
         del self._calls[call.stream_id]
-        self._last_call_ms = self.elapsed_ms()
+        if call.first is not None:
+            self._held_bytes -= len(call.first)
+        if not self._calls:
+            self._last_call_ms = self.elapsed_ms()
         if call.deadline is not None:
             self._clock.cancel(call.deadline)
 
     # -- bytes out ----------------------------------------------------------------------------
-
-    def _refuse(self, stream_id: int, status: GrpcStatus, text: str) -> None:
-        """Answer a stream that becomes no call."""
-        self._http2.send_headers(stream_id, [*_HEADERS, *_trailers(status, text)], end=True)
 
     def send_message(self, call: GrpcCall[Any, Any], data: bytes) -> None:
         """Send a message with its prefix."""
@@ -277,20 +386,32 @@ class GrpcSession:
         self._http2.send_data(call.stream_id, data)
         self._written()
 
+    def reply_to_call(self, call: GrpcCall[Any, Any], data: bytes) -> None:
+        """Send the last message with its prefix, and the status OK; the call is over."""
+        if call.began_answer or not call.half_closed:
+            self.send_message(call, data)
+            self.end_call(call, GrpcStatus.OK, "")
+            return
+        self._forget(call)
+        self._http2.answer(call.stream_id, _HEADERS, data, _OK)
+        self._written()
+
     def end_call(self, call: GrpcCall[Any, Any], status: GrpcStatus, text: str) -> None:
         """Send a call's status after all its messages; the call is over."""
         self._forget(call)
-        if call.began_answer:
-            self._http2.end(call.stream_id, _trailers(status, text))
+        if not call.began_answer:
+            self._end_stream(call.stream_id, status, text, call.half_closed)
         else:
-            self._refuse(call.stream_id, status, text)
-        if not call.half_closed:
-            self._http2.reset(call.stream_id, 0)
+            block = _OK if status is GrpcStatus.OK and not text else encode(_trailers(status, text))
+            self._http2.end(call.stream_id, block)
+            if not call.half_closed:
+                self._http2.reset_ended(call.stream_id)
         self._written()
 
     def is_blocked(self, call: GrpcCall[Any, Any]) -> bool:
         """Return whether a call's peer does not take what was sent."""
         if self.link.write_blocked:
+            self._blocked.add(call)
             return True
         return self._http2.queued_bytes_of(call.stream_id) > BLOCKED_BYTES
 
@@ -307,14 +428,18 @@ class GrpcSession:
         data = self._http2.data_to_send()
         if data and not self.closed:
             self.link.write(data)
+        if self._http2.queued_bytes > UNREAD_MAX_BYTES and not self.closed:
+            why = f"{self._http2.queued_bytes} bytes wait for the windows of the peer;"
+            self.close_for_violation(f"{why} {UNREAD_MAX_BYTES} is the most", UNREAD)
 
     # -- the end ------------------------------------------------------------------------------
 
     @property
     def unfinished_bytes(self) -> int:
         """The size of what is held: messages not whole, requests left, answers not taken."""
-        held_bytes = self._left_bytes + self._http2.queued_bytes
-        return held_bytes + sum(call.reader.held_bytes for call in self._calls.values())
+        http2 = self._http2
+        held_bytes = self._left_bytes + self._held_bytes + CALL_BYTES * len(self._calls)
+        return held_bytes + http2.queued_bytes + http2.unfinished_bytes
 
     def connection_lost(self, why: str = CLOSED_BY_PEER) -> None:
         """The link is gone: every call is closed."""
@@ -375,6 +500,12 @@ class GrpcSession:
     def __repr__(self) -> str:
         state = "closed" if self.closed else "outside" if self.outside else "inside"
         return f"<gRPC session {self.link.local_addr} - {self.remote_addr} {state}>"
+
+
+def _is_grpc(content_type: str) -> bool:
+    """Source: io/grpc/internal/GrpcUtil.java#isGrpcContentType (grpc-java)"""
+    kind, rest = content_type[:16].lower(), content_type[16:17]
+    return kind == "application/grpc" and rest in ("", "+", ";")
 
 
 def _trailers(status: GrpcStatus, text: str) -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 from typing import Final
 
 from fakemq.protocol.limits import MESSAGE_BODY_MAX_BYTES
@@ -15,16 +16,24 @@ PREFIX_BYTES: Final = 5
 
 
 class MessageError(Exception):
-    """A message that cannot be taken; ``code`` is the `GrpcStatus` with which its call ends."""
-
-    def __init__(self, code: int, text: str) -> None:
-        super().__init__(text)
-        self.code = code
+    """A message that cannot be taken: its stream is reset, as grpc-java does."""
 
 
 def framed(message: bytes) -> bytes:
     """Return a message with its prefix, not compressed."""
     return b"\0" + len(message).to_bytes(4, "big") + message
+
+
+def whole_message(data: bytes) -> bytes | None:
+    """Return the message that bytes are, if they are just one, plain and with its prefix."""
+    size_bytes = len(data) - PREFIX_BYTES
+    if (
+        size_bytes >= 0
+        and not data[0]
+        and int.from_bytes(data[1:PREFIX_BYTES], "big") == size_bytes
+    ):
+        return data[PREFIX_BYTES:]
+    return None
 
 
 class MessageReader:
@@ -50,15 +59,13 @@ class MessageReader:
         """The size of a message that has not arrived whole."""
         return len(self._buffer)
 
-    def receive(self, data: bytes) -> list[bytes]:
-        """Take bytes; return the messages that are whole now. Raise MessageError."""
-        if not self._buffer and len(data) >= PREFIX_BYTES and not data[0]:
-            size_bytes = int.from_bytes(data[1:5], "big")
-            if len(data) == size_bytes + PREFIX_BYTES and size_bytes <= self._max_bytes:
-                return [data[PREFIX_BYTES:]]  # the usual case: one message, whole and plain
+    def receive(self, data: bytes) -> Iterator[bytes]:
+        """Take bytes; yield the messages that are whole now, one after another.
+
+        A message is inflated when it is asked for. Raise MessageError.
+        """
         buffer = self._buffer
         buffer += data
-        messages = []
         start, end = 0, len(buffer)
         while end - start >= PREFIX_BYTES:
             flag, size_bytes = buffer[start], int.from_bytes(buffer[start + 1 : start + 5], "big")
@@ -67,10 +74,9 @@ class MessageReader:
             if stop > end:
                 break
             message = bytes(memoryview(buffer)[start + PREFIX_BYTES : stop])
-            messages.append(self._inflated(message) if flag else message)
             start = stop
+            yield self._inflated(message) if flag else message
         del buffer[:start]
-        return messages
 
     def _check(self, flag: int, size_bytes: int) -> None:
         """Raise MessageError for a prefix that no message may have.
@@ -78,26 +84,22 @@ class MessageReader:
         Source: io/grpc/internal/MessageDeframer.java#processHeader (grpc-java)
         """
         if flag & 0xFE:
-            raise MessageError(13, "gRPC frame header malformed: reserved bits not zero")
+            raise MessageError("gRPC frame header malformed: reserved bits not zero")
         if size_bytes > self._max_bytes:
-            raise MessageError(
-                8, f"gRPC message exceeds maximum size {self._max_bytes}: {size_bytes}"
-            )
+            raise MessageError(f"gRPC message exceeds maximum size {self._max_bytes}: {size_bytes}")
         if flag and self._encoding == "identity":
-            raise MessageError(
-                13, "Can't decode compressed gRPC message as compression not configured"
-            )
+            raise MessageError("Can't decode compressed gRPC message as compression not configured")
 
     def _inflated(self, message: bytes) -> bytes:
         stream = zlib.decompressobj(wbits=31)
         try:
             plain = stream.decompress(message, self._inflated_max_bytes)
         except zlib.error as error:
-            raise MessageError(13, f"cannot inflate the message: {error}") from None
+            raise MessageError(f"cannot inflate the message: {error}") from None
         if stream.unconsumed_tail:
             raise MessageError(
-                8, f"Decompressed gRPC message exceeds maximum size {self._inflated_max_bytes}"
+                f"Decompressed gRPC message exceeds maximum size {self._inflated_max_bytes}"
             )
         if not stream.eof:
-            raise MessageError(13, "cannot inflate the message: it ends early")
+            raise MessageError("cannot inflate the message: it ends early")
         return plain

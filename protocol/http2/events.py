@@ -43,3 +43,10 @@ Event = RequestBegun | DataReceived | StreamReset | Drained
 
 class Http2Error(Exception):
     """The peer violates HTTP/2 or a limit: the connection is over, after what is still unsent."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+        """What GOAWAY says, as in RFC 9113, section 7."""
+        self.events: list[Event] = []
+        """What arrived before the violation."""

@@ -47,7 +47,7 @@ class Answer:
 
     @property
     def messages(self) -> list[bytes]:
-        return MessageReader().receive(self.data)
+        return list(MessageReader().receive(self.data))
 
 
 class GrpcLab:
