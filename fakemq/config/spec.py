@@ -183,7 +183,7 @@ def _grpc_port(given: bool | int | None) -> int | None:
     from importlib.util import find_spec
 
     try:
-        found = find_spec("google.protobuf") and find_spec("h2")
+        found = find_spec("google.protobuf")
     except ModuleNotFoundError:  # there is no package `google` at all
         found = None
     if not found:

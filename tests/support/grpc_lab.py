@@ -14,7 +14,6 @@ from h2.events import (
     StreamReset,
     TrailersReceived,
 )
-from h2.settings import SettingCodes
 
 from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
@@ -59,7 +58,7 @@ class GrpcLab:
 
     name = "proxy-0"
 
-    def __init__(self, *, outside: bool = True, window_bytes: int = 65_535) -> None:
+    def __init__(self, *, outside: bool = True) -> None:
         self.time = ManualTime()
         self.real = Clock(frozen=True, source=self.time)
         self.clock = NodeClock(self.real, self.name)
@@ -71,7 +70,6 @@ class GrpcLab:
         routes = {rpc.path: Route(rpc, self.take) for rpc in RPCS}
         self.session = GrpcSession(self.link, self, routes)
         self.client = H2Connection(H2Configuration(client_side=True, header_encoding="ascii"))
-        self.client.local_settings[SettingCodes.INITIAL_WINDOW_SIZE] = window_bytes
         self.client.initiate_connection()
         self.answers: dict[int, Answer] = {}
         self.goodbye: ConnectionTerminated | None = None
