@@ -1,6 +1,7 @@
 """Run a seed on an asyncio loop and print its journal; a test starts this as its own process.
 
-The loop's driver settles the network between the steps, as in a server.
+The loop's driver settles the network between the steps, as in a server. The arguments are a seed
+and a reference.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ STEP_MS = 700
 MINUTES = 5
 
 
-async def journal_of(seed: int) -> list[str]:
+async def journal_of(seed: int, reference: str) -> list[str]:
     """Return the journal lines of a run on an asyncio loop."""
-    plan = draw_plan(seed, MINUTES)
+    plan = draw_plan(seed, MINUTES, reference)
     with store_folder() as root:
         sim = SimulationRun(plan, root)
         sim.core.stop_logging()
@@ -40,5 +41,5 @@ async def journal_of(seed: int) -> list[str]:
 
 if __name__ == "__main__":
     loop = EventLoop()
-    print("\n".join(loop.run_until_complete(journal_of(int(sys.argv[1])))))
+    print("\n".join(loop.run_until_complete(journal_of(int(sys.argv[1]), sys.argv[2]))))
     loop.close()

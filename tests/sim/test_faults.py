@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import product
+from itertools import dropwhile, product
 
 import pytest
 from msgspec.structs import replace
 
+from fakemq.dispatch.node import NodeState
+from fakemq.events import NodeStopped
+from fakemq.events.pop import Revived
 from fakemq.events.store import UnsyncedLost
 from fakemq.sim.drawing import FAULTS_MIN, draw_plan
 from fakemq.sim.events import FaultBegan, FaultEnded, Sent
@@ -177,6 +180,30 @@ def with_only(name: str) -> Plan:
                 short = replace(fault, at_ms=20_000, for_ms=min(fault.for_ms, 30_000))
                 return replace(plan, minutes=5, faults=(short,))
     raise LookupError(name)
+
+
+@pytest.mark.slow  # over a minute of a whole run
+def test_broker_is_killed_right_after_it_revived_a_message() -> None:
+    plan = with_only("kill_after_revive")
+    failing = [replace(one, failing=0.9) for one in plan.consumers]
+    with store_folder() as root:
+        sim = SimulationRun(replace(plan, consumers=tuple(failing)), root)
+        sim.core.stop_logging()
+        sim.start()
+        sim.pass_to(55_000)
+        (fault,) = plan.faults
+        under_fault = dropwhile(lambda one: not isinstance(one.event, FaultBegan), sim.core.journal)
+        times = {
+            kind: next(
+                one.at_ms
+                for one in under_fault
+                if isinstance(one.event, kind) and one.event.node == fault.target
+            )
+            for kind in (Revived, NodeStopped)
+        }
+        assert times[Revived] == times[NodeStopped]
+        assert sim.core.brokers[fault.target].state is NodeState.RUNNING
+        sim.close()
 
 
 @pytest.mark.parametrize("name", FAULTS)
