@@ -292,7 +292,7 @@ class Normaliser:
         for one in found:
             born, store = format_host(one.born_host), format_host(one.store_host)
             offset = self.since_start(queue or one.topic, str(one.queue_offset))
-            place = self._place(store, one.physical_offset)
+            place = self._place(store, one.commit_log_offset)
             properties = decode_properties(one.properties_string)
             prepared = str(one.prepared_transaction_offset)
             if one.sys_flag & TRANSACTION == COMMITTED and "TRAN_MSG" in properties:

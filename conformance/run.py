@@ -408,7 +408,7 @@ class Run:
     def log_place(self, place: str, topic: str, offset: int) -> int:
         """Return where in the log the message at ``offset`` of queue 0 lies."""
         queue = MessageQueue(topic=topic, broker_name=place, queue_id=0)
-        found = self.client.pull(queue, offset, max_messages=1).messages[0].physical_offset
+        found = self.client.pull(queue, offset, max_messages=1).messages[0].commit_log_offset
         self.normaliser.places.name(place, found)
         return found
 

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, Self, TypeVar, Unpack, overload
 
 from fakemq.clock.durations import Duration, span_ms
+from fakemq.config.signature import shows_options
 from fakemq.config.spec import cluster_spec
 from fakemq.handles.awaiting import must_be_awaited
 from fakemq.handles.brokers import AsyncBrokerHandle, BrokerHandle
@@ -87,6 +88,7 @@ class _StartableCluster(ClusterBase):
             thread.stop()
 
 
+@shows_options
 class Cluster(_StartableCluster):
     """A RocketMQ cluster for synchronous tests: ``with fakemq.Cluster(masters=2) as mq:``.
 
@@ -247,6 +249,7 @@ class Cluster(_StartableCluster):
         return self._run_until(predicate, at_most_ms, outside_peers, Wait())
 
 
+@shows_options
 @must_be_awaited
 class AsyncCluster(_StartableCluster):
     """A `Cluster` for asynchronous tests, with the same options, methods and errors.

@@ -183,3 +183,18 @@ def code_name(code: int) -> str:
         return RequestCode5(code).name
     except ValueError:
         return f"code {code}"
+
+
+def response_name(code: int) -> str:
+    """Return the name of a response code, or ``code N`` for one that no reference knows.
+
+    A number that means something else in 5.5.0 has its name of 4.9.7.
+    """
+    try:
+        return ResponseCode(code).name
+    except ValueError:
+        from fakemq.protocol.codes_5_5_0 import ResponseCode5  # few answers have such a code
+    try:
+        return ResponseCode5(code).name
+    except ValueError:
+        return f"code {code}"

@@ -58,8 +58,8 @@ _V6_FLAGS: Final = MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_
 class MessageExt:
     """A stored message. Treat it as a value: nothing watches for changes.
 
-    ``body`` is as stored, compressed perhaps. ``physical_offset`` is Java's commitLogOffset,
-    ``store_size_bytes`` the size of the whole record.
+    ``body`` is as stored, compressed perhaps. ``commit_log_offset`` is the place of the record
+    in the commit log, ``store_size_bytes`` its size.
 
     Source: common/message/MessageExt.java (4.9.7)
     """
@@ -70,8 +70,8 @@ class MessageExt:
         "body_crc",
         "born_host",
         "born_timestamp_ms",
+        "commit_log_offset",
         "flag",
-        "physical_offset",
         "prepared_transaction_offset",
         "properties_string",
         "queue_id",
@@ -93,7 +93,7 @@ class MessageExt:
         queue_id: int,
         flag: int,
         queue_offset: int,
-        physical_offset: int,
+        commit_log_offset: int,
         sys_flag: int,
         body_crc: int,
         born_timestamp_ms: int,
@@ -110,7 +110,7 @@ class MessageExt:
         self.queue_id = queue_id
         self.flag = flag
         self.queue_offset = queue_offset
-        self.physical_offset = physical_offset
+        self.commit_log_offset = commit_log_offset
         self.sys_flag = sys_flag
         self.body_crc = body_crc
         self.born_timestamp_ms = born_timestamp_ms
@@ -142,7 +142,7 @@ class MessageExt:
     @property
     def offset_msg_id(self) -> str:
         """The id that says where the message is stored."""
-        return create_offset_id(self.store_host, self.physical_offset)
+        return create_offset_id(self.store_host, self.commit_log_offset)
 
     @property
     def msg_id(self) -> str:
@@ -152,10 +152,15 @@ class MessageExt:
         """
         return self.properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX) or self.offset_msg_id
 
+    @property
+    def physical_offset(self) -> int:
+        """The old name of ``commit_log_offset``, for one release."""
+        return self.commit_log_offset
+
     def __repr__(self) -> str:
         return (
             f"<message {self.topic}:{self.queue_id} offset {self.queue_offset}"
-            f" at {self.physical_offset}, {len(self.body)} bytes>"
+            f" at {self.commit_log_offset}, {len(self.body)} bytes>"
         )
 
 
@@ -320,7 +325,7 @@ def decode_record(data: Buffer, offset: int = 0) -> MessageExt:
         queue_id=queue_id,
         flag=flag,
         queue_offset=queue_offset,
-        physical_offset=physical_offset,
+        commit_log_offset=physical_offset,
         sys_flag=sys_flag,
         body_crc=body_crc,
         born_timestamp_ms=born_timestamp_ms,
@@ -403,7 +408,7 @@ def _decode_plain_record(data: bytes, offset: int) -> MessageExt | None:
     message.queue_id = queue_id
     message.flag = flag
     message.queue_offset = queue_offset
-    message.physical_offset = physical_offset
+    message.commit_log_offset = physical_offset
     message.sys_flag = sys_flag
     message.body_crc = body_crc
     message.born_timestamp_ms = born_timestamp_ms

@@ -56,7 +56,7 @@ def endings(rec: Recorder) -> None:
     rec.end(half, COMMIT, oneway=True)
     rec.case("a committed message committed: it has all that a half one has")
     again = next(one for one in rec.messages() if one.topic == TOPIC)
-    rec.end(Half(again.queue_offset, again.physical_offset), COMMIT)
+    rec.end(Half(again.queue_offset, again.commit_log_offset), COMMIT)
     rec.case("refusals; that it is through already is none")
     half = rec.send(b"refused")
     rec.end(half, ROLLBACK, oneway=True)

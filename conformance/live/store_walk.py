@@ -108,7 +108,7 @@ def _found(client: Client, queue: MessageQueue, message: Any) -> Found:
         topic=queue.topic or "",
         queue_id=queue.queue_id,
         queue_offset=message.queue_offset,
-        phy_offset=message.physical_offset,
+        phy_offset=message.commit_log_offset,
         offset_msg_id=message.offset_msg_id,
         unique_id=message.properties["UNIQ_KEY"],
         keys=message.keys or "",
@@ -116,7 +116,7 @@ def _found(client: Client, queue: MessageQueue, message: Any) -> Found:
         store_timestamp_ms=stored_ms,
         offset_by_time=client.search_offset(queue, stored_ms),
         # After a crash Java indexes the last record of the last index file that it keeps again.
-        by_key=tuple(sorted({one.physical_offset for one in by_key})),
+        by_key=tuple(sorted({one.commit_log_offset for one in by_key})),
     )
 
 

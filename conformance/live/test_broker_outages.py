@@ -141,7 +141,7 @@ def in_a_row_ms(cluster: fakemq.Cluster, acks: Sequence[Ack]) -> int:
     with every second message.
     """
     ids = {ack.id for ack in acks}
-    at_ms = sorted(m.stored_at_ms for m in cluster.messages(TOPIC) if m.keys in ids)
+    at_ms = sorted(m.store_timestamp_ms for m in cluster.messages(TOPIC) if m.keys in ids)
     return min(end - begin for begin, end in zip(at_ms, at_ms[IN_A_ROW:], strict=False))
 
 

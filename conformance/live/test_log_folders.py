@@ -89,7 +89,7 @@ def light_messages(broker_addr: str) -> dict[str, list[Light]]:
             if not body:
                 break
             of_queue += [
-                Light(one.physical_offset, one.topic, one.queue_offset, one.body, one.properties)
+                Light(one.commit_log_offset, one.topic, one.queue_offset, one.body, one.properties)
                 for one in decode_records(body)
             ]
     return found

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -116,7 +116,9 @@ class Servers:
                 "tls.test.mode.enable=false\n"
                 f"tls.server.certPath={cert}\ntls.server.keyPath={key}\n"
             )
-            mode = "disabled" if kind == "disabled" else "enforcing"
+            mode: Literal["disabled", "enforcing"] = (
+                "disabled" if kind == "disabled" else "enforcing"
+            )
             flags = (f"-Dtls.server.mode={mode}", f"-Dtls.config.file={file}")
             nodes.append(namesrv(home, flags))
             stack.callback(nodes[-1].kill)

@@ -157,7 +157,7 @@ def send_back(lab: Lab) -> None:
     lab.say("its origin is the first", is_first)
     # Where the broker does not find it, the client sends it to the retry topic itself.
     lost = messages[1]
-    lost.stored.physical_offset += 1
+    lost.stored.commit_log_offset += 1
     lost.properties["KEYS"] = "lost"
     consumer.send_message_back(lost, 0)
     by_client = next(one for one in lab.stored(retries, 4) if one.keys == "lost")

@@ -228,7 +228,7 @@ def place_of(fields: Mapping[str, str]) -> int:
 
 def places_of(records: bytes) -> list[int]:
     """Return where in the log the messages lie that were pulled."""
-    return [message.physical_offset for message in decode_records(records)]
+    return [message.commit_log_offset for message in decode_records(records)]
 
 
 def java_hash(text: str) -> int:

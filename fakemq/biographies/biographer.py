@@ -58,6 +58,10 @@ class Biographer:
             why = "the cluster was reset since: the journal begins after the message"
             return Biography(
                 message_name(message),
-                [steps.Forgotten(seq=0, at_ms=message.stored_at_ms, node=message.broker, why=why)],
+                [
+                    steps.Forgotten(
+                        seq=0, at_ms=message.store_timestamp_ms, node=message.broker, why=why
+                    )
+                ],
             )
         return Walk(self._core, self.chronicle()).biography(message)

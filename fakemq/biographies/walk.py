@@ -82,7 +82,7 @@ class Walk:
         elif first_seq > 1:
             why = f"the journal has forgotten how it was stored: it begins with entry {first_seq}"
         self._steps.append(
-            steps.Forgotten(seq=0, at_ms=message.stored_at_ms, node=root[0], why=why)
+            steps.Forgotten(seq=0, at_ms=message.store_timestamp_ms, node=root[0], why=why)
         )
 
     # -- one record ---------------------------------------------------------------------------

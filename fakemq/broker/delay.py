@@ -352,7 +352,7 @@ class ScheduleMessageService:
                 node=node.name,
                 level=level.number,
                 schedule_offset=level.next_offset,
-                phy_offset=stored.physical_offset,
+                phy_offset=stored.commit_log_offset,
                 topic=topic,
                 why=why,
             )

@@ -91,9 +91,9 @@ def send_back(
         0 if result.append_result is None else result.append_result.wrote_bytes,
     )
     if dead:
-        dead_lettered(broker, header.group, message, result, stored.physical_offset)
+        dead_lettered(broker, header.group, message, result, stored.commit_log_offset)
     else:
-        _sent_back(broker, header.group, message, result, stored.physical_offset)
+        _sent_back(broker, header.group, message, result, stored.commit_log_offset)
 
 
 def _another_try(

@@ -192,7 +192,7 @@ class TransactionalMessageService:
         message.sys_flag = with_transaction_type(
             half.sys_flag, MessageSysFlag.TRANSACTION_COMMIT_TYPE
         )
-        message.prepared_transaction_offset = half.physical_offset
+        message.prepared_transaction_offset = half.commit_log_offset
         message.wait_store_msg_ok = parse_bool(properties.get(WAIT_STORE_MSG_OK, "true"))
         # The stored text is made before. So this has an effect only for delayed messages, whose
         # text is made again on their way through the schedule topic.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar, Unpack,
 from fakemq.client.admin import Admin
 from fakemq.client.faces.functions import Kind, require_function
 from fakemq.client.faces.settings import client_config_of, name_server_addrs
-from fakemq.client.faces.signature import shows_options
+from fakemq.client.faces.signature import shows_options, shows_result
 from fakemq.client.instance import ClientInstance
 from fakemq.client.operation import Call, Operation
 from fakemq.client.options import ClientOptions
@@ -43,6 +43,7 @@ def _run(
     async def method(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self.run(operation(pick(self), *args, **kwargs))
 
+    shows_result(method, operation)
     return method
 
 

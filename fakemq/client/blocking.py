@@ -8,7 +8,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from fakemq.client.admin import Admin
 from fakemq.client.faces.settings import client_config_of, name_server_addrs
-from fakemq.client.faces.signature import shows_options
+from fakemq.client.faces.signature import shows_options, shows_result
 from fakemq.client.instance import ClientInstance
 from fakemq.client.numbers import require_wait
 from fakemq.client.operation import Operation
@@ -34,6 +34,7 @@ def _run(
     def method(self: Client, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return self.run(operation(pick(self), *args, **kwargs))
 
+    shows_result(method, operation)
     return method
 
 

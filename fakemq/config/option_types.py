@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 if TYPE_CHECKING:
     import os
@@ -27,9 +27,9 @@ class ClusterOptions(TypedDict, total=False):
     store: str | os.PathLike[str] | None
     store_from: str | os.PathLike[str] | None
     memory_limit: Size
-    role: str | None
-    flush: str | None
-    clock: str
+    role: Literal["ASYNC_MASTER", "SYNC_MASTER"] | None
+    flush: Literal["ASYNC_FLUSH", "SYNC_FLUSH"] | None
+    clock: Literal["real", "frozen"]
     start_at: Instant | None
     seed: int | None
     topics: Mapping[str, int] | Iterable[str]
@@ -39,7 +39,7 @@ class ClusterOptions(TypedDict, total=False):
     ready_file: str | os.PathLike[str] | None
     config: ConfigSource | Iterable[ConfigSource]
     acl: str | os.PathLike[str] | Mapping[str, object] | None
-    tls: str | None
+    tls: Literal["disabled", "permissive", "enforcing"] | None
     tls_config: str | os.PathLike[str] | Mapping[str, object] | None
     strict: bool
     journal: str | os.PathLike[str] | None

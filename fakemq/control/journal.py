@@ -26,8 +26,11 @@ class Happening(msgspec.Struct, frozen=True, kw_only=True):
     cause: int
     """The number of the entry that caused it; 0 if none is known."""
     kind: str
+    node: str
+    fields: dict[str, object]
+    """The fields of its kind, as in the file of ``--journal``."""
     event: dict[str, object]
-    """Its fields: ``node``, and those of its kind."""
+    """``fields`` and ``node`` in one, as they were called before; for one release."""
 
 
 class Happenings(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,4 +125,13 @@ async def get_journal(control: Control, query: Find) -> Happenings:
 def _shown(entry: Entry) -> Happening:
     event = msgspec.to_builtins(entry.event, enc_hook=list)
     kind = event.pop("type")
-    return Happening(seq=entry.seq, at_ms=entry.at_ms, cause=entry.cause, kind=kind, event=event)
+    fields = {name: value for name, value in event.items() if name != "node"}
+    return Happening(
+        seq=entry.seq,
+        at_ms=entry.at_ms,
+        cause=entry.cause,
+        kind=kind,
+        node=entry.event.node,
+        fields=fields,
+        event=event,
+    )

@@ -44,6 +44,10 @@ class ShownMessage(Message, frozen=True, kw_only=True):
     """A stored message; ``body`` is base64, ``text`` is the same as a string if it is UTF-8."""
 
     text: str | None
+    born_at_ms: int
+    """The old name of ``born_timestamp_ms``, for one release."""
+    stored_at_ms: int
+    """The old name of ``store_timestamp_ms``, for one release."""
 
 
 class ShownDelayed(Delayed, frozen=True, kw_only=True, gc=False):
@@ -210,7 +214,12 @@ def _all_shown(steps: Steps[list[Message]]) -> Steps[list[ShownMessage]]:
 
 def _shown(message: Message) -> ShownMessage:
     fields = {name: getattr(message, name) for name in Message.__struct_fields__}
-    return ShownMessage(**fields, text=_text(message.body))
+    return ShownMessage(
+        **fields,
+        text=_text(message.body),
+        born_at_ms=message.born_timestamp_ms,
+        stored_at_ms=message.store_timestamp_ms,
+    )
 
 
 def _text(body: bytes) -> str | None:

@@ -165,7 +165,7 @@ def _messages(
         for stored in broker.store.messages_in_queue(topic, queue_id):
             place = (broker.config.broker_name, queue_id, stored.queue_offset)
             # What the journal has forgotten is older than what it knows.
-            order = (appended.get(place, 0), stored.store_timestamp_ms, stored.physical_offset)
+            order = (appended.get(place, 0), stored.store_timestamp_ms, stored.commit_log_offset)
             found.append((order, stored, place))
             yield
             if broker.store.consume_queue(topic, queue_id) is None:
@@ -223,13 +223,13 @@ def message_view(
         properties=dict(stored.properties),
         msg_id=stored.msg_id,
         offset_msg_id=stored.offset_msg_id,
-        born_at_ms=stored.born_timestamp_ms,
-        stored_at_ms=stored.store_timestamp_ms,
+        born_timestamp_ms=stored.born_timestamp_ms,
+        store_timestamp_ms=stored.store_timestamp_ms,
         born_host=stored.born_host[0],
         store_host=format_host(stored.store_host),
         sys_flag=stored.sys_flag,
         reconsume_times=stored.reconsume_times,
-        commit_log_offset=stored.physical_offset,
+        commit_log_offset=stored.commit_log_offset,
         deliveries=tuple(deliveries),
     )
 

@@ -33,8 +33,8 @@ class Message(msgspec.Struct, frozen=True):
     msg_id: str
     """The producer's unique id, or the offset id if the message has none."""
     offset_msg_id: str
-    born_at_ms: int
-    stored_at_ms: int
+    born_timestamp_ms: int
+    store_timestamp_ms: int
     born_host: str
     """The producer's IP address."""
     store_host: str

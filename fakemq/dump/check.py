@@ -81,10 +81,10 @@ def check_log(node: StoredNode, passed: Passed) -> Iterator[Finding]:
             if message is None:
                 continue
             phy_offset = file.offset + position
-            if message.physical_offset != phy_offset:
+            if message.commit_log_offset != phy_offset:
                 yield Finding(
                     *(file.name, position),
-                    wrong_place(phy_offset, message.physical_offset),
+                    wrong_place(phy_offset, message.commit_log_offset),
                 )
             elif missing := _missing(node, message):
                 yield Finding(file.name, position, missing)
@@ -145,7 +145,7 @@ def _missing(node: StoredNode, message: MessageExt) -> str:
     if (
         first is None
         or message.queue_offset < first.offset
-        or (message.physical_offset < first.phy_offset)
+        or (message.commit_log_offset < first.phy_offset)
     ):
         return ""  # of a queue that was deleted, or emptied, since
     return no_entry(place)

@@ -48,7 +48,7 @@ def log_rows(node: StoredNode, of: Selection, passed: Passed) -> Iterator[Row]:
 
 def _record(message: MessageExt) -> Row:
     return {
-        "phyOffset": message.physical_offset,
+        "phyOffset": message.commit_log_offset,
         "size": message.store_size_bytes,
         "topic": message.topic,
         "queueId": message.queue_id,

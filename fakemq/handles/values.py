@@ -47,6 +47,16 @@ class Message(views.Message, frozen=True, eq=False):
             )
         return self.origin.biography(self)
 
+    @property
+    def stored_at_ms(self) -> int:
+        """The old name of ``store_timestamp_ms``, for one release."""
+        return self.store_timestamp_ms
+
+    @property
+    def born_at_ms(self) -> int:
+        """The old name of ``born_timestamp_ms``, for one release."""
+        return self.born_timestamp_ms
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Message) and self._value() == other._value()
 

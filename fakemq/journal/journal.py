@@ -31,7 +31,7 @@ from fakemq.events.core import (
 from fakemq.journal.entries import Entry, TimerFired
 from fakemq.journal.noted import KINDS, Noted, event_of, events_in, kind_of, unfolded, unfolded_at
 from fakemq.journal.warnings import PeerWarnings
-from fakemq.protocol.codes import code_name
+from fakemq.protocol.codes import code_name, response_name
 
 EventT = TypeVar("EventT", bound=Event)
 
@@ -438,6 +438,8 @@ def clock_text(at_ms: int) -> str:
 def _text(name: str, value: object) -> str:
     if name == "code" and isinstance(value, int):
         return code_name(value)
+    if name == "response_code" and isinstance(value, int):
+        return response_name(value)
     return str(value) if isinstance(value, int) else repr(value)
 
 

@@ -207,7 +207,7 @@ class Popper(Consumer):
         header = ConsumerSendMsgBackRequestHeader(
             group=self.group,
             origin_topic=stored.topic,
-            offset=stored.physical_offset,
+            offset=stored.commit_log_offset,
             delay_level=DEAD_LETTER,
             origin_msg_id=stored.msg_id,
             max_reconsume_times=self.plan.tries,

@@ -210,8 +210,8 @@ def _spec(plan: Plan, root: str | None) -> ClusterSpec:
         masters=cluster.masters,
         slaves=cluster.slaves,
         namesrvs=cluster.namesrvs,
-        role=cluster.role,
-        flush=cluster.flush,
+        role=cluster.role,  # type: ignore[arg-type]  # drawn from these
+        flush=cluster.flush,  # type: ignore[arg-type]  # drawn from these
         store=root if cluster.on_disk else None,
         namesrv_port=9876,
         broker_port=10911,

@@ -94,7 +94,7 @@ def messages_of(broker: Broker) -> Iterator[Stored]:
         for message in broker.store.messages_in_queue(queue.topic, queue.queue_id):
             key = message.properties.get("UNIQ_KEY", "")
             place = queue.topic, queue.queue_id, message.queue_offset
-            yield Stored(*place, message.physical_offset, message.body, key)
+            yield Stored(*place, message.commit_log_offset, message.body, key)
 
 
 def spec_of(root: Path) -> ClusterSpec:

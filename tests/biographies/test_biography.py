@@ -76,7 +76,7 @@ def test_steps_are_typed_and_immutable(alone: fakemq.Cluster) -> None:
     stored, dispatched = message.biography
     assert stored == steps.Stored(
         seq=stored.seq,
-        at_ms=message.stored_at_ms,
+        at_ms=message.store_timestamp_ms,
         node="broker-a-0",
         topic="orders",
         queue_id=0,
@@ -260,8 +260,8 @@ def test_ten_thousand_biographies_read_the_journal_once(
 def test_copied_message_has_no_biography() -> None:
     message = View(
         topic="t", broker="b", queue_id=0, offset=0, body=b"", tags="", keys="", properties={},
-        msg_id="x", offset_msg_id="x", born_at_ms=0, stored_at_ms=0, born_host="", store_host="",
-        sys_flag=0, reconsume_times=0, commit_log_offset=0,
+        msg_id="x", offset_msg_id="x", born_timestamp_ms=0, store_timestamp_ms=0, born_host="",
+        store_host="", sys_flag=0, reconsume_times=0, commit_log_offset=0,
     )  # fmt: skip
     with pytest.raises(FakemqError, match="no biography of <message x"):
         _ = message.biography

@@ -56,7 +56,7 @@ def fields(command: RemotingCommand) -> dict[str, str]:
 def body(request: RemotingCommand, answer: RemotingCommand) -> object:
     if request.code in RECORDS:
         return [
-            (one.topic, one.queue_offset, one.physical_offset, one.body, one.properties_string)
+            (one.topic, one.queue_offset, one.commit_log_offset, one.body, one.properties_string)
             for one in decode_records(answer.body)
         ]
     return normal(answer.body.decode())

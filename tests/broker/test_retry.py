@@ -73,7 +73,7 @@ def test_sixteen_retries_lead_to_the_dlq(lab: BrokerLab) -> None:
         if timers := delays.timers():
             waited_ms.append(timers[0][1])
             delays.pass_ms(waited_ms[-1])
-            offset = delays.stored(RETRY)[-1].physical_offset
+            offset = delays.stored(RETRY)[-1].commit_log_offset
     assert time.process_time() - began_s < 0.1
     assert len(delays.stored(RETRY)) == 16
     assert sum(waited_ms) == 17_140_000

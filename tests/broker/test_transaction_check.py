@@ -239,7 +239,7 @@ def test_check_request_has_javas_fields(lab: BrokerLab, broker: Broker) -> None:
     assert check.half.offset == 1
     assert header.offset_msg_id == halves(broker)[1].offset_msg_id
     assert (message.topic, message.queue_id, message.flag) == (TOPIC, 3, 5)
-    assert (message.queue_offset, message.physical_offset) == check.half
+    assert (message.queue_offset, message.commit_log_offset) == check.half
     assert message.store_timestamp_ms == halves(broker)[0].store_timestamp_ms
     assert message.properties["WAIT"] == "false"
     end(peer, check.half, COMMIT, from_transaction_check=True)

@@ -157,7 +157,7 @@ def test_end_of_a_message_of_another_topic_has_no_op(
     end(peer, half)
     lab.pass_time(INTERVAL_MS)
     (message,) = stored(broker)
-    committed = half._replace(offset=0, commit_log_offset=message.physical_offset)
+    committed = half._replace(offset=0, commit_log_offset=message.commit_log_offset)
     assert end(peer, committed, ROLLBACK).code == 0
     lab.pass_time(INTERVAL_MS)
     assert ops(broker) == [b"0,"]
@@ -195,7 +195,7 @@ def test_half_message_is_asked_for_while_its_end_is_collected(lab: BrokerLab) ->
     pass_check(lab)
     assert len(asked(peer)) == 1
     (again,) = halves(broker)[1:]
-    end(peer, half._replace(offset=1, commit_log_offset=again.physical_offset), ROLLBACK)
+    end(peer, half._replace(offset=1, commit_log_offset=again.commit_log_offset), ROLLBACK)
     pass_check(lab)
     assert len(asked(peer)) == 1, "its op is not stored yet"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -137,7 +138,7 @@ def test_mode_is_permissive_unless_an_option_says_more() -> None:
     given = tls_spec(None, {"tls.test.mode.enable": "true"})
     assert (given.announced, given.settings) == (True, TlsSettings())
     with pytest.raises(ConfigError, match="expected disabled or permissive or enforcing"):
-        cluster_spec(tls="on")
+        cluster_spec(tls="on")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -150,7 +151,7 @@ def test_mode_is_permissive_unless_an_option_says_more() -> None:
     ],
 )
 def test_brokers_connect_by_tls_where_it_is_enforced(
-    tls: str, config: dict[str, object], uses: bool
+    tls: Literal["disabled", "permissive", "enforcing"], config: dict[str, object], uses: bool
 ) -> None:
     (whole,) = cluster_spec(tls=tls, config=config).broker_configs
     (lone,) = broker_spec(config, namesrv_addr="127.0.0.1:9876", tls=tls_spec(tls)).broker_configs

@@ -43,7 +43,7 @@ def test_messages_are_listed_in_store_order_over_all_brokers(mq: Cluster) -> Non
         with TcpPeer(mq.broker(name).addr) as peer:
             send(peer, send_header(queue_id=number // 2 % 2), b"%d" % number)
     assert [one.body for one in mq.messages("orders")] == [b"%d" % n for n in range(6)]
-    assert len({one.stored_at_ms for one in mq.messages("orders")}) == 1
+    assert len({one.store_timestamp_ms for one in mq.messages("orders")}) == 1
 
 
 def test_messages_forgotten_by_the_journal_are_listed_first(mq: Cluster) -> None:
@@ -63,7 +63,7 @@ def test_message_shows_all_its_fields(mq: Cluster) -> None:
     )
     assert (message.body, message.tags, message.keys) == (b"body", "paid", "k1 k2")
     assert message.msg_id == message.offset_msg_id, "its producer gave it no unique id"
-    assert message.stored_at_ms == mq.clock.now_ms()
+    assert message.store_timestamp_ms == mq.clock.now_ms()
     assert (message.born_host, message.store_host) == (host, mq.broker("broker-a").addr)
     assert message.deliveries == ()
 

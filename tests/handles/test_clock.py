@@ -95,7 +95,9 @@ def test_skew_moves_one_brokers_clock(mq: Cluster, by: Duration, skew_ms: int) -
     assert (clock.skew_ms, clock.now_ms()) == (skew_ms, START_MS + skew_ms)
     assert clock.now() - mq.clock.now() == timedelta(milliseconds=skew_ms)
     assert mq.broker("broker-b").clock.skew_ms == 0
-    stored = {message.broker: message.stored_at_ms for message in mq.seed("orders", ["a", "b"])}
+    stored = {
+        message.broker: message.store_timestamp_ms for message in mq.seed("orders", ["a", "b"])
+    }
     assert stored == {"broker-a": START_MS + skew_ms, "broker-b": START_MS}
     mq.broker("broker-a").restart()
     assert clock.skew_ms == skew_ms, "a machine's clock does not mind what runs on it"

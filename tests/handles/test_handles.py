@@ -236,7 +236,7 @@ def test_repr_of_values_shows_their_fields() -> None:
     delivery = Delivery("billing", "127.0.0.1:5", 7)
     message = Message(
         topic="orders", broker="broker-a", queue_id=1, offset=2, body=b"x" * 50, tags="", keys="",
-        properties={}, msg_id="ID", offset_msg_id="OFF", born_at_ms=1, stored_at_ms=2,
+        properties={}, msg_id="ID", offset_msg_id="OFF", born_timestamp_ms=1, store_timestamp_ms=2,
         born_host="h", store_host="s:1", sys_flag=0, reconsume_times=0, commit_log_offset=0,
         deliveries=(delivery,),
     )  # fmt: skip

@@ -22,8 +22,17 @@ from fakemq.fixtures.external import ExternalCluster
 def start() -> None:
     fakemq.Cluster(mastres=2)  # type: ignore[call-arg]
     fakemq.Cluster(masters="2")  # type: ignore[arg-type]
+    fakemq.Cluster(clock="frozn")  # type: ignore[arg-type]
+    fakemq.Cluster(role="SYNC")  # type: ignore[arg-type]
+    fakemq.Cluster(flush="SYNC_MASTER")  # type: ignore[arg-type]
     factories.rocketmq_proc(clokc="frozen")  # type: ignore[call-arg]
     print(fakemq.Cluster().clok)  # type: ignore[attr-defined]
+
+
+def place(mq: fakemq.Cluster) -> None:
+    mq.faults.drop("SEND_MESAGE")  # type: ignore[arg-type]
+    mq.faults.error("send", code="SYSTEM_BUZY")  # type: ignore[arg-type]
+    mq.faults.drop("send", at="before_storing")  # type: ignore[arg-type]
 
 
 def use(there: ExternalCluster) -> None:

@@ -71,7 +71,8 @@ def use_sync(rocketmq: fakemq.Cluster) -> None:
     assert_type(message.body, bytes)
     assert_type(message.properties, dict[str, str])
     assert_type(message.deliveries, tuple[Delivery, ...])
-    assert_type(message.stored_at_ms, int)
+    assert_type(message.store_timestamp_ms, int)
+    assert_type(message.commit_log_offset, int)
     assert_type(rocketmq.queues("orders"), list[Queue])
     assert_type(rocketmq.topics(), list[str])
     assert_type(rocketmq.group("billing"), GroupHandle)
@@ -125,7 +126,7 @@ def use_external(rocketmq_noproc: ExternalCluster) -> None:
 
 def use_codes() -> None:
     code: fakemq.RequestCode = fakemq.RequestCode.SEND_MESSAGE_V2
-    assert_type(code.name, str)
+    assert_type(int(code), int)
     try:
         pass
     except fakemq.WaitTimeout as error:
@@ -139,6 +140,8 @@ def charge(message: ReceivedMessage) -> None:
     assert_type(message.body, bytes)
     assert_type(message.properties, dict[str, str])
     assert_type(message.reconsume_times, int)
+    assert_type(message.store_timestamp_ms, int)
+    assert_type(message.commit_log_offset, int)
     message.retry_later(3)
 
 

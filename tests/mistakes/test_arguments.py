@@ -54,10 +54,10 @@ REFUSED: list[tuple[Ask, str]] = [
     (lambda mq: mq.assert_consumed("orders", 5), "group=5: expected text"),  # type: ignore[arg-type]
     (lambda mq: mq.create_topic("x", "8"), "queues of topic x='8': expected a whole number"),  # type: ignore[arg-type]
     (lambda mq: mq.group("b").set(retry_max=3), "a group has no retry_max; it has: "),  # type: ignore[call-arg]
-    (lambda mq: mq.faults.drop("sned"), "no request code 'sned'; did you mean send?"),
+    (lambda mq: mq.faults.drop("sned"), "no request code 'sned'; did you mean send?"),  # type: ignore[arg-type]
     (lambda mq: mq.faults.drop("send", times=0), "times=0: expected a whole number, 1 or more"),
     (lambda mq: mq.faults.drop("send", topics="a"), "a fault has no topics=; did you mean topic?"),  # type: ignore[call-arg]
-    (lambda _: fakemq.Cluster(clock="frozn"), "clock='frozn': expected real or frozen"),
+    (lambda _: fakemq.Cluster(clock="frozn"), "clock='frozn': expected real or frozen"),  # type: ignore[arg-type]
     (
         lambda _: fakemq.Cluster(mastres=2),  # type: ignore[call-arg]
         "a cluster has no option 'mastres'; did you mean masters?",

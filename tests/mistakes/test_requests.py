@@ -31,7 +31,7 @@ def test_send_covers_every_code_of_sends(
     started: list[fakemq.Cluster], name: str, form: str
 ) -> None:
     (mq,) = started
-    fault = mq.faults.error(name, code="SYSTEM_BUSY", topic="orders")
+    fault = mq.faults.error(name, code="SYSTEM_BUSY", topic="orders")  # type: ignore[arg-type]
     assert fault.what == "error SYSTEM_BUSY send, topic=orders, before_store"
     code = fakemq.RequestCode[form]
     assert isinstance(fault._placed.scope.code, frozenset)

@@ -51,7 +51,7 @@ def test_records_equal_javas(line: str) -> None:
     assert message.body.decode() == "hello 日本"
     assert message.body_crc == crc32(message.body)
     assert message.properties == {"UNIQ_KEY": "7F0000010000", "TAGS": "é"}
-    assert (message.queue_offset, message.physical_offset) == (12345678901, 98765432109)
+    assert (message.queue_offset, message.commit_log_offset) == (12345678901, 98765432109)
     assert (message.born_timestamp_ms, message.store_timestamp_ms) == (
         1700000000001,
         1700000000002,

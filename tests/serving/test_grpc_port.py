@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -42,7 +43,9 @@ def test_plain_client_is_refused_when_tls_is_demanded() -> None:
 
 
 @pytest.mark.parametrize("tls", ["permissive", "disabled"])
-def test_peer_behind_a_balancer_has_the_address_of_the_header(tls: str) -> None:
+def test_peer_behind_a_balancer_has_the_address_of_the_header(
+    tls: Literal["disabled", "permissive", "enforcing"],
+) -> None:
     with (
         fakemq.Cluster(grpc=True, tls=tls) as mq,
         socket.create_connection(("127.0.0.1", port_of(mq)), 10) as sock,

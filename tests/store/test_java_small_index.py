@@ -68,6 +68,6 @@ def test_results_equal_javas(lab: StoreLab) -> None:
     for key, max_num, begin_ms, end_ms, last_ms, last_offset, offsets in queries:
         found = finished(lab.store.query_message("t", key, max_num, begin_ms, end_ms))
         case = (key, max_num, begin_ms, end_ms)
-        assert [decode_record(one).physical_offset for one in found.buffers] == offsets, case
+        assert [decode_record(one).commit_log_offset for one in found.buffers] == offsets, case
         assert found.index_last_update_timestamp == last_ms, case
         assert found.index_last_update_phyoffset == last_offset, case

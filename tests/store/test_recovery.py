@@ -59,14 +59,14 @@ def test_everything_is_restored_after_a_stop(tmp_path: Path, crash: bool) -> Non
     with DiskLab(tmp_path) as lab:
         empty = lab.messages()
         sent = fill(lab)
-        before = [(m.queue_offset, m.physical_offset, m.body) for m in lab.messages()]
+        before = [(m.queue_offset, m.commit_log_offset, m.body) for m in lab.messages()]
         found = finished(lab.store.query_message("orders", "k", 64, 0, 2 * START_MS)).buffers
         end = lab.store.max_phy_offset
         if crash:
             lab.kill()
     assert empty == []
     with DiskLab(tmp_path, at_ms=START_MS + 60_000) as lab:
-        assert [(m.queue_offset, m.physical_offset, m.body) for m in lab.messages()] == before
+        assert [(m.queue_offset, m.commit_log_offset, m.body) for m in lab.messages()] == before
         assert lab.bodies(queue_id=1) == sent
         assert lab.store.max_phy_offset == end
         assert (
@@ -107,7 +107,7 @@ def test_last_file_that_ends_in_a_blank_is_continued_in_the_next(tmp_path: Path)
         assert lab.repairs() == []
         lab.put(b"y" * 300)
         assert lab.bodies() == [b"x" * 50] * count + [b"y" * 300]
-        assert lab.messages()[-1].physical_offset == 4096
+        assert lab.messages()[-1].commit_log_offset == 4096
     with DiskLab(tmp_path) as lab:
         assert len(lab.bodies()) == count + 1
 

@@ -33,7 +33,7 @@ class Consumer(Client):
     def send_back(self, addr: str, message: MessageExt, max_retries: int = 16) -> None:
         """Say that it could not cope with a message."""
         header = ConsumerSendMsgBackRequestHeader(
-            offset=message.physical_offset,
+            offset=message.commit_log_offset,
             group=GROUP,
             delay_level=0,
             origin_msg_id=message.offset_msg_id,

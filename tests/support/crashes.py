@@ -6,7 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from fakemq.broker.broker import Broker
 from fakemq.config.spec import cluster_spec
@@ -71,7 +71,7 @@ class Crashes:
     broker may know that it has delivered a delayed message, and nothing else of it.
     """
 
-    def __init__(self, root: Path, seed: int, flush: str) -> None:
+    def __init__(self, root: Path, seed: int, flush: Literal["ASYNC_FLUSH", "SYNC_FLUSH"]) -> None:
         spec = cluster_spec(
             store=str(root),
             clock="frozen",

@@ -52,4 +52,4 @@ class InsideLab:
         """Return the stored bodies, in the order of storing."""
         store = self.core.broker("broker-a").store
         found = [one for queue in range(4) for one in store.messages_in_queue("orders", queue)]
-        return [one.body for one in sorted(found, key=lambda one: one.physical_offset)]
+        return [one.body for one in sorted(found, key=lambda one: one.commit_log_offset)]

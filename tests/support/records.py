@@ -17,7 +17,7 @@ def encoded_again(message: MessageExt) -> bytes:
         flag=message.flag,
         sys_flag=message.sys_flag,
         queue_offset=message.queue_offset,
-        physical_offset=message.physical_offset,
+        physical_offset=message.commit_log_offset,
         born_timestamp_ms=message.born_timestamp_ms,
         store_timestamp_ms=message.store_timestamp_ms,
         reconsume_times=message.reconsume_times,

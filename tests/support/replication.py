@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any, Final, Unpack
 
 from fakemq.broker.broker import Broker
 from fakemq.config.option_types import ClusterOptions
@@ -18,7 +18,8 @@ from tests.support.peer import Answer, Peer
 
 SMALL = {"mappedFileSizeCommitLog": 4096, "mappedFileSizeConsumeQueue": 400}
 PATIENT_MS = 60_000
-SYNC, ASYNC = "SYNC_MASTER", "ASYNC_MASTER"
+SYNC: Final = "SYNC_MASTER"
+ASYNC: Final = "ASYNC_MASTER"
 NO_WAIT = "WAIT\x01false"
 """Properties of a message whose sender does not wait."""
 OK = ResponseCode.SUCCESS

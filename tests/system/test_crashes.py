@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Literal, TypeAlias
 
 import pytest
 
@@ -29,7 +30,10 @@ def folder() -> Iterator[Path]:
         yield Path(name)
 
 
-def crash_often(root: Path, seed: int, flush: str) -> list[Loss]:
+Flush: TypeAlias = Literal["ASYNC_FLUSH", "SYNC_FLUSH"]
+
+
+def crash_often(root: Path, seed: int, flush: Flush) -> list[Loss]:
     """The lives of one broker. Return what their ends lost, each compared with what was sent."""
     crashes = Crashes(root, seed, flush)
     losses = []
@@ -61,7 +65,7 @@ def crash_often(root: Path, seed: int, flush: str) -> list[Loss]:
 @pytest.mark.parametrize("seeds", ROUNDS, ids=str)
 @pytest.mark.parametrize("flush", ["SYNC_FLUSH", "ASYNC_FLUSH"])
 def test_power_failures_lose_no_acknowledged_message(
-    folder: Path, flush: str, seeds: range
+    folder: Path, flush: Flush, seeds: range
 ) -> None:
     losses = []
     for seed in seeds:

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -94,7 +95,9 @@ def test_broker_whose_stop_fails_is_down(tmp_path: Path, caplog: pytest.LogCaptu
 
 
 @pytest.mark.parametrize("clock", ["real", "frozen"])
-def test_sync_flushed_messages_survive_a_power_failure(tmp_path: Path, clock: str) -> None:
+def test_sync_flushed_messages_survive_a_power_failure(
+    tmp_path: Path, clock: Literal["real", "frozen"]
+) -> None:
     with fakemq.Cluster(
         store=str(tmp_path), topics={"orders": 2}, flush="SYNC_FLUSH", clock=clock, config=SMALL
     ) as mq:

@@ -113,7 +113,7 @@ def test_retry_policy_leads_to_the_dead_letters(mq: fakemq.Cluster, client: Popp
     (message,) = popped.messages
     assert [*seen, message.reconsume_times] == [0, 1, 2, 3, 4]
     dead = ConsumerSendMsgBackRequestHeader(
-        offset=message.physical_offset,
+        offset=message.commit_log_offset,
         group=GROUP,
         delay_level=-1,
         origin_topic=message.topic,

@@ -112,7 +112,7 @@ def _check_prepare_message(half: MessageExt, header: EndTransactionRequestHeader
         raise Refused(ResponseCode.SYSTEM_ERROR, "The producer group wrong")
     if half.queue_offset != header.tran_state_table_offset:
         raise Refused(ResponseCode.SYSTEM_ERROR, "The transaction state table offset wrong")
-    if half.physical_offset != header.commit_log_offset:
+    if half.commit_log_offset != header.commit_log_offset:
         raise Refused(ResponseCode.SYSTEM_ERROR, "The commit log offset wrong")
 
 

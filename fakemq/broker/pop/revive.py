@@ -300,7 +300,7 @@ class PopRevive:
                 retry_topic=retry,
                 retry_offset=appended.logics_offset,
                 reconsume_times=message.reconsume_times,
-                from_phy_offset=stored.physical_offset,
+                from_phy_offset=stored.commit_log_offset,
                 phy_offset=appended.wrote_offset,
                 msg_id=properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""),
             )

@@ -243,7 +243,7 @@ def _record(stored: MessageExt, topic: str, properties: dict[str, str]) -> memor
         flag=stored.flag,
         sys_flag=stored.sys_flag,
         queue_offset=stored.queue_offset,
-        physical_offset=stored.physical_offset,
+        physical_offset=stored.commit_log_offset,
         born_timestamp_ms=stored.born_timestamp_ms,
         store_timestamp_ms=stored.store_timestamp_ms,
         reconsume_times=stored.reconsume_times,

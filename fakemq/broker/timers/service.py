@@ -235,7 +235,7 @@ class TimerMessageService:
             deletes = TIMER_DEL_UNIQKEY in properties
             unit = self.timers.add(
                 due_ms,
-                message.physical_offset,
+                message.commit_log_offset,
                 size_bytes,
                 real_topic=topic,
                 deletes=deletes,
@@ -253,7 +253,7 @@ class TimerMessageService:
             TimerSet(
                 node=node.name,
                 timer_offset=offset,
-                phy_offset=message.physical_offset,
+                phy_offset=message.commit_log_offset,
                 due_at_ms=due_ms + self._precision_ms,
                 rolls_at_ms=rolls_at_ms,
                 topic=topic or "",
@@ -405,7 +405,7 @@ class TimerMessageService:
     def _delivered(self, due: _Due, copy: InnerMessage, appended: AppendMessageResult) -> None:
         self._stats.put(copy.topic, 1, appended.wrote_bytes)
         node, properties = self._node.name, copy.properties
-        from_phy_offset, phy_offset = due.message.physical_offset, appended.wrote_offset
+        from_phy_offset, phy_offset = due.message.commit_log_offset, appended.wrote_offset
         if due.rolls:
             event: Event = TimerRolled(
                 node=node,
@@ -432,7 +432,7 @@ class TimerMessageService:
         self._node.journal.add(
             TimerRecalled(
                 node=self._node.name,
-                phy_offset=message.physical_offset,
+                phy_offset=message.commit_log_offset,
                 topic=message.properties.get(REAL_TOPIC, ""),
                 msg_id=_msg_id(message),
             )
@@ -445,7 +445,7 @@ class TimerMessageService:
         node.journal.add(
             TimerDiscarded(
                 node=node.name,
-                phy_offset=message.physical_offset,
+                phy_offset=message.commit_log_offset,
                 topic=topic,
                 why=why,
                 msg_id=_msg_id(message),

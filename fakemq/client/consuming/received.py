@@ -137,6 +137,11 @@ class ReceivedMessage:
         return self.stored.store_timestamp_ms
 
     @property
+    def commit_log_offset(self) -> int:
+        """The place of the message in its broker's commit log, in bytes."""
+        return self.stored.commit_log_offset
+
+    @property
     def flag(self) -> int:
         return self.stored.flag
 

@@ -95,7 +95,7 @@ class SendingBack:
         header = ConsumerSendMsgBackRequestHeader(
             group=context.group,
             origin_topic=self._full_topic(message),
-            offset=message.stored.physical_offset,
+            offset=message.stored.commit_log_offset,
             delay_level=level,
             origin_msg_id=message.message_id,
             max_reconsume_times=context.max_reconsume_times,

@@ -15,7 +15,7 @@ from fakemq.client.errors import RemotingConnectError
 from fakemq.client.faces.option_checks import CHECKS
 from fakemq.client.options import ClientConfig
 from fakemq.config.checked import flag, one_of, text, whole
-from fakemq.errors import ConfigError, did_you_mean
+from fakemq.errors import ArgumentError, ConfigError, did_you_mean
 
 _SIMPLE = {"bool": bool, "int": int, "str": str}
 
@@ -133,7 +133,7 @@ def _require_known(face: str, options: Iterable[str], known: Iterable[str]) -> N
     names = dict.fromkeys(("namesrv_addr", *known))
     for name in options:
         if name not in names:
-            raise TypeError(f"{face}() got an unexpected option {name!r}{_meant(name, names)}")
+            raise ArgumentError(f"{face}() got an unexpected option {name!r}{_meant(name, names)}")
 
 
 _MEANT = {

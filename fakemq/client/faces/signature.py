@@ -37,6 +37,30 @@ def shows_options(settings: str) -> Callable[[C], C]:
     return decorate
 
 
+def shows_result(method: Callable[..., object], operation: Callable[..., object]) -> None:
+    """Let help() show an operation's arguments for a method that runs it, and its result's type.
+
+    `inspect` follows ``__wrapped__``: it finds a copy whose annotation says the result itself.
+    """
+    from types import FunctionType
+
+    if not isinstance(operation, FunctionType):
+        return
+    shown = FunctionType(
+        operation.__code__,
+        operation.__globals__,
+        operation.__name__,
+        operation.__defaults__,
+        operation.__closure__,
+    )
+    shown.__kwdefaults__ = operation.__kwdefaults__
+    result = str(operation.__annotations__.get("return", ""))
+    result = result.removeprefix("Operation[").removesuffix("]")
+    shown.__annotations__ = {**operation.__annotations__, "return": _Shown(result)}
+    method.__dict__["__wrapped__"] = shown
+    method.__annotations__ = shown.__annotations__
+
+
 class _Option(NamedTuple):
     name: str
     hint: _Shown

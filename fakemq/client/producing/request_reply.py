@@ -204,7 +204,7 @@ def _reply(request: RemotingCommand, now_ms: int) -> MessageExt:
         queue_id=header.queue_id,
         flag=header.get("flag", 0),
         queue_offset=0,
-        physical_offset=0,
+        commit_log_offset=0,
         sys_flag=header.get("sys_flag", 0),
         body_crc=crc32(request.body),
         born_timestamp_ms=header.get("born_timestamp", 0),

@@ -25,6 +25,7 @@ from fakemq.protocol.codes import RequestCode, ResponseCode, code_name
 if TYPE_CHECKING:
     from fakemq.faults.points import RequestAction
     from fakemq.handles.running import Running
+    from fakemq.protocol.code_names import RequestName, ResponseName
     from fakemq.protocol.codes_5_5_0 import RequestCode5, ResponseCode5
 
 At: TypeAlias = Literal["before_store", "before_reply", "before_replicate"]
@@ -35,7 +36,8 @@ At: TypeAlias = Literal["before_store", "before_reply", "before_replicate"]
 3. ``before_replicate``: the answer has left, and no slave has received the message.
 """
 
-Request: TypeAlias = "RequestCode | RequestCode5 | int | str"
+Request: TypeAlias = "RequestCode | RequestCode5 | RequestName | int"
+Response: TypeAlias = "ResponseCode | ResponseCode5 | ResponseName | int"
 _MOST_COPIES = 1_000
 
 # The requests that store a message, so that there is something to replicate.
@@ -141,7 +143,7 @@ class RequestFaults(FaultPlacing):
         self,
         request: Request,
         *,
-        code: ResponseCode | ResponseCode5 | int | str,
+        code: Response,
         remark: str | None = None,
         **limits: Unpack[Limits],
     ) -> Fault:
@@ -172,7 +174,7 @@ class RequestFaults(FaultPlacing):
         self,
         request: Request,
         *,
-        code: ResponseCode | ResponseCode5 | int | str | None = None,
+        code: Response | None = None,
         remark: str | None = None,
         fields: Mapping[str, object] | None = None,
         body: bytes | str | None = None,

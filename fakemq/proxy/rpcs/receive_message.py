@@ -326,7 +326,7 @@ def _popped(reply: Reply[Any], queue: Queue, topic: str, in_order: bool) -> list
                     count = counts.get(str(queue_id), 0)
                 if count > 0:
                     message.reconsume_times = count
-        properties[POP_CK] = f"{handle} {message.physical_offset}"
+        properties[POP_CK] = f"{handle} {message.commit_log_offset}"
     return messages
 
 

@@ -92,7 +92,7 @@ def test_each_retry_waits_for_the_next_level_and_keeps_the_first_id(delays: Dela
         again = delays.stored(RETRY)[-1]
         assert (again.reconsume_times, again.properties["RETRY_TOPIC"]) == (times, "orders")
         assert again.properties["ORIGIN_MESSAGE_ID"] == first.offset_msg_id
-        offset = again.physical_offset
+        offset = again.commit_log_offset
     assert len(delays.stored(RETRY)) == 3
 
 

@@ -119,7 +119,7 @@ def test_half_message_is_committed(lab: TimerLab) -> None:
         ext_fields={
             "producerGroup": "producers",
             "tranStateTableOffset": "0",
-            "commitLogOffset": str(half.physical_offset),
+            "commitLogOffset": str(half.commit_log_offset),
             "commitOrRollback": "8",
             "fromTransactionCheck": "false",
             "msgId": "K",

@@ -72,11 +72,11 @@ def test_invalid_value_is_refused(mq: fakemq.Cluster, place: Place, text: str) -
 @pytest.mark.parametrize("code", ["SUCCESS", "FLUSH_DISK_TIMEOUT", "SLAVE_NOT_AVAILABLE", 12])
 def test_error_codes_that_need_a_header_are_refused(mq: fakemq.Cluster, code: Any) -> None:
     with pytest.raises(ConfigError, match=r"no error of a SEND_MESSAGE_V2.*see reply\("):
-        mq.faults.error(SEND, code=code)
+        mq.faults.error(SEND, code=code)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="no error of a PULL_MESSAGE"):
         mq.faults.error("PULL_MESSAGE", code="PULL_NOT_FOUND")
-    mq.faults.error(SEND, code="PULL_NOT_FOUND", must_fire=False).remove()
-    mq.faults.error(SEND, code=code, at="before_reply", must_fire=False).remove()
+    mq.faults.error(SEND, code="PULL_NOT_FOUND", must_fire=False).remove()  # type: ignore[arg-type]
+    mq.faults.error(SEND, code=code, at="before_reply", must_fire=False).remove()  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

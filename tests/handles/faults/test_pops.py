@@ -156,7 +156,7 @@ def test_fault_of_a_later_code_takes_the_limits_of_its_fields(
 
 def test_fault_of_a_later_code_names_what_is_wrong(mq: fakemq.Cluster) -> None:
     with pytest.raises(ConfigError, match="did you mean POP_MESSAGE"):
-        mq.faults.drop("POP_MESAGE")
+        mq.faults.drop("POP_MESAGE")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="a POP_MESSAGE is for brokers"):
         mq.faults.drop("POP_MESSAGE", node="namesrv-0")
     with pytest.raises(ConfigError, match="POLLING_FULL is no error of a POP_MESSAGE"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import settings
@@ -322,7 +322,7 @@ def test_sync_master_is_killed_before_its_answer() -> None:
 
 
 @pytest.mark.parametrize("role", ["ASYNC_MASTER", "SYNC_MASTER"])
-def test_duplicated_send_is_stored_each_time(role: str) -> None:
+def test_duplicated_send_is_stored_each_time(role: Literal["ASYNC_MASTER", "SYNC_MASTER"]) -> None:
     """Also where the answer waits for a slave."""
     with fakemq.Cluster(slaves=1, role=role, clock="frozen", topics={"orders": 1}) as mq:
         fault = mq.faults.duplicate(SEND, 3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -17,7 +18,7 @@ from tests.support.cluster_lab import DISK_TIMEOUT, OK, ClusterLab
 
 REFUSED = ResponseCode.SERVICE_NOT_AVAILABLE
 MASTER, SLAVE = "broker-a-0", "broker-a-1"
-SYNC_FLUSH = "SYNC_FLUSH"
+SYNC_FLUSH: Final = "SYNC_FLUSH"
 
 
 @pytest.fixture(params=["memory", "directory"])

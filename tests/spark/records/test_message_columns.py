@@ -78,7 +78,7 @@ def test_every_column_equals_its_field_of_the_record(some: list[bytes]) -> None:
             "storeHost": format_host(message.store_host),
             "sysFlag": message.sys_flag,
             "reconsumeTimes": message.reconsume_times,
-            "commitLogOffset": message.physical_offset,
+            "commitLogOffset": message.commit_log_offset,
             "properties": list(message.properties.items()),
         }
 
