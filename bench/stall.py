@@ -107,7 +107,12 @@ class Lab:
     def control(self, method: str, path: str, body: object = None) -> bytes:
         """Call the control port, and return the body of its answer."""
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self.mq.control_url}{path}", data, method=method)
+        request = urllib.request.Request(
+            f"{self.mq.control_url}{path}",
+            data,
+            {"Content-Type": "application/json"},
+            method=method,
+        )
         with urllib.request.urlopen(request, timeout=TIMEOUT_MS / 1000) as answer:
             found: bytes = answer.read()
             return found

@@ -44,7 +44,12 @@ class Place(NamedTuple):
     def _post(self, what: str, **body: object) -> None:
         if self.control_url:
             data = json.dumps(body).encode() if body else None
-            request = Request(f"{self.control_url}/v1/{what}", data, method="POST")
+            request = Request(
+                f"{self.control_url}/v1/{what}",
+                data,
+                {"Content-Type": "application/json"},
+                method="POST",
+            )
             with urlopen(request, timeout=TIMEOUT_S) as answer:
                 answer.read()
 

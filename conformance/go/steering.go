@@ -74,6 +74,7 @@ func control() string { return os.Getenv("CONTROL") }
 // ask is what the control port answers; whoever is refused fails.
 func (l *lab) ask(method, path, body string) []byte {
 	request := need(http.NewRequest(method, control()+path, strings.NewReader(body)))
+	request.Header.Set("Content-Type", "application/json")
 	answer := need(http.DefaultClient.Do(request))
 	defer answer.Body.Close()
 	text := need(io.ReadAll(answer.Body))

@@ -32,8 +32,14 @@ def found_message(cluster: RunningCluster, message_id: str, topic: str | None) -
         failed = next((one for one in results.values() if isinstance(one, Exception)), None)
         why = f"; the last answer: {failed}" if failed is not None and topic else ""
         raise MQClientError(f"there is no message {message_id} {where}{why}")
-    # Its retries and dead letters have the same id.
-    return min(found, key=lambda one: (one.topic.startswith("%"), one.store_timestamp_ms))
+    # Its retries and dead letters have the same id, and so has what waits for its delay level.
+    return min(found, key=lambda one: (_is_copy(one.topic), one.store_timestamp_ms))
+
+
+def _is_copy(topic: str) -> bool:
+    from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC
+
+    return topic == SCHEDULE_TOPIC or topic.startswith((DLQ_PREFIX, RETRY_PREFIX))
 
 
 def _at_its_place(cluster: RunningCluster, message_id: str) -> MessageExt | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import re
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from urllib.parse import parse_qs, unquote_to_bytes
 
@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from fakemq.control import routes
 from fakemq.control.endpoints import Endpoint
-from fakemq.control.results import Refusal, Text
+from fakemq.control.results import Asset, Refusal, Stream, Text
 from fakemq.core.views import NODE
 from fakemq.errors import NO_MEMORY, ConfigError, FakemqError, NotYetSupported
 from fakemq.events.core import failure
@@ -104,6 +104,50 @@ class LongList(Response):
         await send({"type": "http.response.body", "body": b""})
 
 
+class EventStream(Response):
+    """Server-sent events; they end when their reader is gone, or there are no more."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, parts: AsyncIterator[bytes]) -> None:
+        super().__init__(headers={"Cache-Control": "no-store"})
+        del self.headers["content-length"]
+        self._parts = parts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        gone = asyncio.ensure_future(receive())
+        try:
+            while scope["method"] != "HEAD":
+                part = asyncio.ensure_future(anext(self._parts, b""))
+                await asyncio.wait((part, gone), return_when=asyncio.FIRST_COMPLETED)
+                if not part.done():
+                    part.cancel()
+                    await asyncio.wait((part,))
+                    break
+                if not part.result():
+                    break
+                await send({"type": "http.response.body", "body": part.result(), "more_body": True})
+        finally:
+            gone.cancel()
+            if isinstance(self._parts, AsyncGenerator):
+                await self._parts.aclose()
+        await send({"type": "http.response.body", "body": b""})
+
+
+PAGE_HEADERS = {
+    "Cache-Control": "no-cache",
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
+        " img-src data:;"
+        " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+"""Of the pages: nothing from elsewhere is loaded, and no other page shows them in a frame."""
+
+
 def make_app(control: Control, guard: Guard) -> Starlette:
     """Return the application for one cluster: one route for each path of the endpoints."""
     made: list[Route] = []
@@ -133,6 +177,8 @@ def _answering(control: Control, guard: Guard, here: dict[str, Endpoint]) -> Ans
                 text = f"{path} has no {method}; it has: {there}"
                 return _refused(Refusal(405, text), {"Allow": there})
             query = _query_of(request.scope)
+            if method != "GET":
+                _require_json(request)
             body = await _read(request, chosen.body_max_bytes)
             answer = chosen.answer(control, dict(request.path_params), query, body)
             result = await (_unless_gone(request, answer) if chosen.waits else answer)
@@ -141,6 +187,10 @@ def _answering(control: Control, guard: Guard, here: dict[str, Endpoint]) -> Ans
         # One turn of the loop: it passes the bytes of the change to the kernel. A client that then
         # reads this answer can rely on the change having been sent.
         await asyncio.sleep(0)
+        if isinstance(result, Asset):
+            return Response(result.content, headers=PAGE_HEADERS, media_type=result.media_type)
+        if isinstance(result, Stream):
+            return EventStream(result.parts)
         if chosen.result is Text:
             return Response(str(result), media_type="text/plain")
         if isinstance(result, list) and len(result) > json_text.LONG_LIST:
@@ -148,6 +198,19 @@ def _answering(control: Control, guard: Guard, here: dict[str, Endpoint]) -> Ans
         return Response(json_text.encoded(result), media_type=JSON)
 
     return respond
+
+
+def _require_json(request: Request) -> None:
+    """Raise Refusal for a body of another type: the forms of a web page have no JSON."""
+    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    has_body = request.headers.get("content-length", "0") != "0" or (
+        "transfer-encoding" in request.headers
+    )
+    if given != JSON and (given or has_body):
+        raise Refusal(
+            415,
+            f"Content-Type {given!r}: expected {JSON}; curl sends it with --json instead of -d",
+        )
 
 
 def _query_of(scope: Scope) -> dict[str, list[str]]:

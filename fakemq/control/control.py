@@ -92,6 +92,8 @@ class Control:
         """Number → fault, as the placing method returned it; only faults placed by this port."""
         self.holds: Numbered[ClockHold] = Numbered("hold")
         self.snapshots: Numbered[Snapshot] = Numbered("snapshot")
+        self.readers = 0
+        """How many requests follow the journal."""
         self._waits: set[asyncio.Event] = set()
         """One event for each waiting request; set when the journal grows or the port closes."""
         self.closing = False

@@ -11,6 +11,7 @@ optional. Example::
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar, get_type_hints
 
@@ -63,6 +64,17 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         return self.function.__name__
+
+    @property
+    def tag(self) -> str:
+        """The module that declares it, by which the document groups endpoints."""
+        return self.function.__module__.rpartition(".")[2]
+
+    @property
+    def tag_doc(self) -> str:
+        """What the endpoints of that module are for."""
+        doc = sys.modules[self.function.__module__].__doc__ or ""
+        return " ".join(doc.partition("\n\n")[0].split())
 
     @property
     def doc(self) -> str:

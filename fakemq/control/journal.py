@@ -103,11 +103,7 @@ def text_of(value: object) -> str:
 @endpoint("GET", "/v1/journal", waits=True)
 async def get_journal(control: Control, query: Find) -> Happenings:
     """Return the journal's entries, oldest first; with a timeout, wait for the next ones."""
-    pairs = [pair.partition("=") for pair in query.where]
-    for name, equals, _ in pairs:
-        if not (name and equals):
-            raise Refusal(400, f"where={name}: expected FIELD=VALUE, such as where=topic=orders")
-    wanted = Wanted(query.kind, {name: value for name, _, value in pairs})
+    wanted = Wanted(query.kind, where_fields(query.where))
     journal = control.core.journal
     seen = query.since
 
@@ -119,10 +115,20 @@ async def get_journal(control: Control, query: Find) -> Happenings:
         return found
 
     found = await control.wait_until(look, query.timeout, (OTHERS, wanted.key))
-    return Happenings(entries=[*map(_shown, found)], next_since=seen)
+    return Happenings(entries=[*map(shown, found)], next_since=seen)
 
 
-def _shown(entry: Entry) -> Happening:
+def where_fields(where: list[str]) -> dict[str, str]:
+    """Return the fields and values of ``FIELD=VALUE``; Refusal for another form."""
+    pairs = [pair.partition("=") for pair in where]
+    for name, equals, _ in pairs:
+        if not (name and equals):
+            raise Refusal(400, f"where={name}: expected FIELD=VALUE, such as where=topic=orders")
+    return {name: value for name, _, value in pairs}
+
+
+def shown(entry: Entry) -> Happening:
+    """Return an entry as it is sent."""
     event = msgspec.to_builtins(entry.event, enc_hook=list)
     kind = event.pop("type")
     fields = {name: value for name, value in event.items() if name != "node"}

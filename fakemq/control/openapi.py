@@ -9,9 +9,16 @@ import msgspec
 
 from fakemq.control.control import Control
 from fakemq.control.endpoints import ENDPOINTS, Endpoint, endpoint
-from fakemq.control.results import Error, Text
+from fakemq.control.results import Asset, Error, Stream, Text
 
 Json: TypeAlias = dict[str, object]
+
+_NOT_JSON: dict[object, str] = {
+    Text: "text/plain",
+    Asset: "text/html",
+    Stream: "text/event-stream",
+}
+"""Results that are sent as they are."""
 
 _REF = "#/components/schemas/{name}"
 
@@ -25,7 +32,7 @@ def get_openapi(control: Control) -> Json:
 def document() -> Json:
     """Return the document: what every endpoint takes and returns."""
     kinds = [Error, *(kind for one in ENDPOINTS for kind in (one.body, one.result))]
-    kinds = [kind for kind in kinds if kind not in (None, Text)]
+    kinds = [kind for kind in kinds if kind is not None and kind not in _NOT_JSON]
     schemas, components = msgspec.json.schema_components(
         kinds, schema_hook=_schema_of_anything, ref_template=_REF
     )
@@ -41,6 +48,10 @@ def document() -> Json:
             "description": "Steers a running fakemq cluster.",
         },
         "security": [{}, {"token": []}],
+        "tags": [
+            {"name": name, "description": doc}
+            for name, doc in {one.tag: one.tag_doc for one in ENDPOINTS}.items()
+        ],
         "paths": paths,
         "components": {
             "schemas": components,
@@ -60,6 +71,7 @@ def _operation(one: Endpoint, schema_of: dict[str, Json]) -> Json:
     summary, _, rest = one.doc.partition("\n\n")
     operation: Json = {
         "operationId": one.name,
+        "tags": [one.tag],
         "summary": " ".join(summary.split()),
         "parameters": [*_in_path(one), *_in_query(one)],
         "responses": {
@@ -82,8 +94,8 @@ def _operation(one: Endpoint, schema_of: dict[str, Json]) -> Json:
 
 
 def _given(one: Endpoint, schema_of: dict[str, Json]) -> Json:
-    if one.result is Text:
-        return {"text/plain": {"schema": {"type": "string"}}}
+    if one.result in _NOT_JSON:
+        return {_NOT_JSON[one.result]: {"schema": {"type": "string"}}}
     return {"application/json": {"schema": schema_of[repr(one.result)]}}
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NewType, TypeAlias
+from collections.abc import AsyncIterator
+from typing import NamedTuple, NewType, TypeAlias
 
 import msgspec
 
@@ -10,6 +11,20 @@ from fakemq.protocol.bodies.body import Long
 
 Text = NewType("Text", str)
 """A result that is sent as plain text, not as JSON."""
+
+
+class Asset(NamedTuple):
+    """A result that is a file of a page."""
+
+    content: bytes
+    media_type: str
+
+
+class Stream(NamedTuple):
+    """A result that is sent part by part, as server-sent events, until its reader is gone."""
+
+    parts: AsyncIterator[bytes]
+
 
 Scalar: TypeAlias = bool | Long | float | str | None
 Argument: TypeAlias = Scalar | list[Scalar] | dict[str, Scalar]

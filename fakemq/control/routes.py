@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from fakemq.control import (  # noqa: F401 - imported for what they declare
+    assertions,
     clock,
     discovery,
     faults,
     groups,
     journal,
+    live,
     nodes,
     openapi,
+    overview,
+    page,
     topics,
     waiting,
     whole,

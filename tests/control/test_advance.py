@@ -38,10 +38,13 @@ def test_others_are_answered_and_can_end_an_advance(mq: fakemq.Cluster, http_cli
     assert sum(one.by_ms for one in moved) == after_ms - mq.journal.entries(ClockMoved)[0].at_ms
 
 
+JSON = {"Content-Type": "application/json"}
+
+
 def test_advance_ends_when_its_client_disconnects(mq: fakemq.Cluster, http_client: Http) -> None:
     skip_nothing(mq)
     connection = http.client.HTTPConnection(urlsplit(http_client.url).netloc, timeout=10)
-    connection.request("POST", "/v1/clock/advance", b'{"duration": "3650d"}')
+    connection.request("POST", "/v1/clock/advance", b'{"duration": "3650d"}', JSON)
     begun(mq)
     connection.close()
     mq.wait_for(lambda: mq.journal.find(ClockMoved, how="give up"))

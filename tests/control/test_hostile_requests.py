@@ -70,6 +70,7 @@ def request(head: bytes, *headers: bytes, body: bytes = b"", host: bytes = b"loc
 
 
 GET = b"GET /v1/clock"
+JSON_TYPE = b"Content-Type: application/json\r\n"
 
 # -- hosts and targets ----------------------------------------------------------------------------
 
@@ -248,7 +249,8 @@ def test_requests_of_a_pipeline_are_answered_in_order(mq: fakemq.Cluster) -> Non
 def test_body_that_is_shorter_or_longer_than_it_says_changes_nothing(mq: fakemq.Cluster) -> None:
     before_ms = mq.clock.now_ms()
     body = b'{"duration": "1h"}'
-    head = b"POST /v1/clock/advance HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n"
+    head = b"POST /v1/clock/advance HTTP/1.1\r\nHost: localhost\r\n" + JSON_TYPE
+    head += b"Content-Length: %d\r\n\r\n"
     assert statuses(mq, head % (len(body) + 1), body) == []
     with connect(mq) as peer:
         peer.sendall(head % (len(body) - 1) + body)
@@ -259,13 +261,16 @@ def test_body_that_is_shorter_or_longer_than_it_says_changes_nothing(mq: fakemq.
 # -- slow peers, and many -------------------------------------------------------------------------
 
 
+HALF_POST = b"POST /v1/reset HTTP/1.1\r\nHost: localhost\r\n" + JSON_TYPE
+
+
 @pytest.mark.parametrize(
     "half",
     [
         b"GET /v1/cl",
         b"GET /v1/clock HTTP/1.1\r\nHost: loc",
-        b"POST /v1/reset HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{",
-        b"POST /v1/reset HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{",
+        HALF_POST + b"Content-Length: 10\r\n\r\n{",
+        HALF_POST + b"Transfer-Encoding: chunked\r\n\r\n5\r\n{",
         request(GET).replace(b"Connection: close\r\n", b"") + b"GET",
     ],
 )

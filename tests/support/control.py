@@ -34,7 +34,8 @@ class Http:
         connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=10)
         try:
             data = body if body is None or isinstance(body, bytes) else msgspec.json.encode(body)
-            connection.request(method, path, data, headers or {})
+            given = {"Content-Type": "application/json"} if data is not None else {}
+            connection.request(method, path, data, given | (headers or {}))
             response = connection.getresponse()
             text = response.read()
         finally:

@@ -154,6 +154,11 @@ class LinkPlan:
         if self.forget(link):
             link.unwire()
 
+    def affects(self, link: OpenLink) -> bool:
+        """Return whether a fault affects a connection now."""
+        wire = self._wires.get(link)
+        return wire is not None and wire.is_affected
+
     def forget(self, link: OpenLink) -> bool:
         """Drop the wire of a connection; return whether there was one."""
         return self._wires.pop(link, None) is not None

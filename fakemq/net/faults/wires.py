@@ -229,6 +229,11 @@ class Wire:
         ]
         return max(able, key=lambda placed: placed.scope.narrowness, default=None)
 
+    @property
+    def is_affected(self) -> bool:
+        """Whether a fault that chose this connection may still act."""
+        return any(map(self._may, self._active))
+
     def _may(self, placed: ActiveFault[Any]) -> bool:
         times = placed.when.times
         return placed.placed and (placed in self._hits or times is None or placed.fired < times)
@@ -275,4 +280,4 @@ class Wire:
         """Remove the lanes, if no byte is on its way and no fault affects the connection."""
         lanes = [direction.lane for direction in self._directions.values()]
         if len(lanes) == 2 and all(lane.idle for lane in lanes):
-            self._faults.unwire(self._link, any(map(self._may, self._active)))
+            self._faults.unwire(self._link, self.is_affected)

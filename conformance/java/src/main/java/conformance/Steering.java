@@ -119,6 +119,7 @@ final class Steering {
     /** What the control port answers; whoever is refused fails. */
     private static String ask(String method, String path, String body) throws Exception {
         HttpRequest request = HttpRequest.newBuilder(URI.create(CONTROL + path))
+            .header("Content-Type", "application/json")
             .method(method, HttpRequest.BodyPublishers.ofString(body)).build();
         HttpResponse<String> answer = HTTP.send(request, HttpResponse.BodyHandlers.ofString());
         if (answer.statusCode() != 200) {

@@ -1,0 +1,79 @@
+"""The endpoint of the live journal: new entries as server-sent events, in batches.
+
+However many events a second happen, a reader gets at most `BATCH_MOST` of them in each `EVERY_S`,
+the newest ones, and the number of the others. So it costs the cluster and its reader a fixed share.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import msgspec
+
+from fakemq.control.control import Control
+from fakemq.control.endpoints import Query, endpoint
+from fakemq.control.journal import Happening, Wanted, shown, where_fields
+from fakemq.control.results import Refusal, Stream
+from fakemq.journal import json_text
+from fakemq.journal.entries import Entry
+from fakemq.journal.wakes import OTHERS
+
+BATCH_MOST = 100
+EVERY_S = 0.25
+"""Real seconds between two batches."""
+ALIVE_S = 5.0
+"""After this time without an event a comment is sent, by which a reader sees that it is alive."""
+READERS_MOST = 32
+
+
+class Batch(msgspec.Struct, frozen=True, kw_only=True):
+    """The data of one event; its ``id`` is ``next_since``."""
+
+    entries: list[Happening]
+    skipped: int
+    """How many entries before these fit, too, but are not sent."""
+    next_since: int
+
+
+class Follow(Query):
+    kind: str | None = None
+    """Only events of this kind, such as ``Delivered``."""
+    where: list[str] = msgspec.field(default_factory=list)
+    """Only events with this value in a field, as in ``where=topic=orders``."""
+
+
+@endpoint("GET", "/v1/journal/stream")
+def stream_journal(control: Control, query: Follow) -> Stream:
+    """Follow the journal by server-sent events: the newest 100 entries each quarter of a second."""
+    if control.readers >= READERS_MOST:
+        raise Refusal(429, f"{READERS_MOST} readers follow the journal; expected fewer")
+    return Stream(_batches(control, Wanted(query.kind, where_fields(query.where))))
+
+
+async def _batches(control: Control, wanted: Wanted) -> AsyncIterator[bytes]:
+    control.readers += 1
+    journal = control.core.journal
+    seen = max(0, journal.last_seq - BATCH_MOST)
+
+    def look() -> list[Entry]:
+        nonlocal seen
+        found = wanted.after(journal, seen)
+        seen = journal.last_seq
+        return found
+
+    try:
+        while not control.closing:
+            found = await control.wait_until(look, ALIVE_S, (OTHERS, wanted.key))
+            if not found:
+                yield b": alive\n\n"
+                continue
+            batch = Batch(
+                entries=[*map(shown, found[-BATCH_MOST:])],
+                skipped=max(0, len(found) - BATCH_MOST),
+                next_since=seen,
+            )
+            yield b"id: %d\ndata: %s\n\n" % (seen, json_text.encoded(batch))
+            await asyncio.sleep(EVERY_S)
+    finally:
+        control.readers -= 1

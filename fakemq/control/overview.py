@@ -1,0 +1,149 @@
+"""Endpoints of the page: the whole cluster at a glance, and messages by id or key."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from fakemq.clock.slices import Steps
+from fakemq.control.control import Control
+from fakemq.control.endpoints import Query, endpoint
+from fakemq.control.faults import FaultState, get_faults
+from fakemq.control.nodes import ClusterState, get_state
+from fakemq.core import overview
+from fakemq.core.overview import GroupSum, TopicSum
+from fakemq.core.topology import LinkSum, links
+from fakemq.protocol.errors import RemoteProtocolError
+from fakemq.protocol.hosts import format_host
+from fakemq.protocol.java import LONG_MAX
+from fakemq.protocol.message import MessageExt, decode_record
+from fakemq.protocol.message_id import decode_offset_id
+
+FOUND_MOST = 50
+"""How many messages a search returns."""
+
+Word = Annotated[str, msgspec.Meta(min_length=1, max_length=1_000)]
+
+
+class Client(msgspec.Struct, frozen=True, kw_only=True):
+    """A producer or consumer that is connected."""
+
+    role: str
+    group: str
+    client_id: str
+    peer: str
+
+
+class Glance(msgspec.Struct, frozen=True, kw_only=True):
+    """The cluster of now: what the page shows."""
+
+    state: ClusterState
+    topics: list[TopicSum]
+    groups: list[GroupSum]
+    clients: list[Client]
+    links: list[LinkSum]
+    faults: list[FaultState]
+    left_out: int
+    """How many topics and groups are not shown."""
+
+
+class Find(Query):
+    word: Word
+    """A unique id, an offset id, or a key of messages."""
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a message is; its biography is asked for by topic and id."""
+
+    topic: str
+    broker: str
+    queue_id: int
+    offset: int
+    msg_id: str
+    keys: str
+    tags: str
+    stored_at_ms: int
+    body_bytes: int
+
+
+@endpoint("GET", "/v1/overview")
+def get_overview(control: Control) -> Glance:
+    """Return nodes, connections, topics, groups, clients and faults: at most 200 topics, groups."""
+    seen = overview.overview(control.core)
+    return Glance(
+        state=get_state(control),
+        topics=seen.topics,
+        groups=seen.groups,
+        clients=_clients(control),
+        links=links(control.core),
+        faults=get_faults(control),
+        left_out=seen.left_out,
+    )
+
+
+@endpoint("GET", "/v1/messages", waits=True)
+async def find_messages(control: Control, query: Find) -> list[Found]:
+    """Return the messages of all topics with a unique id, an offset id or a key, by their index."""
+    return await control.server.carry_out(_found(control, query.word))
+
+
+def _clients(control: Control) -> list[Client]:
+    found: dict[tuple[str, str, str], Client] = {}
+    for broker in control.core.brokers.values():
+        consumers, producers = broker.consumers.snapshot(), broker.producers.snapshot()
+        for role, groups in (("consumer", consumers), ("producer", producers)):
+            for group, channels in groups.items():
+                for one in channels:
+                    client = Client(
+                        role=role,
+                        group=group,
+                        client_id=one.client_id,
+                        peer=one.session.remote_addr,
+                    )
+                    found.setdefault((role, group, one.client_id), client)
+    return [found[key] for key in sorted(found)][: overview.MOST]
+
+
+def _found(control: Control, word: str) -> Steps[list[Found]]:
+    found: dict[tuple[str, int], Found] = {}
+
+    def add(broker: str, message: MessageExt) -> None:
+        found[broker, message.physical_offset] = Found(
+            topic=message.topic,
+            broker=broker,
+            queue_id=message.queue_id,
+            offset=message.queue_offset,
+            msg_id=message.msg_id,
+            keys=message.keys or "",
+            tags=message.tags or "",
+            stored_at_ms=message.store_timestamp_ms,
+            body_bytes=len(message.body),
+        )
+
+    for broker in control.core.running_masters():
+        name = broker.config.broker_name
+        at_place = _at_place(word, broker.addr)
+        if at_place is not None:
+            message = broker.store.look_message_by_offset(at_place)
+            if message is not None:
+                add(name, message)
+        for topic in list(broker.topics.snapshot()):
+            result = yield from broker.store.query_message(topic, word, FOUND_MOST, 0, LONG_MAX)
+            for buffer in result.buffers:
+                message = decode_record(buffer)
+                if word in (message.msg_id, *(message.keys or "").split()):
+                    add(name, message)
+            yield
+            if len(found) >= FOUND_MOST:
+                break
+    return sorted(found.values(), key=lambda one: one.stored_at_ms)[:FOUND_MOST]
+
+
+def _at_place(word: str, addr: str) -> int | None:
+    """Return the physical offset in an offset id of the broker at an address."""
+    try:
+        host, offset = decode_offset_id(word)
+    except RemoteProtocolError:
+        return None
+    return offset if format_host(host) == addr else None

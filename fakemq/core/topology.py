@@ -1,0 +1,69 @@
+"""Who is connected to whom in a cluster, and where a fault affects it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fakemq.net.faults.links import LinkPlan, node_names
+from fakemq.net.session import Session
+
+if TYPE_CHECKING:
+    from fakemq.core.cluster import ClusterCore
+    from fakemq.net.faults.lane import OpenLink
+
+MOST = 500
+"""How many pairs are returned at most."""
+
+
+class LinkSum(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The connections between two ends: nodes by their names, clients by client id or address."""
+
+    a: str
+    b: str
+    count: int
+    faulty: bool
+    """Whether a fault of links affects one of them."""
+    client: bool
+    """Whether ``b`` is a client, inside the cluster or outside."""
+
+
+def links(core: ClusterCore, *, most: int = MOST) -> list[LinkSum]:
+    """Return the pairs of ends that are connected now, by name."""
+    nodes = node_names(core)
+    plan = core.network.links.faults
+    counts: dict[tuple[str, str], int] = {}
+    faulty: set[tuple[str, str]] = set()
+    for link in core.network.links:
+        # A connection inside the cluster is kept by the end that has opened it.
+        near, far = link.node, link.remote_node
+        if near in nodes and far in nodes:
+            pairs = [(min(near, far), max(near, far))]
+        elif far in nodes:
+            pairs = [(far, near)]
+        else:
+            pairs = [(near, name) for name in _client_names(core, link)]
+        for pair in pairs:
+            counts[pair] = counts.get(pair, 0) + 1
+            if isinstance(plan, LinkPlan) and plan.affects(link):
+                faulty.add(pair)
+    return [
+        LinkSum(
+            a=pair[0],
+            b=pair[1],
+            count=count,
+            faulty=pair in faulty,
+            client=pair[1] not in nodes,
+        )
+        for pair, count in sorted(counts.items())[:most]
+    ]
+
+
+def _client_names(core: ClusterCore, link: OpenLink) -> list[str]:
+    broker, session = core.brokers.get(link.node), link.session
+    if broker is not None and isinstance(session, Session):
+        ids = broker.client_ids(session)
+        if ids:
+            return sorted(ids)
+    return [link.remote_node or link.remote_addr]

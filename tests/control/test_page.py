@@ -1,0 +1,414 @@
+"""The pages of the control port in Chromium: what they show, and what their buttons do."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+import fakemq
+from fakemq.control import live
+from fakemq.core import topology
+from fakemq.events import ClockMoved, FaultPlaced, LogAppended
+from tests.support.browser import Browser, browser, chromium_command
+from tests.support.control import Http
+
+CHROMIUM = chromium_command()
+
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with browser(tmp_path_factory.mktemp("chromium")) as one:
+        yield one
+
+
+@pytest.fixture
+def mq() -> Iterator[fakemq.Cluster]:
+    with fakemq.Cluster(
+        masters=2, slaves=1, topics={"orders": 2}, control_port=0, start_at="2024-02-29T12:00:00Z"
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def page(opened: Browser, mq: fakemq.Cluster) -> Browser:
+    """The page of a cluster, with the fault kinds and the journal there."""
+    opened.open("about:blank")  # the page of the cluster before notes that it is gone
+    opened.console.clear()
+    opened.open(f"{mq.control_url}/")
+    opened.wait("document.getElementById('fault').options.length > 10")
+    opened.wait("document.getElementById('live').textContent === 'live'")
+    return opened
+
+
+def text_of(element: str) -> str:
+    return f"document.getElementById({element!r}).innerText"
+
+
+@needs_chromium
+@pytest.mark.slow  # a browser
+def test_ten_actions_on_the_page_are_seen_in_the_cluster(page: Browser, mq: fakemq.Cluster) -> None:
+    # 1 and 2: the clock stops, and moves.
+    page.click("#freeze")
+    mq.wait_for(lambda: mq.clock.frozen)
+    page.wait(f"{text_of('clock-state')} === 'frozen'")
+    page.click("[data-advance='2h']")
+    mq.wait_for(lambda: mq.journal.find(ClockMoved, how="advance"))
+    page.wait(f"{text_of('moved')}.includes('deadlines fired')")
+    page.fill("duration", "90s")
+    page.click("#advance button")
+    mq.wait_for(lambda: len(mq.journal.find(ClockMoved, how="advance")) >= 2)
+    # 3: a message is sent.
+    for element, text in (("seed-topic", "orders"), ("seed-body", "tea"), ("seed-keys", "k-7")):
+        page.fill(element, text)
+    page.click("#seed button")
+    mq.wait_for(lambda: [one.keys for one in mq.messages("orders")] == ["k-7"])
+    page.wait(f"{text_of('topics')}.includes('orders')")
+    # 4: it is found, with its biography.
+    page.fill("word", "k-7")
+    page.click("#find button")
+    page.wait("document.querySelectorAll('#biography li').length >= 2")
+    assert "stored in orders" in page.run(text_of("biography"))
+    # 5 to 7: a fault is placed, drawn, and lifted.
+    page.run(
+        "document.getElementById('fault').value = 'partition';"
+        "document.getElementById('fault').dispatchEvent(new Event('change'))"
+    )
+    assert "partition(" in page.run(text_of("fault-doc"))
+    page.fill("fault-args", '"broker-a", "broker-a-1"')
+    page.click("#place button[type=submit]")
+    mq.wait_for(lambda: mq.journal.find(FaultPlaced))
+    page.wait("document.querySelector('#topology .faulty')")
+    page.click("#faults button")
+    mq.wait_for(lambda: not mq.faults.placed())
+    page.wait("!document.querySelector('#topology .faulty')")
+    # 8 and 9: a broker is killed, and starts again.
+    page.click("[data-focus='kill broker-b-1']")
+    mq.wait_for(lambda: mq.broker("broker-b-1").state == "stopped")
+    page.click("[data-focus='restart broker-b-1']")
+    mq.wait_for(lambda: mq.broker("broker-b-1").state == "running")
+    # 10: a group is suspended.
+    mq.consumer(group="billing", subscribe="orders")
+    page.click("[data-focus='s billing']")
+    mq.wait_for(lambda: mq.journal.find("GroupChanged", group="billing", how="updated"))
+    assert mq.control_url is not None
+    settings = Http(mq.control_url).get("/v1/groups/billing")["settings"]
+    assert settings["consume_enable"] is False
+    # 11: the cluster is reset.
+    page.run("window.confirm = () => true")
+    page.click("#reset")
+    mq.wait_for(lambda: not mq.messages("orders"))
+    assert page.run("document.getElementById('error').textContent") == ""
+    assert page.console == []
+
+
+@needs_chromium
+@pytest.mark.slow  # a browser
+def test_error_of_an_action_is_shown(page: Browser, mq: fakemq.Cluster) -> None:
+    page.fill("duration", "soon")
+    page.click("#advance button")
+    page.wait(f"{text_of('error')}.includes('expected a duration')")
+    page.fill("kind", "Nothing")
+    page.click("#filters button[type=submit]")
+    page.wait(f"{text_of('error')}.includes('Nothing')")
+    assert all(" 400 " in line for line in page.console), "the browser notes refused requests"
+
+
+@needs_chromium
+@pytest.mark.slow  # a browser
+def test_journal_is_live_and_filtered(page: Browser, mq: fakemq.Cluster) -> None:
+    page.fill("kind", "LogAppended")
+    page.fill("where", "topic=orders")
+    page.click("#filters button[type=submit]")
+    page.wait(f"{text_of('live')} === 'live'")
+    mq.seed("orders", ["<img src=x onerror=alert(1)>"], keys="<b>bold</b>")
+    mq.seed("others", ["x"])
+    page.wait("document.querySelectorAll('#journal tr').length >= 1")
+    rows = page.run(text_of("journal"))
+    assert "LogAppended" in rows
+    assert "topic=orders" in rows
+    assert "others" not in rows
+    page.run("document.activeElement.blur()")
+    page.press("j")
+    page.wait("document.getElementById('pause').getAttribute('aria-pressed') === 'true'")
+    before = page.run("document.getElementById('journal').childElementCount")
+    mq.seed("orders", ["y"])
+    page.wait(f"{text_of('pause')}.includes('missed')")
+    assert page.run("document.getElementById('journal').childElementCount") == before
+    page.fill("word", "<b>bold</b>")
+    page.click("#find button")
+    page.wait("document.querySelector('#found td')")
+    assert page.run("document.querySelector('#found b, #found img, #biography img')") is None
+    assert page.console == []
+
+
+@needs_chromium
+@pytest.mark.slow  # a browser
+def test_keys_work_without_a_mouse(page: Browser, mq: fakemq.Cluster) -> None:
+    page.press("f")
+    mq.wait_for(lambda: mq.clock.frozen)
+    page.press("/")
+    assert page.run("document.activeElement.id") == "word"
+    page.press("f")
+    assert mq.clock.frozen, "letters in a field are text"
+    page.run("document.activeElement.blur()")
+    page.press("?")
+    page.wait("document.getElementById('help').open")
+    unnamed = page.run(
+        "[...document.querySelectorAll('button, input, select, a')].filter((one) =>"
+        " !(one.innerText || one.value || one.getAttribute('aria-label') || one.labels?.length))"
+        ".map((one) => one.outerHTML)"
+    )
+    assert unnamed == []
+
+
+@needs_chromium
+@pytest.mark.slow  # a browser
+def test_first_paint_is_quick(page: Browser) -> None:
+    page.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    paint_ms = page.wait("performance.getEntriesByName('first-contentful-paint')[0]?.startTime")
+    # 300 ms on a quiet machine: docs/control.md has the measured figure.
+    assert paint_ms < 4 * 300
+    loaded = page.run("performance.getEntriesByType('resource').map((one) => one.name)")
+    assert all(urlsplit(name).hostname == "127.0.0.1" for name in loaded if "data:" not in name)
+
+
+@needs_chromium
+@pytest.mark.slow  # a browser, and a hundred thousand events
+def test_page_is_live_with_many_events_and_its_memory_does_not_grow(
+    page: Browser, mq: fakemq.Cluster
+) -> None:
+    def flood() -> int:
+        for _ in range(10):
+            mq.seed("orders", ["x"] * 1_000)  # stored and dispatched: 2,000 events
+        page.wait("document.getElementById('journal').childElementCount >= 300")
+        page.call("HeapProfiler.collectGarbage")
+        rows = page.run("document.getElementById('journal').childElementCount")
+        assert rows == 300
+        size: int = page.call("Runtime.getHeapUsage")["usedSize"]
+        return size
+
+    flood()
+    before_bytes = flood()
+    for _ in range(3):
+        after_bytes = flood()
+    assert after_bytes < before_bytes + (2 << 20)
+    assert page.run(text_of("live")) == "live"
+    page.wait(f"{text_of('journal')}.includes(' more')")
+    assert page.console == []
+
+
+@needs_chromium
+@pytest.mark.slow  # a browser
+def test_page_asks_for_the_token(opened: Browser) -> None:
+    with fakemq.Cluster(control_port=0, control_token="s3cret") as mq:
+        opened.open("about:blank")
+        opened.console.clear()
+        opened.open(f"{mq.control_url}/")
+        opened.wait("document.getElementById('login').open")
+        opened.fill("token", "s3cret")
+        opened.click("#login button")
+        opened.wait(f"{text_of('cluster')}.includes('DefaultCluster')")
+        opened.open(f"{mq.control_url}/docs#token=s3cret")
+        opened.wait("document.querySelectorAll('details').length > 30")
+        assert "s3cret" not in opened.run("location.href")
+    assert all(" 401 " in line for line in opened.console)
+
+
+@needs_chromium
+@pytest.mark.slow  # a browser
+def test_docs_try_an_endpoint_out(opened: Browser, mq: fakemq.Cluster) -> None:
+    opened.open("about:blank")
+    opened.console.clear()
+    opened.open(f"{mq.control_url}/docs")
+    opened.wait("document.querySelectorAll('.tag').length > 8")
+    chosen = "details[data-words^='put /v1/topics/{topic} ']"
+    opened.run(f"document.querySelector({chosen!r}).open = true")
+    opened.run(f"document.querySelector({chosen!r} + ' input').value = 'made'")
+    opened.run(f"document.querySelector({chosen!r} + ' textarea').value = '{{\"queues\": 3}}'")
+    opened.click(f"{chosen} button")
+    opened.wait(f"document.querySelector({chosen!r} + ' pre').innerText.includes('200')")
+    assert len(mq.queues("made")) == 6
+    opened.fill("filter", "biography")
+    opened.run("document.getElementById('filter').dispatchEvent(new Event('input'))")
+    assert (
+        opened.run("[...document.querySelectorAll('details')].filter((o) => !o.hidden).length") == 1
+    )
+    assert opened.console == []
+
+
+@needs_chromium
+@pytest.mark.slow  # a browser
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_texts_have_contrast(page: Browser, tmp_path: Path, dark: bool) -> None:
+    page.picture(tmp_path / "page.png", dark=dark)
+    assert (tmp_path / "page.png").stat().st_size > 20_000
+    low = page.run(_LOW_CONTRAST)
+    assert low == []
+
+
+_LOW_CONTRAST = """
+(() => {
+  const light = (color) => {
+    const parts = color.match(/[\\d.]+/g).slice(0, 3).map((one) => one / 255)
+      .map((one) => (one <= 0.03928 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+  };
+  const behind = (element) => {
+    for (let one = element; one; one = one.parentElement) {
+      const color = getComputedStyle(one).backgroundColor;
+      if (!color.startsWith('rgba(0, 0, 0, 0')) return color;
+    }
+    return 'rgb(255, 255, 255)';
+  };
+  return [...document.querySelectorAll('main *, header *')]
+    .filter((one) => one.innerText && !one.childElementCount && one.offsetParent)
+    .filter((one) => {
+      const [a, b] = [light(getComputedStyle(one).color), light(behind(one))];
+      return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 4.5;
+    }).map((one) => one.outerHTML.slice(0, 200));
+})()
+"""
+
+
+# -- without a browser ---------------------------------------------------------------------------
+
+
+def test_pages_load_nothing_from_elsewhere(mq: fakemq.Cluster) -> None:
+    assert mq.control_url is not None
+    client = Http(mq.control_url)
+    for path in (
+        "/",
+        "/docs",
+        "/page/style.css",
+        "/page/common.js",
+        "/page/index.js",
+        "/page/docs.js",
+    ):
+        answer = client.ask("GET", path)
+        assert answer.status == 200
+        assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+        foreign = [
+            word for word in str(answer.json).split() if "http://" in word or "https://" in word
+        ]
+        assert [word for word in foreign if "www.w3.org/2000/svg" not in word] == []
+
+
+def test_body_needs_a_json_content_type(mq: fakemq.Cluster) -> None:
+    assert mq.control_url is not None
+    client = Http(mq.control_url)
+    body = b'{"duration": "1s"}'
+    for given in ("text/plain", "application/x-www-form-urlencoded", ""):
+        refused = client.ask("POST", "/v1/clock/advance", body, {"Content-Type": given})
+        assert refused.status == 415
+        assert "expected application/json" in refused.error
+    assert (
+        client.ask("POST", "/v1/clock/freeze", None, {"Content-Type": "text/plain"}).status == 415
+    )
+    assert client.ask("POST", "/v1/clock/freeze").status == 200
+    kind = {"Content-Type": "application/json; charset=utf-8"}
+    assert client.ask("POST", "/v1/clock/advance", body, kind).status == 200
+    foreign = client.ask("POST", "/v1/clock/freeze", None, {"Origin": "http://evil.example"})
+    assert foreign.status == 403
+
+
+def test_overview_has_nodes_links_clients_and_faults(mq: fakemq.Cluster) -> None:
+    assert mq.control_url is not None
+    mq.seed("orders", ["a"])
+    mq.consumer(group="billing", subscribe="orders")
+    pairs = {("broker-a-0", "broker-a-1"), ("broker-b-0", "broker-b-1")}
+    mq.wait_for(lambda: pairs <= {(one.a, one.b) for one in mq.inspect(topology.links)})
+    (member,) = mq.group("billing").members()
+    mq.faults.latency("broker-a", "broker-a-1", "5ms")
+    seen = Http(mq.control_url).get("/v1/overview")
+    links = {(one["a"], one["b"]): one for one in seen["links"]}
+    assert links["broker-a-0", "broker-a-1"]["faulty"]
+    assert not links["broker-b-0", "broker-b-1"]["faulty"]
+    assert links["broker-a-0", "namesrv-0"]["count"] >= 1
+    assert [one["b"] for one in seen["links"] if one["client"] and one["a"] == "broker-a-0"] == [
+        member.client_id
+    ]
+    assert [one["client_id"] for one in seen["clients"]] == [member.client_id]
+    assert [one["what"] for one in seen["faults"]] == ["latency 5 ms broker-a-0 – broker-a-1"]
+    assert {one["name"]: one["messages"] for one in seen["topics"]}["orders"] == 1
+    mq.faults.clear()
+
+
+def test_messages_are_found_by_id_and_key(mq: fakemq.Cluster) -> None:
+    assert mq.control_url is not None
+    client = Http(mq.control_url)
+    one, other = mq.seed("orders", ["a", "b"], keys="k-1 k-2")
+    for word, expected in ((one.msg_id, 1), (one.offset_msg_id, 1), ("k-2", 2), ("k", 0)):
+        assert len(client.get(f"/v1/messages?word={word}")) == expected
+    (found,) = client.get(f"/v1/messages?word={other.msg_id}")
+    assert (found["topic"], found["queue_id"], found["offset"]) == (
+        "orders",
+        other.queue_id,
+        other.offset,
+    )
+    assert client.ask("GET", "/v1/messages?word=").status == 400
+
+
+def test_assertions_hold_or_say_why(mq: fakemq.Cluster) -> None:
+    assert mq.control_url is not None
+    client = Http(mq.control_url)
+    mq.seed("orders", ["a", "b"], keys="k")
+    assert (
+        client.post("/v1/assert/sent", {"topic": "orders", "bodies": ["b", {"base64": "YQ=="}]})
+        == {}
+    )
+    failed = client.ask("POST", "/v1/assert/consumed", {"topic": "orders", "group": "billing"})
+    assert failed.status == 412
+    assert "seen:     0\nmost likely:\n  2 messages of orders" in failed.error
+    assert client.post("/v1/assert/not-redelivered", {"topic": "orders", "group": "billing"}) == {}
+    assert client.ask("POST", "/v1/assert/in-dlq", {"group": "billing", "count": 1}).status == 412
+    assert (
+        client.ask(
+            "POST", "/v1/assert/delivered-once", {"topic": "orders", "group": "billing"}
+        ).status
+        == 412
+    )
+    assert client.ask("POST", "/v1/assert/sent", {"topic": "ordrs", "count": 0}).status == 404
+
+
+def test_stream_has_batches_of_bounded_size(mq: fakemq.Cluster) -> None:
+    assert mq.control_url is not None
+    connection = http.client.HTTPConnection(urlsplit(mq.control_url).netloc, timeout=20)
+    connection.request("GET", "/v1/journal/stream?kind=LogAppended&where=topic=orders")
+    answer = connection.getresponse()
+    assert answer.headers["Content-Type"].startswith("text/event-stream")
+    mq.seed("orders", ["x"] * 1_000)
+    entries = skipped = 0
+    while entries + skipped < 1_000:
+        line = answer.readline()
+        if line.startswith(b"data: "):
+            batch = json.loads(line[6:])
+            assert len(batch["entries"]) <= live.BATCH_MOST
+            assert {one["kind"] for one in batch["entries"]} == {"LogAppended"}
+            entries, skipped = entries + len(batch["entries"]), skipped + batch["skipped"]
+    assert entries + skipped == 1_000 == len(mq.journal.find(LogAppended, topic="orders"))
+    answer.close()
+    connection.close()
+    mq.seed("orders", ["y"])
+
+
+def test_readers_of_the_stream_are_limited(
+    mq: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert mq.control_url is not None
+    monkeypatch.setattr(live, "READERS_MOST", 1)
+    first = http.client.HTTPConnection(urlsplit(mq.control_url).netloc, timeout=20)
+    first.request("GET", "/v1/journal/stream")
+    answer = first.getresponse()
+    answer.readline()
+    refused = Http(mq.control_url).ask("GET", "/v1/journal/stream")
+    assert refused.status == 429
+    assert Http(mq.control_url).ask("GET", "/v1/journal/stream?where=x").status in (400, 429)
+    answer.close()
+    first.close()
