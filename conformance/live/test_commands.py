@@ -9,6 +9,7 @@ import pytest
 from conformance.live.groups import WAITING
 from conformance.mqadmin.program import Mqadmin
 from conformance.targets.java_cluster import JavaCluster
+from conformance.targets.java_jars import NEWEST
 from fakemq.client import Client
 from tests.support.command_line import rows, run
 
@@ -34,6 +35,34 @@ def real(java: None) -> Iterator[tuple[str, Mqadmin]]:
                 done = min(queue.queue_id, client.max_offset(queue))
                 client.update_offset(queue, done, oneway=False)
             yield addr, mqadmin
+
+
+def test_commands_work_at_a_real_cluster_of_5_5_0(java: None) -> None:
+    with (
+        JavaCluster(version=NEWEST) as cluster,
+        Client(cluster.namesrv_addr, consumer_group=GROUP) as client,
+    ):
+        at = ("-n", cluster.namesrv_addr)
+        client.create_topic(TOPIC, 3, cluster="DefaultCluster")
+        sent = rows("send", TOPIC, *BODIES, *at)
+        client.subscribe(TOPIC)
+        client.heartbeat()
+        for queue in client.subscribe_queues(TOPIC):
+            client.update_offset(queue, 1, oneway=False)
+        assert sorted(row["body"] for row in rows("tail", TOPIC, "-c", "100", *at)) == sorted(
+            BODIES
+        )
+        assert sum(row["messages"] for row in rows("queues", TOPIC, *at)) == len(BODIES)
+        assert [row["topic"] for row in rows("topics", *at)] == [TOPIC]
+        assert sum(row["lag"] for row in rows("lag", GROUP, *at)) == len(BODIES) - 3
+        (group,) = rows("groups", *at)
+        assert (group["group"], group["members"], group["lag"]) == (GROUP, 1, len(BODIES) - 3)
+        assert [row["version"] for row in rows("brokers", *at)] == ["V5_5_0"]
+        assert [row["role"] for row in rows("clients", GROUP, *at)] == ["consumer"]
+        (message,) = rows("browse", sent[0]["message_id"], *at)
+        assert message["body"] == BODIES[0]
+        steps = rows("trace", sent[0]["message_id"], *at)
+        assert [row.get("step", row.get("group")) for row in steps] == ["stored", GROUP]
 
 
 def printed(mqadmin: Mqadmin, *arguments: str) -> list[list[str]]:

@@ -33,7 +33,6 @@ async def watch(server: ClusterServer, info: ReadyInfo) -> None:
         click.echo(line)
     screen = console()
     if screen is None:
-        click.secho("pip install 'fakemq[cli]' shows clients, topics and rates here", dim=True)
         return
     from rich.live import Live
 

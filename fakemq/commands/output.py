@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import wraps
+from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -104,8 +104,14 @@ def console() -> Console | None:
     try:
         from rich.console import Console
     except ImportError:
+        _say_once("tables and colours need rich: pip install 'fakemq[cli]'")
         return None
     return Console(highlight=False)
+
+
+@cache
+def _say_once(text: str) -> None:
+    click.secho(text, err=True, dim=True)
 
 
 def show(tables: Iterable[Table], *, as_json: bool) -> None:

@@ -13,7 +13,8 @@ import pytest
 import fakemq
 from fakemq.control import live
 from fakemq.core import topology
-from fakemq.events import ClockMoved, FaultPlaced, LogAppended
+from fakemq.core.cluster import ClusterCore
+from fakemq.events import ClockMoved, FaultPlaced, LogAppended, TopicChanged
 from tests.support.browser import Browser, browser, chromium_command
 from tests.support.control import Http
 
@@ -170,11 +171,18 @@ def test_keys_work_without_a_mouse(page: Browser, mq: fakemq.Cluster) -> None:
 
 @needs_chromium
 @pytest.mark.slow  # a browser
-def test_first_paint_is_quick(page: Browser) -> None:
-    page.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    paint_ms = page.wait("performance.getEntriesByName('first-contentful-paint')[0]?.startTime")
-    # 300 ms on a quiet machine: docs/control.md has the measured figure.
-    assert paint_ms < 4 * 300
+def test_first_paint_is_quick(page: Browser, mq: fakemq.Cluster) -> None:
+    def used_s() -> float:
+        found = page.call("Performance.getMetrics")["metrics"]
+        return next(float(one["value"]) for one in found if one["name"] == "TaskDuration")
+
+    # The processor's time of the page, because a loaded machine says little by a stopwatch.
+    page.call("Performance.enable", timeDomain="threadTicks")
+    page.open("about:blank")
+    before_s = used_s()
+    page.open(f"{mq.control_url}/")
+    page.wait("performance.getEntriesByName('first-contentful-paint')[0]?.startTime")
+    assert used_s() - before_s < 0.3
     loaded = page.run("performance.getEntriesByType('resource').map((one) => one.name)")
     assert all(urlsplit(name).hostname == "127.0.0.1" for name in loaded if "data:" not in name)
 
@@ -184,9 +192,15 @@ def test_first_paint_is_quick(page: Browser) -> None:
 def test_page_is_live_with_many_events_and_its_memory_does_not_grow(
     page: Browser, mq: fakemq.Cluster
 ) -> None:
+    def happen(core: ClusterCore) -> int:
+        for number in range(1_000):
+            core.journal.add(TopicChanged(node="broker-a-0", topic="orders", how=f"n {number}"))
+        return core.journal.last_seq
+
     def flood() -> int:
         for _ in range(10):
-            mq.seed("orders", ["x"] * 1_000)  # stored and dispatched: 2,000 events
+            seq = mq.inspect(happen)
+            page.wait(f"Number(document.querySelector('#journal td').innerText) >= {seq}")
         page.wait("document.getElementById('journal').childElementCount >= 300")
         page.call("HeapProfiler.collectGarbage")
         rows = page.run("document.getElementById('journal').childElementCount")
@@ -325,7 +339,7 @@ def test_overview_has_nodes_links_clients_and_faults(mq: fakemq.Cluster) -> None
     pairs = {("broker-a-0", "broker-a-1"), ("broker-b-0", "broker-b-1")}
     mq.wait_for(lambda: pairs <= {(one.a, one.b) for one in mq.inspect(topology.links)})
     (member,) = mq.group("billing").members()
-    mq.faults.latency("broker-a", "broker-a-1", "5ms")
+    mq.faults.latency("broker-a", "broker-a-1", "5ms", must_fire=False)
     seen = Http(mq.control_url).get("/v1/overview")
     links = {(one["a"], one["b"]): one for one in seen["links"]}
     assert links["broker-a-0", "broker-a-1"]["faulty"]

@@ -1,0 +1,97 @@
+"""Rows as tables on a terminal, as lines in a pipe, as JSON."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import json
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from fakemq.commands import output
+from fakemq.commands.output import Table, as_fields, cell, drawn, lines, show
+
+TABLE = Table(
+    "lag",
+    ("topic", "lag", "stored_at_ms"),
+    [
+        {"topic": "orders", "lag": 3, "stored_at_ms": 1_700_000_000_000},
+        {"topic": "b\x1b[31m", "lag": 0, "stored_at_ms": 0},
+    ],
+    note="two topics",
+)
+
+
+class Terminal(io.StringIO):
+    """An output that people read."""
+
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_lines_have_tabs_in_a_pipe_and_blanks_for_people() -> None:
+    assert lines(TABLE) == [
+        "topic\tlag\tstored",
+        "orders\t3\t2023-11-14 22:13:20.000",
+        "b\\x1b[31m\t0\t",
+        "two topics",
+    ]
+    aligned = lines(TABLE, aligned=True)
+    assert aligned[0].index("lag") == aligned[1].index("3")
+
+
+def test_json_has_raw_values(capsys: pytest.CaptureFixture[str]) -> None:
+    show([TABLE], as_json=True)
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert first == {"kind": "lag", **TABLE.rows[0]}
+    assert second["topic"] == "b\x1b[31m"
+
+
+def test_terminal_gets_a_table_with_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    console = pytest.importorskip("rich.console")
+    out = Terminal()
+    console.Console(file=out, width=80, force_terminal=True).print(drawn(TABLE))
+    assert "\x1b[1;33m" in out.getvalue(), "a lag over 0 stands out"
+    assert "b\\x1b[31m" in out.getvalue()
+    assert "two topics" in out.getvalue()
+
+
+def test_terminal_without_rich_gets_columns_and_one_hint(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    imported: Callable[..., object] = builtins.__import__
+
+    def without_rich(name: str, *args: object) -> object:
+        if name.startswith("rich"):
+            raise ImportError(name)
+        return imported(name, *args)
+
+    out = Terminal()
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(builtins, "__import__", without_rich)
+    output._say_once.cache_clear()
+    show([TABLE], as_json=False)
+    show([as_fields("message", {"body": "x", "tags": None})], as_json=False)
+    assert out.getvalue().splitlines()[0].startswith("topic")
+    assert "body   x" in out.getvalue()
+    assert capsys.readouterr().err.count("pip install 'fakemq[cli]'") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("n", None, ""),
+        ("n", True, "yes"),
+        ("n", 1.5, "1.50"),
+        ("n", ["a", "b"], "a b"),
+        ("n", {"k": "v"}, "k=v"),
+        ("at_ms", 0, ""),
+        ("n", "a\nb", "a\\nb"),
+    ],
+)
+def test_cell_is_one_line(name: str, value: object, text: str) -> None:
+    assert cell(name, value) == text
