@@ -96,6 +96,8 @@ class GrpcCall(Generic[RequestT, ResponseT]):
         """Cuts messages; made when one does not arrive whole and alone."""
         self.first: bytes | None = None
         """The only message of a unary call whose end has not arrived."""
+        self.held_bytes = 0
+        """What the session counts for `first` and `reader`."""
         self.dispatched = False
         self.began_answer = False
 

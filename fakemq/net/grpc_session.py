@@ -272,7 +272,6 @@ class GrpcSession:
         """Take bytes that are not one whole message."""
         if call.reader is None:
             call.reader = MessageReader(call.metadata.get("grpc-encoding", "identity"))
-        before_bytes = call.reader.held_bytes
         try:
             for message in call.reader.receive(data):
                 self._take_message(call, message)
@@ -282,14 +281,20 @@ class GrpcSession:
             self._http2.reset(call.stream_id, CANCEL)
             if not call.closed:
                 self._give_up(call)
-        self._held_bytes += (0 if call.closed else call.reader.held_bytes) - before_bytes
+        if not call.closed:
+            self._hold(call, call.reader.held_bytes + len(call.first or b""))
+
+    def _hold(self, call: GrpcCall[Any, Any], size_bytes: int) -> None:
+        """Count what a call holds of messages that were not taken yet."""
+        self._held_bytes += size_bytes - call.held_bytes
+        call.held_bytes = size_bytes
 
     def _take_message(self, call: GrpcCall[Any, Any], message: bytes) -> None:
         if call.rpc.request_stream:
             self._deliver(call, message)
         elif call.first is None:
             call.first = message
-            self._held_bytes += len(message)
+            self._hold(call, len(message))
         else:
             self._end_now(call, GrpcStatus.INTERNAL, "Too many requests")
 
@@ -301,10 +306,10 @@ class GrpcSession:
             self._give_up(call)
         elif not call.rpc.request_stream:
             message, call.first = call.first, None
+            self._hold(call, 0)
             if message is None:
                 self._end_now(call, GrpcStatus.INTERNAL, "Half-closed without a request")
             else:
-                self._held_bytes -= len(message)
                 self._deliver(call, message)
         elif call.dispatched:
             self._notify(call, call.on_half_close)
@@ -360,7 +365,7 @@ class GrpcSession:
         self._notify(call, call.on_closed)
 
     def _end_now(self, call: GrpcCall[Any, Any], status: GrpcStatus, text: str) -> None:
-        """End a call that this end refuses, whoever answers it."""
+        """End a call that this end refuses."""
         dispatched = call.dispatched
         self.end_call(call, status, text)
         if dispatched:
@@ -369,8 +374,7 @@ class GrpcSession:
     def _forget(self, call: GrpcCall[Any, Any]) -> None:
         call.closed = True
         del self._calls[call.stream_id]
-        if call.first is not None:
-            self._held_bytes -= len(call.first)
+        self._hold(call, 0)
         if not self._calls:
             self._last_call_ms = self.elapsed_ms()
         if call.deadline is not None:

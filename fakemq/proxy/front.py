@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.net.grpc_call import Route
 from fakemq.protocol.grpc.table import RPCS
+from fakemq.proxy import reflection
 from fakemq.proxy.consuming import change_renewed
 from fakemq.proxy.dispatcher import dispatch
 from fakemq.proxy.proxy import Proxy
@@ -45,4 +46,5 @@ def make_front(
     )
     proxy.change_renewed = partial(change_renewed, proxy)
     proxy.paths = {rpc.path: Route(rpc, partial(dispatch, proxy)) for rpc in RPCS}
+    proxy.paths |= reflection.routes()
     return proxy

@@ -126,6 +126,99 @@ def test_error_of_a_handler_ends_only_its_call(lab: GrpcLab) -> None:
     assert lab.send().status == "0"
 
 
+REFUSED = {
+    "no content type": ({"content-type": ""}, "415", "13", "Content-Type '' is not supported"),
+    "text": (
+        {"content-type": "text/plain"},
+        "415",
+        "13",
+        "Content-Type 'text/plain' is not supported",
+    ),
+    "grpc-web": (
+        {"content-type": "application/grpc-web"},
+        *("415", "13", "Content-Type 'application/grpc-web' is not supported"),
+    ),
+    "GET": ({":method": "GET"}, "405", "13", "Method 'GET' is not supported"),
+    "no slash": ({":path": "x"}, "404", "12", "Expected path to start with /: x"),
+    "unknown encoding": (
+        {"grpc-encoding": "snappy"},
+        *("200", "12", "Can't find decompressor for snappy"),
+    ),
+}
+"""As a proxy of 5.5.0 answers them."""
+
+
+@pytest.mark.parametrize(
+    ("headers", "http_status", "status", "text"), REFUSED.values(), ids=REFUSED
+)
+def test_request_that_is_no_grpc_is_refused(
+    lab: GrpcLab, headers: dict[str, str], http_status: str, status: str, text: str
+) -> None:
+    answer = lab.answers.get(lab.begin("SendMessage", headers))
+    lab.exchange()
+    assert answer is not None
+    assert answer.headers[":status"] == http_status
+    assert (answer.status, answer.text, answer.reset) == (status, text, 0)
+    assert lab.calls == []
+    assert lab.send().status == "0"
+
+
+@pytest.mark.parametrize("kind", ["application/grpc+proto", "application/grpc;charset=utf-8"])
+def test_kinds_of_grpc_are_taken(lab: GrpcLab, kind: str) -> None:
+    answer = lab.ask(
+        "SendMessage", m.SendMessageRequest(messages=[m.Message()]), {"content-type": kind}
+    )
+    assert answer.status == "0"
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding"),
+    [
+        (b"\x02\0\0\0\0", "identity"),
+        (b"\x01\0\0\0\0", "identity"),
+        (b"\x01\0\0\0\x01x", "gzip"),
+        (b"\0\x7f\xff\xff\xff", "identity"),
+        (b"\0\0\0\0\x05x", "identity"),
+    ],
+    ids=["flag", "not announced", "no gzip", "too long", "cut"],
+)
+def test_stream_of_a_message_that_cannot_be_read_is_reset(
+    lab: GrpcLab, data: bytes, encoding: str
+) -> None:
+    stream_id = lab.begin("SendMessage", {"grpc-encoding": encoding})
+    lab.write(stream_id, data, end=True)
+    assert lab.exchange()[stream_id].reset == 8
+    assert lab.session.unfinished_bytes == 0
+    assert lab.send().status == "0"
+
+
+@pytest.mark.parametrize(("timeout", "code"), [("abc", 2), ("0n", 8)])
+def test_stream_with_no_time_left_is_reset(lab: GrpcLab, timeout: str, code: int) -> None:
+    stream_id = lab.begin("SendMessage", {"grpc-timeout": timeout})
+    assert lab.exchange()[stream_id].reset == code
+
+
+def test_peer_with_too_many_useless_frames_loses_its_connection_with_one_warning(
+    lab: GrpcLab,
+) -> None:
+    lab.send()
+    for _ in range(3):
+        lab.session.data_received(b"\0\0\x08\x06\0\0\0\0\0" + bytes(8))
+    assert not lab.gone
+    lab.session.data_received((b"\0\0\x08\x06\0\0\0\0\0" + bytes(8)) * 10_001)
+    assert lab.gone == [lab.session]
+    (warned,) = lab.journal.find(Warned)
+    assert "too many frames that carry no request" in warned.text
+
+
+def test_peer_gets_a_new_allowance_each_second(lab: GrpcLab) -> None:
+    lab.send()
+    for _ in range(3):
+        lab.session.data_received((b"\0\0\x08\x06\x01\0\0\0\0" + bytes(8)) * 9_000)
+        lab.time.passed_ms += 1_000
+    assert not lab.gone
+
+
 # -- the end of calls -------------------------------------------------------------------------
 
 
