@@ -30,7 +30,7 @@ STREAMS_MAX: Final = 1_000
 """How many streams a peer may have open at once; Java's limit is that of its memory."""
 
 WINDOW_BYTES: Final = 1024 * 1024
-"""What a peer may send before it is told that more may come, on a stream and on all of them.
+"""What a peer may send before the window is opened again, on a stream and on all of them.
 
 Source: io/grpc/netty/NettyServerBuilder.java#DEFAULT_FLOW_CONTROL_WINDOW (grpc-java)
 """
