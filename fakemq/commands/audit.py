@@ -23,6 +23,7 @@ from fakemq.errors import ConfigError
 @click.option("--topic", "topics", multiple=True, metavar="T", help="Only these topics.")
 @click.option("--any-order", is_flag=True, help="Do not check the order of deliveries.")
 @click.option("--report", metavar="FILE.html", help="Write a report with plots, too.")
+@click.option("--csv", metavar="FILE.csv", help="Write the findings as CSV, too.")
 @click.option("--output", metavar="DIR", help="Write every verdict there, as Parquet.")
 @click.option(
     "--master", default="local[*]", show_default=True, metavar="URL", help="Spark's cluster."

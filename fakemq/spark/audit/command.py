@@ -34,6 +34,7 @@ class Options(Asked, frozen=True):
     """The options of the command."""
 
     report: str | None = None
+    csv: str | None = None
     output: str | None = None
     master: str = "local[*]"
     as_json: bool = False
@@ -56,6 +57,10 @@ def run(options: Options, write: Write) -> int:
         from fakemq.spark.audit.report.page import write_report
 
         write_report(summary, options.report)
+    if options.csv is not None:
+        from fakemq.spark.audit.report.rows import write_csv
+
+        write_csv(summary, options.csv)
     if options.as_json:
         write(msgspec.json.encode(summary).decode())
     else:

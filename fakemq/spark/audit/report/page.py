@@ -17,6 +17,7 @@ from fakemq.spark.audit.report.answer import BAD, answer
 from fakemq.spark.audit.report.markup import aside, figure, items, section, table, text_of
 from fakemq.spark.audit.report.tables import (
     Table,
+    causes_table,
     counts_table,
     damage_table,
     deliveries_table,
@@ -78,6 +79,7 @@ def _sections(summary: Summary) -> Iterator[str]:
     messages = messages_table(summary, SHOWN_MESSAGES)
     yield section("Notes", [items(summary.notes)])
     yield section("Verdicts", [*_plots(drawn, "verdicts"), table(counts_table(summary))])
+    yield section("Causes", [table(causes_table(summary), [verdict.value for verdict in BAD])])
     yield section("Messages", [table(messages, [verdict.value for verdict in BAD])])
     yield section("Faults", [table(faults_table(summary))])
     yield section("Stores", [table(stores_table(summary)), table(damage_table(summary))])

@@ -29,6 +29,8 @@ SHOWN_MARKS = 40
 SHOWN_RANGES = 20
 """A plot of latencies has at most this number of rows."""
 
+NEAR = 50
+"""Numbers of which the largest is at most this many times the smallest are on a linear scale."""
 _WIDTH, _HEIGHT, _ROW = 8.0, 2.6, 0.28
 _LABEL_CHARACTERS = 30
 _DASHES = ((), (6, 2), (2, 2), (6, 2, 2, 2))
@@ -97,10 +99,10 @@ def _verdicts(summary: Summary) -> Plot | None:
             va="center",
         )
     _rows(axes, [verdict.value for verdict in Verdict])
-    axes.set_xscale("symlog", linthresh=1)
-    axes.set_xlim(0, max(10.0, max(of.values()) * 5.0))
+    scale = _scale(axes, list(of.values()))
+    axes.set_xlim(0, max(of.values()) * (3.0 if scale else 1.1))
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-    axes.set_xlabel("messages, logarithmic")
+    axes.set_xlabel(f"messages{scale}")
     said = ", ".join(f"{of[verdict]:,} {verdict.value}" for verdict in Verdict)
     return Plot("verdicts", "Messages by verdict", said, _svg(figure, "verdicts"))
 
@@ -172,11 +174,11 @@ def _latency(summary: Summary) -> Plot | None:
         for at, marker in ((half, "o"), (most, "D"), (every, "|")):
             axes.plot([float(at)], [row], color=LINES[0], marker=marker, markersize=7)
     _rows(axes, [f"LABEL{row}LABEL" for row in range(len(shown))])
-    axes.set_xscale("symlog", linthresh=1)
+    scale = _scale(axes, [ms for _, *all_ms in shown for ms in all_ms])
     first, last = min(half for _, half, *_ in shown), max(every for *_, every in shown)
-    axes.set_xlim(min(0, first), max(10, last * 1.5))
+    axes.set_xlim(min(0, first), max(1.0, last * (1.5 if scale else 1.05)))
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-    axes.set_xlabel("ms from stored to delivered, logarithmic: ● half ◆ 99 % | all within")
+    axes.set_xlabel(f"ms from stored to delivered{scale}: ● half ◆ 99 % | all within")
     labels = [name for name, *_ in shown]
     faster = len(slowest) - len(shown)
     return Plot(
@@ -187,6 +189,18 @@ def _latency(summary: Summary) -> Plot | None:
         _svg(figure, "latency", lambda row: _short(labels[row])),
         left_out=f"{several(faster, 'faster group')}" * bool(faster),
     )
+
+
+def _scale(axes: Axes, numbers: Sequence[int]) -> str:
+    """Choose the scale of the numbers' axis: linear where they are near each other.
+
+    Return what its label says of a logarithmic one.
+    """
+    some = [abs(number) for number in numbers if number]
+    if not some or max(some) <= NEAR * min(some):
+        return ""
+    axes.set_xscale("symlog", linthresh=1)
+    return ", logarithmic"
 
 
 def _dashes(number: int) -> tuple[int, ...]:

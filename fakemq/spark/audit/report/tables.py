@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from fakemq.dump.show import time_text
 from fakemq.spark.audit.report.answer import BAD, answer
 from fakemq.spark.audit.report.series import deliveries, lag_lines
-from fakemq.spark.audit.summary import FaultSummary, Summary, Verdict
+from fakemq.spark.audit.summary import FaultSummary, MessageSummary, Summary, Verdict
 
 SHOWN_MESSAGES = 50
 """A terminal shows this number of messages; the report shows more."""
 SHOWN_DAMAGES = 500
+SHOWN_NAMES = 5
 CELL_CHARACTERS = 200
 """Longer texts are cut, because keys may be kilobytes."""
 
@@ -91,6 +92,44 @@ def messages_table(summary: Summary, at_most: int) -> Table:
         ],
         f"{left_out:,} more messages are left out; the counts have them all" * bool(left_out),
     )
+
+
+def causes_table(summary: Summary) -> Table:
+    """Return the findings grouped by verdict and cause: the worst first, then the most frequent."""
+    rank = {verdict: number for number, verdict in enumerate(_WORST_FIRST)}
+    of: dict[tuple[Verdict, str], list[MessageSummary]] = {}
+    for message in summary.messages:
+        if message.verdict in BAD:
+            of.setdefault((message.verdict, message.cause), []).append(message)
+    order = sorted(of, key=lambda key: (rank[key[0]], -len(of[key]), key[1]))
+    left_out = summary.messages_left_out
+    return Table(
+        "causes",
+        "Findings by cause",
+        (
+            *(Column("verdict"), Column("cause"), Column("messages", "number")),
+            *(Column("topics"), Column("groups"), Column("first at, UTC", "time")),
+            Column("keys of the first"),
+        ),
+        [
+            (
+                *(verdict.value, cause or "unknown", f"{len(of[verdict, cause]):,}"),
+                _names(one.topic for one in of[verdict, cause]),
+                _names(one.group or "no group" for one in of[verdict, cause]),
+                time_text(min(one.at_ms for one in of[verdict, cause])),
+                _names(one.keys for one in of[verdict, cause] if one.keys),
+            )
+            for verdict, cause in order
+        ],
+        f"{left_out:,} more messages are not grouped; the counts have them all" * bool(left_out),
+    )
+
+
+def _names(names: Iterable[str]) -> str:
+    """Return the first different names, and how many more there are."""
+    different = list(dict.fromkeys(names))
+    more = len(different) - SHOWN_NAMES
+    return ", ".join(different[:SHOWN_NAMES]) + f" and {more:,} more" * (more > 0)
 
 
 def stores_table(summary: Summary) -> Table:
@@ -207,6 +246,7 @@ def lines_of(summary: Summary) -> Iterator[str]:
     yield answer(summary).text
     for table in (
         counts_table(summary),
+        causes_table(summary),
         messages_table(summary, SHOWN_MESSAGES),
         stores_table(summary),
         damage_table(summary),

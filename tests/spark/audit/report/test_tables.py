@@ -17,6 +17,10 @@ Messages by topic, group and verdict; one that several groups consume counts for
   orders  billing      1      0           0             0        0          7      8
   clean   no group     0      0           0             0        0      1,000  1,000
 
+Findings by cause:
+  verdict  cause    messages  topics  groups   first at, UTC            keys of the first
+  lost     unknown         1  orders  billing  2026-06-01 12:00:00.007  a\nb
+
 Messages that are not as they should be:
   message                           verdict  cause    topic   group    keys  queue and offset  at, UTC                  deliveries
   7F0000010A2018B4AAC2000000000001  lost     unknown  orders  billing  a\nb  broker-a/3@1      2026-06-01 12:00:00.007           0
