@@ -1,6 +1,6 @@
 """Calls that a test must await: those that it forgot are known at its end.
 
-Python only warns of such a call, and a test goes on as if it had waited: `mq.settle()` without
+Python only warns of such a call, and a test continues as if it had waited: `mq.settle()` without
 ``await`` does nothing, and ``assert mq.wait_for(…)`` always passes.
 """
 

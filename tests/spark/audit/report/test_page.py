@@ -71,7 +71,7 @@ def test_complete_page_has_every_section() -> None:
         found.tags["h1"] == found.tags["main"] == found.tags["script"] == found.tags["style"] == 1
     )
     assert found.tags["figure"] == 4
-    assert found.tags["table"] == found.tags["caption"] == 8
+    assert found.tags["table"] == found.tags["caption"] == 9
     # A reader that does not see it has a text.
     assert len(found.values("scope", "th")) == found.tags["th"]
     assert found.values("role", "svg") == ["img"] * 4
@@ -252,5 +252,5 @@ def test_tables_are_shown_without_matplotlib() -> None:
     assert done.returncode == 0, done.stderr
     found = Page(done.stdout)
     assert "No plots without matplotlib: pip install 'fakemq[spark]'." in found.texts
-    assert found.tags["table"] == 8
+    assert found.tags["table"] == 9
     assert not found.tags["figure"]
