@@ -1,4 +1,4 @@
-"""Who is connected to whom in a cluster, and where a fault affects it."""
+"""The connections of a cluster: which ends they join, and which a fault affects."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ os.dup2(read, 3)
 os.dup2(write, 4)
 os.execvp(sys.argv[3], sys.argv[3:])
 """
-"""Gives the browser its pipe as the descriptors 3 and 4, where it looks for it."""
+"""Starts the browser with its pipe as the descriptors 3 and 4, where it looks for it."""
 
 
 class PageError(Exception):

@@ -1,0 +1,158 @@
+"""What the pages ask the control port for: overview, search, assertions, the live journal."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+
+import fakemq
+from fakemq.control import live
+from fakemq.core import topology
+from fakemq.events import LogAppended
+from tests.support.control import Http
+
+
+@pytest.fixture
+def mq() -> Iterator[fakemq.Cluster]:
+    with fakemq.Cluster(
+        masters=2, slaves=1, topics={"orders": 2}, control_port=0, start_at="2024-02-29T12:00:00Z"
+    ) as cluster:
+        yield cluster
+
+
+def test_pages_load_nothing_from_elsewhere(mq: fakemq.Cluster) -> None:
+    assert mq.control_url is not None
+    client = Http(mq.control_url)
+    for path in (
+        "/",
+        "/docs",
+        "/page/style.css",
+        "/page/common.js",
+        "/page/index.js",
+        "/page/docs.js",
+    ):
+        answer = client.ask("GET", path)
+        assert answer.status == 200
+        assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+        foreign = [
+            word for word in str(answer.json).split() if "http://" in word or "https://" in word
+        ]
+        assert [word for word in foreign if "www.w3.org/2000/svg" not in word] == []
+
+
+def test_body_needs_a_json_content_type(mq: fakemq.Cluster) -> None:
+    assert mq.control_url is not None
+    client = Http(mq.control_url)
+    body = b'{"duration": "1s"}'
+    for given in ("text/plain", "application/x-www-form-urlencoded", ""):
+        refused = client.ask("POST", "/v1/clock/advance", body, {"Content-Type": given})
+        assert refused.status == 415
+        assert "expected application/json" in refused.error
+    assert (
+        client.ask("POST", "/v1/clock/freeze", None, {"Content-Type": "text/plain"}).status == 415
+    )
+    assert client.ask("POST", "/v1/clock/freeze").status == 200
+    kind = {"Content-Type": "application/json; charset=utf-8"}
+    assert client.ask("POST", "/v1/clock/advance", body, kind).status == 200
+    foreign = client.ask("POST", "/v1/clock/freeze", None, {"Origin": "http://evil.example"})
+    assert foreign.status == 403
+
+
+def test_overview_has_nodes_links_clients_and_faults(mq: fakemq.Cluster) -> None:
+    assert mq.control_url is not None
+    mq.seed("orders", ["a"])
+    mq.consumer(group="billing", subscribe="orders")
+    pairs = {("broker-a-0", "broker-a-1"), ("broker-b-0", "broker-b-1")}
+    mq.wait_for(lambda: pairs <= {(one.a, one.b) for one in mq.inspect(topology.links)})
+    (member,) = mq.group("billing").members()
+    mq.faults.latency("broker-a", "broker-a-1", "5ms", must_fire=False)
+    seen = Http(mq.control_url).get("/v1/overview")
+    links = {(one["a"], one["b"]): one for one in seen["links"]}
+    assert links["broker-a-0", "broker-a-1"]["faulty"]
+    assert not links["broker-b-0", "broker-b-1"]["faulty"]
+    assert links["broker-a-0", "namesrv-0"]["count"] >= 1
+    assert [one["b"] for one in seen["links"] if one["client"] and one["a"] == "broker-a-0"] == [
+        member.client_id
+    ]
+    assert [one["client_id"] for one in seen["clients"]] == [member.client_id]
+    assert [one["what"] for one in seen["faults"]] == ["latency 5 ms broker-a-0 – broker-a-1"]
+    assert {one["name"]: one["messages"] for one in seen["topics"]}["orders"] == 1
+    mq.faults.clear()
+
+
+def test_messages_are_found_by_id_and_key(mq: fakemq.Cluster) -> None:
+    assert mq.control_url is not None
+    client = Http(mq.control_url)
+    one, other = mq.seed("orders", ["a", "b"], keys="k-1 k-2")
+    for word, expected in ((one.msg_id, 1), (one.offset_msg_id, 1), ("k-2", 2), ("k", 0)):
+        assert len(client.get(f"/v1/messages?word={word}")) == expected
+    (found,) = client.get(f"/v1/messages?word={other.msg_id}")
+    assert (found["topic"], found["queue_id"], found["offset"]) == (
+        "orders",
+        other.queue_id,
+        other.offset,
+    )
+    assert client.ask("GET", "/v1/messages?word=").status == 400
+
+
+def test_assertions_hold_or_say_why(mq: fakemq.Cluster) -> None:
+    assert mq.control_url is not None
+    client = Http(mq.control_url)
+    mq.seed("orders", ["a", "b"], keys="k")
+    assert (
+        client.post("/v1/assert/sent", {"topic": "orders", "bodies": ["b", {"base64": "YQ=="}]})
+        == {}
+    )
+    failed = client.ask("POST", "/v1/assert/consumed", {"topic": "orders", "group": "billing"})
+    assert failed.status == 412
+    assert "seen:     0\nmost likely:\n  2 messages of orders" in failed.error
+    assert client.post("/v1/assert/not-redelivered", {"topic": "orders", "group": "billing"}) == {}
+    assert client.ask("POST", "/v1/assert/in-dlq", {"group": "billing", "count": 1}).status == 412
+    assert (
+        client.ask(
+            "POST", "/v1/assert/delivered-once", {"topic": "orders", "group": "billing"}
+        ).status
+        == 412
+    )
+    assert client.ask("POST", "/v1/assert/sent", {"topic": "ordrs", "count": 0}).status == 404
+
+
+def test_stream_has_batches_of_bounded_size(mq: fakemq.Cluster) -> None:
+    assert mq.control_url is not None
+    connection = http.client.HTTPConnection(urlsplit(mq.control_url).netloc, timeout=20)
+    connection.request("GET", "/v1/journal/stream?kind=LogAppended&where=topic=orders")
+    answer = connection.getresponse()
+    assert answer.headers["Content-Type"].startswith("text/event-stream")
+    mq.seed("orders", ["x"] * 1_000)
+    entries = skipped = 0
+    while entries + skipped < 1_000:
+        line = answer.readline()
+        if line.startswith(b"data: "):
+            batch = json.loads(line[6:])
+            assert len(batch["entries"]) <= live.BATCH_MOST
+            assert {one["kind"] for one in batch["entries"]} == {"LogAppended"}
+            entries, skipped = entries + len(batch["entries"]), skipped + batch["skipped"]
+    assert entries + skipped == 1_000 == len(mq.journal.find(LogAppended, topic="orders"))
+    answer.close()
+    connection.close()
+    mq.seed("orders", ["y"])
+
+
+def test_readers_of_the_stream_are_limited(
+    mq: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert mq.control_url is not None
+    monkeypatch.setattr(live, "READERS_MOST", 1)
+    first = http.client.HTTPConnection(urlsplit(mq.control_url).netloc, timeout=20)
+    first.request("GET", "/v1/journal/stream")
+    answer = first.getresponse()
+    answer.readline()
+    refused = Http(mq.control_url).ask("GET", "/v1/journal/stream")
+    assert refused.status == 429
+    assert Http(mq.control_url).ask("GET", "/v1/journal/stream?where=x").status in (400, 429)
+    answer.close()
+    first.close()
