@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from typing import Annotated, TypeAlias
 
 import msgspec
@@ -17,6 +18,14 @@ from fakemq.protocol.java import int64
 
 _Byte: TypeAlias = Annotated[int, msgspec.Meta(ge=-128, le=127)]
 """A Java byte."""
+
+_plain = re.compile(r"[%|a-zA-Z0-9_-]+").fullmatch
+
+
+def _is_plain(text: str | None) -> bool:
+    """Return whether JSON has a text as it is."""
+    return text is not None and _plain(text) is not None
+
 
 MOST_REPUTS = 127
 """What a count of re-puts that is no number means."""
@@ -47,6 +56,26 @@ class PopCheckPoint(Body):
 
     def __post_init__(self) -> None:
         self.revive_time = int64(self.pop_time + self.invisible_time)
+
+    def encode(self) -> bytes:
+        """Return the JSON of this checkpoint: at once in its usual form, which each pop writes."""
+        topic, group, broker_name = self.topic, self.group, self.broker_name
+        diffs = self.queue_offset_diff
+        if (
+            self.re_put_times is not None
+            or diffs is None
+            or not _is_plain(topic)
+            or not _is_plain(group)
+            or not _is_plain(broker_name)
+        ):
+            return super().encode()
+        return (
+            f'{{"bm":{self.bit_map},"bn":"{broker_name}","c":"{group}",'
+            f'"d":[{",".join(map(str, diffs))}],"it":{self.invisible_time},"n":{self.num},'
+            f'"pt":{self.pop_time},"q":{self.queue_id},"reviveTime":{self.revive_time},'
+            f'"ro":{self.revive_offset},"so":{self.start_offset},'
+            f'"sp":{"true" if self.suspend else "false"},"t":"{topic}"}}'
+        ).encode()
 
     @property
     def merge_key(self) -> tuple[object, ...]:
@@ -111,6 +140,18 @@ class AckMsg(Body):
     queue_id: Int = field(default=0, name="q")
     pop_time: Long = field(default=0, name="pt")
     broker_name: str | None = field(default=None, name="bn")
+
+    def encode(self) -> bytes:
+        """Return the JSON of this acknowledgement: at once in its usual form."""
+        topic, group, broker_name = self.topic, self.group, self.broker_name
+        if type(self) is not AckMsg or not (
+            _is_plain(topic) and _is_plain(group) and _is_plain(broker_name)
+        ):
+            return super().encode()
+        return (
+            f'{{"ao":{self.ack_offset},"bn":"{broker_name}","c":"{group}","pt":{self.pop_time},'
+            f'"q":{self.queue_id},"so":{self.start_offset},"t":"{topic}"}}'
+        ).encode()
 
     def merge_key(self, own_broker_name: str) -> tuple[object, ...]:
         """Return what its checkpoint has as `PopCheckPoint.merge_key`."""

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fakemq.protocol import fastjson
 from fakemq.protocol.bodies.pop import (
     AckMsg,
     BatchAck,
@@ -115,3 +116,42 @@ def test_bits_far_from_the_messages_take_no_memory() -> None:
 def test_bits_that_are_none_are_an_error(text: str | None) -> None:
     with pytest.raises(BodyError):
         BatchAck(bit_set=text).offsets(0, 10)
+
+
+_texts = st.none() | st.sampled_from(["orders", "%RETRY%g_t", "a b", 'a"b', "ü", "", "x.y"])
+_longs = st.integers(-(2**63), 2**63 - 1)
+
+
+@given(
+    st.builds(
+        PopCheckPoint,
+        start_offset=_longs,
+        pop_time=_longs,
+        invisible_time=_longs,
+        num=st.integers(-128, 127),
+        topic=_texts,
+        group=_texts,
+        broker_name=_texts,
+        queue_offset_diff=st.none() | st.lists(st.integers(0, 2**31 - 1), max_size=4),
+        re_put_times=st.none() | st.just("1"),
+        suspend=st.booleans(),
+    )
+)
+def test_usual_checkpoint_is_written_as_any_other(ck: PopCheckPoint) -> None:
+    assert ck.encode() == fastjson.encode(ck)
+
+
+@given(
+    st.builds(
+        AckMsg,
+        ack_offset=_longs,
+        start_offset=_longs,
+        pop_time=_longs,
+        queue_id=st.integers(0, 2**31 - 1),
+        topic=_texts,
+        group=_texts,
+        broker_name=_texts,
+    )
+)
+def test_usual_acknowledgement_is_written_as_any_other(ack: AckMsg) -> None:
+    assert ack.encode() == fastjson.encode(ack)
