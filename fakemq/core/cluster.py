@@ -231,6 +231,8 @@ class ClusterCore:
         """Start the gRPC front, if there is one."""
         if self.proxy is not None:
             self.proxy.start(self._proxy_addr)
+            is_up = partial(getattr, self.proxy, "running")
+            self.network.listen(self._proxy_addr, self.proxy.accept, self.proxy.name, is_up)
 
     def _let_slaves_catch_up(self) -> None:
         """Let the slaves replicate at once, instead of some time after the start."""

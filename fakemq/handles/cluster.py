@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fakemq.core.snapshots import Snapshot
     from fakemq.handles.faults import Fault, Faults
     from fakemq.handles.name_servers import NameServerHandle
+    from fakemq.handles.proxies import ProxyHandle
     from fakemq.serving.tls import TlsFiles
 
 T = TypeVar("T")
@@ -147,6 +148,13 @@ class ClusterBase(StoredMessages):
         from fakemq.handles.name_servers import NameServerHandle  # many tests hold none
 
         return [NameServerHandle(self._running, one) for one in self._core.name_servers]
+
+    @property
+    def proxy(self) -> ProxyHandle:
+        """The node that answers gRPC clients; raise FakemqError for a cluster without one."""
+        from fakemq.handles.proxies import ProxyHandle  # many clusters have none
+
+        return ProxyHandle(self._running)
 
     def name_server(self, which: str | int = 0) -> NameServerHandle:
         """Return a name server by number, name (``namesrv-0``) or address.

@@ -1,4 +1,4 @@
-"""Who may call: the accounts of the cluster's access control, and what each RPC needs.
+"""Which callers are allowed: the accounts of the cluster's access control, and what each RPC needs.
 
 5.5.0 has no plain_acl.yml: its accounts are made by admins, which fakemq does not do. So the front
 checks the accounts that the brokers have (``--acl``), with the errors of 5.5.0. A call without a

@@ -1,4 +1,4 @@
-"""Who makes a gRPC call, and what its metadata says."""
+"""The caller of a gRPC call, and what its metadata says."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AUTHORIZATION: Final = "authorization"
 
 
 class Context:
-    """Who calls, and how; made for each call.
+    """The caller, and how it calls; made for each call.
 
     Source: proxy/grpc/pipeline/ContextInitPipeline.java (5.5.0)
     """

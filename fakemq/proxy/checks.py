@@ -60,6 +60,19 @@ def has_control_character(text: str) -> bool:
     return not text.isprintable() and _control_character(text) is not None
 
 
+MOST_ENTRIES: Final = 10_000
+"""The messages or handles of one request, and the topics of a client; Java has no limit."""
+FEW_ENTRIES: Final = 50
+"""More are handled in slices."""
+
+
+def check_count(count: int, what: str) -> None:
+    """Raise RpcError for a request with too many of something."""
+    if count > MOST_ENTRIES:
+        text = f"fakemq takes no more than {MOST_ENTRIES} {what} at once"
+        raise RpcError(Code.BAD_REQUEST, text)
+
+
 def checked_topic(topic: Resource) -> str:
     """Return the name of a topic; raise RpcError if no client may use it."""
     name = topic.name

@@ -47,7 +47,7 @@ class Client:
         self.connection = connection
         """The connection of its last heartbeat."""
         self.stream: Call | None = None
-        """Its newest telemetry stream, by which it is told things."""
+        """Its newest telemetry stream, by which it is notified."""
         self.groups: dict[tuple[str, str], None] = {}
         """Kind and name of each group that it is in."""
         self.last_heartbeat_ms = 0
@@ -119,7 +119,7 @@ class Clients:
         self._on_left(client)
 
     def clear(self) -> None:
-        """Forget all clients; nobody is told."""
+        """Forget all clients; none is notified."""
         for client in self._clients.values():
             self._clock.cancel(client.timer)
         self._clients.clear()
@@ -172,7 +172,7 @@ class Clients:
         return tuple(self._members.get((PRODUCER, group), {}).values())
 
     def next_producer(self, group: str) -> Client | None:
-        """Return a producer of a group that can be told something, each in turn.
+        """Return a producer of a group that can be notified, each in turn.
 
         Source: broker/client/ProducerManager.java#getAvailableChannel (5.5.0)
         """

@@ -105,7 +105,7 @@ def bury(
     command = RemotingCommand(RequestCode.CONSUMER_SEND_MSG_BACK, ext_fields=header.encode())
     reply: Reply[Any] = yield proxy.calls.ask(connection, _addr(proxy, handle), command)
     if reply.code == ResponseCode.SUCCESS:
-        with suppress(RpcError):  # nobody waits for this answer
+        with suppress(RpcError):  # no caller waits for this answer
             acknowledge(proxy, connection, handle, group, topic)
     return reply
 

@@ -1,14 +1,22 @@
 """Answers that may come later, and work that waits for them.
 
 An RPC's handler is a function, or a generator that yields each `Later` it waits for and gets its
-value. If the value is there already, the generator goes on at once: most RPCs never wait.
+value. If the value is there already, the generator continues at once: most RPCs never wait.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from functools import partial
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
+
+from fakemq.clock.slices import finished
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from fakemq.clock.node_clock import NodeClock
+    from fakemq.proxy.call import Connection
 
 T = TypeVar("T")
 
@@ -43,13 +51,40 @@ class Later(Generic[T]):
             self._then = then
 
 
+def in_slices(clock: NodeClock, steps: Generator[None, None, T], peer: Connection) -> Later[T]:
+    """Do long work that a request has caused; others have their turns in between.
+
+    If the peer's connection closes meanwhile, there is never a value.
+    """
+    later: Later[T] = Later()
+
+    def done() -> None:
+        try:
+            later.resolve(work.result())
+        except Exception as error:
+            later.resolve(error)
+
+    if not peer.outside:  # as `fakemq.dispatch.long_work`
+        try:
+            later.resolve(finished(steps))
+        except Exception as error:
+            later.resolve(error)
+        return later
+    work = clock.begin(steps, peer=cast("Hashable", peer))
+    if work.done and not work.dropped:
+        done()
+    elif not work.dropped:
+        work.on_done = done
+    return later
+
+
 def carry_out(
     steps: Steps[T],
     on_result: Callable[[T], None],
     on_error: Callable[[Exception], None],
     sent: Any = None,
 ) -> None:
-    """Do work up to its end, or until it waits; go on by itself later."""
+    """Do work up to its end, or until it waits; continue by itself later."""
     while True:
         try:
             later = steps.throw(sent) if isinstance(sent, Exception) else steps.send(sent)

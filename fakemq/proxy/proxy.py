@@ -46,7 +46,7 @@ NAME: Final = "proxy-0"
 class Proxy:
     """The front of one cluster; ``brokers`` and ``name_servers`` return those of the cluster.
 
-    It can be started again after a stop. Like a new process it then knows no clients: they say who
+    It can be started again after a stop. Like a new process it then knows no clients: they say what
     they are when they connect again.
     """
 
@@ -74,6 +74,8 @@ class Proxy:
         self.state = NodeState.STOPPED
         self.addr = ""
         self.sessions: dict[GrpcSession, None] = {}
+        self.unwritten_bytes = 0
+        """The size of the popped messages that their callers do not read yet."""
         self.paths: dict[str, Route] = {}
         """What is answered, by path; the maker of the front sets it before the start."""
         self._brokers = brokers
@@ -158,7 +160,7 @@ class Proxy:
     def reset(self) -> None:
         """Forget what clients have sent; connections stay, and clients that are there stay known.
 
-        A client says who it is once for each stream, so without this it would have to notice.
+        A client says what it is once for each stream, so without this it would have to notice.
         """
         self.resume()
         self.renewals.clear()
@@ -202,7 +204,7 @@ class Proxy:
 
     @property
     def accounts(self) -> PlainPermissionManager | None:
-        """Who may call: what the brokers know of accounts; None if everybody may."""
+        """Which callers are allowed: what the brokers know of accounts; None if everybody may."""
         for broker in self._brokers():
             if broker.acl is not None:
                 return broker.acl.manager

@@ -127,8 +127,9 @@ _Place = tuple[str, str, str, str, int, int]
 class Renewals:
     """The messages of push consumers, whose time the front prolongs.
 
-    ``change`` sets the invisible time of a message to so many ms from now, and says why; its value
-    is the new handle. ``retry_delay_ms`` says when a message that took too long is tried again.
+    ``change`` sets the invisible time of a message to this number of ms from now, and says why;
+    its value is the new handle. ``retry_delay_ms`` says when a message that took too long is tried
+    again.
     """
 
     def __init__(

@@ -133,7 +133,7 @@ class Relay:
         self._answer(result.nonce, Reply(body=body, remark=""))
 
     def clear(self) -> None:
-        """Forget what waits; nobody is answered."""
+        """Forget what waits; no caller is answered."""
         for _, timer in self._waiting.values():
             self._clock.cancel(timer)
         self._waiting.clear()

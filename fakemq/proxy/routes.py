@@ -83,7 +83,7 @@ def _broker_name(data: QueueData) -> str:
 class Routes:
     """The routes of one cluster, and the types of its topics.
 
-    The real proxy remembers what it was told for 20 s; here each call finds the present state, or
+    The real proxy remembers what it was given for 20 s; here each call finds the present state, or
     the last one that was found, if no name server answers.
     """
 

@@ -36,6 +36,9 @@ LONG_POLLING_MAX_MS: Final = 20_000
 _LITE_QUOTA: Final = 2_000
 _DEFAULT_GROUP: Final = SubscriptionGroupConfig(group_name="")
 
+HELD_MAX_BYTES: Final = 64 * 1024 * 1024
+"""The settings of all clients; beyond that, the oldest are forgotten. A usual client's have 200
+bytes, but a peer may call itself by any number of ids."""
 BACKOFF_MS: Final = (
     *(1_000, 5_000, 10_000, 30_000, 60_000, 120_000, 180_000, 240_000, 300_000, 360_000),
     *(420_000, 480_000, 540_000, 600_000, 1_200_000, 1_800_000, 3_600_000, 7_200_000),
@@ -69,6 +72,7 @@ class ClientSettings:
     def __init__(self, group_config: Callable[[str], SubscriptionGroupConfig | None]) -> None:
         self._group_config = group_config
         self._raw: dict[str, Settings] = {}
+        self._held_bytes = 0
 
     def put(self, client_id: str, settings: Settings) -> None:
         """Keep what a client says; a consumer's gaps are filled."""
@@ -76,7 +80,11 @@ class ClientSettings:
         if settings.HasField("subscription"):
             _merge_group(kept, _DEFAULT_GROUP)
         kept.MergeFrom(settings)
+        self.remove(client_id)
         self._raw[client_id] = kept
+        self._held_bytes += kept.ByteSize()
+        while self._held_bytes > HELD_MAX_BYTES and len(self._raw) > 1:
+            self.remove(next(iter(self._raw)))
 
     def raw(self, client_id: str) -> Settings | None:
         """Return what a client has said; None for an unknown one."""
@@ -84,13 +92,17 @@ class ClientSettings:
 
     def remove(self, client_id: str) -> Settings | None:
         """Forget a client; return what it had said."""
-        return self._raw.pop(client_id, None)
+        settings = self._raw.pop(client_id, None)
+        if settings is not None:
+            self._held_bytes -= settings.ByteSize()
+        return settings
 
     def clear(self) -> None:
         self._raw.clear()
+        self._held_bytes = 0
 
     def merged(self, raw: Settings) -> Settings:
-        """Return what a client is told: its settings, completed."""
+        """Return what a client is given: its settings, completed."""
         merged = Settings()
         merged.CopyFrom(raw)
         if raw.HasField("publishing"):

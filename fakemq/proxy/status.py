@@ -66,7 +66,7 @@ def java_error(text: str, exception: str, place: str) -> RpcError:
 
 
 def topic_not_found(text: str) -> RpcError:
-    """Return the error of a topic that does not exist; ``text`` says who misses it."""
+    """Return the error of a topic that does not exist; ``text`` says what misses it."""
     code = ResponseCode.TOPIC_NOT_EXIST
     return RpcError(Code.TOPIC_NOT_FOUND, f"CODE: {code:d}  DESC: {text}{_FAQ}")
 

@@ -1,4 +1,4 @@
-"""Half messages that clients of the front have sent: where they are, and who is asked about them.
+"""Half messages that clients of the front have sent: where they are, which producer is asked.
 
 A client ends a transaction by its id; the broker wants the offsets of the half message, which the
 front remembers for 30 s. A broker that misses the end asks the front, which is a producer of all

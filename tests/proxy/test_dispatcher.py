@@ -1,4 +1,4 @@
-"""What all RPCs have in common: who must say what, and what becomes of errors."""
+"""What all RPCs have in common: what clients must say, and what becomes of errors."""
 
 from __future__ import annotations
 
@@ -57,6 +57,60 @@ def test_empty_request_is_answered(lab: ProxyLab, rpc: str) -> None:
     assert asked.status is not None or rpc == "Telemetry"
 
 
-def test_unknown_client_that_terminates_is_told_so(lab: ProxyLab) -> None:
+def test_unknown_client_that_terminates_is_refused(lab: ProxyLab) -> None:
     request = m.NotifyClientTerminationRequest(group=resource("g"))
     assert lab.client().ask("NotifyClientTermination", request).code == 40015
+
+
+def test_request_with_too_many_entries_is_refused(lab: ProxyLab) -> None:
+    client = lab.client()
+    handles = m.AckMessageRequest(
+        topic=resource("normal"),
+        group=resource("g"),
+        entries=[m.AckMessageEntry()] * 10_001,
+    )
+    text = "fakemq takes no more than 10000 {} at once"
+    asked = client.ask("AckMessage", handles)
+    assert (asked.code, asked.message) == (40000, text.format("handles"))
+    sent = client.send(*[message()] * 10_001)
+    assert (sent.code, sent.message) == (40000, text.format("messages"))
+
+
+@pytest.mark.parametrize("outside", [False, True])
+def test_request_with_many_entries_is_done_in_slices(lab: ProxyLab, outside: bool) -> None:
+    client = lab.client(outside=outside)
+    assert client.send(*[message(id=f"m{number}") for number in range(60)]).code == 20000
+    client.consume()
+    handles = [
+        one.system_properties.receipt_handle
+        for _ in range(2)
+        for one in client.receive(most=32).received
+    ]
+    assert len(handles) == 60
+    asked = client.ack(*handles)
+    assert (asked.code, len(asked.answer.entries)) == (20000, 60)
+
+
+def test_settings_of_all_clients_have_a_limit(
+    lab: ProxyLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fakemq.proxy.settings.HELD_MAX_BYTES", 1_000)
+    for number in range(100):
+        lab.client(f"c{number}").produce("normal")
+    assert lab.proxy.settings.raw("c0") is None
+    assert lab.proxy.settings.raw("c99") is not None
+
+
+def test_bodies_that_are_not_read_have_a_limit(
+    lab: ProxyLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fakemq.proxy.rpcs.receive_message.UNREAD_MAX_BYTES", 25)
+    client = lab.client()
+    client.consume()
+    held = client.receive("prio")
+    held.blocked = True
+    client.send(*[message("prio", b"x" * 10, id=f"m{number}", priority=0) for number in range(3)])
+    assert held.status is GrpcStatus.OK  # it was given back
+    lab.core.advance(5_000)
+    assert len(client.receive("prio").received) == 3
+    assert lab.proxy.unwritten_bytes == 0

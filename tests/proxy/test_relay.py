@@ -59,7 +59,7 @@ def stack_of(admin: Admin, client_id: str = "c1", jstack: str = "true") -> None:
     admin.ask(RequestCode.GET_CONSUMER_RUNNING_INFO, fields)
 
 
-def told(stream: Asked, kind: str) -> Any:
+def sent_to(stream: Asked, kind: str) -> Any:
     """The last command to the client."""
     command = stream.answers[-1]
     assert command.WhichOneof("command") == kind
@@ -68,7 +68,7 @@ def told(stream: Asked, kind: str) -> Any:
 
 def test_stack_trace_comes_from_the_client(stream: Asked, admin: Admin) -> None:
     stack_of(admin)
-    nonce = told(stream, "print_thread_stack_trace_command").nonce
+    nonce = sent_to(stream, "print_thread_stack_trace_command").nonce
     stream.call.on_message(
         m.TelemetryCommand(
             status=m.Status(code=m.Code.OK),
@@ -90,7 +90,7 @@ def test_client_that_has_no_stack_trace_says_so(
     stream: Asked, admin: Admin, code: Any, answer: int, remark: str
 ) -> None:
     stack_of(admin)
-    nonce = told(stream, "print_thread_stack_trace_command").nonce
+    nonce = sent_to(stream, "print_thread_stack_trace_command").nonce
     stream.call.on_message(
         m.TelemetryCommand(
             status=m.Status(code=code), thread_stack_trace=m.ThreadStackTrace(nonce=nonce)
@@ -109,7 +109,7 @@ def test_silent_client_is_waited_for_five_seconds(
     assert (admin.answer.code, admin.answer.remark) == (2, "call remote timeout")
 
 
-@pytest.mark.parametrize(("client_id", "jstack"), [("nobody", "true"), ("c1", "false")])
+@pytest.mark.parametrize(("client_id", "jstack"), [("unknown", "true"), ("c1", "false")])
 def test_other_requests_are_answered_as_without_the_front(
     stream: Asked, admin: Admin, client_id: str, jstack: str
 ) -> None:
@@ -131,7 +131,7 @@ def test_message_is_consumed_for_an_admin(
     msg_id = f"7F000001{20_000:08X}{log_offset:016X}"
     fields = {"consumerGroup": "g", "clientId": "c1", "msgId": msg_id, "brokerName": "broker-a"}
     admin.ask(RequestCode.CONSUME_MESSAGE_DIRECTLY, fields)
-    command = told(stream, "verify_message_command")
+    command = sent_to(stream, "verify_message_command")
     assert (command.message.body, command.message.topic.name) == (b"x", "normal")
     verified = m.VerifyMessageResult(nonce=command.nonce)
     stream.call.on_message(

@@ -14,14 +14,17 @@ from typing import TYPE_CHECKING, Any, Final
 from fakemq.dispatch.answers import Reply
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.grpc.messages import AckMessageResponse, AckMessageResultEntry
-from fakemq.proxy.checks import checked_group, checked_topic
+from fakemq.proxy.checks import FEW_ENTRIES, check_count, checked_group, checked_topic
 from fakemq.proxy.codes import Code
 from fakemq.proxy.consuming import acknowledge
+from fakemq.proxy.later import in_slices
 from fakemq.proxy.receipts import decode
 from fakemq.proxy.registry import handles
 from fakemq.proxy.status import OK, RpcError, status, status_of_all
 
 if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable
+
     from fakemq.protocol.grpc.messages import AckMessageEntry, AckMessageRequest
     from fakemq.proxy.broker_calls import Pending
     from fakemq.proxy.call import Context
@@ -38,7 +41,13 @@ def ack_message(
 ) -> Steps[AckMessageResponse]:
     topic, group = checked_topic(request.topic), checked_group(request.group)
     # All are asked before the first answer is waited for.
-    asked = [_ask(proxy, context, group, topic, entry) for entry in request.entries]
+    asked: list[Pending | RpcError]
+    if len(request.entries) <= FEW_ENTRIES:
+        asked = [_ask(proxy, context, group, topic, entry) for entry in request.entries]
+    else:
+        check_count(len(request.entries), "handles")
+        steps = _ask_each(proxy, context, group, topic, request.entries)
+        asked = yield in_slices(proxy.clock, steps, context.session)
     results, codes = [], set[int]()
     for entry, pending in zip(request.entries, asked, strict=True):
         if isinstance(pending, RpcError):
@@ -58,6 +67,16 @@ def ack_message(
     return AckMessageResponse(
         status=status_of_all(codes, "ack message result is empty"), entries=results
     )
+
+
+def _ask_each(
+    proxy: Proxy, context: Context, group: str, topic: str, entries: Iterable[AckMessageEntry]
+) -> Generator[None, None, list[Pending | RpcError]]:
+    asked = []
+    for entry in entries:
+        asked.append(_ask(proxy, context, group, topic, entry))
+        yield
+    return asked
 
 
 def _ask(

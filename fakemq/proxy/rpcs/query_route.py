@@ -72,7 +72,7 @@ def query_route(proxy: Proxy, context: Context, request: QueryRouteRequest) -> Q
 
 
 def _permissions(data: QueueData) -> Iterator[int]:
-    """Yield the permission of each queue: ids go on from one kind to the next.
+    """Yield the permission of each queue: ids continue from one kind to the next.
 
     Source: RouteActivity.java#genMessageQueueFromQueueData
     """

@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from fakemq.proxy.routes import Queue
 
 MOST_MESSAGES: Final = 32
+UNREAD_MAX_BYTES: Final = 64 * 1024 * 1024
+"""The bodies that all callers together do not read: beyond that, the rest is given back."""
 _FROM_MAX: Final = 1
 """ConsumeInitMode.MAX"""
 _SQL: Final = 2
@@ -92,6 +94,7 @@ class _Receiving:
         self._group = self._topic = ""
         self._unwritten: list[MessageExt] = []
         """Messages of this call that are not written yet, the next one at the end."""
+        self._unwritten_bytes = 0
 
     def steps(self) -> Steps[None]:
         proxy, request = self._proxy, self._request
@@ -224,13 +227,25 @@ class _Receiving:
                     message.properties[POP_CK],
                     message.reconsume_times,
                 )
-        if not unwritten and not call.closed:
+        if unwritten and not call.closed and not self._may_keep():
+            self._closed()
+        if not self._unwritten and not call.closed:
+            if self._unwritten_bytes:
+                self._may_keep()
             with self._within():
                 self._end(Code.OK.name)
 
+    def _may_keep(self) -> bool:
+        """Note how many bytes wait for the peer to read; return False if that is too much."""
+        proxy, before_bytes = self._proxy, self._unwritten_bytes
+        self._unwritten_bytes = sum(len(message.body) for message in self._unwritten)
+        proxy.unwritten_bytes += self._unwritten_bytes - before_bytes
+        return proxy.unwritten_bytes <= UNREAD_MAX_BYTES
+
     def _closed(self) -> None:
-        """The caller has gone: give back what it has not got."""
+        """The caller has gone, or does not read: give back what it has not got."""
         unwritten, self._unwritten = self._unwritten, []
+        self._may_keep()
         if unwritten:
             with self._within():
                 self._return(reversed(unwritten))

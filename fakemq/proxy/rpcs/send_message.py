@@ -32,8 +32,9 @@ from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.protocol.timers import TIMER_DELIVER_MS
 from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 from fakemq.protocol.usual_headers import UsualBatchHeader, UsualSendHeader
-from fakemq.proxy.checks import checked_topic, is_blank
+from fakemq.proxy.checks import FEW_ENTRIES, check_count, checked_topic, is_blank
 from fakemq.proxy.codes import Code
+from fakemq.proxy.later import in_slices
 from fakemq.proxy.messages import BORN_TIMESTAMP, message_type
 from fakemq.proxy.registry import handles
 from fakemq.proxy.routes import consistent_hash
@@ -48,6 +49,8 @@ from fakemq.proxy.status import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from fakemq.protocol.grpc.messages import Message, SendMessageRequest
     from fakemq.proxy.call import Context
     from fakemq.proxy.later import Steps
@@ -73,12 +76,13 @@ def send_message(
     first = messages[0]
     topic = checked_topic(first.topic)
     now_ms = proxy.clock.now_ms()
-    made = []
-    for message in messages:
-        if message.topic != first.topic:
-            raise RpcError(Code.MESSAGE_CORRUPTED, "topic in message is not same")
-        check_body(message.body)
-        made.append(properties_of(message, topic, now_ms, context.remote_addr))
+    made: list[dict[str, str]]
+    if len(messages) <= FEW_ENTRIES:
+        made = [_made(message, first, topic, now_ms, context.remote_addr) for message in messages]
+    else:
+        check_count(len(messages), "messages")
+        steps = _make_each(messages, topic, now_ms, context.remote_addr)
+        made = yield in_slices(proxy.clock, steps, context.session)
     properties = made[0]
     if not topic.startswith((RETRY_PREFIX, DLQ_PREFIX)):
         check_type(proxy.routes.message_type(topic), message_type(properties))
@@ -109,6 +113,26 @@ def send_message(
             )
         ],
     )
+
+
+def _make_each(
+    messages: Any, topic: str, now_ms: int, remote_addr: str
+) -> Generator[None, None, list[dict[str, str]]]:
+    made = []
+    for message in messages:
+        made.append(_made(message, messages[0], topic, now_ms, remote_addr))
+        yield
+    return made
+
+
+def _made(
+    message: Message, first: Message, topic: str, now_ms: int, remote_addr: str
+) -> dict[str, str]:
+    """Return the properties of one message; raise RpcError if it may not be sent."""
+    if message is not first and message.topic != first.topic:
+        raise RpcError(Code.MESSAGE_CORRUPTED, "topic in message is not same")
+    check_body(message.body)
+    return properties_of(message, topic, now_ms, remote_addr)
 
 
 def check_type(expected: str, actual: str) -> None:

@@ -1,4 +1,4 @@
-"""Telemetry: a stream by which a client says what it is, and is told things later.
+"""Telemetry: a stream by which a client says what it is, and is notified later.
 
 Behaviour: settings are answered with the settings that hold. What the front has to tell a client
 goes to its newest stream: orphaned transactions, and what admins ask for.
@@ -16,7 +16,7 @@ from fakemq.journal.journal import shortened
 from fakemq.protocol.grpc.messages import TelemetryCommand
 from fakemq.protocol.grpc.status import GrpcStatus
 from fakemq.proxy import dispatcher
-from fakemq.proxy.checks import checked_group, checked_topic
+from fakemq.proxy.checks import check_count, checked_group, checked_topic
 from fakemq.proxy.codes import Code
 from fakemq.proxy.registration import register_consumer, register_producer
 from fakemq.proxy.registry import handles
@@ -75,6 +75,9 @@ def _take_settings(proxy: Proxy, context: Context, settings: Settings) -> None:
         )
         return
     try:
+        check_count(
+            len(settings.publishing.topics) + len(settings.subscription.subscriptions), "topics"
+        )
         if kind == "publishing":
             for topic in settings.publishing.topics:
                 name = checked_topic(topic)

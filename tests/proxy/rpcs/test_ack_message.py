@@ -182,8 +182,8 @@ def test_wrong_handles_cannot_be_changed(lab: ProxyLab, client: FrontClient) -> 
         50001,
         "changeInvisibleDuration failed: status is abnormal",
     )
-    nobody = lab.client("nobody").change(received(client), 1)
-    assert (nobody.code, nobody.message) == (50001, _NO_CHANNEL)
+    unknown = lab.client("unknown").change(received(client), 1)
+    assert (unknown.code, unknown.message) == (50001, _NO_CHANNEL)
 
 
 # -- dead letters -----------------------------------------------------------------------------
@@ -224,5 +224,5 @@ def test_wrong_handles_cannot_be_forwarded(
 
 
 def test_unknown_client_cannot_forward(lab: ProxyLab, client: FrontClient) -> None:
-    asked = forward(lab.client("nobody"), received(client))
+    asked = forward(lab.client("unknown"), received(client))
     assert (asked.code, asked.message) == (50001, _NO_CHANNEL)

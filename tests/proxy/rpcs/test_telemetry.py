@@ -25,7 +25,7 @@ def leave(client: FrontClient, group: str = "g") -> Asked:
     return client.ask("NotifyClientTermination", request)
 
 
-def test_producer_is_told_its_settings(lab: ProxyLab) -> None:
+def test_producer_is_given_its_settings(lab: ProxyLab) -> None:
     asked = lab.client().produce("normal")
     settings = asked.answer.settings
     assert asked.code == 20000
@@ -42,7 +42,7 @@ def test_producer_is_told_its_settings(lab: ProxyLab) -> None:
     assert not settings.metric.on
 
 
-def test_consumer_is_told_what_its_group_says(lab: ProxyLab) -> None:
+def test_consumer_is_given_what_its_group_says(lab: ProxyLab) -> None:
     settings = lab.client().consume().answer.settings
     assert settings.backoff_policy.max_attempts == 17
     delays = [one.seconds for one in settings.backoff_policy.customized_backoff.next]
@@ -149,7 +149,7 @@ def test_producer_without_topics_needs_no_language(lab: ProxyLab) -> None:
     assert lab.client(language="").produce().code == 20000
 
 
-def test_stream_without_a_client_id_is_told_so_and_ends(lab: ProxyLab) -> None:
+def test_stream_without_a_client_id_is_refused_and_ends(lab: ProxyLab) -> None:
     asked = lab.client("").produce("normal")
     assert (asked.code, asked.status) == (40017, GrpcStatus.OK)
 
