@@ -307,7 +307,10 @@ class DeadLettered(Step, frozen=True, kw_only=True, gc=False):
     reconsume_times: int
 
     def text(self) -> str:
-        return f"dead letter of {self.group} after {self.reconsume_times - 1} retries"
+        retries = self.reconsume_times - 1
+        return (
+            f"dead letter of {self.group} after {retries} {'retry' if retries == 1 else 'retries'}"
+        )
 
 
 class HalfStored(Step, frozen=True, kw_only=True, gc=False):

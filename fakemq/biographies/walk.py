@@ -45,6 +45,11 @@ class Walk:
         """Group → its deliveries counted so far."""
         self._lacking: set[str] = set()
         """Slaves that have a `NotReplicated` step already: one is enough, for the first record."""
+        self._moments: dict[int, int] = {}
+        """Number of an entry that made a record → that of the record's append, if it is earlier.
+
+        A pull that waits is answered between both: its delivery follows the record all the same.
+        """
 
     def biography(self, message: Message) -> Biography:
         """Return the biography of the message to which a record belongs, from its first record."""
@@ -57,9 +62,12 @@ class Walk:
         self._walk(root, "", message)
         # There are three kinds of steps, in this order:
         # 1. the remark that the journal does not go back far enough;
-        # 2. what happened, by journal number;
+        # 2. what happened, by journal number, a record made from another when it was appended;
         # 3. the remarks about what has not happened yet.
-        happened = sorted((step for step in self._steps if step.seq), key=lambda step: step.seq)
+        happened = sorted(
+            (step for step in self._steps if step.seq),
+            key=lambda step: self._moments.get(step.seq, step.seq),
+        )
         rest = [step for step in self._steps if not step.seq]
         before = [step for step in rest if isinstance(step, steps.Forgotten)]
         after = [step for step in rest if not isinstance(step, steps.Forgotten)]
@@ -115,6 +123,9 @@ class Walk:
             self._steps += later_steps.of_place(chronicle, place, self._why)
         for target, entry in chronicle.made.get(record, ()):
             why = self._why(entry)
+            copy = chronicle.appended.get(target)
+            if copy is not None and copy.seq < entry.seq:
+                self._moments[entry.seq] = copy.seq
             if isinstance(entry.event, events.ScheduledDelivered):
                 why = self._with_jump(record, entry, why)
             self._made(entry, target, why)

@@ -61,7 +61,7 @@ def test_biography_runs_from_the_store_to_the_dead_letters(mq: fakemq.Cluster) -
         "12:00:10.000 delay over, in %RETRY%billing broker-a-0/0@0 — after clock advanced 10s",
         "12:00:10.000 delivered 2nd time to billing@CLIENT (ADDR) — after clock advanced 10s",
         "12:00:10.000 acked by billing: offset 1 committed by CLIENT",
-        "12:00:10.000 dead letter of billing after 1 retries",
+        "12:00:10.000 dead letter of billing after 1 retry",
     ]
     (origin,) = mq.messages("orders")
     assert lines(origin) == expected
@@ -388,3 +388,18 @@ def test_lost_answer_is_not_the_cause_of_the_dispatch(alone: fakemq.Cluster) -> 
     stored, dispatched = alone.messages("orders")[0].biography
     assert stored.because == "fault 1 drop SEND_MESSAGE_V2, before_reply"
     assert dispatched.because == ""
+
+
+def test_delivery_of_a_retry_follows_the_end_of_its_delay() -> None:
+    """A pull that waits is answered before the journal says that the delay is over."""
+
+    def refuse(message: object) -> None:
+        raise ValueError
+
+    with fakemq.Cluster(clock="frozen", topics={"orders": 1}) as mq:
+        mq.consumer(group="g", subscribe="orders", on_message=refuse, max_reconsume_times=1)
+        mq.producer().send("orders", b"x")
+        mq.clock.advance("30s")
+        kinds = [type(step).__name__ for step in mq.messages("orders")[0].biography]
+        assert kinds.index("DelayEnded") < len(kinds) - 1 - kinds[::-1].index("Delivered")
+        assert "dead letter of g after 1 retry" in str(mq.messages("orders")[0].biography)
