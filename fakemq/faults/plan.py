@@ -37,12 +37,14 @@ class Point(Generic[ActionT]):
 class Scope(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The limits of a fault, or the description of a case; None stands for any value.
 
-    ``code`` is that of a request, ``node`` the place, ``peer`` the node or address at the other end
-    of a link, ``client`` a client id or a client's address. A case that concerns several values has
-    a set of them; for example, a heartbeat has several groups. A fault may have several codes.
+    ``code`` is that of a request, ``rpc`` the name of an RPC, ``node`` the place, ``peer`` the node
+    or address at the other end of a link, ``client`` a client id or a client's address. A case that
+    concerns several values has a set of them; for example, a heartbeat has several groups. A fault
+    may have several codes.
     """
 
     code: int | frozenset[int] | None = None
+    rpc: str | None = None
     node: str | None = None
     peer: str | None = None
     topic: str | frozenset[str] | None = None

@@ -56,6 +56,27 @@ BEFORE_REPLICATE: Point[RequestAction] = Point("before_replicate")
 """The answer was sent; an ASYNC_MASTER has not sent its slaves the message yet."""
 REQUEST_POINTS = (BEFORE_STORE, BEFORE_REPLY, BEFORE_REPLICATE)
 
+# -- RPCs of the gRPC front ---------------------------------------------------------------------
+
+
+class RpcAction(Protocol):
+    """The effect of a fault on an RPC, before it is handled or on its answer."""
+
+    def apply(self, intercepted: Any, /) -> None:
+        """Affect an intercepted RPC or answer."""
+
+
+InterceptRpc = Callable[[Any, Any, Any, Callable[[], None]], bool]
+"""With front, context, message and a callable that handles it: return whether a fault took it."""
+InterceptRpcAnswer = Callable[[Any, Any, Any], None]
+"""With front, context and message: let faults act on what answers it."""
+
+BEFORE_RPC: InterceptPoint[RpcAction, InterceptRpc] = InterceptPoint("before_rpc")
+"""A message of an RPC has arrived; nothing was done with it."""
+BEFORE_RPC_REPLY: InterceptPoint[RpcAction, InterceptRpcAnswer] = InterceptPoint("before_rpc_reply")
+"""An RPC was handled and has its effects; its answer was not sent."""
+RPC_POINTS = (BEFORE_RPC, BEFORE_RPC_REPLY)
+
 # -- brokers and their clients ------------------------------------------------------------------
 
 

@@ -39,11 +39,27 @@ class CallSession(Protocol):
     def reply_to_call(self, call: GrpcCall[Any, Any], data: bytes) -> None:
         """Send the last message with its prefix, and the status OK; the call is over."""
 
+    def reset_call(self, call: GrpcCall[Any, Any], code: int) -> None:
+        """Give a call up with an error code of HTTP/2."""
+
+    def close(self, why: str) -> None:
+        """Close the connection; ``why`` goes to the journal."""
+
     def end_call(self, call: GrpcCall[Any, Any], status: GrpcStatus, text: str) -> None:
         """Send a call's status after all its messages; the call is over."""
 
     def is_blocked(self, call: GrpcCall[Any, Any]) -> bool:
         """Return whether a call's peer does not take what was sent."""
+
+
+class AnswerGate(Protocol):
+    """What stands between the code that answers a call and the call: a fault, as a rule."""
+
+    def send(self, message: Any) -> None:
+        """Take one message of the answer."""
+
+    def end(self, status: GrpcStatus, text: str) -> None:
+        """Take the end of the answer."""
 
 
 def _ignore_message(message: Any) -> None:
@@ -86,6 +102,8 @@ class GrpcCall(Generic[RequestT, ResponseT]):
         self.on_half_close: Callable[[], None] = _ignore
         self.on_closed: Callable[[], None] = _ignore
         self.on_drained: Callable[[], None] = _ignore
+        self.gate: AnswerGate | None = None
+        """Gets the answer instead of the caller, and may pass it on by `send_now` and `end_now`."""
         # The rest is the session's.
         self.stream_id = stream_id
         self.dispatch = route.dispatch
@@ -127,17 +145,34 @@ class GrpcCall(Generic[RequestT, ResponseT]):
 
     def send(self, message: ResponseT) -> None:
         """Send one message of the answer; a call that is over drops it."""
+        if self.gate is not None:
+            self.gate.send(message)
+        else:
+            self.send_now(message)
+
+    def send_now(self, message: ResponseT) -> None:
+        """As `send`, past the gate."""
         if not self.closed:
             self.session.send_message(self, framed(message.SerializeToString()))
 
     def end(self, status: GrpcStatus = GrpcStatus.OK, text: str = "") -> None:
         """End the call; a call that is over stays as it is."""
+        if self.gate is not None:
+            self.gate.end(status, text)
+        else:
+            self.end_now(status, text)
+
+    def end_now(self, status: GrpcStatus = GrpcStatus.OK, text: str = "") -> None:
+        """As `end`, past the gate."""
         if not self.closed:
             self.session.end_call(self, status, text)
 
     def reply(self, message: ResponseT) -> None:
         """Send the only message of the answer, and end the call."""
-        if not self.closed:
+        if self.gate is not None:
+            self.gate.send(message)
+            self.end()  # the gate may be gone now
+        elif not self.closed:
             self.session.reply_to_call(self, framed(message.SerializeToString()))
 
     def __repr__(self) -> str:

@@ -338,10 +338,7 @@ class GrpcSession:
 
     def _time_out(self, call: GrpcCall[Any, Any]) -> None:
         """The caller waits no longer, and knows it: its stream is only given up."""
-        if not call.closed:
-            self._http2.reset(call.stream_id, CANCEL)
-            self._give_up(call)
-            self._written()
+        self.reset_call(call, CANCEL)
 
     def _notify(self, call: GrpcCall[Any, Any], act: Callable[..., None], *given: Any) -> None:
         """Call a function of the code that answers a call; its exception ends only this call."""
@@ -411,6 +408,13 @@ class GrpcSession:
             if not call.half_closed:
                 self._http2.reset_ended(call.stream_id)
         self._written()
+
+    def reset_call(self, call: GrpcCall[Any, Any], code: int) -> None:
+        """Give a call up with an error code of HTTP/2; one that is over stays as it is."""
+        if not call.closed:
+            self._http2.reset(call.stream_id, code)
+            self._give_up(call)
+            self._written()
 
     def is_blocked(self, call: GrpcCall[Any, Any]) -> bool:
         """Return whether a call's peer does not take what was sent."""

@@ -9,7 +9,7 @@ broker/client/ProducerManager.java, ConsumerManager.java (5.5.0)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from fakemq.broker.client_channel import CHANNEL_EXPIRED_TIMEOUT_MS
 from fakemq.clock.timers import Timer, next_tick_ms
@@ -22,10 +22,19 @@ if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
     from fakemq.journal.journal import Journal
     from fakemq.protocol.grpc.messages import TelemetryCommand
-    from fakemq.proxy.call import Call, Connection
+    from fakemq.proxy.call import Connection
 
 SCAN_PERIOD_MS: Final = 10_000
 PRODUCER, CONSUMER = "producer", "consumer"
+
+
+class Stream(Protocol):
+    """A telemetry stream, as it is used to tell a client something."""
+
+    @property
+    def closed(self) -> bool: ...
+
+    def send(self, command: TelemetryCommand) -> None: ...
 
 
 class Client:
@@ -46,7 +55,7 @@ class Client:
         self.language = language
         self.connection = connection
         """The connection of its last heartbeat."""
-        self.stream: Call | None = None
+        self.stream: Stream | None = None
         """Its newest telemetry stream, by which it is notified."""
         self.groups: dict[tuple[str, str], None] = {}
         """Kind and name of each group that it is in."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fakemq.events.core import failure
 from fakemq.events.grpc import RpcHandled, RpcReceived
+from fakemq.faults.points import BEFORE_RPC, BEFORE_RPC_REPLY
 from fakemq.journal.journal import shortened
 from fakemq.protocol.grpc.status import GrpcStatus
 from fakemq.proxy.call import Context
@@ -20,6 +21,8 @@ from fakemq.proxy.registry import find
 from fakemq.proxy.status import RpcError, java_error
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fakemq.proxy.call import Call
     from fakemq.proxy.proxy import Proxy
 
@@ -40,34 +43,51 @@ def dispatch(proxy: Proxy, call: Call, request: Any) -> None:
         )
     )
     with proxy.journal.because(received):
-        handler = find(name)
-        if handler is None:
-            note(proxy, context, GrpcStatus.UNIMPLEMENTED.name)
-            call.end(
-                GrpcStatus.UNIMPLEMENTED,
-                f"Method {call.rpc.service}/{name} is unimplemented",
-            )
-            return
-        try:
-            check(proxy, context, request)
-            result = handler(proxy, context, request)
-        except Exception as error:
-            fail(proxy, context, request, error)
-            return
-        if isinstance(result, GeneratorType):
-            within = proxy.journal.resume()
+        intercepted(proxy, context, request, lambda: _handle(proxy, context, request))
 
-            def answer(result: Any) -> None:
-                with within():
-                    _answer(proxy, context, result)
 
-            def refuse(error: Exception) -> None:
-                with within():
-                    fail(proxy, context, request, error)
+def intercepted(proxy: Proxy, context: Context, message: Any, proceed: Callable[[], None]) -> None:
+    """Handle a message of an RPC by ``proceed``, unless a fault takes it."""
 
-            carry_out(result, answer, refuse)
-        else:
-            _answer(proxy, context, result)
+    def handle() -> None:
+        if proxy.before_rpc_reply:
+            BEFORE_RPC_REPLY.intercept(proxy, context, message)
+        proceed()
+
+    if not (proxy.before_rpc and BEFORE_RPC.intercept(proxy, context, message, handle)):
+        handle()
+
+
+def _handle(proxy: Proxy, context: Context, request: Any) -> None:
+    call = context.call
+    handler = find(call.rpc.name)
+    if handler is None:
+        note(proxy, context, GrpcStatus.UNIMPLEMENTED.name)
+        call.end(
+            GrpcStatus.UNIMPLEMENTED,
+            f"Method {call.rpc.service}/{call.rpc.name} is unimplemented",
+        )
+        return
+    try:
+        check(proxy, context, request)
+        result = handler(proxy, context, request)
+    except Exception as error:
+        fail(proxy, context, request, error)
+        return
+    if isinstance(result, GeneratorType):
+        within = proxy.journal.resume()
+
+        def answer(result: Any) -> None:
+            with within():
+                _answer(proxy, context, result)
+
+        def refuse(error: Exception) -> None:
+            with within():
+                fail(proxy, context, request, error)
+
+        carry_out(result, answer, refuse)
+    else:
+        _answer(proxy, context, result)
 
 
 def check(proxy: Proxy, context: Context, request: Any) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from fakemq.dispatch.node import NodeState
 from fakemq.events.core import NodeStarted, NodeStopped
+from fakemq.faults.points import BEFORE_RPC, BEFORE_RPC_REPLY
 from fakemq.net.grpc_session import GrpcSession
 from fakemq.protocol.codes import RequestCode
 from fakemq.proxy.broker_calls import BrokerCalls
@@ -71,6 +72,8 @@ class Proxy:
         self.journal = journal
         self.faults = faults
         self.reference = reference
+        self.before_rpc = faults.at(BEFORE_RPC)
+        self.before_rpc_reply = faults.at(BEFORE_RPC_REPLY)
         self.state = NodeState.STOPPED
         self.addr = ""
         self.sessions: dict[GrpcSession, None] = {}

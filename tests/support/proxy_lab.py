@@ -55,6 +55,16 @@ class FrontConnection:
         asked = self._asked(call)
         asked.status, asked.text = status, text
 
+    def reset_call(self, call: GrpcCall[Any, Any], code: int) -> None:
+        asked = self._asked(call)
+        asked.reset_code = code
+        asked.cancel()
+
+    def close(self, why: str) -> None:
+        self.closed = True
+        for asked in self.calls:
+            asked.cancel()
+
     def is_blocked(self, call: GrpcCall[Any, Any]) -> bool:
         return self._asked(call).blocked
 
@@ -71,6 +81,7 @@ class Asked:
         self.status: GrpcStatus | None = None
         self.text = ""
         self.blocked = False
+        self.reset_code: int | None = None
 
     @property
     def answers(self) -> list[Any]:

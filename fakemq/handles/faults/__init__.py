@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, TypeVar, over
 
 from fakemq.errors import did_you_mean
 from fakemq.handles.faults.calls import CallFaults
+from fakemq.handles.faults.grpc import GrpcFaults
 from fakemq.handles.faults.leases import LeaseFaults
 from fakemq.handles.faults.links import LinkFaults
 from fakemq.handles.faults.name_servers import NameServerFaults
@@ -84,6 +85,15 @@ class Faults(Handle):
     expire_locks = Placing(LeaseFaults, LeaseFaults.expire_locks)
     expire_client = Placing(LeaseFaults, LeaseFaults.expire_client)
     expire_broker = Placing(LeaseFaults, LeaseFaults.expire_broker)
+
+    # RPCs of the gRPC front
+    grpc = Placing(GrpcFaults, GrpcFaults.grpc)
+    grpc_delay = Placing(GrpcFaults, GrpcFaults.grpc_delay)
+    grpc_drop = Placing(GrpcFaults, GrpcFaults.grpc_drop)
+    grpc_reset = Placing(GrpcFaults, GrpcFaults.grpc_reset)
+    grpc_leave_open = Placing(GrpcFaults, GrpcFaults.grpc_leave_open)
+    grpc_goaway = Placing(GrpcFaults, GrpcFaults.grpc_goaway)
+    grpc_disconnect = Placing(GrpcFaults, GrpcFaults.grpc_disconnect)
 
     # links
     partition = Placing(LinkFaults, LinkFaults.partition)

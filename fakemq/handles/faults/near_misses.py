@@ -18,11 +18,13 @@ def similar_requests(placed: ActiveFault[Any]) -> str:
 
     Example: ``similar requests came: SEND_MESSAGE_V2 3 times ("send" covers all sends)``.
     """
-    if placed.scope.code is None:
+    if placed.scope.code is None and placed.scope.rpc is None:
         return ""
     found: Counter[str] = Counter()
     family = ""
     for (field, value), times in placed.near_misses.items():
+        if field == "rpc":
+            continue  # RPCs have no kin: a client that sends also asks for routes
         if field != "code":
             found[f"with {field}={_one(value)}"] += times
         elif isinstance(value, int) and (common := _kinship(placed, value)) is not None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fakemq.events.grpc import RpcReceived
+from fakemq.faults.points import BEFORE_RPC_REPLY
 from fakemq.journal.journal import shortened
 from fakemq.protocol.grpc.messages import TelemetryCommand
 from fakemq.protocol.grpc.status import GrpcStatus
@@ -47,11 +48,31 @@ def telemetry(proxy: Proxy, context: Context, command: TelemetryCommand) -> None
             except RpcError as error:
                 dispatcher.fail(proxy, context, command, error)
             else:
-                _take(proxy, context, command)
+                dispatcher.intercepted(
+                    proxy, context, command, lambda: _take(proxy, context, command)
+                )
 
     call.on_message = on_message
     call.on_half_close = call.end
     _take(proxy, context, command)
+
+
+class Stream:
+    """The stream of a client, by which the front tells it things at any time."""
+
+    __slots__ = ("_context", "_proxy")
+
+    def __init__(self, proxy: Proxy, context: Context) -> None:
+        self._proxy, self._context = proxy, context
+
+    @property
+    def closed(self) -> bool:
+        return self._context.call.closed
+
+    def send(self, command: TelemetryCommand) -> None:
+        if self._proxy.before_rpc_reply:
+            BEFORE_RPC_REPLY.intercept(self._proxy, self._context, command)
+        self._context.call.send(command)
 
 
 def _take(proxy: Proxy, context: Context, command: TelemetryCommand) -> None:
@@ -74,6 +95,7 @@ def _take_settings(proxy: Proxy, context: Context, settings: Settings) -> None:
             "there is no publishing or subscription data in settings",
         )
         return
+    stream = Stream(proxy, context)
     try:
         check_count(
             len(settings.publishing.topics) + len(settings.subscription.subscriptions), "topics"
@@ -81,7 +103,7 @@ def _take_settings(proxy: Proxy, context: Context, settings: Settings) -> None:
         if kind == "publishing":
             for topic in settings.publishing.topics:
                 name = checked_topic(topic)
-                register_producer(proxy, context, name).stream = context.call
+                register_producer(proxy, context, name).stream = stream
         else:
             group = checked_group(settings.subscription.group)
             register_consumer(
@@ -90,7 +112,7 @@ def _take_settings(proxy: Proxy, context: Context, settings: Settings) -> None:
                 group,
                 settings.client_type,
                 settings.subscription.subscriptions,
-            ).stream = context.call
+            ).stream = stream
     except RpcError as error:
         is_argument = Code.BAD_REQUEST <= error.code < Code.INTERNAL_ERROR
         status = GrpcStatus.INVALID_ARGUMENT if is_argument else GrpcStatus.INTERNAL

@@ -114,7 +114,7 @@ def test_fault_that_may_apply_later_is_accepted(mq: fakemq.Cluster) -> None:
 
 
 def test_unknown_fault_is_refused(mq: fakemq.Cluster) -> None:
-    with pytest.raises(AttributeError, match=r"no fault 'drop_request'; there are: .*, drop,"):
+    with pytest.raises(AttributeError, match="no fault 'drop_request'; did you mean"):
         mq.faults.drop_request  # type: ignore[attr-defined]  # noqa: B018
     with pytest.raises(AttributeError, match="did you mean partition"):
         mq.faults.partitions  # type: ignore[attr-defined]  # noqa: B018
