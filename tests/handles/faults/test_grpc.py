@@ -10,6 +10,7 @@ import pytest
 
 import fakemq
 from fakemq.errors import ArgumentError, ConfigError
+from fakemq.events import LinkClosed
 from fakemq.protocol.grpc import messages as m
 from fakemq.protocol.grpc.status import GrpcStatus
 from fakemq.proxy.codes import Code
@@ -90,7 +91,7 @@ def test_disconnect_closes_what_is_connected(mq: fakemq.Cluster, client: GrpcCli
     send(client)
     fault = mq.faults.grpc_disconnect()
     assert (fault.fired, mq.faults.unused()) == (1, [])
-    mq.wait_for(lambda: mq.inspect(lambda core: not core.proxy.sessions), timeout="5s")
+    mq.wait_for(lambda: [one.peer for one in mq.journal.find(LinkClosed)] != [], timeout="5s")
     assert send(client).status.code == Code.OK
 
 
