@@ -68,7 +68,7 @@ def _install(folder: Path) -> None:
         raise GrpcClientError(f"pip failed for {_REQUIREMENTS.name}:\n{done.stdout[-4000:]}")
 
 
-def _environment(home: Path) -> Mapping[str, str]:
+def environment(home: Path) -> Mapping[str, str]:
     # The client logs below HOME.
     paths = os.pathsep.join(map(str, (_ROOT, client_folder())))
     return os.environ | {"PYTHONPATH": paths, "HOME": str(home)}
@@ -80,7 +80,7 @@ class GrpcPythonProgram(Observing):
     def __init__(self, namesrv_addr: str, proxy_addr: str) -> None:
         self._addrs = namesrv_addr, proxy_addr
         words = ("-m", "conformance.grpc_python", *self._addrs, str(AT_ONCE))
-        super().__init__(lambda _: [sys.executable, *words], _environment)
+        super().__init__(lambda _: [sys.executable, *words], environment)
 
     def observe_again(self, scenario: str) -> list[str]:
         """Return what the clients of a scenario see in a process of their own."""

@@ -55,6 +55,10 @@ if TYPE_CHECKING:
     from fakemq.events.faults import FaultPlaced as FaultPlaced
     from fakemq.events.faults import FaultRemoved as FaultRemoved
     from fakemq.events.faults import FlowControlled as FlowControlled
+    from fakemq.events.grpc import HandleRenewed as HandleRenewed
+    from fakemq.events.grpc import OrphanAsked as OrphanAsked
+    from fakemq.events.grpc import RpcHandled as RpcHandled
+    from fakemq.events.grpc import RpcReceived as RpcReceived
     from fakemq.events.pop import Acknowledged as Acknowledged
     from fakemq.events.pop import InvisibleTimeChanged as InvisibleTimeChanged
     from fakemq.events.pop import Popped as Popped
@@ -79,6 +83,10 @@ _HOMES = {
     "FaultRemoved": "faults",
     "AnswerWithheld": "faults",
     "FlowControlled": "faults",
+    "RpcReceived": "grpc",
+    "RpcHandled": "grpc",
+    "HandleRenewed": "grpc",
+    "OrphanAsked": "grpc",
     "Popped": "pop",
     "Acknowledged": "pop",
     "InvisibleTimeChanged": "pop",

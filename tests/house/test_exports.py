@@ -37,12 +37,12 @@ PUBLIC = {
     "fakemq.events": """
         Acknowledged AnswerWithheld AppendRefused BrokerGone BrokerRegistered ClockMoved ClockSkewed
         DeadLettered Delivered Dispatched Event FaultHit FaultPlaced FaultRemoved
-        FilesExpired FilterChanged FlowControlled GroupChanged HalfStored HandlerFailed
-        InvisibleTimeChanged
+        FilesExpired FilterChanged FlowControlled GroupChanged HalfStored
+        HandleRenewed HandlerFailed InvisibleTimeChanged
         KvConfigPrinted LinkClosed LinkOpened LogAppended MemberChanged MessageChecked
-        MetadataSynchronized NodeStarted NodeStopped OffsetCommitted Popped PullHeld PullWoken
-        QueuesLocked Replicated ReplicationWaited ReportBelieved RequestHandled RequestReceived
-        Revived RouteRefused RoutineSkipped
+        MetadataSynchronized NodeStarted NodeStopped OffsetCommitted OrphanAsked Popped PullHeld
+        PullWoken QueuesLocked Replicated ReplicationWaited ReportBelieved RequestHandled
+        RequestReceived Revived RouteRefused RoutineSkipped RpcHandled RpcReceived
         Scheduled ScheduledDelivered ScheduledDiscarded SentBack SlaveReported SnapshotRestored
         StoreRecovered StoreRepaired TimerDelivered TimerDiscarded TimerRecalled TimerRolled
         TimerSet TopicChanged TransactionChecked TransactionDiscarded

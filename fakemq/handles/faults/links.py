@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fakemq.net.faults.scopes import LinkScope
 
 ActionT = TypeVar("ActionT")
-LANGUAGES = ("ha", "remoting")
+LANGUAGES = ("ha", "remoting", "grpc")
 """The values of ``link=``: the two protocols that connections of a cluster speak."""
 
 
@@ -214,6 +214,11 @@ def _require_link(core: ClusterCore, source: str, target: str, link: str | None)
     brokers = [core.brokers[end] for end in ends & core.brokers.keys()]
     if link == "ha" and name_servers:
         what = "no HA link"
+    elif core.proxy is not None and core.proxy.name in ends and (name_servers or brokers):
+        raise ConfigError(
+            f"{source} – {target}: the front asks nodes of its cluster without a connection; use"
+            " mq.faults.error, delay and drop, or pause the node"
+        )
     elif len(name_servers) == 2 or len({one.config.broker_name for one in brokers}) == 2:
         what = "no link"
     else:
@@ -233,6 +238,8 @@ def _end(core: ClusterCore, end: str) -> str:
 
     checked.text("the end of a link", end)
     names = [one.name for one in core.name_servers]
+    if core.proxy is not None:
+        names.append(core.proxy.name)
     if end == CLIENTS or end in names or end in core.brokers:
         return end
     if "@" in end or _is_addr(end):

@@ -48,6 +48,13 @@ class LinkedBroker(LinkedNode, Protocol):
         """Return the ids of the clients that registered on a connection by heartbeats."""
 
 
+class LinkedFront(LinkedNode, Protocol):
+    """The gRPC front at one end of links."""
+
+    def client_ids(self, session: Any) -> set[str]:
+        """Return the ids of the clients that are known to use a connection."""
+
+
 class LinkedCluster(Protocol):
     """The cluster whose links a `LinkPlan` affects."""
 
@@ -63,6 +70,8 @@ class LinkedCluster(Protocol):
     def brokers(self) -> Mapping[str, LinkedBroker]: ...
     @property
     def name_servers(self) -> Sequence[LinkedNode]: ...
+    @property
+    def proxy(self) -> LinkedFront | None: ...
 
 
 class LinkPlan:
@@ -249,6 +258,9 @@ class LinkPlan:
     def names_of_peer(self, link: OpenLink) -> Names:
         """Return the names of an outside peer, with its client ids once it sent a heartbeat."""
         names, session = outside(link.remote_addr), link.session
+        front = self._core.proxy
+        if front is not None and link.node == front.name:
+            return names if session is None else names | front.client_ids(session)
         broker = self._core.brokers.get(link.node)
         if broker is None or not isinstance(session, Session):
             return names
@@ -257,7 +269,8 @@ class LinkPlan:
 
 def node_names(core: LinkedCluster) -> set[str]:
     """Return the names of a cluster's nodes."""
-    return {*core.brokers, *(one.name for one in core.name_servers)}
+    fronts = () if core.proxy is None else (core.proxy.name,)
+    return {*core.brokers, *(one.name for one in core.name_servers), *fronts}
 
 
 def plan_of(core: LinkedCluster) -> LinkPlan:

@@ -12,7 +12,10 @@ import fakemq
 from fakemq.handles.faults import Faults
 
 TEXT = (Path(__file__).parents[3] / "docs" / "faults.md").read_text()
-SECTIONS = ("Requests", "Calls of brokers to clients", "Members and leases", "Name servers")
+SECTIONS = (
+    *("Requests", "RPCs of the gRPC front"),
+    *("Calls of brokers to clients", "Members and leases", "Name servers"),
+)
 EXAMPLES = [
     example
     for section in re.split(r"^## ", TEXT, flags=re.MULTILINE)
@@ -22,12 +25,16 @@ EXAMPLES = [
 
 
 def test_every_example_can_be_placed() -> None:
-    assert len(EXAMPLES) == 23
-    nodes = fakemq.Cluster(namesrvs=2, masters=2, slaves=1, clock="frozen", topics={"orders": 4})
+    assert len(EXAMPLES) == 32
+    nodes = fakemq.Cluster(
+        namesrvs=2, masters=2, slaves=1, clock="frozen", topics={"orders": 4}, grpc=True
+    )
     with nodes as mq:
         for example in EXAMPLES:
             before = len(mq.faults.all())
-            if "expire_locks" in example or "expire_client" in example:
+            if any(
+                name in example for name in ("expire_locks", "expire_client", "grpc_disconnect")
+            ):
                 with pytest.raises(LookupError):  # there are no clients
                     eval(example, {"mq": mq})
             else:

@@ -144,3 +144,16 @@ def test_fault_that_never_acts_names_similar_calls(mq: fakemq.Cluster, client: G
     send(client)
     assert not fault.used
     assert "with topic=normal 1 time" in fault.missed
+
+
+def test_link_of_the_front_can_be_cut(mq: fakemq.Cluster, client: GrpcClient) -> None:
+    assert send(client).status.code == Code.OK
+    with mq.partition("clients", "proxy-0"), pytest.raises(grpc.RpcError) as raised:
+        send(client, timeout_s=0.2)
+    assert raised.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+    assert send(client).status.code == Code.OK
+
+
+def test_link_between_front_and_broker_is_refused(mq: fakemq.Cluster) -> None:
+    with pytest.raises(ConfigError, match="asks nodes of its cluster without a connection"):
+        mq.partition("proxy-0", "broker-a")
