@@ -82,7 +82,7 @@ class Running:
 
     def addr_of(self, node: str) -> str:
         """Return the address of a broker."""
-        return self.line.split(f"{node} ")[1].split()[0]
+        return self.line.split(f"{node} ")[1].split()[0].rstrip(",")
 
     def close(self) -> None:
         """Send SIGTERM, and SIGKILL if the process does not end."""
