@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from grpc import FutureTimeoutError
 
 import fakemq
+from fakemq.core.cluster import ClusterCore
 from fakemq.errors import ConfigError, FakemqError
 from fakemq.events import LinkOpened
 from fakemq.protocol.http2.events import PREFACE
+from fakemq.proxy.proxy import Proxy
 from tests.support.grpc_client import grpc_client
 from tests.support.tcp import refuses
 
@@ -24,6 +27,11 @@ UNIMPLEMENTED = ("UNIMPLEMENTED", "Method not found: apache.rocketmq.v2.Messagin
 
 def port_of(mq: fakemq.Cluster) -> int:
     return int(mq.grpc_addr.rpartition(":")[2])
+
+
+def front_of(core: ClusterCore) -> Proxy:
+    assert core.proxy is not None
+    return core.proxy
 
 
 def test_plain_and_secure_clients_use_one_port() -> None:
@@ -59,10 +67,8 @@ def test_peer_behind_a_balancer_has_the_address_of_the_header(
         assert sock.recv(9), "settings"
 
         def peer() -> bool:
-            core_peers = mq.inspect(
-                lambda core: [one.remote_addr for one in core.proxy.sessions]  # type: ignore[union-attr]
-            )
-            return core_peers == ["10.0.0.9:5678"]
+            peers = mq.inspect(lambda core: [one.remote_addr for one in front_of(core).sessions])
+            return peers == ["10.0.0.9:5678"]
 
         mq.wait_for(peer)
 
@@ -72,6 +78,12 @@ def test_paused_front_reads_nothing_until_it_is_resumed() -> None:
         assert client.refused(NO_SUCH) == UNIMPLEMENTED
         (opened,) = [one for one in mq.journal.find(LinkOpened) if one.node == "proxy-0"]
         assert opened.outside
+        mq.inspect(lambda core: front_of(core).pause())
+        call = client.begin(NO_SUCH)
+        with pytest.raises(FutureTimeoutError):
+            call.result(timeout=0.2)
+        mq.inspect(lambda core: front_of(core).resume())
+        assert call.code().name == "UNIMPLEMENTED"
 
 
 def test_port_of_a_stopped_front_is_refused_and_free_for_its_restart() -> None:

@@ -37,6 +37,10 @@ class GrpcClient:
         headers = [(key.replace("_", "-"), value) for key, value in metadata.items()]
         return method(request, timeout=timeout_s, metadata=headers)
 
+    def begin(self, path: str, data: bytes = b"") -> Any:
+        """Begin a call of any path with any bytes; return grpcio's future."""
+        return self.channel.unary_unary(path).future(data, timeout=TIMEOUT_S)
+
     def refused(self, path: str, data: bytes = b"") -> tuple[str, str]:
         """Call any path with any bytes; return the status and its text."""
         with_service = path if path.startswith("/") else f"/{SERVICE}/{path}"
