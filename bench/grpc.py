@@ -25,7 +25,9 @@ from conformance.targets.java_jars import NEWEST
 TOPIC = "BenchGrpc"
 SECONDS = 10
 """Of each load; half of it warms up."""
-TIMEOUT_S = SECONDS + 120.0
+WARM_UP_S = 20
+"""Of each of Java's loads before the first turn, beside the half of each load."""
+TIMEOUT_S = WARM_UP_S + 120.0
 BACKLOG = 60_000
 """Messages to be received in a turn."""
 THREADS = (1, 16)
@@ -108,6 +110,8 @@ def java() -> Iterator[tuple[Side, Turn]]:
         ready_s = perf_counter() - begin_s
         nodes = (cluster.namesrv, *cluster.brokers, proxy)
         memory = sum(resident_bytes(node.pid) for node in nodes) / _MIB
+        for kind in ("sends", "receives"):
+            _loaded(proxy.addr, kind, THREADS[-1], WARM_UP_S)
         for node in nodes:
             node.pause()
 
@@ -146,10 +150,10 @@ def _loads(plan: Plan, side: Side) -> dict[str, float]:
     return found
 
 
-def _loaded(addr: str, kind: str, threads: int) -> dict[str, float]:
+def _loaded(addr: str, kind: str, threads: int, seconds: int = SECONDS) -> dict[str, float]:
     command = [sys.executable, "-m", "bench.grpc_load", addr, TOPIC, kind]
     done = subprocess.run(
-        [*command, str(threads), str(SECONDS)],
+        [*command, str(threads), str(seconds)],
         cwd=ROOT,
         env=ENVIRONMENT,
         capture_output=True,
