@@ -165,7 +165,7 @@ def test_mistyped_topic_is_refused() -> None:
 
 def test_invalid_assertion_is_refused() -> None:
     with fakemq.Cluster(topics={"orders": 1}) as mq:
-        with pytest.raises(ValueError, match="count=-1: expected a number of messages"):
+        with pytest.raises(ValueError, match="count=-1: expected a whole number, 0 or more"):
             mq.assert_sent("orders", -1)
         with pytest.raises(TypeError, match="expected a list of bodies"):
             mq.assert_sent("orders", bodies="ab")
