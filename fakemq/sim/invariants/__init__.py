@@ -51,7 +51,7 @@ def judge(sim: Simulation) -> list[Violation]:
         sim.pop_watch.look()
         found += sim.pop_watch.found
         lost = sim.pop_watch.lost()
-        found += wrong_timers(history, lost_from)
+        found += wrong_timers(history, lost_from, on_disk=cluster.on_disk)
     groups = {consumer.group: consumer.topics for consumer in sim.plan.consumers}
     found += undelivered(history, groups, unkept, is_stored, lost)
     unordered = {one.group for one in sim.plan.consumers if one.pop is not None and not one.ordered}

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from fakemq.events.core import ClockSkewed
+from fakemq.events.core import ClockSkewed, NodeStopped
 from fakemq.events.store import UnsyncedLost
 from fakemq.events.timers import TimerDelivered, TimerDiscarded, TimerSet
 from fakemq.sim.events import RecallEnded
 from fakemq.sim.history import MASTER, History, Violation, broker_name
 
+FLUSH_MS = 1_000
+"""How often a broker with a directory writes how far its timers are (timerFlushIntervalMs)."""
 NAME = "timers come once and in time"
 
 
-def wrong_timers(history: History, lost: Collection[str]) -> Iterator[Violation]:
+def wrong_timers(
+    history: History, lost: Collection[str], *, on_disk: bool = False
+) -> Iterator[Violation]:
     """Yield timer messages that came too early, a second time, or although they were recalled.
 
-    A broker whose machine crashed may deliver again what it delivered before: it writes once a
-    second how far it is. One in ``lost`` lost a part of its log, and may have no deletion. A
-    deletion that comes when its message is being delivered is discarded, which is an event, too.
+    A broker whose store is ``on_disk`` writes every `FLUSH_MS` how far it is: after a kill it may
+    deliver the last messages again, and after a crash of its machine all. One in ``lost`` lost a
+    part of its log, and may have no deletion. A deletion that comes when its message is being
+    delivered is discarded, which is an event, too.
     """
     due: dict[tuple[str, int], TimerSet] = {}
-    came: set[tuple[str, int]] = set()
+    came: dict[tuple[str, int], int] = {}
     may_repeat: set[tuple[str, int]] = set()
     skew_ms: dict[str, int] = {}
     for entry in history.entries:
@@ -33,6 +38,13 @@ def wrong_timers(history: History, lost: Collection[str]) -> Iterator[Violation]
             skew_ms[event.node] = event.skew_ms
         elif isinstance(event, UnsyncedLost):
             may_repeat |= {place for place in came if place[0] == event.node}
+        elif isinstance(event, NodeStopped):
+            if on_disk and event.how == "kill":
+                may_repeat |= {
+                    place
+                    for place, at_ms in came.items()
+                    if place[0] == event.node and at_ms >= entry.at_ms - FLUSH_MS
+                }
         elif isinstance(event, TimerDelivered):
             place = (event.node, event.from_phy_offset)
             one, now_ms = due.get(place), entry.at_ms + skew_ms.get(event.node, 0)
@@ -44,7 +56,7 @@ def wrong_timers(history: History, lost: Collection[str]) -> Iterator[Violation]
             elif place in came and place not in may_repeat:
                 wrong = "came a second time"
             may_repeat.discard(place)
-            came.add(place)
+            came[place] = entry.at_ms
             if wrong:
                 yield _of(event.msg_id, event.node, wrong)
     yield from _recalled(history, came, lost)

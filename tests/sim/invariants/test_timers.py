@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from fakemq.events import ClockSkewed, Event
+from fakemq.events import ClockSkewed, Event, NodeStopped
 from fakemq.events.store import UnsyncedLost
 from fakemq.events.timers import TimerDelivered, TimerDiscarded, TimerSet
 from fakemq.sim.events import RecallEnded
+from fakemq.sim.history import Violation
 from fakemq.sim.invariants.timers import wrong_timers
 from tests.support.histories import NODE, history
 
@@ -67,6 +68,18 @@ def test_message_that_comes_twice_is_a_violation_unless_its_machine_crashed() ->
     assert found(*story, CRASH, again) == []
     assert found(*story, CRASH, again, again) == [text]
     assert found(CRASH, *story, again) == [text]
+
+
+def test_kill_repeats_the_last_second_of_a_store_on_disk_only() -> None:
+    story, again = (SET, (DUE_MS, CAME)), (90_000, CAME)
+    kill = NodeStopped(node=NODE, how="kill")
+
+    def killed(at_ms: int, *, on_disk: bool) -> list[Violation]:
+        return [*wrong_timers(history(*story, (at_ms, kill), again), (), on_disk=on_disk)]
+
+    assert killed(DUE_MS + 1_000, on_disk=True) == []
+    assert len(killed(DUE_MS + 1_001, on_disk=True)) == 1
+    assert len(killed(DUE_MS, on_disk=False)) == 1
 
 
 def test_recalled_message_that_comes_is_a_violation_unless_the_recall_was_late() -> None:
