@@ -176,21 +176,11 @@ def cluster_spec(
 
 
 def _grpc_port(given: bool | int | None) -> int | None:
-    """Return the port for gRPC clients, None without one; raise ConfigError."""
     if given is None or given is False:
         return None
-    port = 0 if given is True else _port("grpc", given, 0)
-    from importlib.util import find_spec
+    from fakemq.config.grpc import grpc_port  # few clusters have one
 
-    try:
-        found = find_spec("google.protobuf")
-    except ModuleNotFoundError:  # there is no package `google` at all
-        found = None
-    if not found:
-        raise ConfigError(
-            f"grpc={port} needs an extra that is not installed: pip install 'fakemq[grpc]'"
-        )
-    return port
+    return grpc_port(0 if given is True else given)
 
 
 def _reference(given: str | None, grpc_port: int | None) -> Reference:

@@ -4,6 +4,8 @@ As `Session` does, it never waits: a call goes to the function of its route, whi
 later; what is written in one moment goes to the link in one piece.
 """
 
+# Over 400 lines: the calls of a connection share its windows, its batch of writes and its end.
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -16,10 +18,11 @@ from fakemq.clock.timers import Timer
 from fakemq.events.core import LinkClosed, LinkOpened, failure
 from fakemq.journal.journal import Journal, shortened
 from fakemq.net.grpc_call import GrpcCall, Route
+from fakemq.net.grpc_refusals import GRPC_FIELDS, is_grpc, refusal, trailers
 from fakemq.net.link import CLOSED_BY_PEER, UNREAD, Link
 from fakemq.protocol.grpc.deadline import timeout_ms
 from fakemq.protocol.grpc.framing import MessageError, MessageReader, whole_message
-from fakemq.protocol.grpc.status import GrpcStatus, percent_encoded
+from fakemq.protocol.grpc.status import GrpcStatus
 from fakemq.protocol.http2.connection import ALLOWANCE, ServerConnection
 from fakemq.protocol.http2.events import (
     DataReceived,
@@ -57,7 +60,6 @@ _HEADERS: Final = encode(
     ]
 )
 _OK: Final = encode([("grpc-status", "0")])
-_REFUSAL: Final = ((":status", "200"), ("content-type", "application/grpc"))
 
 
 class Owner(Protocol):
@@ -198,7 +200,7 @@ class GrpcSession:
         headers, stream_id = event.headers, event.stream_id
         route = self._routes.get(headers.get(":path", ""))
         content_type = headers.get("content-type", "")
-        if route is None or headers.get(":method") != "POST" or not _is_grpc(content_type):
+        if route is None or headers.get(":method") != "POST" or not is_grpc(content_type):
             self._refuse(event)
             return
         encoding = headers.get("grpc-encoding", "identity")
@@ -220,29 +222,9 @@ class GrpcSession:
             self._take(call, b"", True)
 
     def _refuse(self, event: RequestBegun) -> None:
-        """Answer a request that becomes no call.
-
-        Source: io/grpc/netty/NettyServerHandler.java#onHeadersRead (grpc-java)
-        """
-        headers = event.headers
-        path, method = headers.get(":path", ""), headers.get(":method")
-        content_type = headers.get("content-type")
-        grpc_status, http_status = GrpcStatus.INTERNAL, "415"
-        if not path.startswith("/"):
-            grpc_status, http_status = GrpcStatus.UNIMPLEMENTED, "404"
-            text = f"Expected path to start with /: {path}"
-        elif content_type is None:
-            text = "Content-Type is missing from the request"
-        elif not _is_grpc(content_type):
-            text = f"Content-Type '{content_type}' is not supported"
-        elif method != "POST":
-            http_status, text = "405", f"Method '{method}' is not supported"
-        else:
-            text = f"Method not found: {path[1:]}"
-            self._end_stream(event.stream_id, GrpcStatus.UNIMPLEMENTED, text, event.ended)
-            return
-        fields = ((":status", http_status), ("content-type", "text/plain; charset=utf-8"))
-        self._end_stream(event.stream_id, grpc_status, text, event.ended, fields)
+        """Answer a request that becomes no call."""
+        status, text, fields = refusal(event.headers)
+        self._end_stream(event.stream_id, status, text, event.ended, fields)
 
     def _end_stream(
         self,
@@ -250,10 +232,10 @@ class GrpcSession:
         status: GrpcStatus,
         text: str,
         ended: bool,
-        fields: tuple[tuple[str, str], ...] = _REFUSAL,
+        fields: tuple[tuple[str, str], ...] = GRPC_FIELDS,
     ) -> None:
         """Answer a stream by a status alone; ``ended`` says whether the peer has ended it."""
-        block = encode([*fields, *_trailers(status, text)])
+        block = encode([*fields, *trailers(status, text)])
         self._http2.send_headers(stream_id, block, end=True)
         if not ended:
             self._http2.reset(stream_id, NO_ERROR)
@@ -403,7 +385,7 @@ class GrpcSession:
         if not call.began_answer:
             self._end_stream(call.stream_id, status, text, call.half_closed)
         else:
-            block = _OK if status is GrpcStatus.OK and not text else encode(_trailers(status, text))
+            block = _OK if status is GrpcStatus.OK and not text else encode(trailers(status, text))
             self._http2.end(call.stream_id, block)
             if not call.half_closed:
                 self._http2.reset_ended(call.stream_id)
@@ -508,16 +490,3 @@ class GrpcSession:
     def __repr__(self) -> str:
         state = "closed" if self.closed else "outside" if self.outside else "inside"
         return f"<gRPC session {self.link.local_addr} - {self.remote_addr} {state}>"
-
-
-def _is_grpc(content_type: str) -> bool:
-    """Source: io/grpc/internal/GrpcUtil.java#isGrpcContentType (grpc-java)"""
-    kind, rest = content_type[:16].lower(), content_type[16:17]
-    return kind == "application/grpc" and rest in ("", "+", ";")
-
-
-def _trailers(status: GrpcStatus, text: str) -> list[tuple[str, str]]:
-    trailers = [("grpc-status", str(int(status)))]
-    if text:
-        trailers.append(("grpc-message", percent_encoded(text)))
-    return trailers

@@ -88,7 +88,7 @@ def test_reader_refuses_what_is_no_message(data: bytes, encoding: str) -> None:
 
 
 @given(st.binary(max_size=20))
-def test_whole_message_is_what_a_reader_returns_at_once(data: bytes) -> None:
+def test_message_alone_in_its_bytes_is_taken_without_a_reader(data: bytes) -> None:
     message = whole_message(framed(data))
     assert message == data
     assert whole_message(framed(data) + b"x") is None
