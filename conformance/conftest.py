@@ -18,6 +18,9 @@ from conformance.targets.java_jars import missing_java
 from conformance.targets.processes import FakemqProcess
 from conformance.targets.quick_pair import QUICK, REAL_QUICK, TWO_MASTERS, QuickPair
 
+collect_ignore = ["grpc_worker"]
+"""A user's project: `live/test_grpc_recipes.py` runs it with what it needs."""
+
 
 @pytest.fixture(scope="session")
 def java() -> None:

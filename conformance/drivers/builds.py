@@ -44,9 +44,9 @@ def run_tool(command: Sequence[str], folder: Path, environment: Mapping[str, str
     return None if done.returncode == 0 else done.stdout + done.stderr
 
 
-def build_go(sources: Path, cache: Path) -> Path:
-    """Return the program that is built of a folder of Go. Raises BuildError."""
-    built = cache / "conformance"
+def build_go(sources: Path, cache: Path, program: str) -> Path:
+    """Return a program of those that are built of a folder of Go. Raises BuildError."""
+    built = cache / program
     settings = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     environment = {
         "GOPATH": str(cache / "path"),
@@ -65,13 +65,13 @@ def build_go(sources: Path, cache: Path) -> Path:
     def build() -> None:
         output: str | None = ""
         for offline in ({"GOPROXY": "off"}, {}):  # the network only for what is not cached yet
-            command = ["go", "build", "-trimpath", "-o", str(built), "."]
+            command = ["go", "build", "-trimpath", "-o", f"{cache}/", "./..."]
             output = run_tool(command, sources, environment | offline)
             if output is None:
                 return
         raise BuildError(f"go build failed:\n{(output or '')[-4000:]}")
 
-    up_to_date(cache, sorted(sources.iterdir()), build)
+    up_to_date(cache, sorted(path for path in sources.rglob("*") if path.is_file()), build)
     return built
 
 

@@ -77,7 +77,7 @@ def missing_go() -> str | None:
 
 def binary() -> Path:
     """Return the built program; build it when its sources have changed. Raises BuildError."""
-    return build_go(_SOURCES, _CACHE)
+    return build_go(_SOURCES, _CACHE, "conformance")
 
 
 def _environment(home: Path, **extra: str) -> dict[str, str]:

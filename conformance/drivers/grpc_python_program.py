@@ -34,27 +34,33 @@ class GrpcClientError(Exception):
 
 
 def client_folder() -> Path:
-    """Return the folder with the client; install it if it is missing. Raises GrpcClientError.
+    """Return the folder with the client; install it if it is missing. Raises GrpcClientError."""
+    return installed(_REQUIREMENTS, _CACHE)
 
-    It is safe under xdist.
+
+def installed(requirements: Path, cache: Path) -> Path:
+    """Return the folder with what a file requires, and nothing besides; install what is missing.
+
+    It is safe under xdist. Raises GrpcClientError.
     """
-    _CACHE.mkdir(parents=True, exist_ok=True)
-    folder, stamp = _CACHE / "lib", _CACHE / "stamp"
-    wanted = f"{sys.version}\n{_REQUIREMENTS.read_text()}"
-    with open(_CACHE / "lock", "w") as lock:
+    cache.mkdir(parents=True, exist_ok=True)
+    folder, stamp = cache / "lib", cache / "stamp"
+    wanted = f"{sys.version}\n{requirements.read_text()}"
+    with open(cache / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not stamp.exists() or stamp.read_text() != wanted:
             stamp.unlink(missing_ok=True)
             shutil.rmtree(folder, ignore_errors=True)
-            _install(folder)
+            _install(requirements, folder)
             stamp.write_text(wanted)
     return folder
 
 
-def _install(folder: Path) -> None:
+def _install(requirements: Path, folder: Path) -> None:
     command = [
         *(sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"),
-        *("--no-compile", "--target", str(folder), "--requirement", str(_REQUIREMENTS)),
+        *("--no-compile", "--no-deps", "--target", str(folder)),
+        *("--requirement", str(requirements)),
     ]
     done = subprocess.run(
         command,
@@ -65,7 +71,7 @@ def _install(folder: Path) -> None:
         timeout=INSTALL_TIMEOUT_S,
     )
     if done.returncode != 0:
-        raise GrpcClientError(f"pip failed for {_REQUIREMENTS.name}:\n{done.stdout[-4000:]}")
+        raise GrpcClientError(f"pip failed for {requirements}:\n{done.stdout[-4000:]}")
 
 
 def environment(home: Path) -> Mapping[str, str]:

@@ -76,10 +76,14 @@ WAYS_SCENARIOS = (
 GRPC_SCENARIOS = (
     "grpcretry",
     "grpctransaction",
+    "grpcfifopush",
     "grpcdelay",
+    "grpcfilters",
     "grpcfifo",
     "grpcchange",
     "grpcplain",
+    "grpctls",
+    "grpcunknown",
 )
 """Those of RocketMQ 5's own clients, behind a proxy."""
 ACCESS_SCENARIO = "access"

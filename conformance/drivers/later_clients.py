@@ -12,7 +12,7 @@ import argparse
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from conformance.compare import waiting
 from conformance.drivers.beside import record, recorded, report, without_ids
@@ -27,7 +27,7 @@ from conformance.drivers.java_program import (
 )
 from conformance.targets.java_cluster import JavaCluster
 from conformance.targets.java_jars import NEWEST
-from conformance.targets.java_proxy import java_proxy
+from conformance.targets.java_proxy import TLS_JVM, java_proxy
 from conformance.targets.processes import FakemqProcess
 from conformance.targets.quick_pair import TWO_MASTERS
 
@@ -45,24 +45,37 @@ CONFIG = {
 """Broker properties with which nothing takes long and nothing is switched off."""
 
 
+class Where(NamedTuple):
+    """Where clients reach a cluster."""
+
+    namesrv_addr: str
+    grpc_addr: str
+    """Of its own front; empty if it has none."""
+
+
 @contextmanager
-def brokers(*, fake: bool) -> Iterator[str]:
-    """Two masters, real or fake; yield the address of their name server."""
+def brokers(*, fake: bool) -> Iterator[Where]:
+    """Two masters, real or fake; the fake has a gRPC front of its own."""
     if fake:
         lines = [f"{key}={value}" for key, value in CONFIG.items()]
-        with FakemqProcess(*TWO_MASTERS, "--reference", NEWEST, config=lines) as process:
-            yield process.namesrv_addr
+        words = (*TWO_MASTERS, "--reference", NEWEST, "--grpc-port", "0")
+        with FakemqProcess(*words, config=lines) as process:
+            yield Where(process.namesrv_addr, process.grpc_addr)
     else:
         with JavaCluster(masters=2, config=CONFIG, version=NEWEST) as real:
-            yield real.namesrv_addr
+            yield Where(real.namesrv_addr, "")
 
 
 Program: TypeAlias = JavaProgram | GrpcPythonProgram
 
 
 @contextmanager
-def programs(namesrv_addr: str, chosen: Collection[str]) -> Iterator[dict[str, Program]]:
-    """Run scenarios, all that are of one program beside each other; yield each one's program."""
+def programs(where: Where, chosen: Collection[str]) -> Iterator[dict[str, Program]]:
+    """Run scenarios, all that are of one program beside each other; yield each one's program.
+
+    Their gRPC clients are behind a real proxy, or at the front of the cluster if ``where`` has one.
+    """
+    namesrv_addr = where.namesrv_addr
     found: dict[str, Program] = {}
 
     def begin(program: Program, scenarios: Iterable[str]) -> None:
@@ -77,7 +90,9 @@ def programs(namesrv_addr: str, chosen: Collection[str]) -> Iterator[dict[str, P
             begin(JavaProgram(namesrv_addr, NEWEST), WAYS_SCENARIOS)
         # A proxy starts slowly: what needs none runs meanwhile.
         if not set(chosen).isdisjoint((*GRPC_SCENARIOS, *GRPC_PYTHON_SCENARIOS)):
-            proxy_addr = stack.enter_context(java_proxy(namesrv_addr)).addr
+            proxy_addr = where.grpc_addr
+            if not proxy_addr:
+                proxy_addr = stack.enter_context(java_proxy(namesrv_addr, jvm=TLS_JVM)).addr
             if not set(chosen).isdisjoint(GRPC_SCENARIOS):
                 jvm = (*SMALL_JVM, f"-Dconformance.proxy={proxy_addr}")
                 begin(JavaProgram(namesrv_addr, NEWEST, jvm=jvm, extra="grpc"), GRPC_SCENARIOS)
@@ -110,11 +125,11 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error("--record keeps what is seen on a real cluster")
     chosen = [one for one in EVERY_SCENARIO if not options.names or one in options.names]
     differ = 0
-    with brokers(fake=options.fake) as namesrv_addr:
+    with brokers(fake=options.fake) as where:
         # One program after the other: a real cluster leaves little of a machine to them.
         for some in (WAYS_SCENARIOS, GRPC_SCENARIOS, GRPC_PYTHON_SCENARIOS):
             names = [one for one in chosen if one in some]
-            with programs(namesrv_addr, names) as found:
+            with programs(where, names) as found:
                 for scenario, seen in observe_all(names, found):
                     differ += _tell(scenario, seen, record_it=options.record)
     return differ
@@ -130,7 +145,7 @@ def _tell(scenario: str, seen: list[str] | str, *, record_it: bool) -> bool:
         print(f"recorded  {scenario}", *seen, sep="\n  ", flush=True)
         return False
     neutrals = list(map(without_ids, seen))
-    text = report(scenario, recorded(RECORDED)[scenario], neutrals, "brokers of 5.5.0")
+    text = report(scenario, recorded(RECORDED).get(scenario, []), neutrals, "brokers of 5.5.0")
     reason = waiting(RECORDED).get(scenario)
     print(text or f"same      {scenario}", f"(waiting: {reason})" if reason else "", flush=True)
     return bool(text)

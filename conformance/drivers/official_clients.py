@@ -17,20 +17,20 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from difflib import unified_diff
 from pathlib import Path
 from threading import Timer
 from typing import NamedTuple
 
-from conformance.drivers.beside import record, recorded, report
+from conformance.drivers.beside import record, recorded
 from conformance.drivers.builds import CACHE, BuildError, build_go, run_tool, up_to_date
 from conformance.drivers.go_program import missing_go
-from conformance.drivers.later_clients import CONFIG
-from conformance.targets.java_cluster import JavaCluster, wait_until
+from conformance.drivers.later_clients import Where, brokers
+from conformance.targets.java_cluster import wait_until
 from conformance.targets.java_jars import NEWEST
 from conformance.targets.java_proxy import TLS_JVM, java_proxy
-from conformance.targets.processes import FakemqProcess, routed
-from conformance.targets.quick_pair import TWO_MASTERS
+from conformance.targets.processes import routed
 from conformance.wire.raw import create_topic
 from fakemq.client import Client as Remoting
 from fakemq.client import MessageQueue, Producer
@@ -42,7 +42,6 @@ from fakemq.protocol.bodies.group import (
 )
 
 ATTEMPTS = 3
-QUEUES = 2
 RUN_TIMEOUT_S = 150.0
 TLS = "tls"
 """The scenario that the client runs with TLS."""
@@ -61,8 +60,11 @@ class OfficialClient(NamedTuple):
     scenarios: tuple[str, ...]
     missing: Callable[[], str | None]
     """Say in one line why it cannot run here; None when it can."""
-    command: Callable[[], Sequence[str]]
-    """Build what is missing; return the words that start it. Raises BuildError."""
+    command: Callable[..., Sequence[str]]
+    """Build what is missing; return the words that start the program, or another one that is named.
+
+    Raises BuildError.
+    """
     policy: GroupRetryPolicy = _WAIT
     """That of its groups: a second between two attempts."""
 
@@ -81,13 +83,6 @@ class Observed(NamedTuple):
     took_s: float
 
 
-class Front(NamedTuple):
-    """A cluster that gRPC clients reach."""
-
-    namesrv_addr: str
-    grpc_addr: str
-
-
 def _missing(tool: str, whose: str) -> Callable[[], str | None]:
     def missing() -> str | None:
         if shutil.which(tool) is not None:
@@ -97,11 +92,11 @@ def _missing(tool: str, whose: str) -> Callable[[], str | None]:
     return missing
 
 
-def _go() -> Sequence[str]:
-    return [str(build_go(_FOLDER / "grpc_go", CACHE / "grpc_go"))]
+def _go(program: str = "grpc_go") -> Sequence[str]:
+    return [str(build_go(_FOLDER / "grpc_go", CACHE / "grpc_go", program))]
 
 
-def _node() -> Sequence[str]:
+def _node(program: str = "main.cjs") -> Sequence[str]:
     sources, home = _FOLDER / "grpc_node", CACHE / "grpc_node"
 
     def install() -> None:
@@ -113,10 +108,10 @@ def _node() -> Sequence[str]:
             raise BuildError(f"npm failed:\n{output[-4000:]}")
 
     up_to_date(home, sorted(sources.iterdir()), install)
-    return ["node", str(home / "main.cjs")]
+    return ["node", str(home / program)]
 
 
-def _rust() -> Sequence[str]:
+def _rust(program: str = "grpc_rust") -> Sequence[str]:
     sources, home = _FOLDER / "grpc_rust", CACHE / "grpc_rust"
 
     def build() -> None:
@@ -128,9 +123,9 @@ def _rust() -> Sequence[str]:
                 return
         raise BuildError(f"cargo build failed:\n{(output or '')[-4000:]}")
 
-    paths = (sources / "Cargo.toml", sources / "Cargo.lock", sources / "src" / "main.rs")
-    up_to_date(home, paths, build)
-    return [str(home / "target" / "debug" / "grpc_rust")]
+    manifests = (sources / "Cargo.toml", sources / "Cargo.lock")
+    up_to_date(home, (*manifests, *sorted(sources.rglob("*.rs"))), build)
+    return [str(home / "target" / "debug" / program)]
 
 
 GO = OfficialClient(
@@ -169,22 +164,16 @@ CLIENTS = (GO, NODE, RUST)
 
 
 @contextmanager
-def front(*, fake: bool) -> Iterator[Front]:
+def front(*, fake: bool) -> Iterator[Where]:
     """Two masters, real ones with a proxy or fake ones, that take TLS on the port of gRPC, too."""
-    if fake:
-        lines = [f"{key}={value}" for key, value in CONFIG.items()]
-        words = (*TWO_MASTERS, "--grpc-port", "0")
-        with FakemqProcess(*words, config=lines) as process:
-            yield Front(process.namesrv_addr, process.grpc_addr)
-    else:
-        with (
-            JavaCluster(masters=2, config=CONFIG, version=NEWEST) as real,
-            java_proxy(real.namesrv_addr, jvm=TLS_JVM) as proxy,
-        ):
-            yield Front(real.namesrv_addr, proxy.addr)
+    with brokers(fake=fake) as where, ExitStack() as stack:
+        if not fake:
+            proxy = stack.enter_context(java_proxy(where.namesrv_addr, jvm=TLS_JVM))
+            where = Where(where.namesrv_addr, proxy.addr)
+        yield where
 
 
-def observe(client: OfficialClient, where: Front, scenarios: Sequence[str]) -> dict[str, Observed]:
+def observe(client: OfficialClient, where: Where, scenarios: Sequence[str]) -> dict[str, Observed]:
     """Run scenarios of a client side by side. Raises BuildError."""
     command = client.command()
     suffix = secrets.token_hex(4)
@@ -199,7 +188,7 @@ def observe(client: OfficialClient, where: Front, scenarios: Sequence[str]) -> d
 
 
 def _run(
-    command: Sequence[str], where: Front, suffix: str, scenarios: Sequence[str]
+    command: Sequence[str], where: Where, suffix: str, scenarios: Sequence[str]
 ) -> dict[str, Observed]:
     lines: dict[str, list[str]] = {name: [] for name in scenarios}
     found: dict[str, Observed] = {}
@@ -230,7 +219,9 @@ def _run(
                 if not tab or name not in lines:
                     continue
                 if text.startswith("!"):
-                    failure = text.removeprefix("!failed ") if text != "!end" else ""
+                    failure = ""
+                    if text != "!end":
+                        failure = f"{text}\n{complaints.read_text()[-4_000:]}"
                     took_s = time.monotonic() - began_s
                     found[name] = Observed(lines[name], failure, took_s)
                 else:
@@ -241,7 +232,7 @@ def _run(
     return never | found
 
 
-def _prepare(client: OfficialClient, where: Front, scenarios: Sequence[str], suffix: str) -> None:
+def _prepare(client: OfficialClient, where: Where, scenarios: Sequence[str], suffix: str) -> None:
     """Create topics and groups: gRPC has no request for that."""
     with Remoting(where.namesrv_addr) as remoting:
         table = remoting.cluster_info().broker_addr_table
@@ -250,7 +241,7 @@ def _prepare(client: OfficialClient, where: Front, scenarios: Sequence[str], suf
             name = f"{scenario}_{suffix}"
             for addr in masters.values():
                 kind = f"+message.type={_TYPES.get(scenario, 'NORMAL')}"
-                create_topic(addr, name, QUEUES, attributes=kind)
+                create_topic(addr, name, 1, attributes=kind)
             remoting.create_group(
                 SubscriptionGroupConfig(
                     group_name=name,
@@ -272,7 +263,7 @@ def _prepare(client: OfficialClient, where: Front, scenarios: Sequence[str], suf
                 producer.send(create, b"first", queue=MessageQueue(create, broker, 0))
 
 
-def _until_routed(where: Front, topic: str, masters: Collection[str]) -> None:
+def _until_routed(where: Where, topic: str, masters: Collection[str]) -> None:
     wait_until(lambda: routed(where.namesrv_addr, topic) == set(masters), 30)
 
 
@@ -281,7 +272,8 @@ def difference(client: OfficialClient, scenario: str, seen: Observed) -> str:
     if seen.failure:
         return f"{client.name} {scenario} failed: {seen.failure}\n" + "\n".join(seen.lines)
     wanted = recorded(client.recording).get(scenario, [])
-    return report(f"{client.name} {scenario}", wanted, seen.lines, "the cluster")
+    names = f"{client.name} {scenario} as recorded", f"{client.name} {scenario} now"
+    return "\n".join(unified_diff(wanted, seen.lines, *names, n=2, lineterm=""))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -291,6 +283,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--record", action="store_true", help="keep what they see on a real cluster"
     )
     parser.add_argument("--fake", action="store_true", help="run them on the fake")
+    parser.add_argument("--build", action="store_true", help="build what can be built, no more")
     parser.add_argument("--only", nargs="*", default=[], help="scenarios; all if none is named")
     parser.add_argument("clients", nargs="*", help="go, node, rust; all if none is named")
     options = parser.parse_args(arguments)
@@ -298,7 +291,10 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error("--record keeps what is seen on a real cluster")
     chosen = [one for one in CLIENTS if not options.clients or one.name in options.clients]
     for client in chosen:
-        client.command()
+        if client.missing() is None or not options.build:
+            client.command()
+    if options.build:
+        return 0
     wrong = 0
     with front(fake=options.fake) as where:
         for client in chosen:

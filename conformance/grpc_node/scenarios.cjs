@@ -1,7 +1,7 @@
 // The scenarios; those of other clients have the same names.
 'use strict';
-const { FilterExpression, TransactionResolution } = require('rocketmq-client-nodejs');
-const { FilterType } = require('rocketmq-client-nodejs/proto/apache/rocketmq/v2/definition_pb');
+const { FilterExpression } = require('rocketmq-client-nodejs');
+const { FilterType, TransactionResolution } = require('rocketmq-client-nodejs/proto/apache/rocketmq/v2/definition_pb');
 const { until, message, key, shown } = require('./lab.cjs');
 
 async function plain(lab) {

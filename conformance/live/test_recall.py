@@ -20,14 +20,14 @@ def test_recalled_message_is_not_delivered_by_java() -> None:
         if message.body == b"kept":
             kept.set()
 
-    with brokers(fake=False) as addr, Producer(addr, group="PRecall") as producer:
+    with brokers(fake=False) as where, Producer(where.namesrv_addr, group="PRecall") as producer:
         queue = producer.send("SRecall", b"first").queue
         sent = producer.send("SRecall", b"recalled", queue=queue, properties=TIMED)
         assert sent.recall_handle is not None
         assert producer.recall_message("SRecall", sent.recall_handle) == sent.message_id
         producer.send("SRecall", b"kept", queue=queue, properties=TIMED)
         with PushConsumer(
-            addr,
+            where.namesrv_addr,
             group="GRecall",
             subscribe="SRecall",
             on_message=on_message,

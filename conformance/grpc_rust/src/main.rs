@@ -7,7 +7,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
-use rocketmq::conf::{ClientOption, LoggingFormat, ProducerOption, SimpleConsumerOption};
+use rocketmq::conf::{ClientOption, ProducerOption, SimpleConsumerOption};
 use rocketmq::error::ClientError;
 use rocketmq::model::common::{FilterExpression, FilterType};
 use rocketmq::model::message::{MessageBuilder, MessageView};
@@ -62,7 +62,6 @@ impl Lab {
 
     async fn producer(&self, topic: &str, checker: Option<Box<TransactionChecker>>) -> Result<Producer, ClientError> {
         let mut option = ProducerOption::default();
-        option.set_logging_format(LoggingFormat::Json);
         option.set_topics(vec![topic]);
         let mut producer = match checker {
             Some(checker) => Producer::new_transaction_producer(option, self.option(), checker)?,
@@ -74,7 +73,6 @@ impl Lab {
 
     async fn simple(&self, group: &str, topic: &str) -> Result<SimpleConsumer, ClientError> {
         let mut option = SimpleConsumerOption::default();
-        option.set_logging_format(LoggingFormat::Json);
         option.set_topics(vec![topic]);
         option.set_consumer_group(group);
         let mut consumer = SimpleConsumer::new(option, self.option())?;

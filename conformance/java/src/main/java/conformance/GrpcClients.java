@@ -44,10 +44,18 @@ final class GrpcClients {
         scenarios.put("grpcfifo", GrpcClients::fifo);
         scenarios.put("grpcdelay", GrpcClients::delay);
         scenarios.put("grpctransaction", GrpcClients::transaction);
+        scenarios.put("grpcfifopush", GrpcClients::fifoPush);
+        scenarios.put("grpcfilters", GrpcClients::filters);
+        scenarios.put("grpcunknown", GrpcClients::unknown);
+        scenarios.put("grpctls", GrpcClients::tls);
     }
 
     private static ClientConfiguration configuration() {
-        return ClientConfiguration.newBuilder().setEndpoints(System.getProperty("conformance.proxy")).enableSsl(false)
+        return configuration(false);
+    }
+
+    private static ClientConfiguration configuration(boolean tls) {
+        return ClientConfiguration.newBuilder().setEndpoints(System.getProperty("conformance.proxy")).enableSsl(tls)
             .setRequestTimeout(Duration.ofSeconds(15)).build();
     }
 
@@ -89,9 +97,13 @@ final class GrpcClients {
     }
 
     private static SimpleConsumer consumer(Lab lab, String group, String topic, String tags) throws Exception {
-        SimpleConsumer consumer = PROVIDER.newSimpleConsumerBuilder().setClientConfiguration(configuration()).setConsumerGroup(group)
-            .setAwaitDuration(Duration.ofSeconds(5))
-            .setSubscriptionExpressions(Map.of(topic, new FilterExpression(tags, FilterExpressionType.TAG))).build();
+        return consumer(lab, configuration(), group, topic, new FilterExpression(tags, FilterExpressionType.TAG));
+    }
+
+    private static SimpleConsumer consumer(Lab lab, ClientConfiguration configuration, String group, String topic, FilterExpression filter)
+        throws Exception {
+        SimpleConsumer consumer = PROVIDER.newSimpleConsumerBuilder().setClientConfiguration(configuration).setConsumerGroup(group)
+            .setAwaitDuration(Duration.ofSeconds(5)).setSubscriptionExpressions(Map.of(topic, filter)).build();
         lab.atEnd(consumer::close);
         return consumer;
     }
@@ -190,6 +202,80 @@ final class GrpcClients {
         lab.say("heard", new TreeSet<>(heard));
         String dead = "%DLQ%" + group;
         lab.say("buried", Lab.keys(lab.stored(dead, 1)));
+    }
+
+    private static void fifoPush(Lab lab) throws Exception {
+        String topic = topic(lab, "GrpcFifoPush", "FIFO");
+        String group = group(lab, "GrpcFifoPush", true);
+        Collection<String> heard = new ConcurrentLinkedQueue<>();
+        PushConsumer consumer = PROVIDER.newPushConsumerBuilder().setClientConfiguration(configuration()).setConsumerGroup(group)
+            .setSubscriptionExpressions(Map.of(topic, new FilterExpression("*", FilterExpressionType.TAG)))
+            .setMessageListener(message -> {
+                heard.add(key(message));
+                return key(message).equals("m2") ? ConsumeResult.FAILURE : ConsumeResult.SUCCESS;
+            }).build();
+        lab.atEnd(consumer::close);
+        Producer producer = producer(lab, topic);
+        for (int i = 0; i < 6; i++) {
+            producer.send(message(topic, "m" + i).setMessageGroup("one group").build());
+        }
+        Lab.await("the last message", 90, () -> heard.contains("m5"));
+        lab.say("in order", heard);
+        lab.say("buried", Lab.keys(lab.stored("%DLQ%" + group, 1)));
+    }
+
+    private static void filters(Lab lab) throws Exception {
+        String topic = topic(lab, "GrpcFilters", "NORMAL");
+        Producer producer = producer(lab, topic);
+        for (int i = 0; i < 6; i++) {
+            producer.send(message(topic, "m" + i).setTag("t" + "abc".charAt(i % 3)).addProperty("number", String.valueOf(i)).build());
+        }
+        Map<String, FilterExpression> expressions = new TreeMap<>(Map.of(
+            "ta", new FilterExpression("ta", FilterExpressionType.TAG),
+            "ta || tc", new FilterExpression("ta || tc", FilterExpressionType.TAG),
+            "number > 3", new FilterExpression("number > 3", FilterExpressionType.SQL92)));
+        int[] counts = {2, 2, 4};
+        int at = 0;
+        for (Map.Entry<String, FilterExpression> one : expressions.entrySet()) {
+            SimpleConsumer consumer = consumer(lab, configuration(), group(lab, "GrpcFilter" + at, false), topic, one.getValue());
+            List<String> keys = new ArrayList<>();
+            for (MessageView message : receive(consumer, counts[at])) {
+                keys.add(key(message));
+            }
+            lab.say(one.getKey(), keys);
+            at++;
+        }
+    }
+
+    private static void unknown(Lab lab) throws Exception {
+        String topic = topic(lab, "GrpcUnknown", "NORMAL");
+        Producer producer = producer(lab, topic);
+        lab.sayFailure("to no topic", () -> producer.send(message("GrpcNowhere", "lost").build()));
+        lab.say("a producer of no topic", failure(() -> producer(lab, "GrpcNowhere")));
+        lab.say("a consumer of no topic", failure(() -> consumer(lab, group(lab, "GrpcUnknown", false), "GrpcNowhere", "*")));
+    }
+
+    /** Returns the class of an exception, whose text has numbers of clients in this JVM. */
+    private static String failure(java.util.concurrent.Callable<?> action) {
+        try {
+            action.call();
+            return "none";
+        } catch (Exception e) {
+            return e.getClass().getSimpleName();
+        }
+    }
+
+    private static void tls(Lab lab) throws Exception {
+        String topic = topic(lab, "GrpcTls", "NORMAL");
+        Producer producer = started(lab, PROVIDER.newProducerBuilder().setClientConfiguration(configuration(true)).setTopics(topic));
+        for (int i = 0; i < 4; i++) {
+            producer.send(message(topic, "m" + i).build());
+        }
+        FilterExpression everything = new FilterExpression("*", FilterExpressionType.TAG);
+        SimpleConsumer consumer = consumer(lab, configuration(true), group(lab, "GrpcTls", false), topic, everything);
+        for (MessageView message : receive(consumer, 4)) {
+            lab.say("received", told(message));
+        }
     }
 
     private static void fifo(Lab lab) throws Exception {
