@@ -117,7 +117,7 @@ class ClusterCore:
             self.brokers[broker.name] = broker
         self.proxy: Proxy | None = None
         """The gRPC front; None without one."""
-        self._proxy_addr = f"{spec.advertised_host}:{grpc_port}"
+        self.proxy_addr = f"{spec.advertised_host}:{grpc_port}"
         if grpc_port is not None:
             self.proxy = self._make_proxy()
 
@@ -230,9 +230,11 @@ class ClusterCore:
     def start_proxy(self) -> None:
         """Start the gRPC front, if there is one."""
         if self.proxy is not None:
-            self.proxy.start(self._proxy_addr)
+            addr, is_up = self.proxy_addr, partial(getattr, self.proxy, "running")
+            self.proxy.start(addr)
+            self.network.listen(addr, self.proxy.accept, self.proxy.name, is_up)
             is_up = partial(getattr, self.proxy, "running")
-            self.network.listen(self._proxy_addr, self.proxy.accept, self.proxy.name, is_up)
+            self.network.listen(self.proxy_addr, self.proxy.accept, self.proxy.name, is_up)
 
     def _let_slaves_catch_up(self) -> None:
         """Let the slaves replicate at once, instead of some time after the start."""
