@@ -187,6 +187,12 @@ class Renewals:
         """Iterate over the clients that have messages here."""
         yield from list(self._by_client)
 
+    def renewed(self) -> Iterator[tuple[str, Renewed]]:
+        """Iterate over the messages whose time is prolonged, each with its message id."""
+        for of_client in self._by_client.values():
+            for place, renewed in of_client.items():
+                yield place[2], renewed
+
     def clear(self) -> None:
         """Renew nothing any more."""
         self._by_client.clear()

@@ -27,6 +27,8 @@ UNSPECIFIED: Final = "UNSPECIFIED"
 """The type of a topic that no broker knows."""
 _TOPICS_MAX: Final = 20_000
 """topicRouteServiceCacheMaxNum: of how many topics the next queue is remembered."""
+_GROUPS_MAX: Final = 20_000
+"""subscriptionGroupConfigCacheMaxNum: how many groups are remembered."""
 _INT32: Final = 1 << 32
 
 
@@ -84,7 +86,7 @@ class Routes:
     """The routes of one cluster, and the types of its topics.
 
     The real proxy remembers what it was given for 20 s; here each call finds the present state, or
-    the last one that was found, if no name server answers.
+    the last one that was found, if no name server answers. So it is with groups and their brokers.
     """
 
     def __init__(
@@ -98,11 +100,13 @@ class Routes:
         self._randomness = randomness
         self._known: dict[str, Route] = {}
         self._turns: dict[tuple[str, bool], int] = {}
+        self._groups: dict[str, SubscriptionGroupConfig] = {}
 
     def clear(self) -> None:
         """Forget what name servers have said."""
         self._known.clear()
         self._turns.clear()
+        self._groups.clear()
 
     def route(self, topic: str) -> Route:
         """Return the route of a topic; raise RpcError if there is none."""
@@ -187,12 +191,22 @@ class Routes:
     def group_config(self, group: str) -> SubscriptionGroupConfig | None:
         """Return a group, which the broker that is asked may create; None if there is none.
 
+        While no broker answers, what one said last counts, as in Java's cache: else members of a
+        group would pop without its order.
+
         Source: ClusterMetadataService.java#getSubscriptionGroupConfig
         """
         for broker in self._brokers():
             if broker.state is NodeState.RUNNING and not broker.config.is_slave:
-                return broker.groups.find(group)
-        return None
+                found = broker.groups.find(group)
+                if found is None:
+                    self._groups.pop(group, None)
+                else:
+                    if len(self._groups) >= _GROUPS_MAX:
+                        self._groups.clear()
+                    self._groups[group] = found
+                return found
+        return self._groups.get(group)
 
 
 def _order(route: TopicRouteData) -> str | None:

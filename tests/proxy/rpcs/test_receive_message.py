@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from fakemq.events.pop import Popped
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.grpc import messages as m
 from fakemq.protocol.grpc.status import GrpcStatus
@@ -239,6 +240,19 @@ def test_queue_of_a_fifo_group_waits_for_the_acknowledgement(lab: ProxyLab) -> N
     assert not second.answers
     client.ack(handle_of(first), topic="fifo", group="fifo")
     assert ids(second.received) == ["m1"]
+
+
+def test_order_of_a_group_stays_known_while_its_broker_is_paused(lab: ProxyLab) -> None:
+    ordered(lab)
+    client = lab.client()
+    client.consume("fifo", "fifo")
+    client.receive("fifo", "fifo").cancel()
+    lab.broker.pause()
+    asked = client.receive("fifo", "fifo", timeout_ms=60_000)
+    lab.broker.resume()
+    client.send(message("fifo", message_group="g"))
+    assert ids(asked.received) == ["m1"]
+    assert [one.in_order for one in lab.core.journal.find(Popped)] == [True]
 
 
 def test_same_attempt_gets_the_same_messages(lab: ProxyLab) -> None:
