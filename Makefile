@@ -83,6 +83,7 @@ scenarios: setup
 campaign: .venv/.runtime
 	$(BIN)/python -m fakemq replay --seeds 0:500 $(ARGS)
 	$(BIN)/python -m fakemq replay --seeds 0:500 --reference 5.5.0 $(ARGS)
+	$(BIN)/python -m fakemq replay --seeds 0:500 --grpc $(ARGS)
 
 fuzz: setup
 	$(BIN)/python -m tests.fuzz $(ARGS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+from click.core import ParameterSource
 
 from fakemq.reference import NAMES
 
@@ -21,6 +22,11 @@ from fakemq.reference import NAMES
     show_default=True,
     help="The release of RocketMQ. Clients of 5.5.0 pop, too, and send timer messages.",
 )
+@click.option(
+    "--grpc",
+    is_flag=True,
+    help="With a gRPC front, and clients of it; this implies --reference 5.5.0.",
+)
 @click.pass_context
 def replay(
     ctx: click.Context,
@@ -29,6 +35,7 @@ def replay(
     minutes: float,
     jobs: int,
     reference: str,
+    grpc: bool,
 ) -> None:
     """Simulate a cluster, its clients and faults, all drawn from one seed.
 
@@ -38,6 +45,13 @@ def replay(
 
     if (seed is None) == (seeds is None):
         raise click.UsageError("give --seed N, or --seeds FROM:TO")
+    if grpc:
+        chosen = ctx.get_parameter_source("reference") is not ParameterSource.DEFAULT
+        if chosen and reference == NAMES[0]:
+            raise click.UsageError(
+                f"--grpc needs --reference {NAMES[-1]}: {reference} has no front"
+            )
+        reference = NAMES[-1]
     if seeds is not None:
-        ctx.exit(command.run_campaign(seeds, minutes, jobs, click.echo, reference))
-    ctx.exit(command.replay_one(seed or 0, minutes, click.echo, reference))
+        ctx.exit(command.run_campaign(seeds, minutes, jobs, click.echo, reference, grpc=grpc))
+    ctx.exit(command.replay_one(seed or 0, minutes, click.echo, reference, grpc=grpc))

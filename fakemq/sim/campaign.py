@@ -194,6 +194,7 @@ def run_worker(
     *,
     journal: bool = False,
     reference: str = REFERENCES[0],
+    grpc: bool = False,
 ) -> None:
     """The main function of a worker: receive seeds and send outcomes, until the pipe closes.
 
@@ -207,17 +208,23 @@ def run_worker(
             return
         pipe.send(None)  # the seed begins
         folder = os.path.join(root, f"seed-{seed}")
-        outcome = outcome_of(seed, minutes, folder, journal=journal, reference=reference)
+        outcome = outcome_of(seed, minutes, folder, journal=journal, reference=reference, grpc=grpc)
         pipe.send(outcome)
 
 
 def outcome_of(
-    seed: int, minutes: float, root: str, *, journal: bool = False, reference: str = REFERENCES[0]
+    seed: int,
+    minutes: float,
+    root: str,
+    *,
+    journal: bool = False,
+    reference: str = REFERENCES[0],
+    grpc: bool = False,
 ) -> Outcome:
     """Run one seed with its stores in ``root``. An exception becomes the outcome's failure."""
     began_ms, lines = real_elapsed_ms(), list[str]()
     try:
-        plan = draw_plan(seed, minutes, reference)
+        plan = draw_plan(seed, minutes, reference, grpc=grpc)
         result = replay(plan, root, lines.append if journal else None)
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]

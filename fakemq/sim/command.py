@@ -17,10 +17,12 @@ HELD, VIOLATED = 0, 1
 """Exit codes."""
 
 
-def replay_one(seed: int, minutes: float, write: Write, reference: str = REFERENCES[0]) -> int:
+def replay_one(
+    seed: int, minutes: float, write: Write, reference: str = REFERENCES[0], *, grpc: bool = False
+) -> int:
     """Print a seed's plan, its journal and the verdict. Return the exit code."""
     try:
-        plan = draw_plan(seed, minutes, reference)
+        plan = draw_plan(seed, minutes, reference, grpc=grpc)
     except ValueError as error:
         raise ConfigError(f"--minutes: {error}") from None
     for text in drawn(plan):
@@ -48,7 +50,13 @@ def replay_one(seed: int, minutes: float, write: Write, reference: str = REFEREN
 
 
 def run_campaign(
-    seeds: str, minutes: float, jobs: int, write: Write, reference: str = REFERENCES[0]
+    seeds: str,
+    minutes: float,
+    jobs: int,
+    write: Write,
+    reference: str = REFERENCES[0],
+    *,
+    grpc: bool = False,
 ) -> int:
     """Run the seeds ``FROM:TO``, TO excluded. Print a line for each failure, and a summary."""
     first, _, end = seeds.partition(":")
@@ -68,11 +76,14 @@ def run_campaign(
 
     seeds_of = range(int(first), int(end))
     progress = Progress(len(seeds_of), sys.stderr, "seeds")
-    campaign = Campaign(minutes, jobs, report, partial(run_worker, reference=reference))
+    work = partial(run_worker, reference=reference, grpc=grpc)
+    campaign = Campaign(minutes, jobs, report, work)
     campaign.run(seeds_of)
     progress.clear()
     write(campaign.summary())
     if campaign.failed:
         other = "" if reference == REFERENCES[0] else f" --reference {reference}"
+        if grpc:
+            other = " --grpc"
         write(f"look closer with: python -m fakemq replay --seed {min(campaign.failed)}{other}")
     return VIOLATED if campaign.failed else HELD

@@ -57,6 +57,10 @@ class Consumer(SimulatedClient):
             queue_offset=message.queue_offset,
             times=message.reconsume_times if times is None else times,
         )
+        return (yield from self.work(place))
+
+    def work(self, place: Received) -> Generator[Sleep, None, bool]:
+        """Process the message that ``place`` tells of; return whether it succeeded."""
         if self.plan.work_ms:
             self.journal.add(place)
             yield Sleep(self.random.randint(1, self.plan.work_ms))

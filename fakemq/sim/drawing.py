@@ -25,7 +25,7 @@ from fakemq.sim.plan import (
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
 FAULTS_MIN, FAULTS_MAX = 3, 8
 FIRST_MS, LAST_MS = 15_000, 15_000
@@ -45,29 +45,50 @@ PRODUCERS = {
 """The kinds of producers in a cluster of each reference."""
 TOPIC_OF = {"ordered": "payments", "priority": PRIORITY_TOPIC}
 """The topic of a kind of producers; the others send to ``orders``."""
+FRONT_PRODUCERS = {
+    "grpc_sync": "orders",
+    "grpc_priority": PRIORITY_TOPIC,
+    "grpc_ordered": "payments",
+    "grpc_delayed": "reminders",
+    "grpc_transactional": "transfers",
+    "oneway": "orders",
+    "sync": "orders",
+    "timer": "orders",
+}
+"""The kinds of producers in a cluster with a gRPC front, and their topics."""
 
 
-def draw_plan(seed: int, minutes: float = 10, reference: str = REFERENCES[0]) -> Plan:
-    """Return the plan of ``seed`` for a cluster of a reference.
+def draw_plan(
+    seed: int, minutes: float = 10, reference: str = REFERENCES[0], *, grpc: bool = False
+) -> Plan:
+    """Return the plan of ``seed`` for a cluster of a reference; ``grpc``: with a gRPC front.
 
-    Raise ValueError if ``minutes`` leave no time for traffic.
+    Raise ValueError if ``minutes`` leave no time for traffic, or if the reference has no front.
     """
+    if grpc and reference == REFERENCES[0]:
+        raise ValueError(f"{reference} has no gRPC front; {REFERENCES[-1]} has one")
     if not minutes * MINUTE_MS >= QUIET_MS + MINUTE_MS:  # written so for NaN
         raise ValueError(f"{minutes:g} minutes are too few; 5 or more leave time for traffic")
     if minutes > MOST_MINUTES:
         raise ValueError(f"{minutes:g} minutes are too many; {MOST_MINUTES} is the most")
     randomness = Randomness(seed)
     cluster = _draw_cluster(randomness.stream("cluster"))
-    draw_consumers = _CONSUMERS[reference]
+    draw_consumers = _draw_front_consumers if grpc else _CONSUMERS[reference]
+    topics = (
+        FRONT_PRODUCERS
+        if grpc
+        else {kind: TOPIC_OF.get(kind, "orders") for kind in PRODUCERS[reference]}
+    )
     consumers = draw_consumers(randomness.stream("consumers"))
     plan = Plan(
         seed=seed,
         minutes=minutes,
         reference=reference,
         cluster=cluster,
-        producers=_draw_producers(randomness.stream("producers"), cluster, PRODUCERS[reference]),
+        producers=_draw_producers(randomness.stream("producers"), cluster, topics),
         consumers=consumers,
         faults=(),
+        grpc=grpc,
     )
     return msgspec.structs.replace(plan, faults=draw_faults(plan, randomness.stream("faults")))
 
@@ -86,16 +107,16 @@ def _draw_cluster(draw: random.Random) -> ClusterPlan:
 
 
 def _draw_producers(
-    draw: random.Random, cluster: ClusterPlan, kinds: Sequence[str]
+    draw: random.Random, cluster: ClusterPlan, topics: Mapping[str, str]
 ) -> tuple[ProducerPlan, ...]:
     queues = tuple(
         (name, queue_id) for name in cluster.broker_names for queue_id in range(TOPICS["payments"])
     )
     return tuple(
         ProducerPlan(
-            name=f"{kind}-producer",
+            name=f"{kind.replace('_', '-')}-producer",
             kind=kind,
-            topic=TOPIC_OF.get(kind, "orders"),
+            topic=topic,
             pause_ms=draw.randint(5_000, 12_000),
             burst=draw.randint(2, 5),
             body_bytes=draw.choice((10, 200, 2_000)),
@@ -103,7 +124,7 @@ def _draw_producers(
             send_timeout_ms=draw.choice((3_000, 10_000)),
             queues=queues if kind == "ordered" else (),
         )
-        for kind in kinds
+        for kind, topic in topics.items()
     )
 
 
@@ -134,6 +155,32 @@ def _draw_later_consumers(draw: random.Random) -> tuple[ConsumerPlan, ...]:
     )
 
 
+def _draw_front_consumers(draw: random.Random) -> tuple[ConsumerPlan, ...]:
+    """Draw groups that receive over gRPC, one of them in order, one that pulls, and a reader."""
+    workers = [
+        _consumer(draw, "workers", number, "orders", PRIORITY_TOPIC, "reminders", kind=kind)
+        for number, kind in enumerate(("grpc_simple", *draw.choice(_OTHER_WORKERS)), 1)
+    ]
+    clerks = [
+        _consumer(draw, "clerks", number, "orders", "transfers", kind="grpc_push")
+        for number in (1, 2)
+    ]
+    ledger = [
+        _consumer(draw, "ledger", number, "payments", kind="grpc_fifo", ordered=True)
+        for number in (1, 2)
+    ]
+    return (
+        *(
+            msgspec.structs.replace(one, pop=_draw_pop(draw, 0))
+            for one in (*workers, *clerks, *ledger)
+        ),
+        _consumer(draw, "pullers", 1, "orders", "transfers"),
+        _consumer(draw, "audit", 1, "orders", "payments", "reminders", kind="reader"),
+    )
+
+
+_OTHER_WORKERS = (("grpc_simple",), ("grpc_simple", "grpc_simple"), ("popper",))
+"""The members beside the first one: some speak remoting."""
 _CONSUMERS = {"4.9.7": _draw_consumers, "5.5.0": _draw_later_consumers}
 
 

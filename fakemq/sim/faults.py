@@ -14,6 +14,7 @@ from fakemq.faults.plan import ALWAYS, Scope
 from fakemq.faults.points import SILENCE
 from fakemq.sim.history import MASTER
 from fakemq.sim.link_faults import LINK_KINDS, break_link, links_of
+from fakemq.sim.plan import FRONT
 from fakemq.sim.replication_faults import (
     disk_full,
     disks,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     import random
 
     from fakemq.journal.entries import Entry
+    from fakemq.proxy.proxy import Proxy
     from fakemq.sim.plan import Plan, PlannedFault
     from fakemq.sim.simulation import Simulation
 
@@ -100,6 +102,10 @@ def _masters_that_revive(plan: Plan) -> Sequence[str]:
     if not plan.pop_groups:
         return ()
     return [f"{name}{MASTER}" for name in plan.cluster.broker_names]
+
+
+def _front(plan: Plan) -> Sequence[str]:
+    return (FRONT,) if plan.grpc else ()
 
 
 def _all(plan: Plan) -> Sequence[str]:
@@ -193,6 +199,31 @@ def _start_name_server(sim: Simulation, fault: PlannedFault) -> None:
     sim.start_name_server(fault.target)
 
 
+def _kill_front(sim: Simulation, fault: PlannedFault) -> None:
+    _front_of(sim).stop("kill")
+
+
+def _stop_front(sim: Simulation, fault: PlannedFault) -> None:
+    _front_of(sim).stop()
+
+
+def _start_front(sim: Simulation, fault: PlannedFault) -> None:
+    sim.core.start_proxy()
+
+
+def _pause_front(sim: Simulation, fault: PlannedFault) -> None:
+    _front_of(sim).pause()
+
+
+def _resume_front(sim: Simulation, fault: PlannedFault) -> None:
+    _front_of(sim).resume()
+
+
+def _front_of(sim: Simulation) -> Proxy:
+    assert sim.core.proxy is not None
+    return sim.core.proxy
+
+
 def _kill_client(sim: Simulation, fault: PlannedFault) -> None:
     sim.clients[fault.target].kill(silently=bool(fault.amount))
 
@@ -240,6 +271,9 @@ FAULTS: dict[str, FaultKind] = {
     "clock_skew": FaultKind(_nodes, _skew, _unskew, amounts=_skews, weight=4),
     "clock_jump": FaultKind(_all, _jump, _nothing, 0, _skews),
     "kill_namesrv": FaultKind(_name_servers, _kill_name_server, _start_name_server),
+    "kill_front": FaultKind(_front, _kill_front, _start_front, 90_000, weight=10),
+    "stop_front": FaultKind(_front, _stop_front, _start_front, weight=6),
+    "pause_front": FaultKind(_front, _pause_front, _resume_front, weight=6),
     "kill_consumer": FaultKind(
         _members, _kill_client, _replace_client, 90_000, lambda draw: draw.randrange(2)
     ),

@@ -19,6 +19,7 @@ from fakemq.faults.points import (
 from fakemq.net.faults.links import plan_of
 from fakemq.net.faults.scopes import LinkScope
 from fakemq.sim.history import MASTER
+from fakemq.sim.plan import FRONT
 
 if TYPE_CHECKING:
     import random
@@ -69,9 +70,14 @@ def links_of(plan: Plan) -> Sequence[str]:
     slaves = [node for node in cluster.nodes if not node.endswith(MASTER)]
     clients = [producer.name for producer in plan.producers]
     clients += [consumer.name for consumer in plan.consumers]
+    of_front = plan.front_clients
     pairs = [(node, server) for node in cluster.nodes for server in servers]
     pairs += [(master, slave) for master in masters for slave in slaves if _pair(master, slave)] * 4
-    pairs += [(client, master) for client in clients for master in masters]
+    pairs += [
+        (client, node)
+        for client in clients
+        for node in ((FRONT,) * len(masters) if client in of_front else masters)
+    ]
     return [TO.join(pair) for pair in pairs]
 
 

@@ -16,6 +16,18 @@ TOPICS = {"orders": 4, "payments": 3}
 PRIORITY_TOPIC = "alerts"
 LATER_TOPICS = {**TOPICS, PRIORITY_TOPIC: 3}
 """Those of a cluster of 5.5.0."""
+FRONT_TOPICS = {**LATER_TOPICS, "reminders": 2, "transfers": 2}
+"""Those of a cluster with a gRPC front, which takes messages of one type for each topic."""
+FRONT_TYPES = {
+    "payments": "FIFO",
+    PRIORITY_TOPIC: "PRIORITY",
+    "reminders": "DELAY",
+    "transfers": "TRANSACTION",
+}
+GRPC = "grpc_"
+"""How the kinds of clients begin that speak gRPC."""
+FRONT = "proxy-0"
+"""The node name of the front."""
 REFERENCES = ("4.9.7", "5.5.0")
 """The first one is the default; its plans are the same as if there were no other one."""
 DELAY_LEVELS = "1s 3s 5s 8s 12s 20s 30s"
@@ -48,7 +60,7 @@ class ClusterPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProducerPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """A producer; ``kind`` is a row of `producers.KINDS`."""
+    """A producer; ``kind`` is a row of `producers.KINDS`, or of `front_kinds.PRODUCERS`."""
 
     name: str
     kind: str
@@ -83,7 +95,7 @@ class PopPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConsumerPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """A consumer; ``kind`` is a row of `consumer_kinds.KINDS`."""
+    """A consumer; ``kind`` is a row of `consumer_kinds.KINDS`, or of `front_kinds.CONSUMERS`."""
 
     name: str
     group: str
@@ -135,10 +147,28 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     producers: tuple[ProducerPlan, ...]
     consumers: tuple[ConsumerPlan, ...]
     faults: tuple[PlannedFault, ...]
+    grpc: bool = False
+    """Whether the cluster has a gRPC front, and clients of it."""
 
     @property
     def topics(self) -> dict[str, int]:
+        if self.grpc:
+            return FRONT_TOPICS
         return TOPICS if self.reference == REFERENCES[0] else LATER_TOPICS
+
+    @property
+    def types(self) -> dict[str, str]:
+        """The message types of topics; of others it is NORMAL."""
+        if self.grpc:
+            return FRONT_TYPES
+        return {} if self.reference == REFERENCES[0] else {PRIORITY_TOPIC: "PRIORITY"}
+
+    @property
+    def front_clients(self) -> tuple[str, ...]:
+        """The names of the clients that speak gRPC."""
+        producers = [one.name for one in self.producers if one.kind.startswith(GRPC)]
+        consumers = [one.name for one in self.consumers if one.kind.startswith(GRPC)]
+        return (*producers, *consumers)
 
     @property
     def pop_groups(self) -> dict[str, tuple[str, ...]]:

@@ -78,10 +78,12 @@ def replay_seed(
     minutes: float,
     write: Callable[[str], None] | None = None,
     reference: str = REFERENCES[0],
+    *,
+    grpc: bool = False,
 ) -> Result:
     """Draw a seed's plan and run it in a temporary folder."""
     with store_folder() as root:
-        return replay(draw_plan(seed, minutes, reference), root, write)
+        return replay(draw_plan(seed, minutes, reference, grpc=grpc), root, write)
 
 
 def _writer(write: Callable[[str], None], root: str) -> Callable[[Entry], None]:
@@ -124,7 +126,7 @@ def drawn(plan: Plan) -> Iterator[str]:
         f"cluster: {cluster.masters} masters with {cluster.slaves} slaves each,"
         f" {cluster.namesrvs} name servers, {cluster.role}, {cluster.flush}, stores"
         f" {'on disk' if cluster.on_disk else 'in memory'}, log files of"
-        f" {cluster.log_file_bytes // 1024} KiB"
+        f" {cluster.log_file_bytes // 1024} KiB{', a gRPC front' * plan.grpc}"
     )
     for producer in plan.producers:
         yield (

@@ -19,7 +19,7 @@ from fakemq.sim.faults import FAULTS
 from fakemq.sim.history import APPENDS, KINDS, LATER_KINDS, History
 from fakemq.sim.invariants import judge
 from fakemq.sim.invariants.tables import disagreements
-from fakemq.sim.plan import DELAY_LEVELS, PRIORITY_TOPIC, REFERENCES, START_AT
+from fakemq.sim.plan import DELAY_LEVELS, REFERENCES, START_AT
 from fakemq.sim.producers import KINDS as PRODUCER_KINDS
 
 if TYPE_CHECKING:
@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     from fakemq.namesrv.namesrv import NameServer
     from fakemq.sim.client import SimulatedClient
     from fakemq.sim.history import Violation
-    from fakemq.sim.plan import ConsumerPlan, Plan, PlannedFault
+    from fakemq.sim.plan import ConsumerPlan, Plan, PlannedFault, ProducerPlan
     from fakemq.sim.pop_watch import PopWatch
 
 NODE = "simulator"
 """The node name of the simulator in the journal; the timers of faults carry it too."""
+GRPC_PORT = 8081
 LOOK_MS = 20_000
 """How often the tables of the name servers are compared."""
 DISK_BYTES = 1 << 40
@@ -55,7 +56,7 @@ class SimulationRun:
         spec = _spec(plan, root)
         addrs = [f"{spec.advertised_host}:{port}" for port in spec.namesrv_ports]
         ports = [config.listen_port for config in spec.broker_configs]
-        self.core = ClusterCore(spec, addrs, ports)
+        self.core = ClusterCore(spec, addrs, ports, grpc_port=GRPC_PORT if plan.grpc else None)
         self.history = History(self.core.journal, kinds=_kinds(plan))
         self.clock = NodeClock(self.core.clock, NODE, self.core.journal)
         self.clients: dict[str, SimulatedClient] = {}
@@ -79,16 +80,14 @@ class SimulationRun:
         for broker in core.brokers.values():
             if broker.store.disk is not None:
                 broker.store.disk_space.resize(DISK_BYTES)
-        if PRIORITY_TOPIC in plan.topics:
-            from fakemq.core.message_types import set_message_type  # of 5.5.0
-
-            set_message_type(core, PRIORITY_TOPIC, "PRIORITY")
+        _set_types(core, plan)
+        if plan.grpc:
+            _create_groups(core, plan)
         self._began_ms = core.clock.elapsed_ms()
         until_ms = self._began_ms + plan.quiet_at_ms
         for producer in plan.producers:
             draw = self._randomness.stream(f"client {producer.name}")
-            kind = PRODUCER_KINDS[producer.kind]
-            self.clients[producer.name] = kind(core, producer, draw, until_ms)
+            self.clients[producer.name] = _producer(core, producer, draw, until_ms)
         for consumer in plan.consumers:
             draw = self._randomness.stream(f"client {consumer.name}")
             self.clients[consumer.name] = _consumer(core, consumer, draw)
@@ -173,8 +172,49 @@ class SimulationRun:
         self.after(LOOK_MS, self._look)
 
 
+def _producer(
+    core: ClusterCore, plan: ProducerPlan, draw: random.Random, until_ms: int
+) -> SimulatedClient:
+    if plan.kind in PRODUCER_KINDS:
+        return PRODUCER_KINDS[plan.kind](core, plan, draw, until_ms)
+    from fakemq.sim.front_kinds import PRODUCERS  # they need protobuf
+
+    return PRODUCERS[plan.kind](core, plan, draw, until_ms)
+
+
 def _consumer(core: ClusterCore, plan: ConsumerPlan, draw: random.Random) -> Consumer:
-    return CONSUMER_KINDS[plan.kind](core, plan, draw)
+    if plan.kind in CONSUMER_KINDS:
+        return CONSUMER_KINDS[plan.kind](core, plan, draw)
+    from fakemq.sim.front_kinds import CONSUMERS  # they need protobuf
+
+    return CONSUMERS[plan.kind](core, plan, draw)
+
+
+def _set_types(core: ClusterCore, plan: Plan) -> None:
+    if plan.types:
+        from fakemq.core.message_types import set_message_type  # of 5.5.0
+
+        for topic, message_type in plan.types.items():
+            set_message_type(core, topic, message_type)
+
+
+def _create_groups(core: ClusterCore, plan: Plan) -> None:
+    """Create the groups of the front's clients: it asks brokers for their order and attempts."""
+    from fakemq.broker.topic_changes import put_group
+    from fakemq.protocol.bodies.group import SubscriptionGroupConfig
+
+    for consumer in plan.consumers:
+        if consumer.pop is not None and consumer.name.endswith("-1"):
+            for broker in core.running_masters():
+                put_group(
+                    broker,
+                    SubscriptionGroupConfig(
+                        group_name=consumer.group,
+                        consume_message_orderly=consumer.ordered,
+                        retry_max_times=consumer.tries,
+                    ),
+                )
+    core.network.settle()
 
 
 def _pop_watch(core: ClusterCore, history: History, plan: Plan) -> PopWatch | None:
@@ -204,6 +244,8 @@ def _spec(plan: Plan, root: str | None) -> ClusterSpec:
         "maxHashSlotNum": "500",
         "maxIndexNum": "2000",
     }
+    if plan.grpc:
+        config["recallMessageEnable"] = "true"
     if cluster.on_disk and root is None:
         raise ValueError("a plan with stores on disk needs a folder for them")
     return cluster_spec(

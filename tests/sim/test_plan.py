@@ -9,6 +9,7 @@ import pytest
 
 from fakemq.config.model import BrokerConfig
 from fakemq.sim.drawing import draw_plan
+from fakemq.sim.front_kinds import CONSUMERS, PRODUCERS
 from fakemq.sim.plan import QUIET_MS
 from fakemq.sim.replay import drawn
 
@@ -40,6 +41,27 @@ def test_another_reference_has_other_clients_in_the_same_cluster() -> None:
         assert other.pop_groups == {"workers": ("orders", "alerts"), "ledger": ("payments",)}
         assert not plan.pop_groups
         assert set(other.topics) - set(plan.topics) == {"alerts"}
+
+
+def test_plans_with_a_front_have_grpc_clients_in_the_same_cluster() -> None:
+    plans = [draw_plan(seed, reference="5.5.0", grpc=True) for seed in range(200)]
+    assert [one.cluster for one in plans] == [one.cluster for one in PLANS]
+    for plan in plans:
+        kinds = {consumer.kind for consumer in plan.consumers}
+        assert kinds - {"popper"} == {"member", "reader", *CONSUMERS}
+        assert {one.kind for one in plan.producers} == {"oneway", "sync", "timer", *PRODUCERS}
+        assert set(plan.pop_groups) == {"workers", "clerks", "ledger"}
+    assert any(one.kind == "popper" for plan in plans for one in plan.consumers)
+    names = Counter(fault.name for plan in plans for fault in plan.faults)
+    assert min(names[name] for name in ("kill_front", "stop_front", "pause_front")) >= 20
+    targets = {fault.target for plan in plans for fault in plan.faults}
+    assert "ledger-1 to proxy-0" in targets
+    assert not any("proxy-0" in fault.target for plan in LATER for fault in plan.faults)
+
+
+def test_only_a_reference_with_a_front_has_grpc_clients() -> None:
+    with pytest.raises(ValueError, match=r"4\.9\.7 has no gRPC front; 5\.5\.0 has one"):
+        draw_plan(1, grpc=True)
 
 
 def test_members_pop_in_every_way() -> None:

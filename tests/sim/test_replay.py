@@ -60,6 +60,23 @@ def test_transaction_whose_half_message_is_answered_late_stays_open(seed: int) -
     assert not replay_seed(seed, 10).violated
 
 
+@pytest.mark.slow  # two whole runs of ten virtual minutes
+@pytest.mark.parametrize("seed", [9, 23])
+def test_messages_that_front_and_brokers_handle_after_a_pause_are_not_lost(seed: int) -> None:
+    """Seed 23: a group keeps its order while no broker answers. Seed 9: answers to nobody."""
+    assert not replay_seed(seed, 10, None, "5.5.0", grpc=True).violated
+
+
+@pytest.mark.slow  # a whole run
+def test_command_runs_grpc_clients() -> None:
+    done = CliRunner().invoke(main, ["replay", "--seed", "3", "--minutes", "5", "--grpc"])
+    assert done.exit_code == 0, done.output[-2_000:]
+    lines = done.output.splitlines()
+    assert lines[1].endswith(", a gRPC front")
+    for kind in ("RpcReceived", "HandleRenewed", "OrphanAsked", "Popped"):
+        assert any(f" {kind} " in line for line in lines)
+
+
 def test_command_shows_plan_journal_and_verdict(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -123,6 +140,7 @@ def test_violation_is_shown_with_its_journal_lines(
         (["--seeds", "5:5"], "--seeds 5:5: expected FROM:TO, such as 0:500"),
         (["--seed", "1", "--minutes", "4"], "4 minutes are too few"),
         (["--seeds", "1:2", "--minutes", "0"], "0 minutes are too few"),
+        (["--seed", "1", "--grpc", "--reference", "4.9.7"], "--grpc needs --reference 5.5.0"),
         (["--seed", "-1"], "-1 is not in the range"),
     ],
 )

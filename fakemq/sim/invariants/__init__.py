@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.events.core import HandlerFailed
 from fakemq.events.store import UnsyncedLost
+from fakemq.sim.events import Consumed, Received
 from fakemq.sim.history import MASTER, Violation, broker_name
 from fakemq.sim.invariants.delays import too_early
 from fakemq.sim.invariants.delivery import undelivered
@@ -21,6 +22,9 @@ from fakemq.sim.invariants.replicas import differences
 from fakemq.sim.invariants.timers import wrong_timers
 
 if TYPE_CHECKING:
+    from fakemq.proxy.proxy import Proxy
+    from fakemq.proxy.receipts import Renewed
+    from fakemq.sim.history import History
     from fakemq.sim.simulation import Simulation
 
 
@@ -52,12 +56,34 @@ def judge(sim: Simulation) -> list[Violation]:
         found += sim.pop_watch.found
         lost = sim.pop_watch.lost()
         found += wrong_timers(history, lost_from, on_disk=cluster.on_disk)
+    if sim.core.proxy is not None:
+        lost = {*lost, *_lost_answers(sim.core.proxy, history)}
     groups = {consumer.group: consumer.topics for consumer in sim.plan.consumers}
     found += undelivered(history, groups, unkept, is_stored, lost)
     unordered = {one.group for one in sim.plan.consumers if one.pop is not None and not one.ordered}
     found += out_of_order(history, unordered)
     found += too_early(history)
     return found
+
+
+def _lost_answers(proxy: Proxy, history: History) -> set[tuple[str, str]]:
+    """Return group and message id of messages that the front wrote to a client that got nothing.
+
+    It prolongs their invisible time for 3 h, as long as the client is there. So does Java's.
+    """
+    events: list[Received | Consumed] = [*history.of(Received), *history.of(Consumed)]
+    had = {(one.group, one.msg_id, one.broker, one.queue_id, one.queue_offset) for one in events}
+    return {
+        (renewed.group, msg_id)
+        for msg_id, renewed in proxy.renewals.renewed()
+        if (renewed.group, msg_id, *_place(renewed)) not in had
+    }
+
+
+def _place(renewed: Renewed) -> tuple[str, int, int]:
+    """Return the first place of a message: a change of its invisible time keeps it."""
+    handle = renewed.handle
+    return handle.broker_name, handle.queue_id, handle.offset
 
 
 def _lost_from(sim: Simulation) -> dict[str, int]:

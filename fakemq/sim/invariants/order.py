@@ -16,7 +16,8 @@ def out_of_order(history: History, unordered: Collection[str] = ()) -> Iterator[
     """Yield messages that are out of order. There are two cases:
 
     1. A group began to consume a message for the first time after a later one of its queue.
-    2. A message of a shard was stored before an earlier one of the shard.
+    2. A message of a shard was stored before an earlier one of the shard, in the same queue: the
+       gRPC front chooses among the queues of the brokers that are there.
 
     A member may process messages of a queue at the same time, but begins them in order. Consuming
     messages again, from a committed offset, is allowed. A master that lost a part of its log
@@ -25,7 +26,7 @@ def out_of_order(history: History, unordered: Collection[str] = ()) -> Iterator[
     """
     last: dict[tuple[str, str, str, int], int] = {}
     had: set[tuple[str, str, str]] = set()
-    stored: dict[str, Sent] = {}
+    stored: dict[tuple[str, str, int], Sent] = {}
     cut: set[str] = set()
     for entry in history.entries:
         event = entry.event
@@ -53,7 +54,8 @@ def out_of_order(history: History, unordered: Collection[str] = ()) -> Iterator[
                     (event.key, event.msg_id),
                 )
         elif isinstance(event, Sent) and event.shard and event.status == SEND_OK:
-            earlier = stored.get(event.shard)
+            queue = (event.shard, event.broker, event.queue_id)
+            earlier = stored.get(queue)
             if earlier is not None and event.queue_offset <= earlier.queue_offset:
                 yield Violation(
                     NAME,
@@ -61,4 +63,4 @@ def out_of_order(history: History, unordered: Collection[str] = ()) -> Iterator[
                     f" sent before it, at {earlier.queue_offset}",
                     (event.key, earlier.key),
                 )
-            stored[event.shard] = event
+            stored[queue] = event
