@@ -31,7 +31,7 @@ help:
 # A stamp says what was installed, so that a second run costs nothing.
 .venv/.runtime: pyproject.toml setup.py
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[acl,tls]'
 	@touch $@
 
 .venv/.development: pyproject.toml setup.py | .venv/.runtime

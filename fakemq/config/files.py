@@ -113,7 +113,7 @@ def load(
 
 def file_entries(path: str) -> Iterator[tuple[str, str, str]]:
     """Yield place, key and text of each line with a setting; raise ConfigError."""
-    from javaproperties import KeyValue, parse
+    from fakemq.config.properties_text import EscapeError, entries  # many clusters have no file
 
     try:
         with open(path, "rb") as file:
@@ -125,16 +125,11 @@ def file_entries(path: str) -> Iterator[tuple[str, str, str]]:
             f"{path}: this is no text: byte {content.index(0)} is 0; expected lines such as"
             " brokerName=broker-a"
         )
-    line = 1
     try:
-        for element in parse(content):
-            if isinstance(element, KeyValue):
-                yield f"{path}:{line}", element.key, element.value
-            line += element.source.replace("\r\n", "\n").replace("\r", "\n").count("\n")
-    except ValueError as error:  # javaproperties raises this only for a wrong \uXXXX
-        if isinstance(error, ConfigError):
-            raise
-        raise ConfigError(f"{path}:{line}: {error}; expected \\u and four hex digits") from None
+        for line, key, value in entries(content.decode("latin-1")):
+            yield f"{path}:{line}", key, value
+    except EscapeError as error:
+        raise ConfigError(f"{path}:{error.line}: {error}") from None
 
 
 def _hint(name: str, kind: type[Config]) -> str:

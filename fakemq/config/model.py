@@ -264,10 +264,10 @@ class Config:
 
         With ``important`` there are only the keys that ``mqbroker -m`` prints.
         """
-        from javaproperties import join_key_value
+        from fakemq.config.properties_text import written
 
         return "".join(
-            join_key_value(key.name, text_of(getattr(self, key.attribute))) + "\n"
+            f"{key.name}={written(text_of(getattr(self, key.attribute)))}\n"
             for key in keys_of(type(self)).values()
             if not important or key.attribute in self.important
         )

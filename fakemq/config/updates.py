@@ -5,7 +5,6 @@ Source: common/Configuration.java, common/MixAll.java#properties2Object (4.9.7)
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from fakemq.config.model import Config, declared_in, keys_of, text_of
@@ -49,42 +48,16 @@ def properties_text(config: Config) -> str:
 
 def properties_of(body: bytes) -> dict[str, str] | None:
     """Return the properties in a request's body; None if it is malformed or too large."""
-    import javaproperties  # seldom needed, and the server starts without
+    from fakemq.config.properties_text import entries  # seldom needed
 
     try:
         if len(body) > CONFIG_BODY_MAX_BYTES:
             raise ValueError
         # Java decodes UTF-8, encodes it again and then reads it as Latin-1.
         text = body.decode("utf-8", "replace").encode().decode("latin-1")
-        return javaproperties.loads(logical_lines(text))
+        return {key: value for _, key, value in entries(text)}
     except ValueError:
         return None
-
-
-def logical_lines(text: str) -> str:
-    """Return a properties text without comments and line continuations, with the same meaning.
-
-    javaproperties joins such lines itself, in a time that grows with the square of their number.
-    Source: java.util.Properties.LineReader
-    """
-    lines: list[str] = []
-    begun: list[str] = []
-    for line in re.split(r"\r\n|\n|\r", text):
-        line = line.lstrip(" \t\f")
-        if not begun and line[:1] in ("#", "!"):
-            continue
-        backslashes = len(line) - len(line.rstrip("\\"))
-        begun.append(line[:-1] if backslashes % 2 else line)
-        if backslashes % 2 == 0:
-            lines.append(_whole(begun))
-            begun = []
-    return "\n".join([*lines, _whole(begun)])
-
-
-def _whole(begun: list[str]) -> str:
-    line = "".join(begun)
-    # Only the first character of a logical line makes it a comment, not that of a continuation.
-    return f"\\{line}" if line[:1] in ("#", "!") else line
 
 
 def update(config: Config, properties: Mapping[str, str]) -> list[str]:

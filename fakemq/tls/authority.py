@@ -28,8 +28,8 @@ class Authority:
             import trustme
         except ImportError:
             raise ConfigError(
-                "TLS without certificates of your own needs a package that is not installed:"
-                " pip install trustme; or name your certificates in tls_config"
+                "TLS without certificates of your own needs an extra that is not installed:"
+                " pip install 'fakemq[tls]'; or name your certificates in tls_config"
             ) from None
         try:
             self.directory = tempfile.mkdtemp(prefix="fakemq-tls-")

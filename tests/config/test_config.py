@@ -209,7 +209,7 @@ def test_unreadable_file_is_refused(tmp_path: Path) -> None:
         load(tmp_path / "none", BrokerConfig)
     with pytest.raises(ConfigError, match="cannot read this config: Is a directory"):
         load(tmp_path, BrokerConfig)
-    with pytest.raises(ConfigError, match=r":2: Invalid .* expected .u and four hex digits"):
+    with pytest.raises(ConfigError, match=r":2: wrong escape .* expected .u and four hexadecimal"):
         load(broker_file(tmp_path, "brokerId=0\nbrokerName=\\u12\n"), BrokerConfig)
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import javaproperties
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fakemq.config.model import BrokerConfig
-from fakemq.config.updates import logical_lines, properties_of, update
+from fakemq.config.updates import properties_of, update
 
 
 def test_known_keys_are_set_and_others_warned_about() -> None:
@@ -54,20 +53,3 @@ def test_missing_body_changes_nothing(body: bytes) -> None:
     config = BrokerConfig()
     properties = properties_of(body)
     assert properties is None or len(update(config, properties)) <= len(properties)
-
-
-@given(st.text(alphabet="ab=: \t\f\\\n\r#!u0", max_size=16))
-def test_continued_lines_are_joined_before_parsing(text: str) -> None:
-    def read(text: str) -> dict[str, str] | None:
-        try:
-            return javaproperties.loads(text)
-        except ValueError:
-            return None
-
-    assert read(logical_lines(text)) == read(text)
-
-
-def test_many_continued_lines_take_linear_time() -> None:
-    # javaproperties alone takes minutes.
-    properties = properties_of(b"key = " + b"value\\\n" * 50_000)
-    assert properties == {"key": "value" * 50_000}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fakemq.errors import FakemqError
+from fakemq.errors import ConfigError, FakemqError
 from fakemq.tls.authority import Authority
 
 
@@ -63,3 +63,13 @@ assert os.path.exists(authority.ca_path)
     environment = {**os.environ, "TMPDIR": str(folder)}
     subprocess.run([sys.executable, "-c", program], env=environment, check=True, timeout=60)
     assert os.listdir(folder) == []
+
+
+def test_missing_extra_is_named_with_its_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "trustme", None)
+    with pytest.raises(ConfigError) as caught:
+        Authority(["localhost"])
+    assert str(caught.value) == (
+        "TLS without certificates of your own needs an extra that is not installed:"
+        " pip install 'fakemq[tls]'; or name your certificates in tls_config"
+    )

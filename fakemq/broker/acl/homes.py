@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Mapping
 from copy import deepcopy
+from importlib.util import find_spec
 from typing import Any, Protocol
 
 from fakemq.broker.acl.errors import AclError, brief
@@ -254,6 +255,15 @@ def _require_file(path: str) -> None:
         raise ConfigError(printable(f"acl={path}: there is no such file; {expected}"))
 
 
+def _require_yaml() -> None:
+    """Raise ConfigError without PyYAML, at the start and not at the first request."""
+    if find_spec("yaml") is None:
+        raise ConfigError(
+            "access control by files needs an extra that is not installed:"
+            " pip install 'fakemq[acl]'; in Python, acl={...} needs none"
+        )
+
+
 def home_of(acl: str | Mapping[str, Any] | None, rocketmq_home: str | None) -> AclHome:
     """Return the home of a broker's rules.
 
@@ -263,10 +273,12 @@ def home_of(acl: str | Mapping[str, Any] | None, rocketmq_home: str | None) -> A
         return MemoryHome(acl)
     if acl is not None:
         _require_file(acl)
+        _require_yaml()
         return FileHome(acl)
     if not rocketmq_home:
         raise ConfigError(
             "aclEnable=true needs rocketmqHome=DIR, where DIR/conf/plain_acl.yml has the accounts;"
             " or give the file itself: --acl FILE, acl=FILE"
         )
+    _require_yaml()
     return FileHome.of_rocketmq_home(rocketmq_home)

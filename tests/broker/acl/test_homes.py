@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from fakemq.broker.acl import homes
 from fakemq.broker.acl.accounts import PlainAccessConfig
 from fakemq.broker.acl.errors import AclError
 from fakemq.broker.acl.homes import FileHome, MemoryHome, home_of
@@ -156,3 +157,14 @@ def test_path_that_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
     ):
         with pytest.raises(ConfigError, match=re.escape(f"acl={tmp_path / name}: {message}")):
             home_of(str(tmp_path / name), None)
+
+
+def test_missing_extra_is_named_with_its_install_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(homes, "find_spec", lambda name: None)
+    (tmp_path / "plain_acl.yml").touch()
+    for acl, home in ((str(tmp_path / "plain_acl.yml"), None), (None, str(tmp_path))):
+        with pytest.raises(ConfigError, match=r"not installed: pip install 'fakemq\[acl\]'; in"):
+            home_of(acl, home)
+    assert isinstance(home_of({"accounts": []}, None), MemoryHome)
