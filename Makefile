@@ -9,7 +9,7 @@ PYTEST ?= $(BIN)/python -m pytest
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help serve setup check test check-wheel wheel oldest-pyspark lint scenarios bench campaign soak fuzz attack differ clean
+.PHONY: help serve setup check test check-wheel check-lowest check-release release wheel oldest-pyspark lint scenarios bench campaign soak fuzz attack differ clean
 
 help:
 	@echo "make serve   start the local cluster (name server 127.0.0.1:9876)"
@@ -17,6 +17,9 @@ help:
 	@echo "make test    lint, and every test, those against real RocketMQ included"
 	@echo "make wheel   build a wheel in dist/; its hot modules are compiled where there is a C compiler"
 	@echo "make check-wheel  build a wheel and run a share of the tests on it; ARGS='-n 3' runs all tests"
+	@echo "make check-lowest  run a share of the tests with the oldest versions of all dependencies"
+	@echo "make check-release  build source archive and wheel, try each outside the checkout"
+	@echo "make release  the same, and tag the version of pyproject.toml"
 	@echo "make setup   make the development environment (.venv with all extras)"
 	@echo "make lint    ruff and mypy"
 	@echo "make scenarios   what real RocketMQ needs hours for, in seconds, by recordings; ARGS='--runs 100'"
@@ -71,6 +74,15 @@ wheel: setup
 
 check-wheel: setup
 	$(BIN)/python -m tests.on_wheel $(ARGS)
+
+check-lowest: setup
+	$(BIN)/python -m tests.on_lowest $(ARGS)
+
+check-release: setup
+	$(BIN)/python -m tests.release --check
+
+release: setup
+	$(BIN)/python -m tests.release
 
 lint: setup
 	$(BIN)/ruff check .

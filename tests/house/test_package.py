@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
 
 import fakemq
+from tests import release
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -50,15 +52,7 @@ def test_importing_starts_nothing_and_patches_nothing() -> None:
 @pytest.mark.slow  # over a second: it builds a wheel
 @pytest.mark.parametrize("linked", [True, False], ids=["links", "text files"])
 def test_wheel_has_the_files_of_the_tree(tmp_path: Path, linked: bool) -> None:
-    # The hook that pip calls, without pip: nothing is downloaded.
-    code = f"from setuptools.build_meta import build_wheel; build_wheel({str(tmp_path)!r})"
-    built = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=copy_of_the_tree(tmp_path, linked=linked),
-        capture_output=True,
-        text=True,
-    )
-    assert built.returncode == 0, built.stderr
+    build("wheel", copy_of_the_tree(tmp_path, linked=linked), tmp_path)
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         packed = {name for name in archive.namelist() if name.startswith("fakemq/")}
@@ -68,6 +62,30 @@ def test_wheel_has_the_files_of_the_tree(tmp_path: Path, linked: bool) -> None:
         tree |= {f"fakemq/{path}" for path in tracked(folder)}
     tree -= {"fakemq/protocol", "fakemq/fixtures"}
     assert packed == tree
+
+
+@pytest.mark.slow  # over a second: it builds a source archive, and a wheel out of that
+def test_wheel_of_a_clone_without_links_has_the_files_of_the_commit(tmp_path: Path) -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("no git repository: there is nothing to clone")
+    clone = tmp_path / "clone"
+    link_less = ["git", "-c", "core.symlinks=false", "clone", "--quiet", "--depth=1"]
+    subprocess.run([*link_less, ROOT.as_uri(), str(clone)], check=True)
+    assert (clone / "fakemq" / "protocol").read_text() == "../protocol"
+    build("sdist", clone, tmp_path)
+    (source,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(source) as archive:
+        archive.extractall(tmp_path, filter="data")
+    build("wheel", tmp_path / source.name.removesuffix(".tar.gz"), tmp_path)
+    (wheel,) = tmp_path.glob("*.whl")
+    assert release.missing(wheel) == []
+
+
+def build(kind: str, tree: Path, place: Path) -> None:
+    """Build an archive by the hook that pip calls, without pip: nothing is downloaded."""
+    code = f"from setuptools.build_meta import build_{kind}; build_{kind}({str(place)!r})"
+    built = subprocess.run([sys.executable, "-c", code], cwd=tree, capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
 
 
 def test_checkout_without_links_can_be_imported(tmp_path: Path) -> None:

@@ -1,0 +1,44 @@
+"""What stops a release, and the lowest versions that are named."""
+
+from __future__ import annotations
+
+import pytest
+
+import fakemq
+from tests import on_lowest, release
+
+PROJECT = {"version": "1.2.0", "urls": {"Source": "https://fakemq.org/source"}}
+CHANGELOG = "# Changelog\n\n## 1.2.0 (2030-01-31)\n\n## 1.1.0 (2029-01-31)\n"
+
+
+def test_release_of_a_prepared_version_is_not_refused() -> None:
+    assert release.refusals(PROJECT, CHANGELOG, "", ["v1.1.0"]) == []
+
+
+def test_release_names_each_reason_against_it() -> None:
+    project = {"version": "1.2.0", "urls": {"Source": "https://fakemq.example/source"}}
+    status = " M README.md\n?? notes.txt"
+    assert release.refusals(project, "## Unreleased\n\n## 1.2.0\n", status, ["v1.2.0"]) == [
+        "files are not committed: README.md, notes.txt",
+        "there is a tag v1.2.0: give pyproject.toml the next version",
+        (
+            "CHANGELOG.md: the first heading is 'Unreleased';"
+            " expected '1.2.0 (YYYY-MM-DD)', the day of the release"
+        ),
+        "pyproject.toml: project.urls.Source is a placeholder: https://fakemq.example/source",
+    ]
+
+
+def test_lowest_versions_are_those_of_the_project() -> None:
+    pins = on_lowest.pins()
+    names = [pin.partition("==")[0] for pin in pins]
+    assert len(set(names)) == len(names)
+    assert {"anyio", "click", "construct", "freezegun", "msgspec", "pyyaml", "trustme"} < set(names)
+    given = ["pyspark>=4.2,<5", "uvloop>=0.19; sys_platform != 'win32'", "fakemq[tls]"]
+    assert on_lowest.lowest(given) == ["pyspark==4.2", "uvloop==0.19"]
+    with pytest.raises(SystemExit, match="'anyio' names no lowest version"):
+        on_lowest.lowest(["anyio"])
+
+
+def test_version_is_the_same_everywhere() -> None:
+    assert release.project()["version"] == fakemq.__version__
