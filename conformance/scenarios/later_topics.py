@@ -16,7 +16,7 @@ from conformance.wire.requests import (
 )
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.codes_5_5_0 import RequestCode5
-from fakemq.protocol.topics import dlq_topic
+from fakemq.protocol.topics import OFFSET_MOVED_EVENT_TOPIC, dlq_topic
 
 
 @scenario("topic attributes: made, changed, taken away, refused", releases=FIVE)
@@ -306,3 +306,15 @@ def pop_over_restart(run: Run) -> None:
     pop(run, topic)
     ack(run, topic, first)
     hide(run, topic, second, 30_000)
+
+
+@scenario("pull: an offset that has moved leaves no event", releases=FIVE)
+def offset_moved_untold(run: Run) -> None:
+    topic = run.topic("SUntold")
+    run.store(topic, "a", "b")
+    run.shared(OFFSET_MOVED_EVENT_TOPIC)
+    run.pull(topic, 100, consumerGroup="GUntold")
+    run.pull(topic, -1, consumerGroup="GUntold")
+    run.pull(run.topic("SUntoldEmpty"), 5, consumerGroup="GUntold")
+    run.pass_time(1_000)
+    run.pull(OFFSET_MOVED_EVENT_TOPIC)

@@ -1,5 +1,7 @@
 """The message a broker stores when it sends a consumer to another offset.
 
+One of 5.5.0 stores none: nothing there calls generateOffsetMovedEvent.
+
 Source: broker/processor/PullMessageProcessor.java#generateOffsetMovedEvent (4.9.7)
 """
 

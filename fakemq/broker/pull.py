@@ -352,7 +352,7 @@ def _reply(
         if config.is_slave and not config.offset_check_in_slave:
             broker_id = group_config.broker_id
             code = ResponseCode.PULL_RETRY_IMMEDIATELY
-        else:
+        elif broker.reference.stores_moved_offsets:
             store_offset_moved_event(broker, header, result.next_begin_offset)
     next_offset = result.next_begin_offset
     broker.positions.replied(request.session, group, topic, queue_id, next_offset)

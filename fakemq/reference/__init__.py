@@ -82,6 +82,8 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
     waits_for_slaves: bool = True
     """Whether a SYNC_MASTER answers a send when a slave has it; later ones do so as inSyncReplicas
     says, and that says no by default."""
+    stores_moved_offsets: bool = True
+    """Whether a broker stores a message about each consumer that it sends to another offset."""
     notifies_broadcasting: bool = True
     """Whether the members of a group that consumes by broadcast are notified of its changes."""
     faq: str = FAQ

@@ -99,6 +99,7 @@ REFERENCE = Reference(
     immunity_lag_ms=1,
     checks_name_topic=True,
     waits_for_slaves=False,
+    stores_moved_offsets=False,
     notifies_broadcasting=False,
     faq="\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details.",
     encode_properties=encode_properties,

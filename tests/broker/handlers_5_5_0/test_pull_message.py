@@ -1,10 +1,11 @@
-"""PULL_MESSAGE: the flags of topic and group in answers, at once and held."""
+"""PULL_MESSAGE: the flags of topic and group in answers, at once and held, and moved offsets."""
 
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.sysflag import PullSysFlag
+from fakemq.protocol.topics import OFFSET_MOVED_EVENT_TOPIC
 from tests.support.clients import TOPIC, consume, pull_header, send
 from tests.support.peer import Peer
 
@@ -22,3 +23,11 @@ def test_answers_have_the_flags_of_topic_and_group(broker: Broker, peer: Peer) -
     for answer in (held.response, again):
         assert answer.code == ResponseCode.SUCCESS
         assert answer.ext_fields["topicSysFlag"] == answer.ext_fields["groupSysFlag"] == "0"
+
+
+def test_moved_offset_is_reported_in_no_message(broker: Broker, peer: Peer) -> None:
+    broker.create_topic(TOPIC, 1)
+    consume(peer)
+    send(peer)
+    assert peer.ask(RequestCode.PULL_MESSAGE, pull_header(5)).code == ResponseCode.PULL_OFFSET_MOVED
+    assert broker.store.max_offset_in_queue(OFFSET_MOVED_EVENT_TOPIC, 0) == 0
