@@ -13,8 +13,10 @@ _CUSTOMIZED = '{"type":"CUSTOMIZED","customizedRetryPolicy":{"next":[1000,5000,1
 _LOAD = {
     r"\d+\.\d\d\(\d+,\d+ms\) +\d+\.\d\d\(\d+,\d+ms\|\d+,\d+ms\) ": "<load> ",
     r"\b0\.\d\d +0\.\d{4}\b": "<hours> <full>",
+    # How far a real broker is behind with the time and with the records of its timer topic.
+    r"\b\d+-\d+(\(\d+\.\dw, )": r"<behind>\1",
 }
-_OWN_RECORDS = {r"\b(timerCongestNum|putMessageTimesTotal)\b( *: *).*": r"\1\2<own records>"}
+_OWN_RECORDS = {r"\b(timerCongestNum)\b( *: *).*": r"\1\2<own records>"}
 """Records of POP: a real broker keeps them in the timer topic first."""
 _TOPICS = (
     Step(f"updateTopic -c {CLUSTER} -t LFifo -r 2 -w 2 -a +message.type=FIFO", unordered=True),
