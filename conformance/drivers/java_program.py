@@ -62,6 +62,8 @@ LITE_SCENARIOS = ("litesubscribe", "liteassign")
 """The 5.x client sends code 361 in them, which 4.9.7 brokers do not know."""
 WAYS_SCENARIOS = (
     "popshares",
+    # Calls that no consumer makes.
+    *("popbatchack", "poporderbatchack", "popnotification", "popordernotification"),
     *(
         f"{way}{what}"
         for what in (

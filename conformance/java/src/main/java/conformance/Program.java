@@ -78,13 +78,14 @@ public final class Program {
         SCENARIOS.put("secured", Secured::secured);
         SCENARIOS.put("steered", Steering::steered);
         Ways.register(SCENARIOS);
-        registerGrpc();
+        registerIfBuilt("conformance.PopCalls"); // with RocketMQ 5.5.0
+        registerIfBuilt("conformance.GrpcClients"); // with -Dgrpc
     }
 
-    /** Scenarios of the gRPC client, which only a build with -Dgrpc has. */
-    private static void registerGrpc() {
+    /** Scenarios of a class that not every build has. */
+    private static void registerIfBuilt(String name) {
         try {
-            Class.forName("conformance.GrpcClients").getDeclaredMethod("register", Map.class).invoke(null, SCENARIOS);
+            Class.forName(name).getDeclaredMethod("register", Map.class).invoke(null, SCENARIOS);
         } catch (ClassNotFoundException notBuilt) {
             // Then nothing asks for them.
         } catch (ReflectiveOperationException e) {
