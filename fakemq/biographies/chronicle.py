@@ -40,6 +40,7 @@ from fakemq.events.core import (
     TransactionEnded,
 )
 from fakemq.events.faults import AnswerWithheld, FaultHit
+from fakemq.events.grpc import RpcReceived
 from fakemq.events.pop import Acknowledged, InvisibleTimeChanged, Popped, Revived
 from fakemq.events.replication import Replicated
 from fakemq.events.timers import (
@@ -134,6 +135,7 @@ class Chronicle:
             RequestReceived: self._received,
             RouteRefused: self._route_refused,
             Revived: self._revived,
+            RpcReceived: self._rpc_received,
             Scheduled: self._scheduled,
             ScheduledDelivered: self._made,
             ScheduledDiscarded: self._record_news,
@@ -191,6 +193,8 @@ class Chronicle:
         """Faults that acted, by the number of the entry that they affected."""
         self._clients: dict[tuple[str, str], str] = {}
         """(node, client's address) → client id."""
+        self._callers: dict[str, str] = {}
+        """Address of a gRPC client → client id. Brokers get its requests from this address."""
         self._at: dict[Place, Record] = {}
         self._first_of: dict[str, Record] = {}
         """Message id → the first record with this id; retries keep the id."""
@@ -214,8 +218,8 @@ class Chronicle:
         self._read_seq = journal.last_seq
 
     def client(self, node: str, peer: str) -> str:
-        """Return the id that a client at an address sent in its heartbeats; "" without one."""
-        return self._clients.get((node, peer), "")
+        """Return the id that a client at an address sent in heartbeats or RPCs; "" without one."""
+        return self._clients.get((node, peer)) or self._callers.get(peer, "")
 
     def skew_ms(self, node: str, seq: int) -> int:
         """Return how far a node's clock was ahead of the cluster's at entry ``seq``."""
@@ -433,3 +437,8 @@ class Chronicle:
         event = entry.event
         assert isinstance(event, MemberChanged)
         self._clients[event.node, event.peer] = event.client_id
+
+    def _rpc_received(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, RpcReceived)
+        self._callers[event.peer] = event.client_id

@@ -86,7 +86,7 @@ class Inflight(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     It comes again with the deadline `pop_revive`, 2,001 ms later; in order at this time.
     """
     client_id: str
-    """The client that popped it; "" if that sent no heartbeat, or the journal has forgotten it."""
+    """The client that popped it; "" if it sent no heartbeat or RPC, or the journal forgot it."""
     peer: str
     """The client's address; "" if the journal has forgotten it."""
     attempt_id: str | None
