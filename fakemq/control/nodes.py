@@ -11,9 +11,10 @@ from fakemq.config.layout import MEMORY
 from fakemq.control.clock import ClockState, clock_state
 from fakemq.control.control import Control
 from fakemq.control.endpoints import Body, endpoint
-from fakemq.control.results import Duration
+from fakemq.control.results import Duration, Refusal
 from fakemq.handles.brokers import demoted, promoted
 from fakemq.handles.name_servers import NameServerHandle
+from fakemq.handles.proxies import ProxyHandle
 from fakemq.protocol.bodies.body import Long
 
 
@@ -46,12 +47,26 @@ class BrokerState(msgspec.Struct, frozen=True, kw_only=True):
     """``"memory"``, or the folder it writes to."""
 
 
+class ProxyState(msgspec.Struct, frozen=True, kw_only=True):
+    """The front of gRPC clients."""
+
+    name: str
+    """Its node's name, ``proxy-0``."""
+    state: str
+    """``running``, ``paused`` or ``stopped``."""
+    skew_ms: int
+    """How far its clock is ahead of the cluster's."""
+    addr: str
+
+
 class ClusterState(msgspec.Struct, frozen=True, kw_only=True):
     cluster: str
     namesrv_addr: str
     """The name server address to configure in clients: ``host:port``, joined by ``;``."""
     name_servers: list[NameServerState]
     brokers: list[BrokerState]
+    proxy: ProxyState | None
+    """The front of gRPC clients; null for a cluster without one."""
     clock: ClockState
     seed: int
     faults: list[str]
@@ -98,6 +113,7 @@ def get_state(control: Control) -> ClusterState:
         namesrv_addr=control.mq.namesrv_addr,
         name_servers=[_name_server_state(handle) for handle in control.mq.name_servers],
         brokers=[_state(control, name) for name in core.brokers],
+        proxy=None if core.proxy is None else _proxy_state(control.mq.proxy),
         clock=clock_state(control),
         seed=control.mq.seed_value,
         faults=[repr(fault) for fault in control.mq.faults.placed()],
@@ -229,6 +245,50 @@ def skew_name_server(control: Control, namesrv: str, body: Skew) -> NameServerSt
     return _name_server_state(handle)
 
 
+@endpoint("GET", "/v1/proxies/{proxy}")
+def get_proxy(control: Control, proxy: str) -> ProxyState:
+    """Return the front of gRPC clients; its name is ``proxy-0``."""
+    return _proxy_state(_proxy(control, proxy))
+
+
+@endpoint("POST", "/v1/proxies/{proxy}/kill")
+async def kill_proxy(control: Control, proxy: str) -> ProxyState:
+    """Kill the front of gRPC clients at once, as by kill -9."""
+    return await _change_proxy(control, proxy, ProxyHandle.kill)
+
+
+@endpoint("POST", "/v1/proxies/{proxy}/stop")
+async def stop_proxy(control: Control, proxy: str) -> ProxyState:
+    """Stop the front; messages whose time it prolongs become visible after a second."""
+    return await _change_proxy(control, proxy, ProxyHandle.stop)
+
+
+@endpoint("POST", "/v1/proxies/{proxy}/restart")
+async def restart_proxy(control: Control, proxy: str) -> ProxyState:
+    """Start the front again at the same address; it knows no clients until they connect again."""
+    return await _change_proxy(control, proxy, ProxyHandle.restart)
+
+
+@endpoint("POST", "/v1/proxies/{proxy}/pause")
+async def pause_proxy(control: Control, proxy: str) -> ProxyState:
+    """Pause the front, as by SIGSTOP: sockets stay open, it answers nothing, no timer fires."""
+    return await _change_proxy(control, proxy, ProxyHandle.pause)
+
+
+@endpoint("POST", "/v1/proxies/{proxy}/resume")
+async def resume_proxy(control: Control, proxy: str) -> ProxyState:
+    """Resume the front: it now handles what arrived and fell due during the pause."""
+    return await _change_proxy(control, proxy, ProxyHandle.resume)
+
+
+@endpoint("POST", "/v1/proxies/{proxy}/skew")
+def skew_proxy(control: Control, proxy: str, body: Skew) -> ProxyState:
+    """Set how far the front's clock is ahead of the cluster's clock, or behind it."""
+    handle = _proxy(control, proxy)
+    handle.clock.skew(body.by)
+    return _proxy_state(handle)
+
+
 async def _restart(control: Control, broker: str, config: ConfigSource) -> BrokerState:
     node = control.core.broker(broker)
     async with control.changing:
@@ -243,6 +303,28 @@ async def _change_name_server(
     async with control.changing:
         change(handle)
     return _name_server_state(handle)
+
+
+def _proxy(control: Control, name: str) -> ProxyHandle:
+    handle = control.mq.proxy
+    if name != handle.name:
+        raise Refusal(404, f"no proxy {name!r}; there are: {handle.name}")
+    return handle
+
+
+async def _change_proxy(
+    control: Control, name: str, change: Callable[[ProxyHandle], None]
+) -> ProxyState:
+    handle = _proxy(control, name)
+    async with control.changing:
+        change(handle)
+    return _proxy_state(handle)
+
+
+def _proxy_state(handle: ProxyHandle) -> ProxyState:
+    return ProxyState(
+        name=handle.name, state=handle.state, skew_ms=handle.clock.skew_ms, addr=handle.addr
+    )
 
 
 def _name_server_state(handle: NameServerHandle) -> NameServerState:

@@ -10,7 +10,7 @@ import msgspec
 from fakemq.control.control import Control
 from fakemq.control.endpoints import SEED_MAX_BYTES, Body, Query, endpoint
 from fakemq.control.results import Done, Refusal
-from fakemq.core import changes, inspection
+from fakemq.core import changes, inspection, message_types
 from fakemq.core.near_names import check_topic
 from fakemq.core.views import Delayed, Message, Queue
 from fakemq.handles.messages import seeding
@@ -29,6 +29,8 @@ class TopicState(msgspec.Struct, frozen=True, kw_only=True):
     """Its queues at every broker that has the topic."""
     messages: int
     """The number of stored messages."""
+    message_type: str
+    """``NORMAL``, ``FIFO``, ``DELAY``, ``TRANSACTION``, …: what gRPC clients may send to it."""
 
 
 class ChangeTopic(Body):
@@ -38,6 +40,8 @@ class ChangeTopic(Body):
     write_queues: Int | None = None
     perm: str | None = None
     """``RW``, ``R``, ``W`` or the empty string."""
+    message_type: str | None = None
+    """``NORMAL``, ``FIFO``, ``DELAY``, ``TRANSACTION``, …; only a cluster of 5.5.0 has it."""
 
 
 class ShownMessage(Message, frozen=True, kw_only=True):
@@ -123,6 +127,8 @@ def put_topic(control: Control, topic: str, body: ChangeTopic) -> TopicState:
     changes.check_queues(body.queues, body.write_queues)
     if body.perm is not None:
         changes.perm_of(body.perm)
+    if body.message_type is not None:
+        message_types.check_message_type(control.core, body.message_type)
     # All is checked: what is refused now creates nothing.
     there = topic in control.mq.topics()
     if not there:
@@ -132,6 +138,8 @@ def put_topic(control: Control, topic: str, body: ChangeTopic) -> TopicState:
     if body.write_queues is not None or (there and body.queues is not None):
         read = len({queue.queue_id for queue in control.mq.queues(topic)})
         handle.set_queues(read if body.queues is None else body.queues, body.write_queues)
+    if body.message_type is not None:
+        handle.message_type = body.message_type
     return _state(control, topic)
 
 
@@ -200,7 +208,8 @@ def _state(control: Control, topic: str) -> TopicState:
     check_topic(control.core, topic, may_come=False)
     queues = inspection.queues(control.core, topic)
     stored = sum(queue.max_offset - queue.min_offset for queue in queues)
-    return TopicState(name=topic, queues=queues, messages=stored)
+    kind = message_types.last_message_type(control.core, topic)
+    return TopicState(name=topic, queues=queues, messages=stored, message_type=kind)
 
 
 def _all_shown(steps: Steps[list[Message]]) -> Steps[list[ShownMessage]]:

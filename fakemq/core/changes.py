@@ -19,7 +19,7 @@ from fakemq.config.model import BrokerConfig
 from fakemq.config.unsupported import require_broker
 from fakemq.dispatch.answers import Refused
 from fakemq.errors import ArgumentError, ConfigError
-from fakemq.protocol.bodies.group import SubscriptionGroupConfig
+from fakemq.protocol.bodies.group import LATER_SETTINGS, SubscriptionGroupConfig
 from fakemq.protocol.header import camel_case
 from fakemq.protocol.sysflag import PermName
 
@@ -37,7 +37,7 @@ _PERMS = {"R": PermName.READ, "W": PermName.WRITE}
 class GroupSettings(TypedDict, total=False):
     """The settings of a consumer group that tests can change.
 
-    Source: common/subscription/SubscriptionGroupConfig.java (4.9.7)
+    Source: common/subscription/SubscriptionGroupConfig.java (4.9.7, 5.5.0)
     """
 
     consume_enable: bool
@@ -52,6 +52,8 @@ class GroupSettings(TypedDict, total=False):
     broker_id: int
     which_broker_when_consume_slowly: int
     notify_consumer_ids_changed_enable: bool
+    consume_message_orderly: bool
+    """Whether gRPC clients of the group consume in order; only a cluster of 5.5.0 has it."""
 
 
 def perm_of(letters: str) -> int:
@@ -115,14 +117,17 @@ def delete_topic(core: ClusterCore, topic: str) -> None:
 def change_group(core: ClusterCore, group: str, **settings: Unpack[GroupSettings]) -> None:
     """Change a group at every running master; create it if it does not exist.
 
-    Raise TypeError for an unknown setting, ValueError for a bad value, LookupError if no master
-    runs.
+    Raise TypeError for an unknown setting, ValueError for a bad value or a setting that this
+    release lacks, LookupError if no master runs.
     """
     for name, value in settings.items():
         _check_setting(name, value)
     masters = core.running_masters()
     if not masters:
         raise LookupError(f"no running master to change group {group} at")
+    for broker in masters:
+        for name in {*LATER_SETTINGS} & settings.keys() - broker.reference.group_settings.keys():
+            raise ValueError(f"groups of {broker.name} have no {name}: use reference='5.5.0'")
     for broker in masters:
         config = broker.groups.snapshot().get(group) or SubscriptionGroupConfig(group_name=group)
         broker.groups.update(msgspec.structs.replace(config, **settings))

@@ -24,7 +24,22 @@ def message_type(core: ClusterCore, topic: str) -> str:
     Raise LookupError if none has.
     """
     _, config = _holders(core, topic)[0]
-    return (config.attributes or {}).get(MESSAGE_TYPE, NORMAL)
+    return _type_of(config)
+
+
+def last_message_type(core: ClusterCore, topic: str) -> str:
+    """Return the type of a topic at the first broker that has it, whether that runs or not."""
+    configs = (broker.topics.select(topic) for broker in core.brokers.values())
+    return next((_type_of(config) for config in configs if config is not None), NORMAL)
+
+
+def check_message_type(core: ClusterCore, value: str) -> None:
+    """Raise ValueError for an unknown type, and for a cluster of 4.9.7."""
+    if value not in MESSAGE_TYPES:
+        raise ValueError(f"no message type is called {value!r}{did_you_mean(value, MESSAGE_TYPES)}")
+    for broker in core.running_masters():
+        if broker.parts is None:
+            raise ValueError(f"{broker.name} has no message types: use reference='5.5.0'")
 
 
 def set_message_type(core: ClusterCore, topic: str, value: str) -> None:
@@ -33,11 +48,8 @@ def set_message_type(core: ClusterCore, topic: str, value: str) -> None:
     Raise ValueError for an unknown type and for a cluster of 4.9.7, LookupError if no running
     master has the topic.
     """
-    if value not in MESSAGE_TYPES:
-        raise ValueError(f"no message type is called {value!r}{did_you_mean(value, MESSAGE_TYPES)}")
+    check_message_type(core, value)
     for broker, config in _holders(core, topic):
-        if broker.parts is None:
-            raise ValueError(f"{broker.name} has no message types: use reference='5.5.0'")
         attributes = {**(config.attributes or {}), MESSAGE_TYPE: value}
         broker.put_topic(msgspec.structs.replace(config, attributes=attributes))
     core.network.settle()
@@ -49,3 +61,7 @@ def _holders(core: ClusterCore, topic: str) -> list[tuple[Broker, TopicConfig]]:
     if not holders:
         raise LookupError(f"no running master has a topic {topic}")
     return holders
+
+
+def _type_of(config: TopicConfig) -> str:
+    return (config.attributes or {}).get(MESSAGE_TYPE, NORMAL)

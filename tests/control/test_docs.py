@@ -23,10 +23,15 @@ def test_examples_of_the_page_run() -> None:
     if shutil.which("curl") is None:
         pytest.skip("no curl here")
     before, _, rest = PAGE.read_text().partition("\n## POP and timers\n")
-    later, _, after = rest.partition("\n## ")
+    later, _, rest = rest.partition("\n## gRPC clients\n")
+    front, _, after = rest.partition("\n## ")
     assert len(run(commands_of(before + after))) > 15
     delivered = run(commands_of(later), reference="5.5.0")[4]
     assert [entry["kind"] for entry in delivered["entries"]] == ["TimerDelivered"]
+    topic, group, _, proxy = run(commands_of(front), grpc=True)
+    assert topic["message_type"] == "FIFO"
+    assert group["settings"]["consume_message_orderly"] is True
+    assert proxy["state"] == "running"
 
 
 def commands_of(text: str) -> list[str]:
@@ -34,10 +39,10 @@ def commands_of(text: str) -> list[str]:
     return [line for block in blocks for line in block.splitlines() if line[:5] == "curl "]
 
 
-def run(commands: list[str], reference: str = "4.9.7") -> list[Any]:
+def run(commands: list[str], **options: Any) -> list[Any]:
     """Run commands at a cluster, and return their answers."""
     answers = []
-    with fakemq.Cluster(control_port=0, reference=reference) as mq:
+    with fakemq.Cluster(control_port=0, **options) as mq:
         assert mq.control_url is not None
         for command in commands:
             done = subprocess.run(

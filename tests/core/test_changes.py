@@ -191,6 +191,18 @@ def test_group_settings_are_changed_one_by_one(mq: Cluster) -> None:
         mq.group(GROUP).set(retries=3)  # type: ignore[call-arg]
 
 
+def test_group_can_consume_in_order_only_with_a_later_reference(mq: Cluster) -> None:
+    with pytest.raises(
+        ValueError,
+        match=r"groups of broker-a-0 have no consume_message_orderly: use reference='5\.5\.0'",
+    ):
+        mq.group("new").set(consume_message_orderly=True)
+    with Cluster(reference="5.5.0") as later:
+        later.group("new").set(consume_message_orderly=True)
+        (broker,) = later.inspect(lambda core: list(core.brokers.values()))
+        assert broker.groups.snapshot()["new"].consume_message_orderly is True
+
+
 @pytest.mark.parametrize("offsets", [False, True])
 def test_group_is_deleted_with_or_without_its_offsets(mq: Cluster, offsets: bool) -> None:
     mq.group(GROUP).suspend()
