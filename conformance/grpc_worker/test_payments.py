@@ -6,9 +6,6 @@ import pytest
 from fastapi.testclient import TestClient
 from payments import create
 
-from fakemq.client import Client
-from fakemq.protocol.bodies.group import SubscriptionGroupConfig
-
 TYPES = {"orders": "NORMAL", "steps": "FIFO", "later": "DELAY", "sales": "TRANSACTION"}
 
 
@@ -17,13 +14,8 @@ def service(rocketmq):
     for topic, message_type in TYPES.items():
         rocketmq.create_topic(topic, queues=1)
         rocketmq.topic(topic).message_type = message_type
-    with Client(rocketmq.namesrv_addr) as client:
-        for group, in_order in (("payments", False), ("in-order", True)):
-            client.create_group(
-                SubscriptionGroupConfig(
-                    group_name=group, consume_message_orderly=in_order, retry_max_times=2
-                )
-            )
+    rocketmq.group("payments").set(retry_max_times=2)
+    rocketmq.group("in-order").set(retry_max_times=2, consume_message_orderly=True)
     with TestClient(create(rocketmq.grpc_addr)) as http:
         yield http
 
