@@ -174,12 +174,17 @@ class Parked(Generic[ResponseHeader]):
         if answer is not None:
             answer(outcome)
 
-    def abandon(self) -> None:
-        """The peer has given the request up: let the owner drop it; no answer is sent."""
-        if not self._resolved:
-            if self.on_abandoned is not None:
-                self.on_abandoned()
-            self.resolve(None)
+    def abandon(self) -> bool:
+        """The peer has given the request up: let the owner drop it; no answer is sent.
+
+        Return False if the outcome was known before.
+        """
+        if self._resolved:
+            return False
+        if self.on_abandoned is not None:
+            self.on_abandoned()
+        self.resolve(None)
+        return True
 
 
 Outcome: TypeAlias = "Reply[Any] | Refused | None"

@@ -98,6 +98,12 @@ class LocalSession(Session):
         if parked is not None:
             parked.abandon()
 
+    def abandon(self, opaque: int) -> None:
+        """Want no answer if the node holds the request, which is dropped."""
+        parked = self._parked.pop(opaque, None)
+        if parked is not None and parked.abandon():
+            self._calls.pop(opaque, None)
+
     def _take(self, command: RemotingCommand) -> None:
         if self._paused:
             self._arrived.append(command)

@@ -373,7 +373,8 @@ class GrpcSession:
         """Send the last message with its prefix, and the status OK; the call is over."""
         if call.began_answer or not call.half_closed:
             self.send_message(call, data)
-            self.end_call(call, GrpcStatus.OK, "")
+            if not call.closed:
+                self.end_call(call, GrpcStatus.OK, "")
             return
         self._forget(call)
         self._http2.answer(call.stream_id, _HEADERS, data, _OK)
@@ -414,13 +415,16 @@ class GrpcSession:
                 self._write_out()
 
     def _write_out(self) -> None:
+        self._flush()
+        if self._http2.queued_bytes > UNREAD_MAX_BYTES and not self.closed:
+            why = f"{self._http2.queued_bytes} bytes wait for the windows of the peer;"
+            self.close_for_violation(f"{why} {UNREAD_MAX_BYTES} is the most", UNREAD)
+
+    def _flush(self) -> None:
         self._buffering = False
         data = self._http2.data_to_send()
         if data and not self.closed:
             self.link.write(data)
-        if self._http2.queued_bytes > UNREAD_MAX_BYTES and not self.closed:
-            why = f"{self._http2.queued_bytes} bytes wait for the windows of the peer;"
-            self.close_for_violation(f"{why} {UNREAD_MAX_BYTES} is the most", UNREAD)
 
     # -- the end ------------------------------------------------------------------------------
 
@@ -448,9 +452,7 @@ class GrpcSession:
         """Close the connection from this end; ``why`` goes to the journal."""
         if not self.closed:
             self._http2.go_away(0, "")
-            self._write_out()
-            self._end(why)
-            self.link.close()
+            self._leave(why)
 
     def close_for_violation(self, why: str, kind: str) -> None:
         """Close the connection because the peer violates a rule, and warn about it."""
@@ -458,7 +460,11 @@ class GrpcSession:
             why = shortened(why)
             text = f"closed the connection of {self.remote_addr}: {why}"
             self._journal.peer_warnings.warn(self._name, kind, text)
-            self._write_out()
+            self._leave(why)
+
+    def _leave(self, why: str) -> None:
+        self._flush()
+        if not self.closed:  # by the link, whose peer did not read
             self._end(why)
             self.link.close()
 

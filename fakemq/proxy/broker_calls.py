@@ -55,6 +55,13 @@ class Pending(Later["Reply[Any]"]):
         """Want no answer any more; what the broker holds for this request is dropped."""
         self._session.give_up(self._opaque)
 
+    def abandon(self) -> None:
+        """Want no answer if the broker holds this request, which is dropped.
+
+        If it does not hold it, the broker may have handled it: the answer is still taken.
+        """
+        self._session.abandon(self._opaque)
+
 
 class BrokerCalls:
     """The connections of the front, and of its clients, to the brokers of the cluster."""
@@ -100,12 +107,13 @@ class BrokerCalls:
         def answered(reply: Reply[Any] | None) -> None:
             if pending.timer is not None:
                 self._clock.cancel(pending.timer)
+            value = _closed(addr) if reply is None else reply
             if running() is NodeState.RUNNING:
-                pending.resolve(_closed(addr) if reply is None else reply)
-            elif running() is NodeState.PAUSED and reply is not None:
-                if not isinstance(reply.body, bytes):  # slices are valid in this turn only
-                    reply.body = b"".join(reply.body)
-                self._late.append(lambda: pending.resolve(reply))
+                pending.resolve(value)
+            elif running() is NodeState.PAUSED:
+                if reply is not None and not isinstance(reply.body, bytes):
+                    reply.body = b"".join(reply.body)  # slices are valid in this turn only
+                self._late.append(lambda: pending.resolve(value))
 
         pending.sent(session.call(command, answered))
         if not pending.done and timeout_ms is not None:
@@ -125,6 +133,8 @@ class BrokerCalls:
         broker = self._routes.at(addr)
         if broker is None or not broker.state.is_up:
             raise _refused(addr, code)
+        if connection is not None and connection.closed:
+            connection = None  # what is still done for it is done by the front itself
         key: object = self if connection is None else connection
         of_connection = self._sessions.get(key)
         if of_connection is None:

@@ -73,6 +73,13 @@ def check_count(count: int, what: str) -> None:
         raise RpcError(Code.BAD_REQUEST, text)
 
 
+def check_queues(count: int) -> None:
+    """Raise RpcError for a topic with more queues than one answer lists."""
+    if count > MOST_ENTRIES:
+        text = f"the topic has {count} queues; fakemq lists no more than {MOST_ENTRIES}"
+        raise RpcError(Code.BAD_REQUEST, text)
+
+
 def checked_topic(topic: Resource) -> str:
     """Return the name of a topic; raise RpcError if no client may use it."""
     name = topic.name

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from fakemq.proxy.call import Connection
 
 SCAN_PERIOD_MS: Final = 10_000
+MEMBERSHIPS_MAX: Final = 200_000
+"""Of all clients in all groups, some 100 MB; beyond that, the client with the oldest heartbeat is
+removed. Java has no limit."""
 PRODUCER, CONSUMER = "producer", "consumer"
 
 
@@ -84,6 +87,7 @@ class Clients:
         """Called when a client has left: by itself, or because it is silent."""
         self._clients: dict[str, Client] = {}
         self._members: dict[tuple[str, str], dict[str, Client]] = {}
+        self._memberships = 0
         self._turn = 0
         self._started_ms = {False: 0, True: 0}
 
@@ -98,16 +102,18 @@ class Clients:
         self, kind: str, group: str, client_id: str, language: str, connection: Connection
     ) -> Client:
         """Add a client to a group, or note its heartbeat."""
-        client = self._clients.get(client_id)
-        if client is None:
-            client = self._clients[client_id] = Client(client_id, language, connection)
+        client = self._clients.pop(client_id, None) or Client(client_id, language, connection)
+        self._clients[client_id] = client  # the last one: its heartbeat is the newest
         client.connection = connection
         key = kind, group
         members = self._members.setdefault(key, {})
         if client_id not in members:
             members[client_id] = client
             client.groups[key] = None
+            self._memberships += 1
             self._note(client, key, "registered")
+            while self._memberships > MEMBERSHIPS_MAX and len(self._clients) > 1:
+                self.remove(next(iter(self._clients)), "expired")
         client.last_heartbeat_ms = self._clock.elapsed_ms(outside=connection.outside)
         self._watch(client)
         return client
@@ -118,6 +124,7 @@ class Clients:
         if client is None:
             return
         self._clock.cancel(client.timer)
+        self._memberships -= len(client.groups)
         for key in client.groups:
             members = self._members[key]
             del members[client_id]
@@ -133,6 +140,7 @@ class Clients:
             self._clock.cancel(client.timer)
         self._clients.clear()
         self._members.clear()
+        self._memberships = 0
 
     def _watch(self, client: Client) -> None:
         # The timer looks at the last heartbeat when it fires: it is not moved with each one.

@@ -18,6 +18,7 @@ from fakemq.protocol.grpc.messages import (
     SystemProperties,
 )
 from fakemq.protocol.header import parse_int, parse_long
+from fakemq.protocol.java import int32
 from fakemq.protocol.pop import POP_CK
 from fakemq.protocol.properties import (
     DELAY_TIME_LEVEL,
@@ -119,7 +120,7 @@ def received_message(stored: MessageExt, now_ms: int, topic: str | None = None) 
         store_host=_address(stored.store_host),
         queue_id=stored.queue_id,
         queue_offset=stored.queue_offset,
-        delivery_attempt=stored.reconsume_times + 1,
+        delivery_attempt=int32(stored.reconsume_times + 1),  # a sender may say any number
         tag=value_of(TAGS),
         message_group=value_of(SHARDING_KEY),
         lite_topic=value_of(LITE_TOPIC),

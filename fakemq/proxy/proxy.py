@@ -129,13 +129,17 @@ class Proxy:
             self.resume()
             for client_id in self.renewals.client_ids():
                 self.renewals.client_left(client_id)
+            self._close_sessions(how)  # what is not read is given back
         self.state = self.state.then(NodeState.STOPPED)
         self.journal.add(NodeStopped(node=self.name, how=how))
         self._forget(f"proxy {how}")
+        self._close_sessions(how)
+        self.clock.cancel_all()
+
+    def _close_sessions(self, how: str) -> None:
         for session in list(self.sessions):
             session.close(f"proxy {how}")
         self.sessions.clear()
-        self.clock.cancel_all()
 
     def pause(self) -> None:
         """Pause as by SIGSTOP: sockets stay open, nothing is read and no timer fires."""

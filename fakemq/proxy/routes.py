@@ -7,7 +7,8 @@ MessageQueueView.java, proxy/service/metadata/ClusterMetadataService.java (5.5.0
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, overload
 
 from fakemq.broker.attributes import MESSAGE_TYPE, NORMAL
 from fakemq.dispatch.node import NodeState
@@ -16,7 +17,7 @@ from fakemq.proxy.status import topic_not_found
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable
 
     from fakemq.broker.broker import Broker
     from fakemq.namesrv.namesrv import NameServer
@@ -40,6 +41,31 @@ class Queue(NamedTuple):
     broker_addr: str
 
 
+class WriteQueues(Sequence[Queue]):
+    """Queues by their number; each is made when it is asked for, because a topic may have 2^31."""
+
+    def __init__(self, of_brokers: Iterable[tuple[str, str, int]]) -> None:
+        """``of_brokers`` has the name, the address and the number of queues of each broker."""
+        self._of_brokers = tuple(of_brokers)
+
+    def __len__(self) -> int:
+        return sum(count for _, _, count in self._of_brokers)
+
+    @overload
+    def __getitem__(self, index: int) -> Queue: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Queue]: ...
+    def __getitem__(self, index: int | slice) -> Queue | Sequence[Queue]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        left = index
+        for name, addr, count in self._of_brokers:
+            if 0 <= left < count:
+                return Queue(name, left, addr)
+            left -= count
+        raise IndexError(index)
+
+
 class Route(NamedTuple):
     """Where the queues of a topic are."""
 
@@ -48,19 +74,19 @@ class Route(NamedTuple):
     broker_datas: Sequence[BrokerData]
     order_conf: str | None
 
-    def write_queues(self) -> list[Queue]:
+    def write_queues(self) -> WriteQueues:
         """Return the queues that can be sent to, in Java's order.
 
         Source: MessageQueueSelector.java#buildWrite
         """
-        queues = []
+        of_brokers = []
         masters = {data.broker_name: data.broker_addrs.get(0) for data in self.broker_datas}
         for data in sorted(self.queue_datas, key=_broker_name):
             name = data.broker_name or ""
             addr = masters.get(name)
             if addr is not None and data.perm & PermName.WRITE:
-                queues += [Queue(name, number, addr) for number in range(data.write_queue_nums)]
-        return queues
+                of_brokers.append((name, addr, max(0, data.write_queue_nums)))
+        return WriteQueues(of_brokers)
 
     def readable_brokers(self) -> list[Queue]:
         """Return the brokers with queues that can be read, as one queue each.
@@ -158,7 +184,7 @@ class Routes:
                 return one
         return self._next(route.topic, True, brokers)
 
-    def _next(self, topic: str, read: bool, queues: list[Queue]) -> Queue | None:
+    def _next(self, topic: str, read: bool, queues: Sequence[Queue]) -> Queue | None:
         if not queues:
             return None
         key = topic, read

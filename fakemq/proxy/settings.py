@@ -37,8 +37,10 @@ _LITE_QUOTA: Final = 2_000
 _DEFAULT_GROUP: Final = SubscriptionGroupConfig(group_name="")
 
 HELD_MAX_BYTES: Final = 64 * 1024 * 1024
-"""The settings of all clients; beyond that, the oldest are forgotten. A usual client's have 200
-bytes, but a peer may call itself by any number of ids."""
+"""The settings of all clients; beyond that, the oldest are forgotten: a peer may call itself by any
+number of ids."""
+CLIENT_BYTES: Final = 4_000
+"""What settings take in memory beyond their encoded form; a usual client's has 200 bytes there."""
 BACKOFF_MS: Final = (
     *(1_000, 5_000, 10_000, 30_000, 60_000, 120_000, 180_000, 240_000, 300_000, 360_000),
     *(420_000, 480_000, 540_000, 600_000, 1_200_000, 1_800_000, 3_600_000, 7_200_000),
@@ -82,7 +84,7 @@ class ClientSettings:
         kept.MergeFrom(settings)
         self.remove(client_id)
         self._raw[client_id] = kept
-        self._held_bytes += kept.ByteSize()
+        self._held_bytes += CLIENT_BYTES + kept.ByteSize()
         while self._held_bytes > HELD_MAX_BYTES and len(self._raw) > 1:
             self.remove(next(iter(self._raw)))
 
@@ -94,7 +96,7 @@ class ClientSettings:
         """Forget a client; return what it had said."""
         settings = self._raw.pop(client_id, None)
         if settings is not None:
-            self._held_bytes -= settings.ByteSize()
+            self._held_bytes -= CLIENT_BYTES + settings.ByteSize()
         return settings
 
     def clear(self) -> None:

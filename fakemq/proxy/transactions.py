@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 # Source: proxy/config/ProxyConfig.java (5.5.0)
 EXPIRE_MS: Final = 30_000
 _MOST_OF_ID: Final = 15
+_EXPIRY_PERIOD_MS: Final = 1_000
+"""How often all are looked at: what is over is not taken before either."""
 HEARTBEAT_PERIOD_MS: Final = 20_000
 _GROUPS_OF_HEARTBEAT: Final = 100
 CLIENT_ID: Final = "rmq-proxy-producer-client"
@@ -112,7 +114,8 @@ class Transactions:
             if not known:
                 del self._data[key]
         if self._data:
-            self._expire_at(min(known[0].expires_ms for known in self._data.values()))
+            first_ms = min(known[0].expires_ms for known in self._data.values())
+            self._expire_at(max(first_ms, now_ms + _EXPIRY_PERIOD_MS))
 
     # -- groups -------------------------------------------------------------------------------
 

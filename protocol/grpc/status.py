@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final
 
-TEXT_MAX_CHARS: Final = 2048
+TEXT_MAX_BYTES: Final = 2048
 """A text in trailers: peers refuse headers of over 8 KiB, and a byte may become three."""
 
 
@@ -36,11 +36,14 @@ def percent_encoded(text: str) -> str:
 
     Source: grpc/doc/PROTOCOL-HTTP2.md, "Status-Message"
     """
-    if len(text) > TEXT_MAX_CHARS:
-        text = f"{text[: TEXT_MAX_CHARS - 3]}..."
+    data = text.encode("utf-8", "replace")
+    if len(data) > TEXT_MAX_BYTES:
+        data = data[: TEXT_MAX_BYTES - 3] + b"..."
+        text = data.decode("utf-8", "ignore")
+        data = text.encode()
     if text.isascii() and text.isprintable() and "%" not in text:
         return text
     return "".join(
         chr(byte) if 0x20 <= byte <= 0x7E and byte != 0x25 else f"%{byte:02X}"
-        for byte in text.encode("utf-8", "replace")
+        for byte in data
     )

@@ -332,3 +332,20 @@ def test_connection_with_an_open_call_is_not_idle(lab: GrpcLab) -> None:
     lab.time.passed_ms += IDLE_MS
     lab.real.fire_due()
     assert lab.gone == [lab.session]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_peer_that_takes_no_answers_loses_its_connection_with_one_warning(
+    lab: GrpcLab, monkeypatch: pytest.MonkeyPatch, whole: bool
+) -> None:
+    monkeypatch.setattr("fakemq.net.grpc_session.UNREAD_MAX_BYTES", 200_000)
+    _, call = lab.receive()
+    large = m.ReceiveMessageResponse(message=m.Message(body=b"x" * 300_000))
+    if whole:
+        call.reply(large)
+    else:
+        call.send(large)
+    assert lab.gone == [lab.session]
+    assert call.closed
+    (warned,) = lab.journal.find(Warned)
+    assert "wait for the windows of the peer; 200000 is the most" in warned.text

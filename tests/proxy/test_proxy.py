@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from fakemq.core.snapshots import Snapshot
 from fakemq.events.core import NodeStopped
+from fakemq.faults.plan import ONCE, Scope
+from fakemq.faults.points import BEFORE_RPC
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.grpc import messages as m
+from fakemq.protocol.message import decode_records
+from fakemq.proxy.faults import DelayRpc
+from fakemq.proxy.messages import received_message
 from fakemq.proxy.routes import UNSPECIFIED
 from tests.support.proxy_lab import ProxyLab, handle_of, message, resource
 
@@ -132,3 +139,68 @@ def test_clock_of_renewals_is_the_clusters(outside: bool) -> None:
     kinds = {timer.kind for timer in lab.core.clock.timers()}
     assert {"grpc_renew", "grpc_client_expiry"} <= kinds
     lab.free()
+
+
+def test_broker_that_is_killed_while_the_front_is_paused_refuses_afterwards(lab: ProxyLab) -> None:
+    lab.broker.pause()
+    asked = lab.client().send(message())
+    lab.proxy.pause()
+    lab.broker.kill()
+    lab.proxy.resume()
+    assert asked.code == 50001
+    assert "send request to" in asked.message
+
+
+@pytest.mark.parametrize(("how", "received"), [("kill", 0), ("stop", 1)])
+def test_stopped_front_gives_back_what_is_not_read_and_a_killed_one_does_not(
+    lab: ProxyLab, how: str, received: int
+) -> None:
+    client = lab.client()
+    sessions: dict[Any, None] = lab.proxy.sessions
+    sessions[client.connection] = None
+    client.consume()
+    held = client.receive("prio", invisible_s=60)
+    held.blocked = True
+    client.send(message("prio", priority=0))
+    lab.proxy.stop(how)
+    lab.core.start_proxy()
+    other = lab.client("other")
+    other.consume()
+    again = other.receive("prio")
+    lab.core.advance(6_000)
+    assert len(again.received) == received
+
+
+def test_what_is_done_for_a_closed_connection_keeps_none_at_brokers(lab: ProxyLab) -> None:
+    place = lab.core.faults.place
+    place(BEFORE_RPC, DelayRpc(1_000), "late", Scope(rpc="SendMessage"), ONCE)
+    before = len(lab.broker.sessions)
+    client = lab.client()
+    client.send(message())
+    client.connection.close("gone")
+    lab.core.advance(1_000)
+    client.consume()
+    assert len(lab.broker.sessions) == before + 1  # that of the front itself
+
+
+def test_clients_that_are_too_many_are_removed_the_oldest_first(
+    lab: ProxyLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fakemq.proxy.clients.MEMBERSHIPS_MAX", 3)
+    for client_id in ("c1", "c2", "c3"):
+        lab.client(client_id).produce("normal")
+    lab.client("c1").ask("Heartbeat", m.HeartbeatRequest(client_type=m.ClientType.PRODUCER))
+    lab.client("c4").produce("normal")
+    assert [lab.proxy.clients.find(name) is not None for name in ("c1", "c2", "c3", "c4")] == [
+        *(True, False, True, True)
+    ]
+    assert lab.proxy.settings.raw("c2") is None
+
+
+def test_message_of_any_attempt_can_be_shown(lab: ProxyLab) -> None:
+    client = lab.client()
+    client.send(message())
+    results = [lab.broker.store.get_message("g", "normal", queue, 0, 1) for queue in range(4)]
+    (stored,) = [one for found in results for one in decode_records(b"".join(found.buffers))]
+    stored.reconsume_times = 2**31 - 1
+    assert received_message(stored, 0).system_properties.delivery_attempt == -(2**31)

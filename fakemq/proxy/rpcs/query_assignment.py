@@ -19,7 +19,7 @@ from fakemq.protocol.grpc.messages import (
 )
 from fakemq.protocol.sysflag import PermName
 from fakemq.proxy.addresses import endpoints_for
-from fakemq.proxy.checks import checked_group, checked_topic
+from fakemq.proxy.checks import check_queues, checked_group, checked_topic
 from fakemq.proxy.codes import Code
 from fakemq.proxy.registry import handles
 from fakemq.proxy.status import OK, RpcError
@@ -42,6 +42,8 @@ def query_assignment(
     config = proxy.routes.group_config(group)
     in_order = config is not None and bool(config.consume_message_orderly)
     known = {data.broker_name for data in route.broker_datas}
+    if in_order:
+        check_queues(sum(max(0, data.read_queue_nums) for data in route.queue_datas))
     assignments = []
     for data in route.queue_datas:
         if not data.perm & PermName.READ or data.read_queue_nums <= 0:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from fakemq.protocol.grpc.messages import Broker, MessageQueue, QueryRouteResponse
 from fakemq.protocol.sysflag import PermName
 from fakemq.proxy.addresses import endpoints_for
-from fakemq.proxy.checks import checked_topic
+from fakemq.proxy.checks import check_queues, checked_topic
 from fakemq.proxy.registry import handles
 from fakemq.proxy.status import OK
 
@@ -52,6 +52,13 @@ def query_route(proxy: Proxy, context: Context, request: QueryRouteRequest) -> Q
         ]
         for data in route.broker_datas
     }
+    check_queues(
+        sum(
+            (max(0, data.read_queue_nums) + max(0, data.write_queue_nums))
+            * len(brokers.get(data.broker_name, ()))
+            for data in route.queue_datas
+        )
+    )
     queues = []
     for data in route.queue_datas:
         of_broker = brokers.get(data.broker_name)

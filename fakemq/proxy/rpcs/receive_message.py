@@ -137,7 +137,7 @@ class _Receiving:
         # The caller's deadline ends the call, so no time-out of the front's own is needed.
         pending = proxy.calls.ask(self._context.session, queue.broker_addr, command, None)
         if not pending.done:
-            self._call.on_closed = pending.give_up
+            self._call.on_closed = pending.abandon
         reply: Reply[Any] = yield pending
         if reply.code == ResponseCode.SUCCESS:
             popped = _popped(reply, queue, topic, in_order)
@@ -251,6 +251,8 @@ class _Receiving:
                 self._return(reversed(unwritten))
 
     def _return(self, messages: Iterable[MessageExt]) -> None:
+        if not self._proxy.running:
+            return  # a killed front says nothing to brokers
         for message in messages:
             handle = decode(message.properties[POP_CK])
             return_message(self._proxy, self._context.session, handle, self._group, self._topic)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakemq.protocol.grpc.deadline import timeout_ms
-from fakemq.protocol.grpc.status import TEXT_MAX_CHARS, percent_encoded
+from fakemq.protocol.grpc.status import TEXT_MAX_BYTES, percent_encoded
 
 
 @pytest.mark.parametrize(
@@ -34,4 +34,5 @@ def test_text_of_a_status_is_visible_ascii_and_can_be_decoded(text: str) -> None
 
 
 def test_long_text_of_a_status_is_cut() -> None:
-    assert percent_encoded("x" * 5_000) == "x" * (TEXT_MAX_CHARS - 3) + "..."
+    assert percent_encoded("x" * 5_000) == "x" * (TEXT_MAX_BYTES - 3) + "..."
+    assert len(percent_encoded("\u4e2d" * 5_000)) <= 3 * TEXT_MAX_BYTES

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.grpc import messages as m
 from tests.support.proxy_lab import PORT, Asked, ProxyLab, resource
 
@@ -138,3 +139,23 @@ def test_route_that_was_found_holds_while_no_name_server_answers(lab: ProxyLab) 
     lab.core.name_servers[0].pause()
     assert route(lab, "normal").answer == before
     assert route(lab, "unknown").code == 40402
+
+
+def test_topic_of_very_many_queues_costs_nothing(lab: ProxyLab) -> None:
+    lab.create_topic("normal", queues=2**31 - 1)
+    asked = route(lab, "normal")
+    assert (asked.code, asked.message) == (
+        40000,
+        "the topic has 4294967294 queues; fakemq lists no more than 10000",
+    )
+    client = lab.client()
+    routes = lab.proxy.routes
+    queues = routes.route("normal").write_queues()
+    assert (len(queues), queues[2**31 - 2].queue_id) == (2**31 - 1, 2**31 - 2)
+    assert routes.next_write_queue(routes.route("normal")) is not None
+    config = SubscriptionGroupConfig(group_name="g", consume_message_orderly=True)
+    lab.broker.groups.update(config)
+    request = m.QueryAssignmentRequest(
+        topic=resource("normal"), group=resource("g"), endpoints=HERE
+    )
+    assert client.ask("QueryAssignment", request).code == 40000

@@ -8,8 +8,12 @@ from typing import Any
 
 import pytest
 
+from fakemq.dispatch.faults import Delay
 from fakemq.events.pop import Popped
+from fakemq.faults.plan import ONCE, Scope
+from fakemq.faults.points import BEFORE_REPLY
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
+from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.grpc import messages as m
 from fakemq.protocol.grpc.status import GrpcStatus
 from tests.support.proxy_lab import FrontClient, ProxyLab, handle_of, message
@@ -478,3 +482,17 @@ def test_disconnected_client_gets_no_renewed_message(lab: ProxyLab) -> None:
     client.send(message())
     asked = client.receive(auto_renew=True)
     assert (asked.code, asked.message) == (40401, "The client [c1] is disconnected.")
+
+
+def test_late_answer_to_a_caller_that_has_gone_is_given_back(
+    lab: ProxyLab, client: FrontClient
+) -> None:
+    scope = Scope(code=RequestCode5.POP_MESSAGE)
+    lab.core.faults.place(BEFORE_REPLY, Delay(2_000), "late", scope, ONCE)
+    client.send(message())
+    asked = client.receive(invisible_s=60)
+    asked.cancel()
+    lab.core.advance(2_000)
+    again = client.receive()
+    lab.core.advance(4_000)
+    assert len(again.received) == 1
