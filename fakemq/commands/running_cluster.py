@@ -150,16 +150,20 @@ class RunningCluster:
 SYSTEM_GROUPS = frozenset(
     (
         *("TOOLS_CONSUMER", "FILTERSRV_CONSUMER", "SELF_TEST_C_GROUP", "SELF_TEST_P_GROUP"),
-        *("CLIENT_INNER_PRODUCER", "__MONITOR_CONSUMER"),
+        *("CLIENT_INNER_PRODUCER", "__MONITOR_CONSUMER", "CID_ONS-HTTP-PROXY"),
+        *("CID_ONSAPI_OWNER", "CID_ONSAPI_PERMISSION", "CID_ONSAPI_PULL"),
     )
 )
-"""Groups that each broker has. Source: common/MixAll.java (4.9.7)"""
+SYSTEM_GROUP_PREFIX = "CID_RMQ_SYS_"
+"""Groups that each broker has; users' groups may begin with CID_, too. Source: common/MixAll.java (4.9.7)"""
 
 
 def shown(groups: Iterable[str]) -> list[str]:
     """Return the groups without those that RocketMQ itself uses, sorted."""
     return sorted(
-        name for name in groups if name not in SYSTEM_GROUPS and not name.startswith("CID_")
+        name
+        for name in groups
+        if name not in SYSTEM_GROUPS and not name.startswith(SYSTEM_GROUP_PREFIX)
     )
 
 

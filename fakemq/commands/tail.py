@@ -234,10 +234,10 @@ def print_message(message: MessageExt, broker: str, *, as_json: bool) -> None:
     about += [f"{name}={value}" for name, value in own_properties(message).items()]
     head = (
         time_text(message.store_timestamp_ms),
-        f"{broker}:{message.queue_id}:{message.queue_offset}",
+        cell("", f"{broker}:{message.queue_id}:{message.queue_offset}"),
     )
     tail = (
-        message.msg_id,
+        cell("", message.msg_id),
         cell("", " ".join(about)),
         cell("", text if text is not None else f"0x{message.body.hex()}"),
     )

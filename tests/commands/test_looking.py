@@ -12,6 +12,8 @@ import fakemq
 from fakemq.cli import SECTIONS, main
 from fakemq.client.blocking import Client
 from fakemq.client.messages import Message
+from fakemq.commands.tail import print_message
+from fakemq.protocol.message import MessageExt
 from tests.support.command_line import rows, run
 
 LOOKING = SECTIONS["Look at a running cluster, fake or real"]
@@ -84,6 +86,16 @@ def test_groups_and_clients_name_the_member(cluster: fakemq.Cluster) -> None:
     }
 
 
+def test_groups_whose_names_begin_as_those_of_rocketmq_are_shown() -> None:
+    with (
+        fakemq.Cluster(topics={"orders": 1}) as mq,
+        Client(mq.namesrv_addr, consumer_group="CID_orders") as client,
+    ):
+        client.subscribe("orders", "*")
+        client.heartbeat()
+        assert [row["group"] for row in rows("groups", "-n", mq.namesrv_addr)] == ["CID_orders"]
+
+
 def test_brokers_have_their_addresses_and_rates(cluster: fakemq.Cluster) -> None:
     found = rows("brokers", "-n", cluster.namesrv_addr)
     assert [(row["broker"], row["id"], row["addr"]) for row in found] == [
@@ -152,6 +164,29 @@ def test_tail_ends_at_the_cut_of_a_transaction_and_bytes_are_hex() -> None:
         assert shown[0].endswith("\t0xff00")
         assert shown[1].endswith("\ttwo\\nlines\\x1b[31m"), "a body cannot control a terminal"
         assert text["body"] == "two\nlines\x1b[31m"
+
+
+def test_message_id_cannot_control_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    message = MessageExt(
+        topic="raw",
+        body=b"x",
+        properties_string="UNIQ_KEY\x01id\x1b[31m\x02",
+        queue_id=0,
+        flag=0,
+        queue_offset=0,
+        commit_log_offset=0,
+        sys_flag=0,
+        body_crc=0,
+        born_timestamp_ms=0,
+        born_host=("127.0.0.1", 1),
+        store_timestamp_ms=0,
+        store_host=("127.0.0.1", 1),
+        reconsume_times=0,
+        prepared_transaction_offset=0,
+        store_size_bytes=0,
+    )
+    print_message(message, "broker-a", as_json=False)
+    assert "\tid\\x1b[31m\t" in capsys.readouterr().out
 
 
 def test_browse_finds_a_message_by_either_id(cluster: fakemq.Cluster) -> None:
