@@ -155,7 +155,10 @@ SYSTEM_GROUPS = frozenset(
     )
 )
 SYSTEM_GROUP_PREFIX = "CID_RMQ_SYS_"
-"""Groups that each broker has; users' groups may begin with CID_, too. Source: common/MixAll.java (4.9.7)"""
+"""Groups that each broker has; users' groups may begin with CID_, too.
+
+Source: common/MixAll.java (4.9.7)
+"""
 
 
 def shown(groups: Iterable[str]) -> list[str]:

@@ -233,8 +233,6 @@ class ClusterCore:
             addr, is_up = self.proxy_addr, partial(getattr, self.proxy, "running")
             self.proxy.start(addr)
             self.network.listen(addr, self.proxy.accept, self.proxy.name, is_up)
-            is_up = partial(getattr, self.proxy, "running")
-            self.network.listen(self.proxy_addr, self.proxy.accept, self.proxy.name, is_up)
 
     def _let_slaves_catch_up(self) -> None:
         """Let the slaves replicate at once, instead of some time after the start."""
