@@ -44,6 +44,5 @@ def percent_encoded(text: str) -> str:
     if text.isascii() and text.isprintable() and "%" not in text:
         return text
     return "".join(
-        chr(byte) if 0x20 <= byte <= 0x7E and byte != 0x25 else f"%{byte:02X}"
-        for byte in data
+        chr(byte) if 0x20 <= byte <= 0x7E and byte != 0x25 else f"%{byte:02X}" for byte in data
     )
