@@ -100,7 +100,6 @@ _BROKERS = (
     Step("brokerConsumeStats -b {broker-a} -t 5000 -o false", unordered=True),
     Step("getNamesrvConfig", unordered=True),
     Step(f"statsAll -t {ORDERS}", unordered=True, hides=HIDDEN_STATS),
-    Step(f"statsAll -a -t {ORDERS}", unordered=True, until=ONLINE, hides=HIDDEN_STATS),
     Step("wipeWritePerm -b broker-a"),
     Step("topicRoute -t LFifo", unordered=True),
     Step("addWritePerm -b broker-a"),
