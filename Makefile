@@ -9,7 +9,7 @@ PYTEST ?= $(BIN)/python -m pytest
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help serve setup check test check-wheel check-lowest check-release release wheel oldest-pyspark lint scenarios bench campaign soak fuzz attack differ clean
+.PHONY: help serve setup check test check-wheel check-lowest check-release release wheel oldest-pyspark lint scenarios bench campaign soak fuzz attack differ docs clean
 
 help:
 	@echo "make serve   start the local cluster (name server 127.0.0.1:9876)"
@@ -22,6 +22,7 @@ help:
 	@echo "make release  the same, and tag the version of pyproject.toml"
 	@echo "make setup   make the development environment (.venv with all extras)"
 	@echo "make lint    ruff and mypy"
+	@echo "make docs    build the documentation site in build/site; a wrong link is an error"
 	@echo "make scenarios   what real RocketMQ needs hours for, in seconds, by recordings; ARGS='--runs 100'"
 	@echo "make fuzz    search for inputs on which parsers fail, one minute each; ARGS='sql --seconds 600 --keep'"
 	@echo "make attack  attack servers, stores and disks from outside; ARGS='requests --count 100000 --seed 7'"
@@ -91,6 +92,10 @@ lint: setup
 
 scenarios: setup
 	$(BIN)/python -m conformance --minutes $(ARGS)
+
+# The variable silences an advertisement of the theme.
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet $(ARGS)
 
 campaign: .venv/.runtime
 	$(BIN)/python -m fakemq replay --seeds 0:500 $(ARGS)

@@ -36,7 +36,7 @@ _PARTS: tuple[tuple[str, type[Config], type], ...] = (
 
 
 _LATER_TOP = """
-# Reference 5.5.0
+## Reference 5.5.0
 
 With `--reference 5.5.0` the keys are those of RocketMQ 5.5.0: the ones above, but for {gone}, which
 it does not have, and for "keys of later versions". The tables have the keys that 4.9.7 does not
