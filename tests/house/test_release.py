@@ -1,8 +1,11 @@
-"""What stops a release, and the lowest versions that are named."""
+"""What stops a release, the lowest versions that are named, and the versions of Python."""
 
 from __future__ import annotations
 
+import re
+
 import pytest
+import yaml
 
 import fakemq
 from tests import on_lowest, release
@@ -42,3 +45,13 @@ def test_lowest_versions_are_those_of_the_project() -> None:
 
 def test_version_is_the_same_everywhere() -> None:
     assert release.project()["version"] == fakemq.__version__
+
+
+def test_each_supported_python_is_tested() -> None:
+    project = release.project()
+    supported = re.findall(r"Python :: (3\.\d+)", " ".join(project["classifiers"]))
+    path = release.ROOT / ".github" / "workflows" / "tests.yml"
+    jobs = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]
+    assert jobs["tests"]["strategy"]["matrix"]["python"] == supported
+    assert project["requires-python"] == f">={supported[0]}"
+    assert jobs["tests"]["steps"][-1] == {"run": ".ci/run"}
