@@ -4,20 +4,24 @@
   `spec.cluster_spec`.
 - The command line (`fakemq.cli`) and the pytest plugin (`fakemq.fixtures.options`) add an option
   for each row that is theirs.
+- help() and editors show the signature and the docstring that `shows_options` adds to a class.
 - docs/options.md prints the table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
 
 from fakemq.errors import ArgumentError, did_you_mean
 
 # The pytest plugin imports this file in every run of pytest, so it imports as little as possible.
 if TYPE_CHECKING:
+    from inspect import Signature
+
     from fakemq.config.option_types import ClusterOptions
 
+C = TypeVar("C", bound=type)
 Kind: TypeAlias = Literal["text", "number", "flag", "list"]
 
 
@@ -205,3 +209,61 @@ def require_options(options: Iterable[str], owner: str = "a cluster") -> None:
     for name in options:
         if name not in DEFAULTS:
             raise ArgumentError(f"{owner} has no option {name!r}{did_you_mean(name, DEFAULTS)}")
+
+
+def shows_options(cluster: C) -> C:
+    """Decorate a class that takes ``**options: Unpack[ClusterOptions]``."""
+    setattr(cluster, "__signature__", _Signature())  # noqa: B010 - mypy knows no such attribute
+    setattr(cluster, "__doc__", _Doc(cluster.__doc__ or ""))  # noqa: B010 - it is made when read
+    return cluster
+
+
+class _Text(str):
+    """The text of an annotation, shown without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class _Signature:
+    """The ``__signature__`` of the class, made when it is asked for."""
+
+    def __get__(self, instance: object, owner: type) -> Signature:
+        if instance is not None:
+            raise AttributeError("__signature__")
+        from inspect import Parameter, Signature
+
+        from fakemq.config.option_types import ClusterOptions
+
+        defaults = dict(DEFAULTS)
+        return Signature(
+            [
+                Parameter(
+                    name,
+                    Parameter.KEYWORD_ONLY,
+                    default=defaults[name],
+                    annotation=_Text(hint.__forward_arg__),
+                )
+                for name, hint in ClusterOptions.__annotations__.items()
+            ]
+        )
+
+
+class _Doc:
+    """The ``__doc__`` of the class: as it is written, and what its options mean."""
+
+    def __init__(self, written: str) -> None:
+        self._written = written
+
+    def __get__(self, instance: object, owner: type) -> str:
+        import textwrap
+        from inspect import cleandoc
+
+        lines = [cleandoc(self._written), "", "Options:", ""]
+        for one in OPTIONS:
+            default = repr(one.default) if one.default is not None else one.chosen or "None"
+            lines.append(f"``{one.name}`` ({default}):")
+            lines += textwrap.wrap(one.help, 90, initial_indent="    ", subsequent_indent="    ")
+        return "\n".join(lines)

@@ -10,14 +10,12 @@ import os.path
 import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from functools import wraps
 from types import CoroutineType
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
-C = TypeVar("C", bound=type)
+from fakemq.handles import running
+
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_IS_COROUTINE = 0x80
-"""The flag of the code of an ``async def``."""
 
 
 class Calls:
@@ -53,42 +51,15 @@ class Calls:
         return texts
 
 
-_watching: Calls | None = None
-
-
 @contextmanager
 def watching() -> Iterator[Calls]:
     """Watch the calls of the block. Not for two tests at once in one process."""
-    global _watching
-    before, _watching = _watching, Calls()
+    calls = Calls()
+    before, running.note_call = running.note_call, calls.add
     try:
-        yield _watching
+        yield calls
     finally:
-        _watching = before
-
-
-def must_be_awaited(owner: C) -> C:
-    """Decorate a class whose coroutine methods a test may forget to await."""
-    for name, method in list(vars(owner).items()):
-        code = getattr(method, "__code__", None)
-        if code is not None and code.co_flags & _IS_COROUTINE and not name.startswith("__"):
-            setattr(owner, name, _noting(method))
-    return owner
-
-
-def _noting(
-    method: Callable[..., Coroutine[Any, Any, Any]],
-) -> Callable[..., Coroutine[Any, Any, Any]]:
-    @wraps(method)
-    def call(*args: Any, **kwargs: Any) -> Coroutine[Any, Any, Any]:
-        made = method(*args, **kwargs)
-        return made if _watching is None else _watching.add(made, method)
-
-    if sys.version_info >= (3, 12):
-        from inspect import markcoroutinefunction
-
-        markcoroutinefunction(call)
-    return call
+        running.note_call = before
 
 
 def _place() -> str:

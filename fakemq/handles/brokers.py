@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.clock.durations import Size, size_bytes
-from fakemq.handles.awaiting import must_be_awaited
 from fakemq.handles.clock import NodeClockHandle
-from fakemq.handles.running import Handle, Running, in_thread
+from fakemq.handles.running import Handle, Running, in_thread, must_be_awaited
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Self
 from fakemq.clock.durations import Duration, Instant, duration_ms, instant_ms, wall_ms
 from fakemq.core import deadlines
 from fakemq.core.views import Deadline
-from fakemq.handles.awaiting import must_be_awaited
-from fakemq.handles.listing import Listing
-from fakemq.handles.running import Handle, Running, Wait, moved, waited
+from fakemq.handles.running import Handle, Running, Wait, moved, must_be_awaited, waited
+from fakemq.handles.values import Listing
 
 if TYPE_CHECKING:
     from fakemq.clock.clock import Hold

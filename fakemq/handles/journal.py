@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeVar, cast, overload
 
-from fakemq.handles.listing import Listing
 from fakemq.handles.running import Handle
+from fakemq.handles.values import Listing
 from fakemq.journal.entries import Entry
 
 if TYPE_CHECKING:

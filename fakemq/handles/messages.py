@@ -13,9 +13,8 @@ from fakemq.config.checked import text, topic_queues, whole
 from fakemq.core import inspection, views
 from fakemq.core.views import Queue
 from fakemq.errors import ConfigError
-from fakemq.handles.listing import Listing
 from fakemq.handles.running import Handle, Life
-from fakemq.handles.values import Delayed, Message, Origin, message_of
+from fakemq.handles.values import Delayed, Listing, Message, Origin, message_of
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_int
 from fakemq.protocol.java import INT_MAX

@@ -1,9 +1,9 @@
-"""Messages as tests get them: the core's values, with a reference to their biographies."""
+"""Values as tests get them: lists, and messages with a reference to their biographies."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -12,6 +12,20 @@ from fakemq.errors import FakemqError
 
 if TYPE_CHECKING:
     from fakemq.biographies.biography import Biography
+
+T = TypeVar("T")
+_SHOWN = 6
+"""How many elements of a long list are shown: the first ones."""
+
+
+class Listing(list[T]):
+    """A list whose `repr` is short, if it is long: for a REPL and for failed assertions."""
+
+    def __repr__(self) -> str:
+        if len(self) <= _SHOWN + 1:
+            return super().__repr__()
+        shown = ",\n ".join(map(repr, self[:_SHOWN]))
+        return f"[{shown},\n … and {len(self) - _SHOWN} more]"
 
 
 class Origin(msgspec.Struct, frozen=True, eq=False):

@@ -10,7 +10,7 @@ import pytest
 
 import fakemq
 from fakemq.client import AsyncClient, Client, LocalTransactionState, Message, Producer
-from fakemq.handles.listing import Listing
+from fakemq.handles.values import Listing
 
 Ask = Callable[[fakemq.Cluster], object]
 

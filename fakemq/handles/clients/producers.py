@@ -21,8 +21,8 @@ from fakemq.client.faces.messages import (
 )
 from fakemq.client.faces.producer_base import producer_settings
 from fakemq.client.producing.producer import ProducerCore
-from fakemq.handles.awaiting import must_be_awaited
 from fakemq.handles.clients.hosting import InsideHandle
+from fakemq.handles.running import must_be_awaited
 
 if TYPE_CHECKING:
     from fakemq.client.faces.options import ProducerOptions
