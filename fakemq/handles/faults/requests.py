@@ -165,10 +165,11 @@ class RequestFaults(FaultPlacing):
             remark = f"{name}: a fault of the test"
         else:
             checked.text("remark", remark)
+        asked, answer = requested(request), Answer(number, remark)
         if limits.get("at", "before_store") == "before_store":
-            for asked in requested(request).codes:
-                _require_error(asked, number, name)
-        return self._place_request_fault(f"error {name}", request, Answer(number, remark), limits)
+            for one in asked.codes:
+                _require_error(one, number, name)
+        return self._place_request_fault(f"error {name}", asked, answer, limits)
 
     def reply(
         self,
@@ -197,7 +198,7 @@ class RequestFaults(FaultPlacing):
             checked.text("remark", remark)
         number = None if code is None else response_code(code)
         return self._place_request_fault(
-            "other reply", request, Answer(number, remark, texts, data), limits
+            "other reply", requested(request), Answer(number, remark, texts, data), limits
         )
 
     def delay(self, request: Request, by: Duration, **limits: Unpack[Limits]) -> Fault:
@@ -210,13 +211,13 @@ class RequestFaults(FaultPlacing):
         ms = duration_ms(by, name="delay")
         if ms < 0:
             raise ConfigError(f"delay by {by!r}: expected a time from now on")
-        return self._place_request_fault(f"delay by {ms} ms", request, Delay(ms), limits)
+        return self._place_request_fault(f"delay by {ms} ms", requested(request), Delay(ms), limits)
 
     def drop(self, request: Request, **limits: Unpack[Limits]) -> Fault:
         """Lose the request before it is handled, or at ``before_reply`` only its answer."""
         from fakemq.dispatch.faults import Drop
 
-        return self._place_request_fault("drop", request, Drop(), limits)
+        return self._place_request_fault("drop", requested(request), Drop(), limits)
 
     def duplicate(self, request: Request, copies: int = 2, **limits: Unpack[Limits]) -> Fault:
         """Handle the request ``copies`` times, from 2 to 1,000, as if the network repeated it.
@@ -230,21 +231,21 @@ class RequestFaults(FaultPlacing):
         if limits.get("at", "before_store") == "before_reply":
             raise ConfigError("duplicate at before_reply: the request has been handled there")
         return self._place_request_fault(
-            f"handle {copies} times", request, Duplicate(copies), limits
+            f"handle {copies} times", requested(request), Duplicate(copies), limits
         )
 
     def close(self, request: Request, **limits: Unpack[Limits]) -> Fault:
         """Lose the request, or at ``before_reply`` its answer, and close its connection."""
         from fakemq.dispatch.faults import Close
 
-        return self._place_request_fault("close connection", request, Close(), limits)
+        return self._place_request_fault("close connection", requested(request), Close(), limits)
 
     def park(self, request: Request, **limits: Unpack[Limits]) -> GateFault:
         """Let the request, or at ``before_reply`` its answer, wait until `GateFault.release`."""
         from fakemq.dispatch.faults import Park
 
         gate = Park()
-        fault = self._place_request_fault("park", request, gate, limits, gate.end)
+        fault = self._place_request_fault("park", requested(request), gate, limits, gate.end)
         return GateFault(self._running, fault._placed, gate)
 
     def kill(self, request: Request, **limits: Unpack[Limits]) -> Fault:
@@ -261,7 +262,7 @@ class RequestFaults(FaultPlacing):
             server = self._running().server
             server.kill_node(node_called(server.core, node))
 
-        return self._place_request_fault("kill", request, Kill(kill), limits)
+        return self._place_request_fault("kill", requested(request), Kill(kill), limits)
 
     def pause(self, request: Request, **limits: Unpack[Limits]) -> Fault:
         """Pause the node when the request comes, as by SIGSTOP, until its ``resume()``.
@@ -273,19 +274,18 @@ class RequestFaults(FaultPlacing):
         def pause(node: str) -> None:
             node_called(self._core, node).pause()
 
-        return self._place_request_fault("pause", request, Pause(pause), limits)
+        return self._place_request_fault("pause", requested(request), Pause(pause), limits)
 
     # -- placing ------------------------------------------------------------------------------
 
     def _place_request_fault(
         self,
         what: str,
-        request: Request,
+        asked: Requested,
         action: RequestAction,
         limits: Limits,
         on_end: Callable[[], None] = lambda: None,
     ) -> Fault:
-        asked = requested(request)
         if _TO_CLIENTS_ONLY.intersection(asked.codes):
             raise ConfigError(
                 f"no node is sent a {asked.name}: brokers send it to clients;"

@@ -60,11 +60,6 @@ class Requested(NamedTuple):
     """The name of the code, or of the family of codes."""
     codes: tuple[int, ...]
 
-    @property
-    def in_scope(self) -> int | frozenset[int]:
-        """The codes as a `Scope` has them."""
-        return self.codes[0] if len(self.codes) == 1 else frozenset(self.codes)
-
 
 def requested(value: int | str) -> Requested:
     """Return the codes of a family, such as ``"send"``, or the one of `request_code`."""
@@ -148,8 +143,11 @@ def scope(core: ClusterCore, codes: Sequence[int] | None, **where: Unpack[Where]
         _require_named(code, where)
         if node is not None:
             _require_receiver(code, node)
+    asked: int | frozenset[int] | None = None
+    if codes is not None:
+        asked = codes[0] if len(codes) == 1 else frozenset(codes)
     return Scope(
-        code=None if codes is None else Requested("", tuple(codes)).in_scope,
+        code=asked,
         node=None if node is None else node.name,
         topic=where.get("topic"),
         queue=queue,
