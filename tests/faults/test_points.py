@@ -12,6 +12,8 @@ from fakemq.faults.plan import Point
 EFFECTS = {
     "BEFORE_STORE": "fakemq.dispatch.faults",
     "BEFORE_REPLY": "fakemq.dispatch.faults",
+    "BEFORE_RPC": "fakemq.proxy.faults",
+    "BEFORE_RPC_REPLY": "fakemq.proxy.faults",
     "TO_CLIENT": "fakemq.broker.faults",
     "CONSUMER_LIST": "fakemq.broker.faults",
     "VIEW": "fakemq.namesrv.faults",
@@ -20,7 +22,7 @@ EFFECTS = {
 
 def test_points_have_names_of_their_own() -> None:
     names = [one.name for one in vars(points).values() if isinstance(one, Point)]
-    assert len(names) == len(set(names)) == 26
+    assert len(names) == len(set(names)) == 28
 
 
 def test_every_intercept_point_has_a_module_with_effects() -> None:

@@ -232,5 +232,5 @@ def test_entries_of_the_journal_can_be_pickled() -> None:
 
 
 def test_users_see_signatures_and_the_source_of_a_cluster() -> None:
-    assert inspect.getsource(fakemq.Cluster).startswith("class Cluster")
+    assert "\nclass Cluster(" in "\n" + inspect.getsource(fakemq.Cluster)
     assert list(inspect.signature(frame_bytes).parameters) == ["length_word"]
