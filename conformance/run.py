@@ -1,5 +1,7 @@
 """One run of a scenario on one cluster: its verbs, and the transcript that they write."""
 
+# Over 400 lines: scenarios call every verb on one object; a verb takes a few lines.
+
 from __future__ import annotations
 
 import json

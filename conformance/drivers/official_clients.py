@@ -178,7 +178,7 @@ def observe(client: OfficialClient, where: Where, scenarios: Sequence[str]) -> d
     command = client.command()
     suffix = secrets.token_hex(4)
     _prepare(client, where, scenarios, suffix)
-    # One process has TLS for all that it does, or not.
+    # One process does everything with TLS, or nothing.
     kinds = [[one for one in scenarios if (one == TLS) is with_tls] for with_tls in (False, True)]
     found: dict[str, Observed] = {}
     for some in kinds:

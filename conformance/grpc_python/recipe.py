@@ -1,3 +1,5 @@
+"""Send a message, receive it and acknowledge it: recipe.py ADDRESS plain|tls."""
+
 import sys
 from contextlib import suppress
 

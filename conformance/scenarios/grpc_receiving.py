@@ -38,7 +38,7 @@ def send(run: Run, topic: str, *numbers: int, **system: Any) -> None:
 
 
 def consumer_of(run: Run, group: str, topic: str, client_type: str = "SIMPLE_CONSUMER") -> RpcPeer:
-    """Return a consumer that has told its settings, which are not written down."""
+    """Return a consumer that has sent its settings, which are not written down."""
     consumer = run.grpc("consumer")
     lines = len(run.lines)
     consumer.settings(**consuming(group, {topic: "*"}, client_type))
@@ -97,7 +97,7 @@ def grpc_receive_cancelled(run: Run) -> None:
     consumer.ask("AckMessage", acknowledging(group, topic, *handles(found)))
 
 
-@scenario("gRPC: a receive before its client has told its settings", config=FRONT, grpc=True)
+@scenario("gRPC: a receive before its client has sent its settings", config=FRONT, grpc=True)
 def grpc_receive_early(run: Run) -> None:
     topic = typed_topic(run, "GEarly")
     group = typed_group(run, "GEarly", retryMaxTimes=2)

@@ -177,10 +177,10 @@ def grpc_send_seen(run: Run) -> None:
     client = run.grpc("producer")
     client.settings(**producing(topic))
     packed = gzip.compress(b"packed body", mtime=0)
-    told: dict[str, Any] = {"tag": "t", "keys": ["k1", "k2"], "trace_context": "c"}
+    system: dict[str, Any] = {"tag": "t", "keys": ["k1", "k2"], "trace_context": "c"}
     for one in (
         message(topic, 0),
-        message(topic, 1, user={"b": "2", "a": "1"}, **told),
+        message(topic, 1, user={"b": "2", "a": "1"}, **system),
         message(topic, 2, packed, body_encoding="GZIP"),
         message(topic, 3, user={"TRACE_CONTEXT": "x", "__SHARDINGKEY": "y"}),
         message(ordered, 9, message_type="FIFO", message_group="g"),

@@ -120,7 +120,7 @@ def grpc_telemetry_odd(run: Run) -> None:
         tell(run, f"version {version}", producing(topic), metadata={"x-mq-client-version": version})
 
 
-@scenario("gRPC: settings told again, and on a second stream", config=FRONT, grpc=True)
+@scenario("gRPC: settings sent again, and on a second stream", config=FRONT, grpc=True)
 def grpc_settings_again(run: Run) -> None:
     topic = typed_topic(run, "GSettingsAgain")
     other = typed_topic(run, "GSettingsAgainOther")

@@ -87,7 +87,7 @@ def in_sync_replicas(run: Run) -> None:
         pending.answer()
         run.note("it reports no more")
         _send(run, topic, "with a silent slave")
-        run.note("nobody waits for this one")
+        run.note("no caller waits for this one")
         fields = send_v2_fields(topic, i=properties(WAIT="false"))
         run.ask("broker-a", code, fields, "at once", peer="producer")
 

@@ -1,4 +1,4 @@
-"""A gRPC client by hand, of a proxy or of the fake; all it says and hears is written down."""
+"""A gRPC client by hand, of a proxy or of the fake; all it sends and receives is written down."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from conformance.wire.rpc_text import lines_of, status_text
 
 ANSWER_TIMEOUT_S = 20.0
 DEADLINE_S = 30.0
-"""That callers give if a scenario gives none."""
+"""The deadline of a call for which a scenario names none."""
 PLACE = "proxy"
 _END = object()
 

@@ -48,7 +48,7 @@ class Walk:
         self._moments: dict[int, int] = {}
         """Number of an entry that made a record → that of the record's append, if it is earlier.
 
-        A pull that waits is answered between both: its delivery follows the record all the same.
+        A pull that waits is answered between both: its delivery still follows the record.
         """
 
     def biography(self, message: Message) -> Biography:

@@ -9,7 +9,7 @@ from fakemq.errors import ConfigError
 
 
 def grpc_port(given: int) -> int:
-    """Return the port that an option gives, 0 for a free one; raise ConfigError."""
+    """Return the port of an option, 0 for a free one; raise ConfigError."""
     port = whole("grpc", given, 0, 65535)
     try:
         found = find_spec("google.protobuf")

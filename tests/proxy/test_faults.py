@@ -148,7 +148,7 @@ def test_hit_names_rpc_and_caller(lab: ProxyLab) -> None:
     assert (hit.node, hit.on) == ("proxy-0", "SendMessage of 10.0.0.9:4002")
 
 
-def test_dead_telemetry_tells_nothing_until_the_fault_is_removed(lab: ProxyLab) -> None:
+def test_dead_telemetry_sends_nothing_until_the_fault_is_removed(lab: ProxyLab) -> None:
     fault = place(lab, BEFORE_RPC_REPLY, DropRpc(), "Telemetry", ALWAYS)
     client = lab.client()
     stream = client.produce("normal")
@@ -157,7 +157,7 @@ def test_dead_telemetry_tells_nothing_until_the_fault_is_removed(lab: ProxyLab) 
     assert client.produce("normal").answers[0].settings.publishing.topics[0].name == "normal"
 
 
-def test_dead_telemetry_loses_what_the_front_tells_an_open_stream(lab: ProxyLab) -> None:
+def test_dead_telemetry_loses_what_the_front_sends_on_an_open_stream(lab: ProxyLab) -> None:
     client = lab.client()
     stream = client.produce("tx")
     assert len(stream.answers) == 1

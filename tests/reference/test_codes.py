@@ -48,8 +48,8 @@ def test_nodes_answer_the_codes_that_real_nodes_answer() -> None:
 
 
 def test_codes_that_no_real_node_answers_have_a_reason() -> None:
-    nobody = NAMED - known("broker-a") - known("namesrv") - set(REFERENCE.out_of_scope)
-    assert nobody == ASKED_OF_CLIENTS | NEVER_WRITTEN | REFERENCE.gone_codes
+    unanswered = NAMED - known("broker-a") - known("namesrv") - set(REFERENCE.out_of_scope)
+    assert unanswered == ASKED_OF_CLIENTS | NEVER_WRITTEN | REFERENCE.gone_codes
 
 
 def test_codes_out_of_scope_are_named_with_their_feature() -> None:

@@ -93,7 +93,7 @@ class RemoteOffsets(OffsetStore):
     gets it again within half a minute. And here the first commit to a broker for a topic waits for
     its answer: a Java broker that gets a group's first two commits together may keep only one, as
     each of its threads makes the table of the topic (ConsumerOffsetManager.java#commitOffset). If a
-    broker is silent, one queue waits in each round; the others are told, and told again later.
+    broker is silent, one queue waits in each round; the others are sent, and sent again later.
 
     Source: client/consumer/store/RemoteBrokerOffsetStore.java (4.9.7)
     """

@@ -62,7 +62,7 @@ class GrpcFaults(FaultPlacing):
     ``rpc`` is the name of an RPC: ``"SendMessage"``, ``"ReceiveMessage"``, ``"Telemetry"``.
     ``limits`` are those of `RpcLimits`. By default a fault acts once, when a message of the RPC
     arrives. For Telemetry, ``before_reply`` covers every message that the front sends: answers to
-    settings, and what it tells a client later.
+    settings, and what it sends to a client later.
 
     The front calls brokers as a proxy does, so the faults of requests act on it as well:
     ``mq.faults.error("POP_MESSAGE", code="SYSTEM_BUSY")`` makes the next ReceiveMessage fail.
@@ -116,7 +116,7 @@ class GrpcFaults(FaultPlacing):
         """Lose the RPC, or at ``before_reply`` its answer: the caller waits for its deadline.
 
         ``mq.faults.grpc_drop("Telemetry", at="before_reply", always=True)`` makes telemetry dead:
-        the streams stay open, and no client is told anything.
+        the streams stay open, and no client gets anything.
         """
         from fakemq.proxy.faults import DropRpc
 

@@ -58,7 +58,7 @@ def telemetry(proxy: Proxy, context: Context, command: TelemetryCommand) -> None
 
 
 class Stream:
-    """The stream of a client, by which the front tells it things at any time."""
+    """The stream of a client, by which the front sends commands to it at any time."""
 
     __slots__ = ("_context", "_proxy")
 

@@ -95,7 +95,7 @@ def test_disconnect_closes_what_is_connected(mq: fakemq.Cluster, client: GrpcCli
     assert send(client).status.code == Code.OK
 
 
-def test_disconnect_of_nobody_is_an_error(mq: fakemq.Cluster) -> None:
+def test_disconnect_of_an_unknown_client_is_an_error(mq: fakemq.Cluster) -> None:
     with pytest.raises(LookupError, match="there is no connection of 'c9' to proxy-0"):
         mq.faults.grpc_disconnect(client="c9")
 
