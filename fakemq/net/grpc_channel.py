@@ -46,7 +46,7 @@ class GrpcChannel:
     def call(
         self, rpc: Rpc, metadata: Mapping[str, str], timeout_ms: int | None = None
     ) -> ClientCall:
-        """Begin a call; ``timeout_ms`` is what the server is told of the caller's patience."""
+        """Begin a call; ``timeout_ms`` is the deadline that the server gets."""
         fields = [
             *((":method", "POST"), (":scheme", "http"), (":path", rpc.path)),
             *((":authority", self._authority), ("te", "trailers")),

@@ -60,7 +60,7 @@ class Consumer(SimulatedClient):
         return (yield from self.work(place))
 
     def work(self, place: Received) -> Generator[Sleep, None, bool]:
-        """Process the message that ``place`` tells of; return whether it succeeded."""
+        """Process the message of ``place``; return whether it succeeded."""
         if self.plan.work_ms:
             self.journal.add(place)
             yield Sleep(self.random.randint(1, self.plan.work_ms))

@@ -48,7 +48,7 @@ class FrontError(FakemqError):
 class Front:
     """The front, as one client program uses it; ``settings`` are what it says of itself.
 
-    ``on_command`` gets what the front tells the client by its stream of telemetry.
+    ``on_command`` gets what the front sends to the client by its stream of telemetry.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Front:
             raise FrontError("UNAVAILABLE", f"no connection to {self._addr}")
         return self._channel
 
-    # -- what goes on by itself ---------------------------------------------------------------
+    # -- what runs by itself ------------------------------------------------------------------
 
     def telemetry(self) -> Task[None]:
         """Keep a stream open by which the front knows the client."""
@@ -145,13 +145,13 @@ class Front:
                 continue
             over = Signal()
             call.on_end = over.set
-            call.on_message = self._told
+            call.on_message = self._on_telemetry
             call.send(TelemetryCommand(settings=self._settings), end=False)
             yield Wait(over)
             self.known.clear()
             yield Sleep(AGAIN_MS)
 
-    def _told(self, command: Any) -> None:
+    def _on_telemetry(self, command: Any) -> None:
         if command.WhichOneof("command") == "settings":
             self.known.set()
         else:

@@ -252,7 +252,7 @@ class FrontPushConsumer(FrontConsumer):
 
 
 class FrontFifoConsumer(FrontPushConsumer):
-    """Processes messages of a queue in order: it tries one again by itself, then gives it up."""
+    """Processes messages of a queue in order: it tries one again by itself, then leaves it out."""
 
     def _processing(self, messages: Sequence[Message]) -> Task[None]:
         for message in messages:

@@ -61,7 +61,7 @@ class FrontProducer(SimulatedClient):
         self._until_ms = until_ms
         settings = Settings(client_type=ClientType.PRODUCER)
         settings.publishing.topics.append(resource(plan.topic))
-        self.front = Front(self, settings, self._told)
+        self.front = Front(self, settings, self._on_command)
         self._count = self._ids = 0
         self._places: dict[str, list[LogAppended]] = {}
         """Message id → the records of messages whose answers are awaited."""
@@ -154,7 +154,7 @@ class FrontProducer(SimulatedClient):
     def _failed(self, key: str, error: str) -> None:
         self.journal.add(SendFailed(node=self.name, topic=self.plan.topic, key=key, error=error))
 
-    def _told(self, command: Any) -> None:
+    def _on_command(self, command: Any) -> None:
         """Take what the front says."""
 
 
@@ -261,7 +261,7 @@ class FrontTransactionalProducer(FrontProducer):
             yield from self._deciding(sent.msg_id, entry.transaction_id, commits, source)
         return True
 
-    def _told(self, command: Any) -> None:
+    def _on_command(self, command: Any) -> None:
         if command.WhichOneof("command") != "recover_orphaned_transaction_command":
             return
         asked = command.recover_orphaned_transaction_command

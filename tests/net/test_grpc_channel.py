@@ -69,8 +69,8 @@ def test_call_has_metadata_and_gets_an_answer(pair: Pair) -> None:
 
 def test_stream_gets_messages_one_by_one_and_sends_more(pair: Pair) -> None:
     call = pair.ask("Telemetry")
-    told: list[Any] = []
-    call.on_message = told.append
+    taken: list[Any] = []
+    call.on_message = taken.append
     served, _ = pair.calls[0]
     more: list[Any] = []
     served.on_message = more.append
@@ -78,7 +78,7 @@ def test_stream_gets_messages_one_by_one_and_sends_more(pair: Pair) -> None:
         served.send(m.TelemetryCommand(status=m.Status(code=m.Code.OK)))
     call.send(m.TelemetryCommand(), end=False)
     pair.network.settle()
-    assert (len(told), len(more), call.status) == (2, 1, None)
+    assert (len(taken), len(more), call.status) == (2, 1, None)
 
 
 def test_refusal_is_the_status_of_the_call(pair: Pair) -> None:

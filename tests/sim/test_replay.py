@@ -63,7 +63,7 @@ def test_transaction_whose_half_message_is_answered_late_stays_open(seed: int) -
 @pytest.mark.slow  # two whole runs of ten virtual minutes
 @pytest.mark.parametrize("seed", [9, 23])
 def test_messages_that_front_and_brokers_handle_after_a_pause_are_not_lost(seed: int) -> None:
-    """Seed 23: a group keeps its order while no broker answers. Seed 9: answers to nobody."""
+    """Seed 23: a group keeps its order while no broker answers. Seed 9: a caller has left."""
     assert not replay_seed(seed, 10, None, "5.5.0", grpc=True).violated
 
 
