@@ -252,7 +252,7 @@ class FrontPushConsumer(FrontConsumer):
 
 
 class FrontFifoConsumer(FrontPushConsumer):
-    """Processes messages of a queue in order: it tries one again by itself, then leaves it out."""
+    """Processes messages of a queue in order: it tries one again, then makes it a dead letter."""
 
     def _processing(self, messages: Sequence[Message]) -> Task[None]:
         for message in messages:

@@ -148,7 +148,7 @@ def test_stream_that_was_given_up_has_no_events() -> None:
     ],
     ids=["no-stream", "not-begun", "fields", "hpack", "push", "within-fields", "large"],
 )
-def test_what_no_server_sends_is_an_error(bad: bytes) -> None:
+def test_frame_that_no_server_sends_is_an_error(bad: bytes) -> None:
     client, _ = started()
     with pytest.raises(Http2Error):
         client.receive(bad)
