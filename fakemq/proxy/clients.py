@@ -15,6 +15,8 @@ from fakemq.broker.client_channel import CHANNEL_EXPIRED_TIMEOUT_MS
 from fakemq.clock.timers import Timer, next_tick_ms
 from fakemq.events.core import MemberChanged
 from fakemq.journal.journal import shortened
+from fakemq.proxy.codes import Code
+from fakemq.proxy.status import RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -25,10 +27,14 @@ if TYPE_CHECKING:
     from fakemq.proxy.call import Connection
 
 SCAN_PERIOD_MS: Final = 10_000
+CLIENTS_MAX: Final = 10_000
 MEMBERSHIPS_MAX: Final = 200_000
-"""Of all clients in all groups, some 100 MB; beyond that, the client with the oldest heartbeat is
-removed. Java has no limit."""
+"""Of all clients in all groups, some 100 MB. Java has neither limit."""
 PRODUCER, CONSUMER = "producer", "consumer"
+
+
+def _too_many(most: int, what: str) -> RpcError:
+    return RpcError(Code.TOO_MANY_REQUESTS, f"fakemq takes no more than {most} {what}")
 
 
 class Stream(Protocol):
@@ -101,19 +107,22 @@ class Clients:
     def register(
         self, kind: str, group: str, client_id: str, language: str, connection: Connection
     ) -> Client:
-        """Add a client to a group, or note its heartbeat."""
-        client = self._clients.pop(client_id, None) or Client(client_id, language, connection)
-        self._clients[client_id] = client  # the last one: its heartbeat is the newest
-        client.connection = connection
+        """Add a client to a group, or note its heartbeat; raise RpcError if there are too many."""
         key = kind, group
-        members = self._members.setdefault(key, {})
-        if client_id not in members:
-            members[client_id] = client
+        client = self._clients.get(client_id)
+        if client is None:
+            if len(self._clients) >= CLIENTS_MAX:
+                raise _too_many(CLIENTS_MAX, "clients")
+            client = Client(client_id, language, connection)
+        if key not in client.groups and self._memberships >= MEMBERSHIPS_MAX:
+            raise _too_many(MEMBERSHIPS_MAX, "memberships of clients in groups")
+        self._clients[client_id] = client
+        client.connection = connection
+        if key not in client.groups:
+            self._members.setdefault(key, {})[client_id] = client
             client.groups[key] = None
             self._memberships += 1
             self._note(client, key, "registered")
-            while self._memberships > MEMBERSHIPS_MAX and len(self._clients) > 1:
-                self.remove(next(iter(self._clients)), "expired")
         client.last_heartbeat_ms = self._clock.elapsed_ms(outside=connection.outside)
         self._watch(client)
         return client

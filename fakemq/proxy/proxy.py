@@ -86,8 +86,10 @@ class Proxy:
         self.calls = BrokerCalls(
             NAME, clock, self.routes, state=lambda: self.state, from_broker=self._asked
         )
-        self.settings = ClientSettings(self.routes.group_config)
         self.clients = Clients(NAME, clock, journal, self._left)
+        self.settings = ClientSettings(
+            self.routes.group_config, lambda client_id: self.clients.find(client_id) is not None
+        )
         self.transactions = Transactions(NAME, clock, journal, self.clients, self.calls, brokers)
         self.relay = Relay(clock, self.clients)
         self.renewals = Renewals(

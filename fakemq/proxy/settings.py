@@ -37,8 +37,8 @@ _LITE_QUOTA: Final = 2_000
 _DEFAULT_GROUP: Final = SubscriptionGroupConfig(group_name="")
 
 HELD_MAX_BYTES: Final = 64 * 1024 * 1024
-"""The settings of all clients; beyond that, the oldest are forgotten: a peer may call itself by any
-number of ids."""
+"""The settings of all clients: a peer may call itself by any number of ids. Beyond that, the oldest
+are forgotten, those of members of groups last."""
 CLIENT_BYTES: Final = 4_000
 """What settings take in memory beyond their encoded form; a usual client's has 200 bytes there."""
 BACKOFF_MS: Final = (
@@ -71,8 +71,14 @@ def retry_delay_ms(policy: GroupRetryPolicy | None, reconsume_times: int) -> int
 class ClientSettings:
     """What each client has said of itself, by client id."""
 
-    def __init__(self, group_config: Callable[[str], SubscriptionGroupConfig | None]) -> None:
+    def __init__(
+        self,
+        group_config: Callable[[str], SubscriptionGroupConfig | None],
+        is_member: Callable[[str], bool],
+    ) -> None:
+        """``is_member`` says whether a client id is a member of any group."""
         self._group_config = group_config
+        self._is_member = is_member
         self._raw: dict[str, Settings] = {}
         self._held_bytes = 0
 
@@ -86,7 +92,8 @@ class ClientSettings:
         self._raw[client_id] = kept
         self._held_bytes += CLIENT_BYTES + kept.ByteSize()
         while self._held_bytes > HELD_MAX_BYTES and len(self._raw) > 1:
-            self.remove(next(iter(self._raw)))
+            others = (one for one in self._raw if one != client_id and not self._is_member(one))
+            self.remove(next(others, next(iter(self._raw))))
 
     def raw(self, client_id: str) -> Settings | None:
         """Return what a client has said; None for an unknown one."""

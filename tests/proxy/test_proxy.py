@@ -12,6 +12,7 @@ from fakemq.faults.plan import ONCE, Scope
 from fakemq.faults.points import BEFORE_RPC
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.grpc import messages as m
+from fakemq.protocol.grpc.status import GrpcStatus
 from fakemq.protocol.message import decode_records
 from fakemq.proxy.faults import DelayRpc
 from fakemq.proxy.messages import received_message
@@ -183,18 +184,38 @@ def test_what_is_done_for_a_closed_connection_keeps_none_at_brokers(lab: ProxyLa
     assert len(lab.broker.sessions) == before + 1  # that of the front itself
 
 
-def test_clients_that_are_too_many_are_removed_the_oldest_first(
+@pytest.mark.parametrize(
+    ("limit", "what"),
+    [("CLIENTS_MAX", "clients"), ("MEMBERSHIPS_MAX", "memberships of clients in groups")],
+)
+def test_clients_beyond_the_limit_are_refused_and_others_stay(
+    lab: ProxyLab, monkeypatch: pytest.MonkeyPatch, limit: str, what: str
+) -> None:
+    monkeypatch.setattr(f"fakemq.proxy.clients.{limit}", 2)
+    for client_id in ("c1", "c2"):
+        lab.client(client_id).produce("normal")
+    refused = lab.client("c3").produce("normal")
+    assert refused.status is GrpcStatus.INVALID_ARGUMENT
+    assert refused.text.endswith(f"fakemq takes no more than 2 {what}")
+    assert lab.proxy.settings.raw("c3") is None
+    beat = m.HeartbeatRequest(client_type=m.ClientType.PRODUCER)
+    assert lab.client("c1").ask("Heartbeat", beat).code == 20000
+    lab.client("c2").ask("NotifyClientTermination", m.NotifyClientTerminationRequest())
+    lab.client("c3").produce("normal")
+    assert lab.proxy.clients.find("c3") is not None
+
+
+def test_settings_of_members_are_forgotten_last(
     lab: ProxyLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fakemq.proxy.clients.MEMBERSHIPS_MAX", 3)
-    for client_id in ("c1", "c2", "c3"):
-        lab.client(client_id).produce("normal")
-    lab.client("c1").ask("Heartbeat", m.HeartbeatRequest(client_type=m.ClientType.PRODUCER))
-    lab.client("c4").produce("normal")
-    assert [lab.proxy.clients.find(name) is not None for name in ("c1", "c2", "c3", "c4")] == [
-        *(True, False, True, True)
-    ]
-    assert lab.proxy.settings.raw("c2") is None
+    monkeypatch.setattr("fakemq.proxy.settings.HELD_MAX_BYTES", 20_000)
+    lab.client("member").produce("normal")
+    for number in range(10):
+        lab.client(f"other{number}").produce()
+    known = lab.proxy.settings
+    assert known.raw("member") is not None
+    assert known.raw("other0") is None
+    assert known.raw("other9") is not None
 
 
 def test_message_of_any_attempt_can_be_shown(lab: ProxyLab) -> None:
