@@ -40,7 +40,7 @@ from fakemq.events.core import (
     TransactionEnded,
 )
 from fakemq.events.faults import AnswerWithheld, FaultHit
-from fakemq.events.grpc import RpcReceived
+from fakemq.events.grpc import HandleRenewed, OrphanAsked, RpcReceived
 from fakemq.events.pop import Acknowledged, InvisibleTimeChanged, Popped, Revived
 from fakemq.events.replication import Replicated
 from fakemq.events.timers import (
@@ -121,6 +121,8 @@ class Chronicle:
             ClockSkewed: self._wall_moved,
             DeadLettered: self._dead_lettered,
             Delivered: self._delivered,
+            HandleRenewed: self._renewed,
+            OrphanAsked: self._orphan_asked,
             FaultHit: lambda entry: self.hits[entry.cause].append(entry),
             Dispatched: self._dispatched,
             HalfStored: self._half_stored,
@@ -193,8 +195,10 @@ class Chronicle:
         """Faults that acted, by the number of the entry that they affected."""
         self._clients: dict[tuple[str, str], str] = {}
         """(node, client's address) → client id."""
-        self._callers: dict[str, str] = {}
-        """Address of a gRPC client → client id. Brokers get its requests from this address."""
+        self._grpc_clients: dict[str, str] = {}
+        """Address of a gRPC connection → the client id of its last call."""
+        self._asked: dict[str, list[Entry]] = defaultdict(list)
+        """Transaction id → the questions to gRPC producers."""
         self._at: dict[Place, Record] = {}
         self._first_of: dict[str, Record] = {}
         """Message id → the first record with this id; retries keep the id."""
@@ -218,8 +222,20 @@ class Chronicle:
         self._read_seq = journal.last_seq
 
     def client(self, node: str, peer: str) -> str:
-        """Return the id that a client at an address sent in heartbeats or RPCs; "" without one."""
-        return self._clients.get((node, peer)) or self._callers.get(peer, "")
+        """Return the id that a client at an address sent in its heartbeats; "" without one.
+
+        A gRPC client has it in each call, and brokers see the address of its connection.
+        """
+        return self._clients.get((node, peer)) or self._grpc_clients.get(peer, "")
+
+    def asked(self, checked: Entry) -> str:
+        """Return the id of the gRPC producer that was asked at a check; "" if there was none."""
+        event = checked.event
+        assert isinstance(event, TransactionChecked)
+        for entry in self._asked.get(event.msg_id, ()):
+            if entry.at_ms == checked.at_ms and isinstance(entry.event, OrphanAsked):
+                return entry.event.client_id
+        return ""
 
     def skew_ms(self, node: str, seq: int) -> int:
         """Return how far a node's clock was ahead of the cluster's at entry ``seq``."""
@@ -427,6 +443,22 @@ class Chronicle:
     def _received(self, entry: Entry) -> None:
         self.requests[entry.seq] = entry
 
+    def _rpc_received(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, RpcReceived)
+        if event.client_id:
+            self._grpc_clients[event.peer] = event.client_id
+
+    def _renewed(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, HandleRenewed)
+        self.pops.renewed[event.group, event.queue_id, event.queue_offset].append(entry)
+
+    def _orphan_asked(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, OrphanAsked)
+        self._asked[event.transaction_id].append(entry)
+
     def _handled(self, entry: Entry) -> None:
         event = entry.event
         assert isinstance(event, RequestHandled)
@@ -437,8 +469,3 @@ class Chronicle:
         event = entry.event
         assert isinstance(event, MemberChanged)
         self._clients[event.node, event.peer] = event.client_id
-
-    def _rpc_received(self, entry: Entry) -> None:
-        event = entry.event
-        assert isinstance(event, RpcReceived)
-        self._callers[event.peer] = event.client_id

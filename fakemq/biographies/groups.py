@@ -65,6 +65,9 @@ def _why_not(core: ClusterCore, broker: Broker, stored: MessageExt, group: str) 
     if not members:
         # Not certain: a fault may have removed the members, and faults are listed before this.
         return Reason(f"group {group} has no member", certain=False)
+    if core.proxy is not None and any(core.proxy.clients.consumers(group)):
+        # The front asks for them, so the broker knows neither members nor subscriptions.
+        return Reason(f"no member of group {group} has received it", certain=False)
     refused = _refused(broker, stored, group, {member.client_id for member in members})
     if refused is not None:
         return Reason(refused)

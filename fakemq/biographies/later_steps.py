@@ -66,15 +66,18 @@ def of_place(chronicle: Chronicle, place: Place, why: Why) -> Iterator[Step]:
     for entry in pops.changed.get(place, ()):
         event = entry.event
         assert isinstance(event, events.InvisibleTimeChanged)
+        wish = pops.by_front(entry)
+        client_id = chronicle.client(event.node, event.peer)
         yield steps.InvisibleTimeChanged(
             seq=entry.seq,
             at_ms=entry.at_ms,
             node=event.node,
             because=why(entry),
             group=event.group,
-            client_id=chronicle.client(event.node, event.peer),
+            client_id=client_id if wish is None else wish.client_id or client_id,
             peer=event.peer,
             invisible_until_ms=by_cluster(chronicle, entry, event.invisible_until_ms),
+            by_front="" if wish is None else wish.why,
         )
 
 

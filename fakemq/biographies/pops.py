@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from fakemq.events.core import Delivered
+from fakemq.events.grpc import HandleRenewed
 from fakemq.events.pop import Acknowledged, InvisibleTimeChanged, Popped, Revived
 from fakemq.journal.entries import Entry
 
@@ -23,6 +24,22 @@ class Pops:
         self.acknowledged: dict[Place, list[Entry]] = defaultdict(list)
         self.changed: dict[Place, list[Entry]] = defaultdict(list)
         self.revived: dict[Place, list[Entry]] = defaultdict(list)
+        self.renewed: dict[tuple[str, int, int], list[Entry]] = defaultdict(list)
+        """Group, queue id and queue offset → what the gRPC front did with a message's time."""
+
+    def by_front(self, changed: Entry) -> HandleRenewed | None:
+        """Return what the front wanted by a change of an invisible time; None if it was no wish of
+        its own: a broker's change follows it, and no other entry of the message is in between."""
+        event = changed.event
+        assert isinstance(event, InvisibleTimeChanged)
+        found = None
+        for entry in self.renewed.get((event.group, event.queue_id, event.queue_offset), ()):
+            if entry.seq < changed.seq and entry.at_ms == changed.at_ms:
+                found = entry
+        if found is None:
+            return None
+        assert isinstance(found.event, HandleRenewed)
+        return found.event
 
     def add(self, broker_name: str, entry: Entry) -> None:
         """Add an entry that concerns one message of a queue."""

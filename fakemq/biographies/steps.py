@@ -177,10 +177,15 @@ class InvisibleTimeChanged(Step, frozen=True, kw_only=True, gc=False):
     peer: str
     invisible_until_ms: int
     """In the cluster's wall time."""
+    by_front: str = ""
+    """Why the gRPC front did it for the consumer, such as ``renewed``; "" if the consumer did."""
 
     def text(self) -> str:
-        client = _client(self.client_id, self.peer)
         until = clock_text(self.invisible_until_ms)
+        if self.by_front:
+            who = f"{self.group}@{self.client_id or self.peer}"
+            return f"invisible time changed for {who} by the front, {self.by_front}: until {until}"
+        client = _client(self.client_id, self.peer)
         return f"invisible time changed by {self.group}@{client}: until {until}"
 
 
@@ -330,9 +335,13 @@ class Checked(Step, frozen=True, kw_only=True, gc=False):
     group: str
     peer: str | None
     """The producer's address; None if no producer of the group was connected."""
+    client_id: str = ""
+    """The id of a gRPC producer, which the front asked."""
 
     def text(self) -> str:
-        asked = f"asked {self.peer}" if self.peer else f"no producer of {self.group} is connected"
+        asked = f"no producer of {self.group} is connected"
+        if self.peer:
+            asked = f"asked {self.client_id or self.peer}"
         return f"checked {ordinal(self.times)} time, {asked}"
 
 

@@ -15,6 +15,7 @@ from fakemq.biographies.biography import Biography
 from fakemq.biographies.chronicle import Chronicle, Record
 from fakemq.biographies.steps import Step
 from fakemq.events.faults import AnswerWithheld
+from fakemq.events.grpc import RpcReceived
 from fakemq.protocol.timers import TIMER_TOPIC
 from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_HALF_TOPIC
 
@@ -226,7 +227,7 @@ class Walk:
                     seq=seq,
                     at_ms=at_ms,
                     node=node,
-                    because=why,
+                    because=why or self._buried_by(entry),
                     group=group,
                     reconsume_times=times,
                 )
@@ -239,6 +240,7 @@ class Walk:
                     times=times,
                     group=group,
                     peer=peer,
+                    client_id=self._chronicle.asked(entry),
                 )
             case events.TransactionEnded(topic=topic, from_check=from_check):
                 step = steps.Committed(
@@ -257,6 +259,15 @@ class Walk:
                 step = later_steps.made(entry, why)
         if step is not None:
             self._steps.append(step)
+
+    def _buried_by(self, entry: Entry) -> str:
+        """Return which gRPC client let a message go to the DLQ, or that the front did."""
+        for cause in self._journal.cause_chain(entry):
+            if isinstance(cause.event, RpcReceived):
+                if cause.event.rpc == "ForwardMessageToDeadLetterQueue":
+                    return f"forwarded by {cause.event.client_id}"
+                return f"tried too often, found when {cause.event.client_id} received"
+        return ""
 
     def _delayed(self, entry: Entry, event: events.Scheduled) -> steps.Delayed:
         return steps.Delayed(

@@ -112,12 +112,20 @@ def offsets(core: ClusterCore, group: str, topic: str) -> dict[tuple[str, int], 
 
 
 def members(core: ClusterCore, group: str) -> list[Member]:
-    """Return the consumers of ``group``, each once, sorted by client id."""
+    """Return the consumers of ``group``, each once, sorted by client id.
+
+    Brokers know those of remoting, the gRPC front its own.
+    """
     found = {
         channel.client_id: Member(client_id=channel.client_id, peer=channel.session.remote_addr)
         for broker in core.brokers.values()
         for channel in broker.consumers.members(group)
     }
+    if core.proxy is not None:
+        found |= {
+            client.client_id: Member(client_id=client.client_id, peer=client.connection.remote_addr)
+            for client in core.proxy.clients.consumers(group)
+        }
     return [found[client_id] for client_id in sorted(found)]
 
 

@@ -193,6 +193,10 @@ class Clients:
         """Return a member of a consumer group."""
         return self._members.get((CONSUMER, group), {}).get(client_id or "")
 
+    def consumers(self, group: str) -> Iterable[Client]:
+        """Return the members of a consumer group."""
+        return tuple(self._members.get((CONSUMER, group), {}).values())
+
     def producers(self, group: str) -> Iterable[Client]:
         """Return the producers of a group."""
         return tuple(self._members.get((PRODUCER, group), {}).values())
