@@ -10,9 +10,7 @@ import pytest
 import fakemq
 from fakemq.client import Client, Message, MQClientError
 from fakemq.events.replication import Replicated
-from fakemq.protocol.grpc.messages import ClientType, Settings
 from tests.support.control import Http
-from tests.support.grpc_client import grpc_client
 from tests.support.tcp import TcpPeer
 
 # -- nodes ------------------------------------------------------------------------------------
@@ -70,45 +68,6 @@ def test_unknown_name_is_404_with_the_known_names(http_client: Http) -> None:
     assert gone.error.startswith("no topic 'bills'; there are: ")
     gone = http_client.ask("DELETE", "/v1/snapshots/1")
     assert (gone.status, gone.error) == (404, "no snapshot 1; there are: none")
-
-
-def test_front_is_stopped_and_started_and_has_clients() -> None:
-    with fakemq.Cluster(control_port=0, grpc=True, topics={"orders": 1}) as mq:
-        assert mq.control_url is not None
-        http = Http(mq.control_url)
-        with grpc_client(mq.grpc_addr or "") as client:
-            settings = Settings(client_type=ClientType.SIMPLE_CONSUMER)
-            settings.subscription.group.name = "workers"
-            client.say_settings(settings, "me")
-            shown = http.get("/v1/proxy")
-            assert (shown["name"], shown["addr"], shown["connections"]) == (
-                *("proxy-0", mq.grpc_addr, 1),
-            )
-            (one,) = shown["clients"]
-            assert (one["client_id"], one["language"]) == ("me", "PYTHON")
-            assert (one["groups"], one["topics"]) == (["workers"], [])
-            assert http.get("/v1/groups/workers")["members"][0]["client_id"] == "me"
-        for act, state in (
-            ("pause", "paused"),
-            ("resume", "running"),
-            ("kill", "stopped"),
-            ("restart", "running"),
-            ("stop", "stopped"),
-        ):
-            assert http.post(f"/v1/proxy/{act}")["state"] == state
-            assert http.get("/v1/state")["proxy"]["state"] == mq.proxy.state == state
-        http.post("/v1/proxy/restart")
-        assert http.get("/v1/proxy")["clients"] == []
-        assert http.post("/v1/proxy/skew", {"by": "-300ms"})["skew_ms"] == -300
-
-
-def test_cluster_without_a_front_says_so(http_client: Http) -> None:
-    assert http_client.get("/v1/state")["proxy"] is None
-    answer = http_client.ask("GET", "/v1/proxy")
-    assert (answer.status, answer.error) == (
-        404,
-        "this cluster has no gRPC port: start it with --grpc-port",
-    )
 
 
 def test_name_server_is_stopped_and_started(mq: fakemq.Cluster, http_client: Http) -> None:

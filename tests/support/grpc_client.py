@@ -41,19 +41,6 @@ class GrpcClient:
         """Begin a call of any path with any bytes; return grpcio's future."""
         return self.channel.unary_unary(path).future(data, timeout=TIMEOUT_S)
 
-    def say_settings(self, settings: Any, client_id: str) -> Any:
-        """Say what a client is; return the answer. The stream is closed, the client stays known."""
-        rpc = BY_NAME["Telemetry"]
-        method = self.channel.stream_stream(
-            rpc.path,
-            request_serializer=lambda message: message.SerializeToString(),
-            response_deserializer=rpc.response.FromString,
-        )
-        headers = [("x-mq-client-id", client_id), ("x-mq-language", "PYTHON")]
-        command = rpc.request(settings=settings)
-        answers = method(iter([command]), timeout=TIMEOUT_S, metadata=headers)
-        return next(iter(answers))
-
     def refused(self, path: str, data: bytes = b"") -> tuple[str, str]:
         """Call any path with any bytes; return the status and its text."""
         with_service = path if path.startswith("/") else f"/{SERVICE}/{path}"
