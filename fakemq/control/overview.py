@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated
 
 import msgspec
@@ -102,7 +103,22 @@ def _clients(control: Control) -> list[Client]:
                         peer=one.session.remote_addr,
                     )
                     found.setdefault((role, group, one.client_id), client)
+    for member in _clients_of_front(control):
+        found.setdefault((member.role, member.group, member.client_id), member)
     return [found[key] for key in sorted(found)][: overview.MOST]
+
+
+def _clients_of_front(control: Control) -> Iterator[Client]:
+    """Yield the gRPC clients, which no broker knows."""
+    front = control.core.proxy
+    for (role, group), members in {} if front is None else front.clients.snapshot().items():
+        for one in members:
+            yield Client(
+                role=role,
+                group=group,
+                client_id=one.client_id,
+                peer=one.connection.remote_addr,
+            )
 
 
 def _found(control: Control, word: str) -> Steps[list[Found]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import http.client
 import json
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -12,6 +14,7 @@ import pytest
 import fakemq
 from fakemq.control import live
 from fakemq.core import topology
+from fakemq.core.cluster import ClusterCore
 from fakemq.events import LogAppended
 from tests.support.control import Http
 
@@ -82,6 +85,25 @@ def test_overview_has_nodes_links_clients_and_faults(mq: fakemq.Cluster) -> None
     assert [one["what"] for one in seen["faults"]] == ["latency 5 ms broker-a-0 – broker-a-1"]
     assert {one["name"]: one["messages"] for one in seen["topics"]}["orders"] == 1
     mq.faults.clear()
+
+
+def test_overview_has_the_clients_of_the_grpc_front() -> None:
+    connection: Any = SimpleNamespace(remote_addr="10.0.0.9:1", outside=True, closed=False)
+
+    def register(core: ClusterCore) -> None:
+        assert core.proxy is not None
+        core.proxy.clients.register("consumer", "billing", "me@1", "PYTHON", connection)
+
+    with fakemq.Cluster(grpc=True, control_port=0) as mq:
+        mq.inspect(register)
+        assert mq.control_url is not None
+        (client,) = Http(mq.control_url).get("/v1/overview")["clients"]
+        assert client == {
+            "role": "consumer",
+            "group": "billing",
+            "client_id": "me@1",
+            "peer": "10.0.0.9:1",
+        }
 
 
 def test_messages_are_found_by_id_and_key(mq: fakemq.Cluster) -> None:
