@@ -183,8 +183,9 @@ class InvisibleTimeChanged(Step, frozen=True, kw_only=True, gc=False):
     def text(self) -> str:
         until = clock_text(self.invisible_until_ms)
         if self.by_front:
-            who = f"{self.group}@{self.client_id or self.peer}"
-            return f"invisible time changed for {who} by the front, {self.by_front}: until {until}"
+            consumer = f"{self.group}@{self.client_id or self.peer}"
+            how = f"by the front, {self.by_front}"
+            return f"invisible time changed for {consumer} {how}: until {until}"
         client = _client(self.client_id, self.peer)
         return f"invisible time changed by {self.group}@{client}: until {until}"
 

@@ -1,4 +1,4 @@
-"""gRPC clients in the laboratory's terms: who has a message, biographies, reasons, members."""
+"""gRPC clients in the laboratory's terms: holders of messages, biographies, reasons, members."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_message_of_a_client_that_left_is_changed_by_the_front(
     assert mq.group("g").members() == []
 
 
-def test_dead_letter_says_who_forwarded_it(mq: fakemq.Cluster, pusher: Caller) -> None:
+def test_dead_letter_names_its_client(mq: fakemq.Cluster, pusher: Caller) -> None:
     mq.seed("normal", ["one"])
     one = received(pusher)
     request = m.ForwardMessageToDeadLetterQueueRequest(
@@ -137,7 +137,7 @@ def test_dead_letter_says_who_forwarded_it(mq: fakemq.Cluster, pusher: Caller) -
     mq.assert_in_dlq("g", 1)
 
 
-def test_check_of_a_transaction_says_who_was_asked(mq: fakemq.Cluster) -> None:
+def test_check_of_a_transaction_names_the_producer(mq: fakemq.Cluster) -> None:
     sender = Caller(mq, "shop@1")
     sender(lambda client: client.produce("tx"))
     sender(
