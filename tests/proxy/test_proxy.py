@@ -153,7 +153,7 @@ def test_broker_that_is_killed_while_the_front_is_paused_refuses_afterwards(lab:
 
 
 @pytest.mark.parametrize(("how", "received"), [("kill", 0), ("stop", 1)])
-def test_stopped_front_gives_back_what_is_not_read_and_a_killed_one_does_not(
+def test_stopped_front_releases_what_is_not_read_and_a_killed_one_does_not(
     lab: ProxyLab, how: str, received: int
 ) -> None:
     client = lab.client()
@@ -172,7 +172,7 @@ def test_stopped_front_gives_back_what_is_not_read_and_a_killed_one_does_not(
     assert len(again.received) == received
 
 
-def test_what_is_done_for_a_closed_connection_keeps_none_at_brokers(lab: ProxyLab) -> None:
+def test_closed_connection_has_no_session_at_brokers_for_what_is_done_later(lab: ProxyLab) -> None:
     place = lab.core.faults.place
     place(BEFORE_RPC, DelayRpc(1_000), "late", Scope(rpc="SendMessage"), ONCE)
     before = len(lab.broker.sessions)
