@@ -36,7 +36,7 @@ class Caller:
     def __init__(self, mq: fakemq.Cluster, client_id: str) -> None:
         self._mq = mq
         self.client: FrontClient = mq.inspect(
-            lambda core: FrontClient(Front(core), client_id, outside=False, metadata={})  # type: ignore[arg-type]
+            lambda core: FrontClient(Front(core), client_id, outside=False, metadata={})
         )
 
     def __call__(self, ask: Callable[[FrontClient], Asked]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from fakemq.config.spec import cluster_spec
 from fakemq.core.cluster import ClusterCore
@@ -29,10 +29,19 @@ TYPES = {
 }
 
 
+class Fronted(Protocol):
+    """What has a core with a front: a `ProxyLab`, for example."""
+
+    @property
+    def core(self) -> ClusterCore: ...
+    @property
+    def proxy(self) -> Proxy: ...
+
+
 class FrontConnection:
     """A connection of a client, as its calls use it."""
 
-    def __init__(self, lab: ProxyLab, remote_addr: str, outside: bool) -> None:
+    def __init__(self, lab: Fronted, remote_addr: str, outside: bool) -> None:
         self.link: Link = RecordingLink(outside)
         self.remote_addr = remote_addr
         self.outside = outside
@@ -179,7 +188,7 @@ class FrontClient:
     """One client: a connection, and what each of its calls says of it."""
 
     def __init__(
-        self, lab: ProxyLab, client_id: str, *, outside: bool, metadata: Mapping[str, str]
+        self, lab: Fronted, client_id: str, *, outside: bool, metadata: Mapping[str, str]
     ) -> None:
         self.lab = lab
         self.connection = FrontConnection(lab, f"10.0.0.9:{4000 + len(client_id)}", outside)

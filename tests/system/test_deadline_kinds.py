@@ -6,9 +6,9 @@ import json
 import socket
 import zlib
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeVar
 
 import pytest
 
@@ -17,21 +17,38 @@ from fakemq.client import Client, LocalTransactionState, Message
 from fakemq.client.consuming.received import ReceivedMessage
 from fakemq.clock.timers import DOMAINS
 from fakemq.config.option_types import ClusterOptions
+from fakemq.core.cluster import ClusterCore
 from fakemq.errors import StoreError
-from fakemq.events import LinkOpened, PullHeld, RequestReceived, TimerSet, TransactionEnded, Warned
+from fakemq.events import (
+    LinkOpened,
+    OrphanAsked,
+    PullHeld,
+    RequestReceived,
+    TimerSet,
+    TransactionEnded,
+    Warned,
+)
+from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.codes_5_5_0 import RequestCode5
+from fakemq.protocol.grpc import messages as m
+from fakemq.protocol.grpc.table import BY_NAME
 from fakemq.protocol.headers.client import (
     GetConsumerRunningInfoRequestHeader,
     UnregisterClientRequestHeader,
 )
 from fakemq.protocol.headers.namesrv import RegisterBrokerRequestHeader
 from fakemq.protocol.sysflag import PullSysFlag
+from fakemq.proxy.proxy import Proxy
 from tests.support.broker_lab import send_header
 from tests.support.clients import GROUP, consumer_data, pull_header, subscription
+from tests.support.grpc_client import grpc_client
 from tests.support.namesrv_lab import wrapper
 from tests.support.pops import pop_header
+from tests.support.proxy_lab import FrontClient, message
 from tests.support.tcp import TcpPeer
+
+EnteredT = TypeVar("EnteredT")
 
 SLOW_READERS = {"disableConsumeIfConsumerReadSlowly": True, "consumerFallbehindThreshold": 100}
 SMALL = {"mappedFileSizeCommitLog": 4096, "fileReservedTime": 0}
@@ -46,7 +63,15 @@ class Scene:
 
     def peer(self, addr: str = "") -> TcpPeer:
         """A client outside, connected to a node; to the broker, unless another is named."""
-        return self._stack.enter_context(TcpPeer(addr or self.mq.broker("broker-a-0").addr))
+        return self.enter(TcpPeer(addr or self.mq.broker("broker-a-0").addr))
+
+    def enter(self, context: AbstractContextManager[EnteredT]) -> EnteredT:
+        """Enter something until the end of the scene."""
+        return self._stack.enter_context(context)
+
+    def at_end(self, act: Callable[[], object]) -> None:
+        """Call a function at the end of the scene."""
+        self._stack.callback(act)
 
     def consumer(self, **fields: str) -> TcpPeer:
         """One that has sent a heartbeat as a consumer."""
@@ -271,6 +296,61 @@ def trace_a_send(scene: Scene) -> None:
     scene.mq.producer(group="traced", trace=True).send("orders", b"one")
 
 
+class FrontOf(NamedTuple):
+    """A cluster whose front is called without sockets, on its own thread."""
+
+    core: ClusterCore
+
+    @property
+    def proxy(self) -> Proxy:
+        assert self.core.proxy is not None
+        return self.core.proxy
+
+
+def call_the_front(scene: Scene, calls: Callable[[FrontClient], object]) -> None:
+    """A gRPC client of the cluster calls RPCs."""
+    scene.mq.inspect(
+        lambda core: calls(FrontClient(FrontOf(core), "c1", outside=False, metadata={}))
+    )
+
+
+def wait_for_an_answer(scene: Scene) -> None:
+    scene.mq.faults.grpc_drop("SendMessage")
+    client = scene.enter(grpc_client(scene.mq.grpc_addr))
+    request = m.SendMessageRequest(messages=[message("orders")])
+    call = client.begin(BY_NAME["SendMessage"].path, request.SerializeToString())
+    scene.at_end(call.cancel)  # a call that nothing refers to is given up
+    scene.mq.wait_for(lambda: waits_for(scene.mq, "grpc_deadline"))
+
+
+def be_a_member(scene: Scene) -> None:
+    call_the_front(scene, lambda client: client.consume("g", "orders"))
+
+
+def receive_with_renewals(scene: Scene) -> None:
+    def receive(client: FrontClient) -> None:
+        client.consume("g", "orders", push=True)
+        client.send(message("orders"))
+        client.receive("orders", auto_renew=True)
+
+    call_the_front(scene, receive)
+
+
+def leave_a_half_message(scene: Scene) -> None:
+    scene.mq.inspect(
+        lambda core: core.broker("broker-a").put_topic(
+            TopicConfig("tx", 1, 1, 6, attributes={"message.type": "TRANSACTION"})
+        )
+    )
+
+    def send(client: FrontClient) -> None:
+        client.produce("tx")
+        client.send(message("tx", message_type=m.MessageType.TRANSACTION))
+
+    call_the_front(scene, send)
+    scene.mq.run_until(lambda: scene.mq.journal.find(OrphanAsked), at_most="2m")
+
+
 def call_a_task_later(scene: Scene) -> None:
     """What a client does later without a kind of its own, and what only a pull consumer does."""
     clock = scene.mq.inspect(lambda core: core.clock)
@@ -305,6 +385,11 @@ KINDS: dict[str, Kind] = {
     "timer": Kind(time_a_message, LATER),
     "transaction_ops": Kind(end_a_transaction, LATER),
     "timer_flush": Kind(time_a_message, {**LATER, **DISK}),
+    "grpc_deadline": Kind(wait_for_an_answer, {"grpc": True}, outside=True),
+    "grpc_heartbeat": Kind(leave_a_half_message, {"grpc": True}),
+    "grpc_client_expiry": Kind(be_a_member, {"grpc": True}),
+    "grpc_renew": Kind(receive_with_renewals, {"grpc": True}),
+    "grpc_transaction_data": Kind(leave_a_half_message, {"grpc": True}),
     "acl_watch": Kind(nothing, {"acl": {"accounts": []}}),
     "protect_broker": Kind(read_slowly, {"config": SLOW_READERS}),
     "delay_level": Kind(lambda scene: scene.send(DELAY="3")),
