@@ -12,10 +12,13 @@ from fakemq.protocol.topics import RETRY_PREFIX
 
 if TYPE_CHECKING:
     from fakemq.broker.offsets import ConsumerOffsetManager
+    from fakemq.clock.node_clock import NodeClock
     from fakemq.config.model_5_5_0 import BrokerConfig5
     from fakemq.store.store import MessageStore
 
 INIT_MODE_MIN: Final = 0
+SLAVE_KEEPS_MS: Final = 5_000
+"""How long a slave remembers at most where its pops continue: 200 * 5 intervals of 5 ms."""
 
 
 class PopOffsets:
@@ -23,17 +26,29 @@ class PopOffsets:
 
     It is committed as soon as the checkpoint of a pop is stored. While the store refuses one, pops
     continue from memory, and nothing more of that queue is committed.
+
+    A slave stores no checkpoint, and nevertheless returns the messages. It soon forgets where its
+    pops continue, so the messages come again there, and at the master, which knows of no pop.
+    Source: PopBufferMergeService.java#run, #putCkToStore,
+    broker/failover/EscapeBridge.java#asyncRemotePutMessageToSpecificQueue (5.5.0)
     """
 
     def __init__(
-        self, config: BrokerConfig5, store: MessageStore, offsets: ConsumerOffsetManager
+        self,
+        config: BrokerConfig5,
+        clock: NodeClock,
+        store: MessageStore,
+        offsets: ConsumerOffsetManager,
     ) -> None:
         self._config = config
+        self._clock = clock
         self._store = store
         self._offsets = offsets
         self._uncommitted: dict[tuple[str, str, int], int] = {}
         self._unstored: dict[tuple[str, str, int], int] = {}
         """How many checkpoints of a queue are not stored yet."""
+        self._slave_since_ms: int | None = None
+        """When the first pop at a slave went on that is remembered; None if there is none."""
 
     def start_of_pop(self, topic: str, group: str, queue_id: int, init_mode: int) -> int:
         """Return where the next pop of a queue begins; commit it if that is the first one."""
@@ -58,6 +73,10 @@ class PopOffsets:
     ) -> None:
         """Note where the next pop begins, and commit it if the checkpoint was ``stored``."""
         queue = (topic, group, queue_id)
+        if self._config.is_slave:
+            stored = False
+            if self._slave_since_ms is None:
+                self._slave_since_ms = self._clock.now_ms()
         if stored and queue not in self._uncommitted:
             self._offsets.commit(group, topic, queue_id, next_offset)
         else:
@@ -81,10 +100,16 @@ class PopOffsets:
 
     def reset(self) -> None:
         """Forget what is not committed."""
+        self._slave_since_ms = None
         self._uncommitted.clear()
         self._unstored.clear()
 
     def _with_uncommitted(self, topic: str, group: str, queue_id: int, offset: int) -> int:
+        since_ms = self._slave_since_ms
+        if since_ms is not None and (
+            not self._config.is_slave or abs(self._clock.now_ms() - since_ms) >= SLAVE_KEEPS_MS
+        ):
+            self.reset()
         return max(offset, self._uncommitted.get((topic, group, queue_id), NO_OFFSET))
 
     def _first(self, topic: str, queue_id: int, init_mode: int) -> int:

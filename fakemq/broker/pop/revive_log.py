@@ -90,8 +90,10 @@ class ReviveLog:
     ) -> bool:
         """Store a checkpoint now, or later; return whether it is stored now.
 
-        ``stored`` is called when that was later.
+        ``stored`` is called when that was later. A slave stores none, now or later.
         """
+        if self._node.config.is_slave:
+            return False
         if self._put_refused() and self._put_checkpoint(ck, revive_queue_id):
             return True
         self._refused.append((ck, revive_queue_id, stored))

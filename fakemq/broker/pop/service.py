@@ -42,7 +42,7 @@ class PopService:
         self.store = broker.store
         self.stats = broker.stats
         self.committed = broker.offsets
-        self.offsets = PopOffsets(config, broker.store, broker.offsets)
+        self.offsets = PopOffsets(config, broker.clock, broker.store, broker.offsets)
         self.order = OrderTable()
         self.modes = RequestModes()
         self.resets = resets
