@@ -9,6 +9,7 @@ import msgspec
 from fakemq.events.core import ClockSkewed, LogAppended, NodeStopped
 from fakemq.events.pop import Acknowledged, InvisibleTimeChanged, Popped, Revived
 from fakemq.events.store import UnsyncedLost
+from fakemq.sim.history import MASTER, broker_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -48,6 +49,8 @@ class Hold(msgspec.Struct):
     """Whether its broker may have forgotten it."""
     may_be_lost: bool = False
     """Whether that is because a record in the log may be lost."""
+    popped_at_slave: bool = False
+    """Whether it began with a pop at a slave, of which no other node knows."""
 
     @property
     def is_open(self) -> bool:
@@ -74,6 +77,10 @@ class Pops:
     A kill may lose what a broker writes only now and then: consumer offsets, and what is out in
     order. So after it a message may be popped again. The loss of a machine may lose records, and
     what they said is then uncertain.
+
+    A slave keeps no checkpoints. What it popped is acknowledged at the master, and there its
+    invisible time is changed. So a change may begin a hold without a pop at its node, and the
+    first pop of the message may come behind that.
     """
 
     def __init__(
@@ -158,6 +165,7 @@ class Pops:
                 in_order=event.in_order,
                 attempt_id=event.attempt_id,
                 at_ms=at_ms,
+                popped_at_slave=not event.node.endswith(MASTER),
             )
             self._popped(hold)
             if event.in_order:
@@ -183,8 +191,11 @@ class Pops:
             if before is not None and before.is_open:
                 before.until_ms = event.invisible_until_ms
             return
-        if before is not None:
+        if before is None:
+            at_slave = self._popped_at_slave(queue, event.queue_offset, event.pop_time_ms)
+        else:
             before.replaced = True
+            at_slave = before.popped_at_slave
         # A handle of a message that is acknowledged or visible again is as good as any.
         holds = self._holds.setdefault(queue, {}).setdefault(event.queue_offset, [])
         holds[:] = [one for one in holds if one.pop_time_ms != event.next_pop_time_ms]
@@ -197,7 +208,17 @@ class Pops:
                 in_order=False,
                 attempt_id=None,
                 at_ms=at_ms,
+                popped_at_slave=at_slave,
             )
+        )
+
+    def _popped_at_slave(self, queue: Queue, queue_offset: int, pop_time_ms: int) -> bool:
+        """Return whether another node with the same brokerName has popped a message then."""
+        name = broker_name(queue.node)
+        return any(
+            self._find(one, queue_offset, pop_time_ms) is not None
+            for one in self._holds
+            if one != queue and one[1:] == queue[1:] and broker_name(one.node) == name
         )
 
     def _revive(self, event: Revived, at_ms: int) -> None:

@@ -16,11 +16,16 @@ NAME = "no redelivery before its time"
 class Invisibility:
     """Judges pops and revivals while they are followed; times are those of the broker's clock.
 
-    There are three ways in which a message may come again:
+    There are four ways in which a message may come again:
     1. It is revived, behind the end of its invisible time, unless it was acknowledged.
     2. In order it is popped again, by the same attempt at any time, by another one when no message
        of its queue is out any more.
     3. After a kill it is popped again, because the broker's files are older than that.
+    4. Without order, a slave popped it, from which proxies pop while the master has no route. The
+       slave stores no checkpoint, and forgets within 5 s what it popped: it pops the message
+       again. Acknowledgements and changes go to the master, which has not popped it, and does.
+       Source: proxy/service/route/TopicRouteWrapper.java#getMasterAddrPrefer,
+       broker/processor/PopBufferMergeService.java#run, #putCkToStore (5.5.0)
     """
 
     def __init__(self) -> None:
@@ -40,7 +45,7 @@ class Invisibility:
                     self._add(hold, f"while offset {one.queue_offset} was out until {one.until_ms}")
             return
         last = self.pops.last(hold.queue, hold.queue_offset)
-        if last is None or last.may_repeat or last.uncertain:
+        if last is None or last.may_repeat or last.uncertain or last.popped_at_slave:
             return
         if last.acked_at_ms is not None:
             self._add(hold, "after it was acknowledged")

@@ -22,6 +22,7 @@ from tests.support.histories import (
 KILL = NodeStopped(node=NODE, how="kill")
 LOST = UnsyncedLost(node=NODE, pages=3, lost_pages=2, log_offset=500, log_bytes=80)
 ORDER = {"in_order": True}
+SLAVE = "broker-a-1"
 
 
 def found(*events: Event | tuple[int, Event]) -> list[str]:
@@ -154,3 +155,28 @@ def test_kill_loses_what_is_out_in_order_and_no_message() -> None:
     judge.pops.follow(history(*story).entries)
     assert judge.pops.lost() == set()
     assert [one.uncertain for one in judge.pops.of(Queue(NODE, GROUP, TOPIC, 0))] == [True]
+
+
+def test_slave_forgets_what_it_popped() -> None:
+    assert found(popped(1_000, node=SLAVE), popped(6_000, node=SLAVE)) == []
+    first, longer = popped(1_000, node=SLAVE, **ORDER), popped(6_000, node=SLAVE, **ORDER)
+    assert len(found(first, longer)) == 1
+
+
+def test_master_pops_what_its_slave_popped_although_it_was_changed_and_acknowledged() -> None:
+    at_slave, once = popped(1_000, node=SLAVE), changed(1_000, 2_000, 40_000)
+    assert found(at_slave, once, popped(3_000)) == []
+    twice = changed(2_000, 3_000, 50_000)
+    assert found(at_slave, once, twice, acknowledged(3_000), popped(4_000)) == []
+    (text,) = found(at_slave, once, popped(3_000), popped(4_000))
+    assert text.endswith("9000 ms too early")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [popped(999, node=SLAVE), popped(1_000, node="broker-b-1"), popped(1_000, offset=1)],
+    ids=["another pop", "another broker", "another message"],
+)
+def test_change_of_what_no_slave_popped_excuses_no_pop(other: Event) -> None:
+    (text,) = found(other, changed(1_000, 2_000, 40_000), popped(3_000))
+    assert text.endswith("37000 ms too early")
