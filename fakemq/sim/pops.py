@@ -80,7 +80,8 @@ class Pops:
 
     A slave keeps no checkpoints. What it popped is acknowledged at the master, and there its
     invisible time is changed. So a change may begin a hold without a pop at its node, and the
-    first pop of the message may come behind that.
+    first pop of the message may come behind that. If both pop it in the same millisecond, no
+    event says which of both pops it is about, so the hold is then uncertain.
     """
 
     def __init__(
@@ -96,6 +97,8 @@ class Pops:
         """Node → log offset and time of its records."""
         self._msg_ids: dict[tuple[str, str, int, int], str] = {}
         """Node, topic, queue id and queue offset → message id, if machines lose logs."""
+        self._at_slaves: set[tuple[Queue, int, int]] = set()
+        """Pops at slaves: queue with its brokerName as the node, queue offset and pop time."""
         self.lossy: set[str] = set()
         """Nodes that lost a part of their log."""
 
@@ -168,6 +171,9 @@ class Pops:
                 popped_at_slave=not event.node.endswith(MASTER),
             )
             self._popped(hold)
+            if hold.popped_at_slave:
+                of_any = queue._replace(node=broker_name(queue.node))
+                self._at_slaves.add((of_any, offset, event.pop_time_ms))
             if event.in_order:
                 for one in holds.get(offset, ()):
                     one.replaced = True
@@ -182,6 +188,8 @@ class Pops:
         hold = self._find(queue, event.queue_offset, event.pop_time_ms)
         if hold is not None and hold.is_open:
             hold.acked_at_ms = at_ms
+            if self._was_at_slave(queue, event.queue_offset, event.pop_time_ms):
+                hold.uncertain = True
 
     def _change(self, event: InvisibleTimeChanged, at_ms: int) -> None:
         queue = Queue(event.node, event.group, event.topic, event.queue_id)
@@ -191,11 +199,9 @@ class Pops:
             if before is not None and before.is_open:
                 before.until_ms = event.invisible_until_ms
             return
-        if before is None:
-            at_slave = self._popped_at_slave(queue, event.queue_offset, event.pop_time_ms)
-        else:
+        at_slave = self._was_at_slave(queue, event.queue_offset, event.pop_time_ms)
+        if before is not None:
             before.replaced = True
-            at_slave = before.popped_at_slave
         # A handle of a message that is acknowledged or visible again is as good as any.
         holds = self._holds.setdefault(queue, {}).setdefault(event.queue_offset, [])
         holds[:] = [one for one in holds if one.pop_time_ms != event.next_pop_time_ms]
@@ -208,18 +214,15 @@ class Pops:
                 in_order=False,
                 attempt_id=None,
                 at_ms=at_ms,
-                popped_at_slave=at_slave,
+                uncertain=at_slave and before is not None,
+                popped_at_slave=at_slave or (before is not None and before.popped_at_slave),
             )
         )
 
-    def _popped_at_slave(self, queue: Queue, queue_offset: int, pop_time_ms: int) -> bool:
-        """Return whether another node with the same brokerName has popped a message then."""
-        name = broker_name(queue.node)
-        return any(
-            self._find(one, queue_offset, pop_time_ms) is not None
-            for one in self._holds
-            if one != queue and one[1:] == queue[1:] and broker_name(one.node) == name
-        )
+    def _was_at_slave(self, queue: Queue, queue_offset: int, pop_time_ms: int) -> bool:
+        """Return whether a slave of the same brokerName has popped a message then."""
+        of_any = queue._replace(node=broker_name(queue.node))
+        return (of_any, queue_offset, pop_time_ms) in self._at_slaves
 
     def _revive(self, event: Revived, at_ms: int) -> None:
         queue = Queue(event.node, event.group, event.topic, event.queue_id)

@@ -180,3 +180,12 @@ def test_master_pops_what_its_slave_popped_although_it_was_changed_and_acknowled
 def test_change_of_what_no_slave_popped_excuses_no_pop(other: Event) -> None:
     (text,) = found(other, changed(1_000, 2_000, 40_000), popped(3_000))
     assert text.endswith("37000 ms too early")
+
+
+def test_pops_of_a_master_and_its_slave_in_one_millisecond_prove_nothing() -> None:
+    both = popped(1_000, node=SLAVE), popped(1_000)
+    short, long = changed(1_000, 1_001, 2_000), changed(1_000, 1_001, 9_000)
+    revivals = (2_000, revived(1_001)), (9_000, revived(1_001))
+    assert found(*both, short, long, *revivals) == []
+    assert found(*both, acknowledged(1_000), (11_000, revived(1_000))) == []
+    assert len(found(popped(1_000), short, long, *revivals)) == 2
