@@ -21,7 +21,8 @@ def wrong_timers(
     """Yield timer messages that came too early, a second time, or although they were recalled.
 
     A broker whose store is ``on_disk`` writes every `FLUSH_MS` how far it is: after a kill it may
-    deliver the last messages again, and after a crash of its machine all. One in ``lost`` lost a
+    deliver the last messages again, and after a crash of its machine all. If its clock has gone
+    back, a start may deliver again what is due after its present time. One in ``lost`` lost a
     part of its log, and may have no deletion. A deletion that comes when its message is being
     delivered is discarded, which is an event, too.
     """
@@ -39,6 +40,14 @@ def wrong_timers(
         elif isinstance(event, UnsyncedLost):
             may_repeat |= {place for place in came if place[0] == event.node}
         elif isinstance(event, NodeStopped):
+            # A start reads from its own time on: what a clock that has gone back since has
+            # delivered may come again.
+            behind_ms = entry.at_ms + skew_ms.get(event.node, 0)
+            may_repeat |= {
+                place
+                for place in came
+                if place[0] == event.node and place in due and due[place].due_at_ms > behind_ms
+            }
             if on_disk and event.how == "kill":
                 may_repeat |= {
                     place

@@ -82,6 +82,15 @@ def test_kill_repeats_the_last_second_of_a_store_on_disk_only() -> None:
     assert len(killed(DUE_MS, on_disk=False)) == 1
 
 
+def test_start_may_repeat_what_a_clock_that_has_gone_back_delivered() -> None:
+    fast, right = ClockSkewed(node=NODE, skew_ms=5_000), ClockSkewed(node=NODE, skew_ms=0)
+    stop, again = NodeStopped(node=NODE, how="stop"), (DUE_MS, CAME)
+    assert found(SET, fast, (1_000, CAME), right, (2_000, stop), again) == []
+    text = "ID, a timer message of broker-a, came a second time"
+    assert found(SET, fast, (1_000, CAME), right, again) == [text]
+    assert found(SET, (DUE_MS, CAME), (DUE_MS + 1, stop), again) == [text]
+
+
 def test_recalled_message_that_comes_is_a_violation_unless_the_recall_was_late() -> None:
     story = SET, RECALLED, (DUE_MS, CAME)
     assert found(*story) == ["ID, a timer message of broker-a, came although it was recalled"]
