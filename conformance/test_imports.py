@@ -19,6 +19,7 @@ EXCEPTIONS = {
     "fakemq.dump": "reads a store directory; starts no broker",
     "fakemq.journal.journal": "how many events a journal keeps",
     "fakemq.journal.warnings": "how many warnings of one kind are logged",
+    "fakemq.reference": "which codes of a release are out of scope, as data; starts no broker",
     "fakemq.store.stored_node": "reads a store directory; starts no broker",
     "fakemq.tls": "makes certificates and contexts of TLS; knows no cluster",
 }

@@ -1,5 +1,7 @@
 """`advance_to_next` reaches every kind of deadline: each is made to pend here, and jumped to."""
 
+# Over 400 lines: one table has every kind, and each kind has its scene beside it.
+
 from __future__ import annotations
 
 import json

@@ -143,7 +143,12 @@ class Asked(ClusterCore):
 
 def ask(url):
     try:
-        urllib.request.urlopen(url + "/v1/clock/advance", b'{"duration": "3650d"}')
+        request = urllib.request.Request(
+            url + "/v1/clock/advance",
+            b'{"duration": "3650d"}',
+            {"Content-Type": "application/json"},
+        )
+        urllib.request.urlopen(request)
     except urllib.error.HTTPError as error:
         print(error.code, error.read().decode())
 
