@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from conformance.drivers.builds import CACHE, BuildError, run_tool, up_to_date
-from conformance.live.groups import WAITING
+from conformance.live.groups import CROWDED
 from conformance.targets.processes import FakemqProcess
 
 # Slow: a JVM, and what comes again after seconds.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), WAITING]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), CROWDED]
 
 SOURCES = Path(__file__).parents[1] / "java_apache"
 HOME = CACHE / "java" / "apache"

@@ -22,10 +22,10 @@ from conformance.drivers.official_clients import (
     front,
     observe,
 )
-from conformance.live.groups import WAITING
+from conformance.live.groups import CROWDED
 
 # Slow: toolchains that build once, checks of transactions, and what comes again after seconds.
-pytestmark = [pytest.mark.slow, pytest.mark.jvm, pytest.mark.timeout(1200), WAITING]
+pytestmark = [pytest.mark.slow, pytest.mark.jvm, pytest.mark.timeout(1200), CROWDED]
 
 Results = dict[str, Future[dict[str, Observed]]]
 CASES = [
