@@ -19,13 +19,14 @@ from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
 from fakemq.protocol.pop import extra_info
 from fakemq.proxy.codes import Code
 from fakemq.proxy.headers import AckHeader, ChangeHeader
-from fakemq.proxy.later import Later, carry_out
+from fakemq.proxy.later import begun, carry_out
+from fakemq.proxy.receipts import decode
 from fakemq.proxy.status import RpcError, broker_error, java_error, proxy_error
 
 if TYPE_CHECKING:
     from fakemq.proxy.broker_calls import Pending
     from fakemq.proxy.call import Connection
-    from fakemq.proxy.later import Steps
+    from fakemq.proxy.later import Later, Steps
     from fakemq.proxy.proxy import Proxy
     from fakemq.proxy.receipts import ReceiptHandle, Renewed
 
@@ -119,22 +120,19 @@ def return_message(
     carry_out(steps, lambda _: None, lambda _: None)
 
 
-def change_renewed(proxy: Proxy, renewed: Renewed, ms: int, why: str) -> Later[str]:
+def change_renewed(proxy: Proxy, renewed: Renewed, ms: int, why: str) -> Later[ReceiptHandle]:
     """Change the invisible time of a message that the front renews; its value is the new handle."""
-    later: Later[str] = Later()
-    handle, group, topic = renewed.handle, renewed.group, renewed.topic
-    _note(proxy, renewed.client_id, group, topic, handle, ms, why)
+    _note(proxy, renewed.client_id, renewed.group, renewed.topic, renewed.handle, ms, why)
+    return begun(_renewed_handle(proxy, renewed, ms))
 
-    def changed(text: str | None) -> None:
-        later.resolve(
-            RpcError(Code.INVALID_RECEIPT_HANDLE, "the handle was refused")
-            if text is None
-            else text
-        )
 
-    steps = change_invisible_time(proxy, None, handle, group, topic, ms, suspend=False)
-    carry_out(steps, changed, later.resolve)
-    return later
+def _renewed_handle(proxy: Proxy, renewed: Renewed, ms: int) -> Steps[ReceiptHandle]:
+    text = yield from change_invisible_time(
+        proxy, None, renewed.handle, renewed.group, renewed.topic, ms, suspend=False
+    )
+    if text is None:
+        raise RpcError(Code.INVALID_RECEIPT_HANDLE, "the handle was refused")
+    return decode(text)
 
 
 def answer_header(reply: Reply[Any], kind: type[Any]) -> Any:

@@ -100,6 +100,13 @@ def carry_out(
         sent = later.value
 
 
+def begun(steps: Steps[T]) -> Later[T]:
+    """Begin work, and return its result as a value that is there now or later."""
+    later: Later[T] = Later()
+    carry_out(steps, later.resolve, later.resolve)
+    return later
+
+
 def _continue(
     steps: Steps[T],
     on_result: Callable[[T], None],

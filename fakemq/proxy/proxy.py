@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from fakemq.protocol.command import RemotingCommand
     from fakemq.protocol.table import NoHeader
     from fakemq.proxy.later import Later
-    from fakemq.proxy.receipts import Renewed
+    from fakemq.proxy.receipts import ReceiptHandle, Renewed
     from fakemq.reference import Reference
 
 NAME: Final = "proxy-0"
@@ -51,7 +51,7 @@ class Proxy:
     they are when they connect again.
     """
 
-    change_renewed: Callable[[Renewed, int, str], Later[str]]
+    change_renewed: Callable[[Renewed, int, str], Later[ReceiptHandle]]
     """Sets the invisible time of a message that is renewed; set by the maker of the front."""
     replicates_later = False
     """See `fakemq.dispatch.node.Node`: it stores nothing."""
@@ -94,6 +94,8 @@ class Proxy:
         self.relay = Relay(clock, self.clients)
         self.renewals = Renewals(
             clock,
+            journal,
+            self.clients,
             change=lambda renewed, ms, why: self.change_renewed(renewed, ms, why),
             retry_delay_ms=self._retry_delay_ms,
         )

@@ -1,7 +1,9 @@
 """Receipt handles: what a client returns to acknowledge a message, and their renewal.
 
 Messages of push consumers are invisible for a short time only. The front prolongs it while their
-client is there: it remembers the newest handle of each, by the first one, which the client has.
+client is there: it remembers the newest handle of each, by the first one, which the client has. A
+message that is being renewed is locked: whoever wants its handle waits for the new one. A renewal
+ends within the 2 s that a broker has, so Java's 3 s for the lock are never over here.
 
 Source: common/consumer/ReceiptHandle.java, proxy/common/ReceiptHandleGroup.java,
 proxy/service/receipt/DefaultReceiptHandleManager.java (5.5.0)
@@ -15,6 +17,7 @@ from fakemq.clock.timers import next_tick_ms
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_int, parse_long
 from fakemq.protocol.pop import pop_retry_topic
+from fakemq.proxy.later import Later
 from fakemq.proxy.status import RpcError, java_error
 
 if TYPE_CHECKING:
@@ -22,7 +25,9 @@ if TYPE_CHECKING:
 
     from fakemq.clock.node_clock import NodeClock
     from fakemq.clock.timers import Timer
-    from fakemq.proxy.later import Later
+    from fakemq.journal.journal import Journal
+    from fakemq.proxy.clients import Clients
+    from fakemq.proxy.later import Steps
 
 _PARTS: Final = 8
 
@@ -100,7 +105,7 @@ class Renewed:
     """A message whose invisible time is prolonged."""
 
     __slots__ = (
-        *("busy", "client_id", "first_ms", "group", "handle"),
+        *("_waiting", "busy", "client_id", "first_ms", "group", "handle"),
         *("reconsume_times", "renewals", "retries", "topic"),
     )
 
@@ -118,6 +123,26 @@ class Renewed:
         self.retries = 0
         self.busy = False
         """Whether a renewal is under way."""
+        self._waiting: list[Callable[[], None]] = []
+
+    def until_free(self, journal: Journal) -> Later[None]:
+        """Return what is there when the renewal is over; what follows keeps its present cause."""
+        later: Later[None] = Later()
+        within = journal.resume()
+
+        def free() -> None:
+            with within():
+                later.resolve(None)
+
+        self._waiting.append(free)
+        return later
+
+    def set_free(self) -> None:
+        """End the renewal: those who wait for it go on, in the order in which they came."""
+        self.busy = False
+        waiting, self._waiting = self._waiting, []
+        for free in waiting:
+            free()
 
 
 _Place = tuple[str, str, str, str, int, int]
@@ -135,11 +160,15 @@ class Renewals:
     def __init__(
         self,
         clock: NodeClock,
+        journal: Journal,
+        clients: Clients,
         *,
-        change: Callable[[Renewed, int, str], Later[str]],
+        change: Callable[[Renewed, int, str], Later[ReceiptHandle]],
         retry_delay_ms: Callable[[str, int], int | None],
     ) -> None:
         self._clock = clock
+        self._journal = journal
+        self._clients = clients
         self._change = change
         self._retry_delay_ms = retry_delay_ms
         self._by_client: dict[str, dict[_Place, Renewed]] = {}
@@ -163,25 +192,40 @@ class Renewals:
         handle = decode(handle_text)
         place = _place(client_id, group, message_id, handle)
         of_client = self._by_client.setdefault(client_id, {})
-        of_client[place] = Renewed(client_id, group, topic, handle, reconsume_times)
-        self._set_timer(handle.visible_at_ms)
+        of_client[place] = renewed = Renewed(client_id, group, topic, handle, reconsume_times)
+        self._set_timer(handle.visible_at_ms if self._has_member(renewed) else 0)
 
     def take(
         self, client_id: str, group: str, message_id: str, handle: ReceiptHandle
-    ) -> ReceiptHandle:
+    ) -> Steps[ReceiptHandle]:
         """Renew a message no more; return its newest handle, ``handle`` if it was not renewed."""
-        of_client = self._by_client.get(client_id)
-        if of_client is None:
-            return handle
-        renewed = of_client.pop(_place(client_id, group, message_id, handle), None)
-        if not of_client:
-            del self._by_client[client_id]
-        return handle if renewed is None else renewed.handle
+        place = _place(client_id, group, message_id, handle)
+        while True:
+            renewed = self._by_client.get(client_id, {}).get(place)
+            if renewed is None:
+                return handle
+            if not renewed.busy:
+                self._forget(place, renewed)
+                return renewed.handle
+            yield renewed.until_free(self._journal)
 
     def client_left(self, client_id: str) -> None:
-        """Let the messages of a client become visible soon."""
-        for renewed in self._by_client.pop(client_id, {}).values():
+        """Let the messages of a client become visible soon.
+
+        One that is being renewed has no handle for that now: it follows at the next look.
+        """
+        for place, renewed in list(self._by_client.get(client_id, {}).items()):
+            self._return(place, renewed)
+
+    def _return(self, place: _Place, renewed: Renewed) -> None:
+        """Source: DefaultReceiptHandleManager.java#returnHandleGroup (5.5.0)"""
+        if not renewed.busy:
+            self._forget(place, renewed)
             self._change(renewed, CLEAR_INVISIBLE_MS, "client left")
+
+    def _has_member(self, renewed: Renewed) -> bool:
+        """Return whether the client of a message is a member of the message's group."""
+        return self._clients.consumer(renewed.group, renewed.client_id) is not None
 
     def client_ids(self) -> Iterator[str]:
         """Iterate over the clients that have messages here."""
@@ -223,7 +267,9 @@ class Renewals:
         now_ms = self._clock.now_ms()
         for of_client in list(self._by_client.values()):
             for place, renewed in list(of_client.items()):
-                if not renewed.busy and renewed.handle.visible_at_ms - now_ms <= RENEW_AHEAD_MS:
+                if not self._has_member(renewed):
+                    self._return(place, renewed)
+                elif not renewed.busy and renewed.handle.visible_at_ms - now_ms <= RENEW_AHEAD_MS:
                     self._renew(place, renewed, now_ms)
         left = [
             renewed.handle.visible_at_ms
@@ -235,32 +281,31 @@ class Renewals:
 
     def _renew(self, place: _Place, renewed: Renewed, now_ms: int) -> None:
         """Source: DefaultReceiptHandleManager.java#startRenewMessage (5.5.0)"""
-        if renewed.retries >= RENEW_RETRIES:
+        is_last = now_ms - renewed.first_ms >= RENEW_MAX_MS
+        ms: int | None
+        if is_last:
+            ms, why = self._retry_delay_ms(renewed.group, renewed.reconsume_times), "took too long"
+        else:
+            ms, why = _RENEW_STEPS_MS[min(renewed.renewals, len(_RENEW_STEPS_MS) - 1)], "renewed"
+        if renewed.retries >= RENEW_RETRIES or ms is None:
             self._forget(place, renewed)
             return
-        if now_ms - renewed.first_ms >= RENEW_MAX_MS:
-            self._forget(place, renewed)
-            delay_ms = self._retry_delay_ms(renewed.group, renewed.reconsume_times)
-            if delay_ms is not None:
-                self._change(renewed, delay_ms, "took too long")
-            return
-        step_ms = _RENEW_STEPS_MS[min(renewed.renewals, len(_RENEW_STEPS_MS) - 1)]
         renewed.busy = True
-        later = self._change(renewed, step_ms, "renewed")
+        later = self._change(renewed, ms, why)
 
         def changed() -> None:
-            renewed.busy = False
             value = later.value
-            if isinstance(value, str):
-                renewed.handle = decode(value)
+            if is_last or (isinstance(value, RpcError) and value.is_final):
+                self._forget(place, renewed)
+            elif isinstance(value, ReceiptHandle):
+                renewed.handle = value
                 renewed.retries = 0
                 renewed.renewals += 1
                 if self._by_client.get(place[0], {}).get(place) is renewed:
-                    self._set_timer(renewed.handle.visible_at_ms)
-            elif isinstance(value, RpcError) and value.is_final:
-                self._forget(place, renewed)
+                    self._set_timer(value.visible_at_ms)
             else:
                 renewed.retries += 1
+            renewed.set_free()
 
         later.when_done(changed)
 

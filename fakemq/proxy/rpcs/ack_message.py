@@ -1,7 +1,7 @@
 """AckMessage: messages were consumed.
 
 Behaviour: each entry has a result of its own. Of a message that the front renews, the newest handle
-counts.
+counts: one that a renewal under way brings is waited for.
 Refused: a handle that is none, or whose time is over.
 
 Source: proxy/grpc/v2/consumer/AckMessageActivity.java (5.5.0)
@@ -17,7 +17,7 @@ from fakemq.protocol.grpc.messages import AckMessageResponse, AckMessageResultEn
 from fakemq.proxy.checks import FEW_ENTRIES, check_count, checked_group, checked_topic
 from fakemq.proxy.codes import Code
 from fakemq.proxy.consuming import acknowledge
-from fakemq.proxy.later import in_slices
+from fakemq.proxy.later import begun, in_slices
 from fakemq.proxy.receipts import decode
 from fakemq.proxy.registry import handles
 from fakemq.proxy.status import OK, RpcError, status, status_of_all
@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
 
     from fakemq.protocol.grpc.messages import AckMessageEntry, AckMessageRequest
-    from fakemq.proxy.broker_calls import Pending
     from fakemq.proxy.call import Context
-    from fakemq.proxy.later import Steps
+    from fakemq.proxy.later import Later, Steps
     from fakemq.proxy.proxy import Proxy
 
 
@@ -41,7 +40,7 @@ def ack_message(
 ) -> Steps[AckMessageResponse]:
     topic, group = checked_topic(request.topic), checked_group(request.group)
     # All are asked before the first answer is waited for.
-    asked: list[Pending | RpcError]
+    asked: list[Later[Reply[Any]]]
     if len(request.entries) <= FEW_ENTRIES:
         asked = [_ask(proxy, context, group, topic, entry) for entry in request.entries]
     else:
@@ -50,14 +49,11 @@ def ack_message(
         asked = yield in_slices(proxy.clock, steps, context.session)
     results, codes = [], set[int]()
     for entry, pending in zip(request.entries, asked, strict=True):
-        if isinstance(pending, RpcError):
-            result = pending.status
-        else:
-            try:
-                reply: Reply[Any] = yield pending
-                result = OK if reply.code == ResponseCode.SUCCESS else _ABNORMAL
-            except RpcError as error:
-                result = error.status
+        try:
+            reply = yield pending
+            result = OK if reply.code == ResponseCode.SUCCESS else _ABNORMAL
+        except RpcError as error:
+            result = error.status
         codes.add(result.code)
         results.append(
             AckMessageResultEntry(
@@ -71,7 +67,7 @@ def ack_message(
 
 def _ask_each(
     proxy: Proxy, context: Context, group: str, topic: str, entries: Iterable[AckMessageEntry]
-) -> Generator[None, None, list[Pending | RpcError]]:
+) -> Generator[None, None, list[Later[Reply[Any]]]]:
     asked = []
     for entry in entries:
         asked.append(_ask(proxy, context, group, topic, entry))
@@ -81,10 +77,14 @@ def _ask_each(
 
 def _ask(
     proxy: Proxy, context: Context, group: str, topic: str, entry: AckMessageEntry
-) -> Pending | RpcError:
-    try:
-        handle = decode(entry.receipt_handle)
-        newest = proxy.renewals.take(context.client_id, group, entry.message_id, handle)
-        return acknowledge(proxy, context.session, newest, group, topic)
-    except RpcError as error:
-        return error
+) -> Later[Reply[Any]]:
+    return begun(_answer(proxy, context, group, topic, entry))
+
+
+def _answer(
+    proxy: Proxy, context: Context, group: str, topic: str, entry: AckMessageEntry
+) -> Steps[Reply[Any]]:
+    handle = decode(entry.receipt_handle)
+    handle = yield from proxy.renewals.take(context.client_id, group, entry.message_id, handle)
+    reply: Reply[Any] = yield acknowledge(proxy, context.session, handle, group, topic)
+    return reply

@@ -1,7 +1,7 @@
 """ChangeInvisibleDuration: a received message becomes visible at another time.
 
 Behaviour: the answer has the new handle. Of a message that the front renews, the newest handle
-counts, and it is renewed no more.
+counts, which a renewal under way may bring, and it is renewed no more.
 Refused: a time that is negative or over 12 h; a handle that is none, or whose time is over.
 
 Source: proxy/grpc/v2/consumer/ChangeInvisibleDurationActivity.java (5.5.0)
@@ -36,7 +36,7 @@ def change_invisible_duration(
     check_invisible_time(ms)
     handle = decode(request.receipt_handle)
     require_client(proxy, context.client_id)
-    handle = proxy.renewals.take(context.client_id, group, request.message_id, handle)
+    handle = yield from proxy.renewals.take(context.client_id, group, request.message_id, handle)
     text = yield from change_invisible_time(
         proxy, context.session, handle, group, topic, ms, suspend=request.suspend
     )

@@ -32,7 +32,7 @@ def forward_message_to_dead_letter_queue(
     topic, group = checked_topic(request.topic), checked_group(request.group)
     require_client(proxy, context.client_id)
     handle = decode(request.receipt_handle)
-    handle = proxy.renewals.take(context.client_id, group, request.message_id, handle)
+    handle = yield from proxy.renewals.take(context.client_id, group, request.message_id, handle)
     reply = yield from bury(proxy, context.session, handle, request.message_id, group, topic)
     text = str(reply.code) if reply.remark is None else reply.remark
     return ForwardMessageToDeadLetterQueueResponse(status=status(code_of(reply.code), text))
