@@ -60,9 +60,11 @@ DOMAINS: dict[str, Domain] = {
     # QueueLevelConsumerOrderInfoLockManager (5.5.0): a queue that is consumed in order is free
     "invisible": Domain.DEADLINE,
     # gRPC front
+    "grpc_cache": Domain.DEADLINE,  # routes and groups, expireAfterAccess, 300 s
     "grpc_client_expiry": Domain.LIVENESS,  # scanNotActiveChannel, 120 s, scan 10 s / 10 s
     "grpc_heartbeat": Domain.DEADLINE,  # TxHeartbeatServiceThread, 20 s
     "grpc_renew": Domain.DEADLINE,  # DefaultReceiptHandleManager#scheduleRenewTask, 5 s
+    "grpc_settings": Domain.DEADLINE,  # GrpcClientSettingsManager#onWaitEnd, 5 s
     "grpc_transaction_data": Domain.DEADLINE,  # TransactionDataManager, 30 s
     "acl_watch": Domain.DEADLINE,  # AclFileWatchService, 5 s
     "protect_broker": Domain.DEADLINE,  # BrokerController#protectBroker, 3 min / 3 min

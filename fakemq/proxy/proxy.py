@@ -82,14 +82,12 @@ class Proxy:
         self.paths: dict[str, Route] = {}
         """What is answered, by path; the maker of the front sets it before the start."""
         self._brokers = brokers
-        self.routes = Routes(name_servers, brokers, randomness)
+        self.routes = Routes(clock, name_servers, brokers, randomness)
         self.calls = BrokerCalls(
             NAME, clock, self.routes, state=lambda: self.state, from_broker=self._asked
         )
         self.clients = Clients(NAME, clock, journal, self._left)
-        self.settings = ClientSettings(
-            self.routes.group_config, lambda client_id: self.clients.find(client_id) is not None
-        )
+        self.settings = ClientSettings(clock, self.clients, self.routes.group_config)
         self.transactions = Transactions(NAME, clock, journal, self.clients, self.calls, brokers)
         self.relay = Relay(clock, self.clients)
         self.renewals = Renewals(
@@ -116,6 +114,7 @@ class Proxy:
         """Start at ``addr`` (``host:port``)."""
         self.addr = self.calls.addr = addr
         self.clients.start()
+        self.settings.start()
         self.renewals.start()
         for broker in self._brokers():
             broker.front = self._relay
@@ -224,7 +223,7 @@ class Proxy:
     # -- what its parts cause -----------------------------------------------------------------
 
     def _left(self, client: Client) -> None:
-        self.settings.remove(client.client_id)
+        self.settings.client_left(client.client_id)
         self.renewals.client_left(client.client_id)
 
     def _retry_delay_ms(self, group: str, reconsume_times: int) -> int | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, overload
 from fakemq.broker.attributes import MESSAGE_TYPE, NORMAL
 from fakemq.dispatch.node import NodeState
 from fakemq.protocol.sysflag import PermName
+from fakemq.proxy.cache import Cache
 from fakemq.proxy.status import topic_not_found
 
 if TYPE_CHECKING:
@@ -20,16 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fakemq.broker.broker import Broker
+    from fakemq.clock.node_clock import NodeClock
     from fakemq.namesrv.namesrv import NameServer
     from fakemq.protocol.bodies.group import SubscriptionGroupConfig
-    from fakemq.protocol.bodies.route import BrokerData, QueueData, TopicRouteData
+    from fakemq.protocol.bodies.route import BrokerData, QueueData
 
 UNSPECIFIED: Final = "UNSPECIFIED"
 """The type of a topic that no broker knows."""
-_TOPICS_MAX: Final = 20_000
-"""topicRouteServiceCacheMaxNum: of how many topics the next queue is remembered."""
-_GROUPS_MAX: Final = 20_000
-"""subscriptionGroupConfigCacheMaxNum: how many groups are remembered."""
 _INT32: Final = 1 << 32
 
 
@@ -72,7 +70,8 @@ class Route(NamedTuple):
     topic: str
     queue_datas: Sequence[QueueData]
     broker_datas: Sequence[BrokerData]
-    order_conf: str | None
+    turns: dict[bool, int]
+    """For reading, and for sending: whose turn it is among the queues."""
 
     def write_queues(self) -> WriteQueues:
         """Return the queues that can be sent to, in Java's order.
@@ -113,10 +112,12 @@ class Routes:
 
     The real proxy remembers what it was given for 20 s; here each call finds the present state, or
     the last one that was found, if no name server answers. So it is with groups and their brokers.
+    Both are forgotten when they were not used for 300 s.
     """
 
     def __init__(
         self,
+        clock: NodeClock,
         name_servers: Callable[[], Iterable[NameServer]],
         brokers: Callable[[], Iterable[Broker]],
         randomness: random.Random,
@@ -124,32 +125,30 @@ class Routes:
         self._name_servers = name_servers
         self._brokers = brokers
         self._randomness = randomness
-        self._known: dict[str, Route] = {}
-        self._turns: dict[tuple[str, bool], int] = {}
-        self._groups: dict[str, SubscriptionGroupConfig] = {}
+        self._topics: Cache[Route] = Cache(clock)
+        self._groups: Cache[SubscriptionGroupConfig] = Cache(clock)
 
     def clear(self) -> None:
         """Forget what name servers have said."""
-        self._known.clear()
-        self._turns.clear()
+        self._topics.clear()
         self._groups.clear()
 
     def route(self, topic: str) -> Route:
         """Return the route of a topic; raise RpcError if there is none."""
+        known = self._topics.get(topic)
         for name_server in self._name_servers():
             if name_server.state is NodeState.RUNNING:
                 found = name_server.routes.topic_route(topic)
                 if found is None:
-                    self._known.pop(topic, None)
+                    self._topics.drop(topic)
                     break
-                route = Route(topic, found.queue_datas, found.broker_datas, _order(found))
-                if len(self._known) >= _TOPICS_MAX:
-                    self._known.clear()
-                self._known[topic] = route
+                turns = {} if known is None else known.turns
+                route = Route(topic, found.queue_datas, found.broker_datas, turns)
+                self._topics.put(topic, route)
                 return route
         else:
-            if topic in self._known:
-                return self._known[topic]
+            if known is not None:
+                return known
         raise topic_not_found(f"No topic route info in name server for the topic: {topic}")
 
     def master_addr(self, broker_name: str) -> str | None:
@@ -171,7 +170,7 @@ class Routes:
 
     def next_write_queue(self, route: Route) -> Queue | None:
         """Return the queues that can be sent to in turn; None if there are none."""
-        return self._next(route.topic, False, route.write_queues())
+        return self._next(route, False, route.write_queues())
 
     def broker_to_read(self, route: Route, broker_name: str) -> Queue | None:
         """Return a broker by its name, else each in turn; None if no queue can be read.
@@ -182,18 +181,15 @@ class Routes:
         for one in brokers:
             if one.broker_name == broker_name:
                 return one
-        return self._next(route.topic, True, brokers)
+        return self._next(route, True, brokers)
 
-    def _next(self, topic: str, read: bool, queues: Sequence[Queue]) -> Queue | None:
+    def _next(self, route: Route, read: bool, queues: Sequence[Queue]) -> Queue | None:
         if not queues:
             return None
-        key = topic, read
-        turn = self._turns.get(key)
+        turn = route.turns.get(read)
         if turn is None:
-            if len(self._turns) >= 2 * _TOPICS_MAX:
-                self._turns.clear()
             turn = self._randomness.randrange(_INT32)
-        self._turns[key] = turn + 1
+        route.turns[read] = turn + 1
         return queues[turn % len(queues)]
 
     # -- topics and groups --------------------------------------------------------------------
@@ -226,17 +222,11 @@ class Routes:
             if broker.state is NodeState.RUNNING and not broker.config.is_slave:
                 found = broker.groups.find(group)
                 if found is None:
-                    self._groups.pop(group, None)
+                    self._groups.drop(group)
                 else:
-                    if len(self._groups) >= _GROUPS_MAX:
-                        self._groups.clear()
-                    self._groups[group] = found
+                    self._groups.put(group, found)
                 return found
         return self._groups.get(group)
-
-
-def _order(route: TopicRouteData) -> str | None:
-    return route.order_topic_conf
 
 
 def consistent_hash(key: int, buckets: int) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from fakemq.clock.timers import next_tick_ms
 from fakemq.protocol.bodies.group import (
     CustomizedRetryPolicy,
     ExponentialRetryPolicy,
@@ -21,16 +22,23 @@ from fakemq.protocol.grpc.messages import (
 )
 from fakemq.protocol.java import int32
 from fakemq.proxy.checks import LITE_TOPIC_MAX_BYTES
+from fakemq.proxy.registration import CONSUMER_TYPES
 from fakemq.proxy.times import duration_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from fakemq.clock.node_clock import NodeClock
+    from fakemq.clock.timers import Timer
+    from fakemq.proxy.clients import Clients
 
 # Source: proxy/config/ProxyConfig.java (5.5.0)
 MESSAGE_MAX_BYTES: Final = 4 * 1024 * 1024
 _PRODUCER_ATTEMPTS: Final = 3
 _PRODUCER_INITIAL_MS, _PRODUCER_MAX_MS, _PRODUCER_MULTIPLIER = 10, 1_000, 2
 _RECEIVE_BATCH: Final = 32
+UNUSED_PERIOD_MS: Final = 5_000
+"""How often Java looks for settings of consumers that are gone."""
 LONG_POLLING_MIN_MS: Final = 5_000
 LONG_POLLING_MAX_MS: Final = 20_000
 _LITE_QUOTA: Final = 2_000
@@ -73,14 +81,23 @@ class ClientSettings:
 
     def __init__(
         self,
+        clock: NodeClock,
+        clients: Clients,
         group_config: Callable[[str], SubscriptionGroupConfig | None],
-        is_member: Callable[[str], bool],
     ) -> None:
-        """``is_member`` says whether a client id is a member of any group."""
+        self._clock = clock
+        self._clients = clients
         self._group_config = group_config
-        self._is_member = is_member
         self._raw: dict[str, Settings] = {}
         self._held_bytes = 0
+        self._unused: dict[str, None] = {}
+        """Consumers that were no members of their groups when they were last looked at."""
+        self._started_ms = 0
+        self._timer: Timer | None = None
+
+    def start(self) -> None:
+        """Let the grid of looks for unused settings begin now."""
+        self._started_ms = self._clock.elapsed_ms()
 
     def put(self, client_id: str, settings: Settings) -> None:
         """Keep what a client says; a consumer's gaps are filled."""
@@ -90,9 +107,11 @@ class ClientSettings:
         kept.MergeFrom(settings)
         self.remove(client_id)
         self._raw[client_id] = kept
-        self._held_bytes += CLIENT_BYTES + kept.ByteSize()
+        self._held_bytes += _size_bytes(client_id, kept)
+        self._look_at(client_id, kept)
         while self._held_bytes > HELD_MAX_BYTES and len(self._raw) > 1:
-            others = (one for one in self._raw if one != client_id and not self._is_member(one))
+            find = self._clients.find
+            others = (one for one in self._raw if one != client_id and find(one) is None)
             self.remove(next(others, next(iter(self._raw))))
 
     def raw(self, client_id: str) -> Settings | None:
@@ -103,12 +122,52 @@ class ClientSettings:
         """Forget a client; return what it had said."""
         settings = self._raw.pop(client_id, None)
         if settings is not None:
-            self._held_bytes -= CLIENT_BYTES + settings.ByteSize()
+            self._held_bytes -= _size_bytes(client_id, settings)
+            self._unused.pop(client_id, None)
         return settings
 
+    def client_left(self, client_id: str) -> None:
+        """Forget a producer; a consumer at the next look, unless it has come back."""
+        settings = self._raw.get(client_id)
+        if settings is not None and not self._look_at(client_id, settings):
+            self.remove(client_id)
+
     def clear(self) -> None:
+        """Forget all clients."""
         self._raw.clear()
         self._held_bytes = 0
+        self._unused.clear()
+        self._clock.cancel(self._timer)
+        self._timer = None
+
+    # -- forgetting ---------------------------------------------------------------------------
+
+    def _look_at(self, client_id: str, settings: Settings) -> bool:
+        """Return whether a client is a consumer; look later at one that is no member."""
+        if settings.client_type not in CONSUMER_TYPES:
+            return False
+        if not self._is_used(client_id, settings):
+            self._unused[client_id] = None
+            if self._timer is None:
+                now_ms = self._clock.elapsed_ms()
+                due_ms = next_tick_ms(now_ms + 1, self._started_ms, 0, UNUSED_PERIOD_MS)
+                self._timer = self._clock.call_later(
+                    due_ms - now_ms, self._forget_unused, kind="grpc_settings"
+                )
+        return True
+
+    def _is_used(self, client_id: str, settings: Settings) -> bool:
+        return self._clients.consumer(settings.subscription.group.name, client_id) is not None
+
+    def _forget_unused(self) -> None:
+        """Source: GrpcClientSettingsManager.java#onWaitEnd (5.5.0)"""
+        unused, self._unused, self._timer = self._unused, {}, None
+        for client_id in unused:
+            settings = self._raw.get(client_id)
+            if settings is not None and not self._is_used(client_id, settings):
+                self.remove(client_id)
+
+    # -- what a client is given ---------------------------------------------------------------
 
     def merged(self, raw: Settings) -> Settings:
         """Return what a client is given: its settings, completed."""
@@ -133,6 +192,10 @@ class ClientSettings:
         if config is None:
             return raw.subscription.fifo, raw.backoff_policy.max_attempts
         return bool(config.consume_message_orderly), int32(config.retry_max_times + 1)
+
+
+def _size_bytes(client_id: str, settings: Settings) -> int:
+    return CLIENT_BYTES + len(client_id) + settings.ByteSize()
 
 
 def _merge_producer(settings: Settings) -> None:

@@ -329,6 +329,11 @@ def be_a_member(scene: Scene) -> None:
     call_the_front(scene, lambda client: client.consume("g", "orders"))
 
 
+def be_a_consumer_in_no_group(scene: Scene) -> None:
+    push = m.Settings(client_type=m.ClientType.PUSH_CONSUMER, publishing=m.Publishing())
+    call_the_front(scene, lambda client: client.settings(m.TelemetryCommand(settings=push)))
+
+
 def receive_with_renewals(scene: Scene) -> None:
     def receive(client: FrontClient) -> None:
         client.consume("g", "orders", push=True)
@@ -389,8 +394,10 @@ KINDS: dict[str, Kind] = {
     "timer_flush": Kind(time_a_message, {**LATER, **DISK}),
     "grpc_deadline": Kind(wait_for_an_answer, {"grpc": True}, outside=True),
     "grpc_heartbeat": Kind(leave_a_half_message, {"grpc": True}),
+    "grpc_cache": Kind(be_a_member, {"grpc": True}),
     "grpc_client_expiry": Kind(be_a_member, {"grpc": True}),
     "grpc_renew": Kind(receive_with_renewals, {"grpc": True}),
+    "grpc_settings": Kind(be_a_consumer_in_no_group, {"grpc": True}),
     "grpc_transaction_data": Kind(leave_a_half_message, {"grpc": True}),
     "acl_watch": Kind(nothing, {"acl": {"accounts": []}}),
     "protect_broker": Kind(read_slowly, {"config": SLOW_READERS}),

@@ -1,0 +1,78 @@
+"""What the front was told, and forgets when nobody has used it for a while."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from fakemq.clock.node_clock import NodeClock
+    from fakemq.clock.timers import Timer
+
+T = TypeVar("T")
+
+EXPIRED_MS: Final = 300_000
+MOST: Final = 20_000
+
+
+class Cache(Generic[T]):
+    """Values by their names. One that was not used for 300 s is forgotten, and beyond 20,000 the
+    one that was not used for the longest time.
+
+    Source: proxy/config/ProxyConfig.java#topicRouteServiceCacheExpiredSeconds,
+    #subscriptionGroupConfigCacheExpiredSeconds, and #…CacheMaxNum (5.5.0)
+    """
+
+    def __init__(self, clock: NodeClock) -> None:
+        self._clock = clock
+        self._values: OrderedDict[str, T] = OrderedDict()
+        """The one that was used last is at the end."""
+        self._used_ms: dict[str, int] = {}
+        self._timer: Timer | None = None
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, name: str) -> T | None:
+        """Return a value, which is used by that; None for an unknown name."""
+        value = self._values.get(name)
+        if value is not None:
+            self._values.move_to_end(name)
+            self._used_ms[name] = self._clock.elapsed_ms()
+        return value
+
+    def put(self, name: str, value: T) -> None:
+        """Remember a value, which is used by that."""
+        self._values[name] = value
+        self._values.move_to_end(name)
+        self._used_ms[name] = self._clock.elapsed_ms()
+        if len(self._values) > MOST:
+            self.drop(next(iter(self._values)))
+        if self._timer is None:
+            self._wait(EXPIRED_MS)
+
+    def drop(self, name: str) -> None:
+        """Forget a value, if it is there."""
+        self._values.pop(name, None)
+        self._used_ms.pop(name, None)
+
+    def clear(self) -> None:
+        """Forget all values."""
+        self._values.clear()
+        self._used_ms.clear()
+        self._clock.cancel(self._timer)
+        self._timer = None
+
+    def _wait(self, delay_ms: int) -> None:
+        self._timer = self._clock.call_later(delay_ms, self._expire, kind="grpc_cache")
+
+    def _expire(self) -> None:
+        """Forget what is over; the oldest of the rest is over next."""
+        self._timer, now_ms = None, self._clock.elapsed_ms()
+        while self._values:
+            oldest = next(iter(self._values))
+            left_ms = self._used_ms[oldest] + EXPIRED_MS - now_ms
+            if left_ms > 0:
+                self._wait(left_ms)
+                return
+            self.drop(oldest)
