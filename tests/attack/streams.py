@@ -14,7 +14,6 @@ import socket
 import struct
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -28,12 +27,12 @@ from fakemq.protocol.http2 import frames as f
 from fakemq.protocol.http2.events import PREFACE
 from fakemq.protocol.http2.hpack import encode
 from fakemq.protocol.limits import HELD_MAX_BYTES
+from tests.attack.honest_grpc import TOPIC, Honest
 from tests.attack.progress import with_progress
 from tests.support.imports import ROOT
 
 ATTACKERS = 6
-HOST, TOPIC = "127.0.0.1", "Honest"
-TIMEOUT_S = 30.0
+HOST = "127.0.0.1"
 LINGER_S = 0.05
 """How long an attacker stays after its last byte."""
 MEMORY_MAX_MIB = 200 + HELD_MAX_BYTES // (1 << 20)
@@ -178,50 +177,6 @@ def attack(port: int, data: bytes, random: Random) -> None:
         time.sleep(0 if reads else LINGER_S)
 
 
-class Honest:
-    """Asks for routes and sends messages on a thread of its own; ``findings`` has what failed."""
-
-    def __init__(self, addr: str) -> None:
-        self.findings: list[str] = []
-        self.calls = 0
-        self._addr = addr
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="honest")
-
-    def __enter__(self) -> Honest:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        import grpc
-
-        from tests.support.grpc_client import grpc_client
-
-        message = m.Message(topic=m.Resource(name=TOPIC), body=b"honest")
-        message.system_properties.message_id = "01AB"
-        send = m.SendMessageRequest(messages=[message])
-        route = m.QueryRouteRequest(topic=m.Resource(name=TOPIC))
-        try:
-            with grpc_client(self._addr) as client:
-                while not self._over.wait(0.005):
-                    for name, request in (("QueryRoute", route), ("SendMessage", send)):
-                        answer = client.ask(
-                            name,
-                            request,
-                            timeout_s=TIMEOUT_S,
-                            x_mq_client_id="honest",
-                            x_mq_language="PYTHON",
-                        )
-                        assert answer.status.code == m.Code.OK, answer.status
-                        self.calls += 1
-        except (grpc.RpcError, AssertionError) as error:
-            self.findings.append(f"the honest client failed after {self.calls} calls: {error}")
-
-
 def run(seed: int, count: int, folder: Path) -> Iterator[str]:
     """Attack ``count`` times; attack ``i`` is made from ``seed + i`` alone."""
     ready_file, log = folder / "ready.json", folder / "log"
@@ -257,8 +212,6 @@ def _attacked(seed: int, count: int, addr: str) -> Iterator[str]:
             if honest.findings:
                 break
     yield from honest.findings
-    if not honest.calls:
-        yield "the honest client made no call"
 
 
 def _state(server: subprocess.Popen[bytes], log: Path) -> Iterator[str]:
