@@ -115,7 +115,9 @@ class GrpcCall(Generic[RequestT, ResponseT]):
         self.first: bytes | None = None
         """The only message of a unary call whose end has not arrived."""
         self.held_bytes = 0
-        """What the session counts for `first` and `reader`."""
+        """What the session counts for this call."""
+        self.part_bytes = 0
+        """… of that for messages that are not whole."""
         self.dispatched = False
         self.began_answer = False
 

@@ -96,7 +96,7 @@ class GrpcSession:
         """Calls that were found blocked because the peer does not read from the link."""
         self._left: list[Event] = []
         self._left_bytes = 0
-        self._held_bytes = 0  # of messages that are not whole, and requests without their end
+        self._held_bytes = 0  # of all calls that are not over, see `_hold`
         self._allowed_until_ms = 0  # when the peer gets the next allowance
         self._buffering = False
         """Whether what is written waits for the end of the batch, or of the moment."""
@@ -218,6 +218,7 @@ class GrpcSession:
             deadline_ms = self.elapsed_ms() + wait_ms
         call: GrpcCall[Any, Any] = GrpcCall(self, stream_id, route, headers, deadline_ms)
         self._calls[stream_id] = call
+        self._hold(call, event.fields_bytes)
         if event.ended:
             self._take(call, b"", True)
 
@@ -253,7 +254,9 @@ class GrpcSession:
     def _take_part(self, call: GrpcCall[Any, Any], data: bytes) -> None:
         """Take bytes that are not one whole message."""
         if call.reader is None:
-            call.reader = MessageReader(call.metadata.get("grpc-encoding", "identity"))
+            encoding = call.metadata.get("grpc-encoding", "identity")
+            most_bytes = call.rpc.request_max_bytes
+            call.reader = MessageReader(encoding, most_bytes, most_bytes)
         try:
             for message in call.reader.receive(data):
                 self._take_message(call, message)
@@ -264,12 +267,14 @@ class GrpcSession:
             if not call.closed:
                 self._give_up(call)
         if not call.closed:
-            self._hold(call, call.reader.held_bytes + len(call.first or b""))
+            part_bytes = call.reader.held_bytes
+            self._hold(call, part_bytes - call.part_bytes)
+            call.part_bytes = part_bytes
 
-    def _hold(self, call: GrpcCall[Any, Any], size_bytes: int) -> None:
-        """Count what a call holds of messages that were not taken yet."""
-        self._held_bytes += size_bytes - call.held_bytes
-        call.held_bytes = size_bytes
+    def _hold(self, call: GrpcCall[Any, Any], more_bytes: int) -> None:
+        """Count what a call holds until it is over: its fields, its request, parts of messages."""
+        self._held_bytes += more_bytes
+        call.held_bytes += more_bytes
 
     def _take_message(self, call: GrpcCall[Any, Any], message: bytes) -> None:
         if call.rpc.request_stream:
@@ -288,7 +293,6 @@ class GrpcSession:
             self._give_up(call)
         elif not call.rpc.request_stream:
             message, call.first = call.first, None
-            self._hold(call, 0)
             if message is None:
                 self._end_now(call, GrpcStatus.INTERNAL, "Half-closed without a request")
             else:
@@ -353,7 +357,7 @@ class GrpcSession:
     def _forget(self, call: GrpcCall[Any, Any]) -> None:
         call.closed = True
         del self._calls[call.stream_id]
-        self._hold(call, 0)
+        self._hold(call, -call.held_bytes)
         if not self._calls:
             self._last_call_ms = self.elapsed_ms()
         if call.deadline is not None:
@@ -430,7 +434,7 @@ class GrpcSession:
 
     @property
     def unfinished_bytes(self) -> int:
-        """The size of what is held: messages not whole, requests left, answers not taken."""
+        """The size of what is held: requests not answered, answers not taken."""
         http2 = self._http2
         held_bytes = self._left_bytes + self._held_bytes + CALL_BYTES * len(self._calls)
         return held_bytes + http2.queued_bytes + http2.unfinished_bytes
@@ -445,6 +449,7 @@ class GrpcSession:
         self._clock.cancel(self._idle_timer)
         for call in self.calls:
             self._give_up(call)
+        self._http2 = ServerConnection()  # who still knows this session holds no bytes of it
         self._journal.add(LinkClosed(node=self._name, peer=self.remote_addr, why=why))
         self._owner.session_closed(self)
 

@@ -9,11 +9,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from google.protobuf.message import Message
+
+from fakemq.protocol.limits import SUBSCRIPTION_MAX_CHARS
 from fakemq.proxy.codes import Code
 from fakemq.proxy.status import RpcError
 
 if TYPE_CHECKING:
-    from fakemq.protocol.grpc.messages import Resource
+    from collections.abc import Iterable
+
+    from fakemq.protocol.grpc.messages import Endpoints, FilterExpression, Resource
 
 TOPIC_MAX_CHARS: Final = 127
 GROUP_MAX_CHARS: Final = 120
@@ -62,6 +67,10 @@ def has_control_character(text: str) -> bool:
 
 MOST_ENTRIES: Final = 10_000
 """The messages or handles of one request, and the topics of a client; Java has no limit."""
+ANSWER_MAX_BYTES: Final = 16 * 1024 * 1024
+"""What an answer repeats of a request, at most; Java has no limit."""
+ATTEMPT_ID_MAX_CHARS: Final = 1_000
+"""Clients have 36. Java has no limit."""
 FEW_ENTRIES: Final = 50
 """More are handled in slices."""
 
@@ -73,11 +82,49 @@ def check_count(count: int, what: str) -> None:
         raise RpcError(Code.BAD_REQUEST, text)
 
 
-def check_queues(count: int) -> None:
-    """Raise RpcError for a topic with more queues than one answer lists."""
+def count_parts(message: Message) -> int:
+    """Return how many repeated fields a message has, and those in it; raise RpcError for too many.
+
+    An empty one has two bytes on its way, and 80 in memory.
+    """
+    count, left = 0, [message]
+    while left:
+        for _, value in left.pop().ListFields():
+            if isinstance(value, Message):
+                left.append(value)
+            elif not isinstance(value, (str, bytes, int, float)):
+                count += len(value)
+                check_count(count, "parts of a message")
+                left += [one for one in value if isinstance(one, Message)]
+    return count
+
+
+def check_queues(count: int, topic: Resource, endpoints: Endpoints) -> None:
+    """Raise RpcError for a topic with more queues than one answer lists.
+
+    The answer has ``topic`` and ``endpoints``, which are the caller's words, for each of them.
+    """
     if count > MOST_ENTRIES:
         text = f"the topic has {count} queues; fakemq lists no more than {MOST_ENTRIES}"
         raise RpcError(Code.BAD_REQUEST, text)
+    size_bytes = count * (topic.ByteSize() + endpoints.ByteSize())
+    if size_bytes > ANSWER_MAX_BYTES:
+        text = f"an answer of {size_bytes} bytes; fakemq writes no more than {ANSWER_MAX_BYTES}"
+        raise RpcError(Code.BAD_REQUEST, text)
+
+
+def check_expressions(expressions: Iterable[FilterExpression]) -> None:
+    """Raise RpcError for filters that take too long to read, all together."""
+    if sum(len(one.expression) for one in expressions) > SUBSCRIPTION_MAX_CHARS:
+        text = f"fakemq reads no subscription of over {SUBSCRIPTION_MAX_CHARS} characters"
+        raise RpcError(Code.ILLEGAL_FILTER_EXPRESSION, text)
+
+
+def check_attempt_id(text: str) -> None:
+    """Raise RpcError for an id of an attempt that is too long to be kept with a queue."""
+    if len(text) > ATTEMPT_ID_MAX_CHARS:
+        most = f"fakemq keeps no attempt id of over {ATTEMPT_ID_MAX_CHARS} characters"
+        raise RpcError(Code.BAD_REQUEST, most)
 
 
 def checked_topic(topic: Resource) -> str:

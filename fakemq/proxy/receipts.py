@@ -69,9 +69,8 @@ class ReceiptHandle(NamedTuple):
 
 def decode(text: str) -> ReceiptHandle:
     """Return what a handle says; raise RpcError for a text that is none."""
-    parts = text.split(" ")
-    while len(parts) > 1 and not parts[-1]:
-        parts.pop()  # as Java's split
+    said = text.rstrip(" ")
+    parts = said.split(" ", _PARTS + 1) if said or not text else []  # as Java's split
     if len(parts) < _PARTS:
         raise java_error(
             f"Parse failed, dataList size {len(parts)}",

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from fakemq.protocol.codes import LanguageCode
 from fakemq.protocol.subscription import SubscriptionError, build_subscription_data
+from fakemq.proxy.checks import check_expressions
 from fakemq.proxy.clients import CONSUMER, PRODUCER
 from fakemq.proxy.codes import Code
 from fakemq.proxy.status import RpcError, java_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection
 
     from fakemq.protocol.grpc.messages import SubscriptionEntry
     from fakemq.proxy.call import Context
@@ -62,7 +63,7 @@ def register_consumer(
     context: Context,
     group: str,
     client_type: int,
-    subscriptions: Iterable[SubscriptionEntry],
+    subscriptions: Collection[SubscriptionEntry],
 ) -> Client:
     """Make a client a member of a consumer group; raise RpcError for what it may not be."""
     language = checked_language(context)
@@ -73,6 +74,7 @@ def register_consumer(
             "org.apache.rocketmq.proxy.grpc.v2.client.ClientActivity"
             ".buildConsumeType(ClientActivity.java:524)",
         )
+    check_expressions(entry.expression for entry in subscriptions)
     for entry in subscriptions:
         if entry.expression.type != _SQL:
             try:

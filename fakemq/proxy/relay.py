@@ -61,7 +61,7 @@ class Relay:
         if command.code == RequestCode.GET_CONSUMER_RUNNING_INFO:
             if command.ext_fields.get("jstackEnable") != "true":
                 return None  # Java's proxy does not answer: a client says nothing else of itself
-            nonce, parked = self._wait()
+            nonce, parked = self._wait(client)
             telemetry = TelemetryCommand(
                 print_thread_stack_trace_command=PrintThreadStackTraceCommand(nonce=nonce)
             )
@@ -70,7 +70,7 @@ class Relay:
                 (stored,) = decode_records(command.body)
             except (ProtocolError, ValueError):
                 return None
-            nonce, parked = self._wait()
+            nonce, parked = self._wait(client)
             telemetry = TelemetryCommand(
                 verify_message_command=VerifyMessageCommand(
                     nonce=nonce, message=received_message(stored, self._clock.now_ms())
@@ -87,13 +87,16 @@ class Relay:
                 nonce, Refused(ResponseCode.SYSTEM_ERROR, "the client has no telemetry stream")
             )
 
-    def _wait(self) -> tuple[str, Parked[NoHeader]]:
+    def _wait(self, client: Client) -> tuple[str, Parked[NoHeader]]:
         nonce = str(self._nonce)
         self._nonce += 1
         parked: Parked[NoHeader] = Parked()
         late = Refused(ResponseCode.SYSTEM_BUSY, "call remote timeout")
         timer = self._clock.call_later(
-            TIMEOUT_MS, lambda: self._answer(nonce, late), kind="rpc_timeout"
+            TIMEOUT_MS,
+            lambda: self._answer(nonce, late),
+            kind="rpc_timeout",
+            outside=client.connection.outside,
         )
         self._waiting[nonce] = parked, timer
         return nonce, parked

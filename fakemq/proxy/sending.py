@@ -128,6 +128,8 @@ def properties_of(message: Message, topic: str, now_ms: int, remote_addr: str) -
         size_bytes += _size_bytes(tag)
     keys = system.keys
     if keys:
+        if len(keys) > _PROPERTIES_MAX_BYTES:  # empty ones count, too: blanks are between them
+            raise _wrong("large properties")
         for key in keys:
             if key:
                 _check_key(key)

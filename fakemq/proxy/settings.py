@@ -21,7 +21,7 @@ from fakemq.protocol.grpc.messages import (
     Settings,
 )
 from fakemq.protocol.java import int32
-from fakemq.proxy.checks import LITE_TOPIC_MAX_BYTES
+from fakemq.proxy.checks import LITE_TOPIC_MAX_BYTES, check_count, count_parts
 from fakemq.proxy.registration import CONSUMER_TYPES
 from fakemq.proxy.times import duration_of
 
@@ -37,6 +37,8 @@ MESSAGE_MAX_BYTES: Final = 4 * 1024 * 1024
 _PRODUCER_ATTEMPTS: Final = 3
 _PRODUCER_INITIAL_MS, _PRODUCER_MAX_MS, _PRODUCER_MULTIPLIER = 10, 1_000, 2
 _RECEIVE_BATCH: Final = 32
+PART_BYTES: Final = 100
+"""… and for each repeated field."""
 UNUSED_PERIOD_MS: Final = 5_000
 """How often Java looks for settings of consumers that are gone."""
 LONG_POLLING_MIN_MS: Final = 5_000
@@ -89,6 +91,7 @@ class ClientSettings:
         self._clients = clients
         self._group_config = group_config
         self._raw: dict[str, Settings] = {}
+        self._sizes: dict[str, int] = {}
         self._held_bytes = 0
         self._unused: dict[str, None] = {}
         """Consumers that were no members of their groups when they were last looked at."""
@@ -100,14 +103,15 @@ class ClientSettings:
         self._started_ms = self._clock.elapsed_ms()
 
     def put(self, client_id: str, settings: Settings) -> None:
-        """Keep what a client says; a consumer's gaps are filled."""
+        """Keep what a client says; a consumer's gaps are filled. Raise RpcError for too much."""
         kept = Settings()
         if settings.HasField("subscription"):
             _merge_group(kept, _DEFAULT_GROUP)
         kept.MergeFrom(settings)
         self.remove(client_id)
         self._raw[client_id] = kept
-        self._held_bytes += _size_bytes(client_id, kept)
+        self._sizes[client_id] = size_bytes = _size_bytes(client_id, kept)
+        self._held_bytes += size_bytes
         self._look_at(client_id, kept)
         while self._held_bytes > HELD_MAX_BYTES and len(self._raw) > 1:
             find = self._clients.find
@@ -122,7 +126,7 @@ class ClientSettings:
         """Forget a client; return what it had said."""
         settings = self._raw.pop(client_id, None)
         if settings is not None:
-            self._held_bytes -= _size_bytes(client_id, settings)
+            self._held_bytes -= self._sizes.pop(client_id)
             self._unused.pop(client_id, None)
         return settings
 
@@ -135,6 +139,7 @@ class ClientSettings:
     def clear(self) -> None:
         """Forget all clients."""
         self._raw.clear()
+        self._sizes.clear()
         self._held_bytes = 0
         self._unused.clear()
         self._clock.cancel(self._timer)
@@ -170,7 +175,7 @@ class ClientSettings:
     # -- what a client is given ---------------------------------------------------------------
 
     def merged(self, raw: Settings) -> Settings:
-        """Return what a client is given: its settings, completed."""
+        """Return what a client is given: its settings, completed. Raise RpcError for too much."""
         merged = Settings()
         merged.CopyFrom(raw)
         if raw.HasField("publishing"):
@@ -195,7 +200,8 @@ class ClientSettings:
 
 
 def _size_bytes(client_id: str, settings: Settings) -> int:
-    return CLIENT_BYTES + len(client_id) + settings.ByteSize()
+    parts_bytes = PART_BYTES * count_parts(settings)
+    return CLIENT_BYTES + len(client_id) + settings.ByteSize() + parts_bytes
 
 
 def _merge_producer(settings: Settings) -> None:
@@ -224,6 +230,7 @@ def _merge_group(settings: Settings, config: SubscriptionGroupConfig) -> None:
     else:
         customized = policy.customized_retry_policy or CustomizedRetryPolicy()
         delays = BACKOFF_MS if customized.next is None else customized.next
+        check_count(len(delays), "delays of a group")
         backoff.customized_backoff.CopyFrom(
             CustomizedBackoff(next=[duration_of(delay) for delay in delays])
         )

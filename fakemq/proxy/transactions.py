@@ -10,6 +10,7 @@ proxy/service/relay/AbstractProxyRelayService.java (5.5.0)
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fakemq.events.grpc import OrphanAsked
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 # Source: proxy/config/ProxyConfig.java (5.5.0)
 EXPIRE_MS: Final = 30_000
 _MOST_OF_ID: Final = 15
+MOST: Final = 100_000
+"""How many ids are known at once, some 50 MB; Java has no limit."""
 _EXPIRY_PERIOD_MS: Final = 1_000
 """How often all are looked at: what is over is not taken before either."""
 HEARTBEAT_PERIOD_MS: Final = 20_000
@@ -71,7 +74,7 @@ class Transactions:
         self._clients = clients
         self._calls = calls
         self._brokers = brokers
-        self._data: dict[tuple[str, str], list[TransactionData]] = {}
+        self._data: OrderedDict[tuple[str, str], list[TransactionData]] = OrderedDict()
         """Group and transaction id → what is known, the oldest first."""
         self._groups: dict[str, None] = {}
         self._expiry: Timer | None = None
@@ -88,6 +91,8 @@ class Transactions:
         known.append(TransactionData(expires_ms, broker_name, log_offset, half_offset))
         known.sort()
         del known[:-_MOST_OF_ID]
+        if len(self._data) > MOST:
+            self._data.popitem(last=False)  # the broker asks about it later
         if self._expiry is None:
             self._expire_at(expires_ms)
 

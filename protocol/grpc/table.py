@@ -47,6 +47,10 @@ from fakemq.protocol.grpc.rpc import Rpc
 SERVICE: Final = "apache.rocketmq.v2.MessagingService"
 
 
+SEND_MAX_BYTES: Final = 8 * 1024 * 1024
+"""Twice the largest body, so that a body that is somewhat too large is refused with its code."""
+
+
 def _unary(name: str, request: type[Any], response: type[Any], *, streams: bool = False) -> Rpc:
     return Rpc(SERVICE, name, request, response, False, streams)
 
@@ -54,7 +58,10 @@ def _unary(name: str, request: type[Any], response: type[Any], *, streams: bool 
 RPCS: Final = (
     _unary("QueryRoute", QueryRouteRequest, QueryRouteResponse),
     _unary("Heartbeat", HeartbeatRequest, HeartbeatResponse),
-    _unary("SendMessage", SendMessageRequest, SendMessageResponse),
+    Rpc(
+        *(SERVICE, "SendMessage", SendMessageRequest, SendMessageResponse, False, False),
+        request_max_bytes=SEND_MAX_BYTES,
+    ),
     _unary("QueryAssignment", QueryAssignmentRequest, QueryAssignmentResponse),
     _unary("ReceiveMessage", ReceiveMessageRequest, ReceiveMessageResponse, streams=True),
     _unary("AckMessage", AckMessageRequest, AckMessageResponse),

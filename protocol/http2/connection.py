@@ -41,6 +41,9 @@ BLOCK_MAX_BYTES: Final = 64 * 1024
 ALLOWANCE: Final = 10_000
 """How many frames that carry no request a peer may send between refills."""
 
+STREAMS_OF_COST: Final = 100
+"""A change of the first window costs one more for each so many streams, whose windows change."""
+
 RESET_COST: Final = 10
 """What a stream that is reset or refused costs of it: it has made this end work for nothing."""
 
@@ -79,6 +82,8 @@ class ServerConnection:
         self.allowance = ALLOWANCE
         """See `ALLOWANCE`; the user of the connection sets it anew."""
         self._streams: dict[int, _Stream] = {}
+        self._waiting: dict[int, _Stream] = {}
+        """Those that wait for the window of the connection, and not for their own."""
         self._last_id = 0
         self._send = f.FIRST_WINDOW_BYTES
         self._received = 0
@@ -257,7 +262,7 @@ class ServerConnection:
             return
         stream = self._streams[stream_id] = _Stream(self._first_send)
         stream.ended = ended
-        events.append(RequestBegun(stream_id, fields, ended))
+        events.append(RequestBegun(stream_id, fields, ended, self._decoder.list_bytes))
 
     def _take_trailers(self, stream_id: int, ended: bool, events: list[Event]) -> None:
         stream = self._streams.get(stream_id)
@@ -303,26 +308,32 @@ class ServerConnection:
         self._has_settings = True
         # First: to the peer a larger window counts from the acknowledgement on.
         self._out.append(_SETTINGS_ACK)
+        window_bytes = self._first_send
         for setting, value in f.SETTING.iter_unpack(payload):
             if setting == f.INITIAL_WINDOW_SIZE:
-                self._change_windows(value, events)
+                if value > f.WINDOW_MAX_BYTES:
+                    raise _error(f.FLOW_CONTROL_ERROR, "a window of over 2^31 - 1 bytes")
+                window_bytes = value
             elif setting == f.MAX_FRAME_SIZE:
                 if not f.FRAME_MAX_BYTES <= value < 1 << 24:
                     raise _error(f.PROTOCOL_ERROR, f"frames of at most {value} bytes")
                 self._frame_max_bytes = value
             elif setting == f.ENABLE_PUSH and value > 1:
                 raise _error(f.PROTOCOL_ERROR, f"ENABLE_PUSH={value}: expected 0 or 1")
+        if window_bytes != self._first_send:  # of several, the last one holds
+            self._change_windows(window_bytes, events)
 
     def _change_windows(self, value: int, events: list[Event]) -> None:
-        if value > f.WINDOW_MAX_BYTES:
-            raise _error(f.FLOW_CONTROL_ERROR, "a window of over 2^31 - 1 bytes")
+        self._spend(len(self._streams) // STREAMS_OF_COST)
         more, self._first_send = value - self._first_send, value
         for stream in self._streams.values():
             stream.send += more
             if stream.send > f.WINDOW_MAX_BYTES:
                 raise _error(f.FLOW_CONTROL_ERROR, "a window of over 2^31 - 1 bytes")
         if more > 0 and self.queued_bytes:
-            self._send_queues(events)
+            for stream_id, stream in list(self._streams.items()):
+                if stream.queued_bytes and self._send_queue(stream_id, stream):
+                    events.append(Drained(stream_id))
 
     def _take_ping(self, flags: int, stream_id: int, payload: bytes, events: list[Event]) -> None:
         if stream_id:
@@ -344,8 +355,7 @@ class ServerConnection:
             self._send += more
             if self._send > f.WINDOW_MAX_BYTES:
                 raise _error(f.FLOW_CONTROL_ERROR, "a window of over 2^31 - 1 bytes")
-            if self.queued_bytes:
-                self._send_queues(events)
+            self._send_waiting(events)
             return
         stream = self._streams.get(stream_id)
         if stream is None:
@@ -459,10 +469,10 @@ class ServerConnection:
         out, self._out = self._out, []
         return b"".join(out)
 
-    def _send_queues(self, events: list[Event]) -> None:
-        """Send what waits on all streams, as the windows allow."""
-        waiting = [one for one in self._streams.items() if one[1].queued_bytes]
-        for stream_id, stream in waiting:
+    def _send_waiting(self, events: list[Event]) -> None:
+        """Send what waits for the window of the connection, as it allows."""
+        while self._waiting and self._send > 0:
+            stream_id, stream = next(iter(self._waiting.items()))
             if self._send_queue(stream_id, stream):
                 events.append(Drained(stream_id))
 
@@ -472,10 +482,14 @@ class ServerConnection:
         while queue:
             most = min(stream.send, self._send, self._frame_max_bytes)
             if most <= 0:
+                if stream.send > 0:
+                    self._waiting[stream_id] = stream
+                else:
+                    self._waiting.pop(stream_id, None)
                 return False
             data = queue.popleft()
             if len(data) > most:
-                queue.appendleft(data[most:])
+                queue.appendleft(_rest(data, most))
                 data = data[:most]
             size_bytes = len(data)
             stream.send -= size_bytes
@@ -483,6 +497,7 @@ class ServerConnection:
             stream.queued_bytes -= size_bytes
             self.queued_bytes -= size_bytes
             self._out += (f.head(size_bytes, f.DATA, 0, stream_id), data)
+        self._waiting.pop(stream_id, None)
         if stream.trailers is not None:
             self.send_headers(stream_id, stream.trailers, end=True)
             if stream.resets_at_end:
@@ -495,11 +510,19 @@ class ServerConnection:
         if stream is None:
             return False
         self.queued_bytes -= stream.queued_bytes
+        self._waiting.pop(stream_id, None)
         return True
 
     def _forget_if_over(self, stream_id: int, stream: _Stream) -> None:
         if stream.ended and stream.local_ended and not stream.queued_bytes:
             del self._streams[stream_id]
+
+
+def _rest(data: memoryview, at: int) -> memoryview:
+    """Return what follows, in memory of its size: a peer may leave the last byte of each answer."""
+    rest, whole = data[at:], data.obj
+    assert isinstance(whole, bytes)
+    return memoryview(bytes(rest)) if 2 * len(rest) <= len(whole) else rest
 
 
 def _error(code: int, text: str) -> Http2Error:

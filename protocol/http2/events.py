@@ -16,6 +16,8 @@ class RequestBegun(NamedTuple):
     """By name; of fields with one name the last one counts."""
     ended: bool
     """Whether the peer sends no more."""
+    fields_bytes: int
+    """The size of the fields, as HTTP/2 counts it."""
 
 
 class DataReceived(NamedTuple):

@@ -28,6 +28,9 @@ _EXCESS_MAX_BYTES: Final = LIST_MAX_BYTES // 4
 Source: io/netty/handler/codec/http2/Http2CodecUtil.java#calculateMaxHeaderListSizeGoAway (netty)
 """
 
+_RESIZES_MAX: Final = 100
+"""How many new sizes of the table may stand before the first field of a list; two make sense."""
+
 _FIELD_BYTES: Final = 32
 _FIRST_DYNAMIC: Final = len(STATIC) + 1
 
@@ -40,6 +43,8 @@ class HeaderDecoder:
     """Reads the lists of one connection, in their order, with the table that they fill."""
 
     def __init__(self) -> None:
+        self.list_bytes = 0
+        """The size of the last list, 32 bytes added for each field."""
         self._table: list[tuple[str, str]] = []  # oldest first
         self._table_bytes = 0
         self._table_max_bytes = TABLE_MAX_BYTES
@@ -51,7 +56,7 @@ class HeaderDecoder:
         """
         fields: dict[str, str] = {}
         at, end, left_bytes = 0, len(data), LIST_MAX_BYTES
-        may_resize = True
+        resizes_left = _RESIZES_MAX
         try:
             while at < end:
                 byte = data[at]
@@ -59,8 +64,9 @@ class HeaderDecoder:
                     index, at = (byte & 0x7F, at + 1) if byte < 0xFF else _number(data, at, 0x7F)
                     name, value = self._field(index)
                 elif 0x20 <= byte < 0x40:
-                    if not may_resize:
-                        raise HpackError("a new size of the table behind a field")
+                    if not resizes_left:
+                        raise HpackError("a new size of the table where none may be")
+                    resizes_left -= 1
                     size_bytes, at = _number(data, at, 0x1F)
                     self._resize(size_bytes)
                     continue
@@ -74,7 +80,7 @@ class HeaderDecoder:
                     value, at = _text(data, at, end)
                     if byte >= 0x40:
                         self._add(name, value)
-                may_resize = False
+                resizes_left = 0
                 left_bytes -= len(name) + len(value) + _FIELD_BYTES
                 if left_bytes >= 0:
                     fields[name] = value
@@ -84,6 +90,7 @@ class HeaderDecoder:
             raise HpackError("a list of fields that ends early") from None
         except HuffmanError as error:
             raise HpackError(str(error)) from None
+        self.list_bytes = LIST_MAX_BYTES - left_bytes
         return fields if left_bytes >= 0 else None
 
     def _field(self, index: int) -> tuple[str, str]:

@@ -58,7 +58,7 @@ _ALL = (
     Kind("disks", "full disks", 200, 2),
     Kind("kills", "kills under SYNC_FLUSH", 500, 3),
     Kind("control", "requests to the control port", 50_000, 200),
-    Kind("streams", "attacks on HTTP/2", 2_000, 52),
+    Kind("streams", "attacks on HTTP/2", 2_000, 60),
     Kind("limits", "starts under resource limits", 40, 4),
 )
 

@@ -37,7 +37,7 @@ LINGER_S = 0.05
 """How long an attacker stays after its last byte."""
 MEMORY_MAX_MIB = 200 + HELD_MAX_BYTES // (1 << 20)
 """Of the server: what it may hold for all peers, and 200 MiB for itself, its store and one message
-of 64 MiB that was compressed."""
+of 8 MiB whose parts are empty."""
 LINES_MAX = 400
 """Of warnings: each kind has its own limit a minute."""
 
@@ -87,7 +87,7 @@ def lying(random: Random) -> bytes:
 def bomb(random: Random) -> bytes:
     data = gzip.compress(bytes(random.choice([1 << 20, 60 << 20, 100 << 20])), 1)
     fields = block("SendMessage", grpc_encoding="gzip")
-    return OPEN + begin(1, fields=fields) + cut_data(1, b"\1" + number(len(data)) + data)
+    return OPEN + begin(1, fields=fields) + cut_data(1, gzipped(data))
 
 
 def hpack_bomb(random: Random) -> bytes:
@@ -100,6 +100,39 @@ def mutated(random: Random) -> bytes:
     for _ in range(random.randrange(1, 9)):
         data[random.randrange(len(data))] = random.randrange(256)
     return bytes(data)
+
+
+def waiting(random: Random) -> bytes:
+    """Answers of many calls wait for windows, which grow by nothing worth their number."""
+    calls = b"".join(whole(one, ROUTE) for one in odd(900))
+    first = f.frame(4, 0, 0, f.SETTING.pack(4, random.choice([0, 1 << 20])))
+    small = f.frame(f.WINDOW_UPDATE, 0, 0, number(1)) * 9_000
+    many = f.frame(4, 0, 0, b"".join(f.SETTING.pack(4, value % 2) for value in range(2_700))) * 99
+    return PREFACE + first + calls + random.choice([small, many])
+
+
+def empty_parts(random: Random) -> bytes:
+    """Two bytes of a request that are 80 once they are read."""
+    size_bytes = random.choice([4 << 20, 8 << 20, 60 << 20])
+    rpc = random.choice(["AckMessage", "SendMessage", "Telemetry"])
+    data = gzip.compress(b"\x1a\0" * (size_bytes // 2), 1)
+    return OPEN + begin(1, fields=block(rpc, grpc_encoding="gzip")) + cut_data(1, gzipped(data))
+
+
+def gzipped(data: bytes) -> bytes:
+    return b"\1" + number(len(data)) + data
+
+
+def repeated(random: Random) -> bytes:
+    """Words that an answer repeats for each queue."""
+    endpoints = m.Endpoints(
+        scheme=m.AddressScheme.IPv4, addresses=[m.Address(host="a" * 50)] * 9_000
+    )
+    request = m.QueryRouteRequest(topic=m.Resource(name=TOPIC), endpoints=endpoints)
+    message = framed(request.SerializeToString())
+    return OPEN + b"".join(
+        begin(one) + cut_data(one, message) + f.frame(f.DATA, f.END_STREAM, one) for one in odd(9)
+    )
 
 
 Attack = Callable[[Random], bytes]
@@ -150,6 +183,12 @@ ATTACKS: dict[str, Attack] = {
     "changed bytes": mutated,
     "telemetry": lambda r: (
         OPEN + begin(1, fields=block("Telemetry")) + f.frame(f.DATA, 0, 1, COMMAND) * 5_000
+    ),
+    "windows of many calls": waiting,
+    "empty parts": empty_parts,
+    "repeated words": repeated,
+    "sizes of the table": lambda r: (
+        OPEN + b"".join(begin(one, 5, b"\x20" * 16_000) for one in odd(99))
     ),
     "empty data": lambda r: OPEN + begin(1) + f.frame(f.DATA, 0, 1) * 20_000,
 }

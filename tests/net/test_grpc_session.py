@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+
 import pytest
 
 from fakemq.events import HandlerFailed, LinkClosed, LinkOpened, Warned
-from fakemq.net.grpc_session import IDLE_MS
+from fakemq.net.grpc_session import CALL_BYTES, IDLE_MS
 from fakemq.protocol.grpc import messages as m
 from fakemq.protocol.grpc.framing import framed
+from fakemq.protocol.grpc.rpc import REQUEST_MAX_BYTES
 from fakemq.protocol.grpc.status import GrpcStatus
+from fakemq.protocol.grpc.table import SEND_MAX_BYTES
 from tests.support.grpc_lab import GrpcLab
 
 
@@ -192,6 +196,36 @@ def test_stream_of_a_message_that_cannot_be_read_is_reset(
     assert lab.send().status == "0"
 
 
+@pytest.mark.parametrize(
+    ("rpc", "most_bytes"), [("AckMessage", REQUEST_MAX_BYTES), ("SendMessage", SEND_MAX_BYTES)]
+)
+@pytest.mark.parametrize("zipped", [False, True], ids=["plain", "compressed"])
+def test_request_has_a_largest_size(lab: GrpcLab, rpc: str, most_bytes: int, zipped: bool) -> None:
+    """Compressed it is small, and as large as others once it is read."""
+
+    def prefixed(size_bytes: int) -> bytes:
+        data = gzip.compress(bytes(size_bytes)) if zipped else bytes(100)
+        length = len(data) if zipped else size_bytes
+        return bytes([zipped]) + length.to_bytes(4, "big") + data
+
+    for size_bytes, code in ((most_bytes, None), (most_bytes + 1, 8)):
+        stream_id = lab.begin(rpc, {"grpc-encoding": "gzip"})
+        lab.write(stream_id, prefixed(size_bytes))
+        assert lab.exchange()[stream_id].reset == code
+
+
+def test_request_and_its_fields_count_until_the_call_is_over(lab: GrpcLab) -> None:
+    request = m.ReceiveMessageRequest(attempt_id="x" * 5_000)
+    lab.ask("ReceiveMessage", request, {"x-mq-client-id": "y" * 3_000})
+    held_bytes = lab.session.unfinished_bytes
+    assert held_bytes > CALL_BYTES + 5_000 + 3_000
+    lab.ask("ReceiveMessage", request, {"x-mq-client-id": "y" * 3_000})
+    assert lab.session.unfinished_bytes == 2 * held_bytes
+    for call in list(lab.session.calls):
+        call.end()
+    assert lab.session.unfinished_bytes == 0
+
+
 @pytest.mark.parametrize(("timeout", "code"), [("abc", 2), ("0n", 8)])
 def test_stream_with_no_time_left_is_reset(lab: GrpcLab, timeout: str, code: int) -> None:
     stream_id = lab.begin("SendMessage", {"grpc-timeout": timeout})
@@ -260,6 +294,15 @@ def test_lost_link_closes_every_call_and_the_session(lab: GrpcLab) -> None:
     assert lab.gone == [lab.session]
     assert [one.why for one in lab.journal.find(LinkClosed)] == ["closed by the peer"]
     assert lab.real.timers() == []
+
+
+def test_lost_connection_holds_nothing(lab: GrpcLab) -> None:
+    lab.acknowledges = False
+    _, call = lab.receive()
+    call.send(m.ReceiveMessageResponse(message=m.Message(body=bytes(200_000))))
+    lab.session.data_received(b"\0\0\x08")
+    lab.session.connection_lost()
+    assert lab.session.unfinished_bytes == 0
 
 
 # -- flow control -----------------------------------------------------------------------------

@@ -42,8 +42,8 @@ def query_assignment(
     config = proxy.routes.group_config(group)
     in_order = config is not None and bool(config.consume_message_orderly)
     known = {data.broker_name for data in route.broker_datas}
-    if in_order:
-        check_queues(sum(max(0, data.read_queue_nums) for data in route.queue_datas))
+    counts = [max(0, data.read_queue_nums) if in_order else 1 for data in route.queue_datas]
+    check_queues(sum(counts), request.topic, endpoints)
     assignments = []
     for data in route.queue_datas:
         if not data.perm & PermName.READ or data.read_queue_nums <= 0:

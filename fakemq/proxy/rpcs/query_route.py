@@ -57,7 +57,9 @@ def query_route(proxy: Proxy, context: Context, request: QueryRouteRequest) -> Q
             (max(0, data.read_queue_nums) + max(0, data.write_queue_nums))
             * len(brokers.get(data.broker_name, ()))
             for data in route.queue_datas
-        )
+        ),
+        request.topic,
+        endpoints,
     )
     queues = []
     for data in route.queue_datas:

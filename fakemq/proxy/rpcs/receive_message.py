@@ -16,7 +16,7 @@ proxy/processor/ConsumerProcessor.java#popMessage, client/impl/MQClientAPIImpl.j
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from fakemq.dispatch.answers import Reply
 from fakemq.protocol.codes import ResponseCode
@@ -30,6 +30,8 @@ from fakemq.protocol.subscription import SubscriptionError, build_subscription_d
 from fakemq.proxy import dispatcher
 from fakemq.proxy.checks import (
     RECEIVE_INVISIBLE_MIN_MS,
+    check_attempt_id,
+    check_expressions,
     check_invisible_time,
     checked_group,
     checked_topic,
@@ -74,30 +76,49 @@ _POLLING_FULL: Final = status(Code.TOO_MANY_REQUESTS, "polling full")
 
 @handles("ReceiveMessage")
 def receive_message(proxy: Proxy, context: Context, request: ReceiveMessageRequest) -> None:
-    receiving = _Receiving(proxy, context, request)
-    carry_out(receiving.steps(), _ignore, receiving.refuse)
+    receiving = _Receiving(proxy, context)
+    try:
+        wanted = receiving.take(request)
+    except Exception as error:
+        receiving.refuse(error)
+    else:
+        carry_out(receiving.steps(wanted), _ignore, receiving.refuse)
 
 
 def _ignore(result: None) -> None:
     """The answer was written before."""
 
 
-class _Receiving:
-    """One call, from its checks to the end of its stream."""
+class _Wanted(NamedTuple):
+    """What a request asks for."""
 
-    def __init__(self, proxy: Proxy, context: Context, request: ReceiveMessageRequest) -> None:
+    queue: Queue
+    header: PopHeader
+    tags: frozenset[str]
+    """What the client filters by; the broker knows their hashes only."""
+    max_attempts: int
+
+
+class _Receiving:
+    """One call, from its checks to the end of its stream.
+
+    It may be held for long, so it keeps nothing of its request but what it needs.
+    """
+
+    def __init__(self, proxy: Proxy, context: Context) -> None:
         self._proxy = proxy
         self._context = context
         self._call = context.call
-        self._request = request
+        self._auto_renew = False
         self._within = proxy.journal.resume()
         self._group = self._topic = ""
         self._unwritten: list[MessageExt] = []
         """Messages of this call that are not written yet, the next one at the end."""
         self._unwritten_bytes = 0
 
-    def steps(self) -> Steps[None]:
-        proxy, request = self._proxy, self._request
+    def take(self, request: ReceiveMessageRequest) -> _Wanted:
+        """Return what is to be asked of a broker; raise RpcError for what no client may ask."""
+        proxy = self._proxy
         settings = proxy.settings.raw(self._context.client_id)
         if settings is None:
             raise java_error(
@@ -107,9 +128,10 @@ class _Receiving:
                 _PLACE.format(68),
             )
         in_order, max_attempts = proxy.settings.consumption(settings)
-        poll_ms = self._poll_ms(settings)
+        poll_ms = self._poll_ms(request, settings)
         self._topic = topic = checked_topic(request.message_queue.topic)
         self._group = group = checked_group(request.group)
+        self._auto_renew = request.auto_renew
         if request.auto_renew:
             invisible_ms = AUTO_INVISIBLE_MS
         else:
@@ -120,6 +142,7 @@ class _Receiving:
         queue = proxy.routes.broker_to_read(route, request.message_queue.broker.name)
         if queue is None:
             raise proxy_error(Code.FORBIDDEN, "no readable queue")
+        check_attempt_id(request.attempt_id)
         header = PopHeader(
             group,
             topic,
@@ -133,6 +156,10 @@ class _Receiving:
             in_order,
             request.attempt_id if request.HasField("attempt_id") else None,
         )
+        return _Wanted(queue, header, tags, max_attempts)
+
+    def steps(self, wanted: _Wanted) -> Steps[None]:
+        proxy, queue, header = self._proxy, wanted.queue, wanted.header
         command = RemotingCommand(RequestCode5.POP_MESSAGE, usual=header)
         # The caller's deadline ends the call, so no time-out of the front's own is needed.
         pending = proxy.calls.ask(self._context.session, queue.broker_addr, command, None)
@@ -140,8 +167,8 @@ class _Receiving:
             self._call.on_closed = pending.abandon
         reply: Reply[Any] = yield pending
         if reply.code == ResponseCode.SUCCESS:
-            popped = _popped(reply, queue, topic, in_order)
-            yield from self._deliver(popped, tags, max_attempts)
+            popped = _popped(reply, queue, self._topic, header.order)
+            yield from self._deliver(popped, wanted.tags, wanted.max_attempts)
         elif reply.code == ResponseCode5.POLLING_FULL:
             self._finish(_POLLING_FULL)
         elif reply.code in (ResponseCode5.POLLING_TIMEOUT, ResponseCode.PULL_NOT_FOUND):
@@ -149,9 +176,9 @@ class _Receiving:
         else:
             raise broker_error(reply, queue.broker_addr)
 
-    def _poll_ms(self, settings: Settings) -> int:
+    def _poll_ms(self, request: ReceiveMessageRequest, settings: Settings) -> int:
         """Return how long the broker may hold the request; raise RpcError if that is too short."""
-        request, left_ms = self._request, self._call.remaining_ms()
+        left_ms = self._call.remaining_ms()
         if request.HasField("long_polling_timeout"):
             poll_ms = duration_ms(request.long_polling_timeout)
         elif left_ms is None:
@@ -188,7 +215,7 @@ class _Receiving:
                 self._bury(message)
             else:
                 wanted.append(message)
-        if self._request.auto_renew and not self._is_known():
+        if self._auto_renew and not self._is_known():
             self._return(wanted)
             raise RpcError(
                 Code.MESSAGE_NOT_FOUND,
@@ -218,7 +245,7 @@ class _Receiving:
             call.send(
                 ReceiveMessageResponse(message=received_message(message, now_ms, self._topic))
             )
-            if self._request.auto_renew:
+            if self._auto_renew:
                 proxy.renewals.add(
                     self._context.client_id,
                     self._group,
@@ -302,6 +329,7 @@ def _filter(topic: str, request: ReceiveMessageRequest) -> tuple[str, str, froze
     Source: common/filter/FilterAPI.java#build (5.5.0)
     """
     given = request.filter_expression
+    check_expressions((given,))
     if given.type == _SQL:
         if not given.expression:
             raise RpcError(Code.ILLEGAL_FILTER_EXPRESSION, "Expression can't be null! SQL92")

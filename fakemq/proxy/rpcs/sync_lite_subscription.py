@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from fakemq.proxy.checks import check_lite_topic, checked_group, checked_topic
+from fakemq.proxy.checks import check_count, check_lite_topic, checked_group, checked_topic
 from fakemq.proxy.codes import Code
 from fakemq.proxy.registration import bound_topic
 from fakemq.proxy.registry import handles
@@ -32,6 +32,7 @@ def sync_lite_subscription(
     proxy: Proxy, context: Context, request: SyncLiteSubscriptionRequest
 ) -> NoReturn:
     topic, group = checked_topic(request.topic), checked_group(request.group)
+    check_count(len(request.lite_topic_set), "lite topics")
     if request.action == _PARTIAL_ADD:
         for lite_topic in request.lite_topic_set:
             check_lite_topic(lite_topic)

@@ -17,7 +17,7 @@ from fakemq.journal.journal import shortened
 from fakemq.protocol.grpc.messages import TelemetryCommand
 from fakemq.protocol.grpc.status import GrpcStatus
 from fakemq.proxy import dispatcher
-from fakemq.proxy.checks import check_count, checked_group, checked_topic
+from fakemq.proxy.checks import checked_group, checked_topic, count_parts
 from fakemq.proxy.codes import Code
 from fakemq.proxy.registration import register_consumer, register_producer
 from fakemq.proxy.registry import handles
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @handles("Telemetry")
 def telemetry(proxy: Proxy, context: Context, command: TelemetryCommand) -> None:
-    call = context.call
+    call, stream = context.call, Stream(proxy, context)
 
     def on_message(command: Any) -> None:
         received = proxy.journal.add(
@@ -48,58 +48,63 @@ def telemetry(proxy: Proxy, context: Context, command: TelemetryCommand) -> None
             except RpcError as error:
                 dispatcher.fail(proxy, context, command, error)
             else:
-                dispatcher.intercepted(
-                    proxy, context, command, lambda: _take(proxy, context, command)
-                )
+                dispatcher.intercepted(proxy, context, command, lambda: _take(stream, command))
+
+    def on_half_close() -> None:
+        call.end()
+        stream.over()
 
     call.on_message = on_message
-    call.on_half_close = call.end
-    _take(proxy, context, command)
+    call.on_half_close = on_half_close
+    call.on_closed = stream.over
+    _take(stream, command)
 
 
 class Stream:
     """The stream of a client, by which the front sends commands to it at any time."""
 
-    __slots__ = ("_context", "_proxy")
+    __slots__ = ("context", "proxy")
 
     def __init__(self, proxy: Proxy, context: Context) -> None:
-        self._proxy, self._context = proxy, context
+        self.proxy, self.context = proxy, context
 
     @property
     def closed(self) -> bool:
-        return self._context.call.closed
+        return self.context.call.closed
 
     def send(self, command: TelemetryCommand) -> None:
-        if self._proxy.before_rpc_reply:
-            BEFORE_RPC_REPLY.intercept(self._proxy, self._context, command)
-        self._context.call.send(command)
+        if self.proxy.before_rpc_reply:
+            BEFORE_RPC_REPLY.intercept(self.proxy, self.context, command)
+        self.context.call.send(command)
+
+    def over(self) -> None:
+        """Let nothing remember the stream, and its connection: the client may stay for long."""
+        client = self.proxy.clients.find(self.context.client_id)
+        if client is not None and client.stream is self:
+            client.stream = None
 
 
-def _take(proxy: Proxy, context: Context, command: TelemetryCommand) -> None:
-    kind = command.WhichOneof("command")
+def _take(stream: Stream, command: TelemetryCommand) -> None:
+    kind, proxy = command.WhichOneof("command"), stream.proxy
     if kind == "settings":
-        _take_settings(proxy, context, command.settings)
+        _take_settings(stream, command.settings)
     elif kind == "thread_stack_trace":
         proxy.relay.stack_trace(command.status, command.thread_stack_trace)
     elif kind == "verify_message_result":
         proxy.relay.verified(command.status, command.verify_message_result)
 
 
-def _take_settings(proxy: Proxy, context: Context, settings: Settings) -> None:
-    kind = settings.WhichOneof("pub_sub")
+def _take_settings(stream: Stream, settings: Settings) -> None:
+    kind, proxy, context = settings.WhichOneof("pub_sub"), stream.proxy, stream.context
     if kind is None:
         _end(
-            proxy,
-            context,
+            stream,
             GrpcStatus.INVALID_ARGUMENT,
             "there is no publishing or subscription data in settings",
         )
         return
-    stream = Stream(proxy, context)
     try:
-        check_count(
-            len(settings.publishing.topics) + len(settings.subscription.subscriptions), "topics"
-        )
+        count_parts(settings)
         if kind == "publishing":
             for topic in settings.publishing.topics:
                 name = checked_topic(topic)
@@ -113,19 +118,21 @@ def _take_settings(proxy: Proxy, context: Context, settings: Settings) -> None:
                 settings.client_type,
                 settings.subscription.subscriptions,
             ).stream = stream
+        proxy.settings.put(context.client_id, settings)
+        raw = proxy.settings.raw(context.client_id)
+        assert raw is not None
+        merged = proxy.settings.merged(raw)
     except RpcError as error:
         is_argument = Code.BAD_REQUEST <= error.code < Code.INTERNAL_ERROR
         status = GrpcStatus.INVALID_ARGUMENT if is_argument else GrpcStatus.INTERNAL
         text = f"process client telemetryCommand failed. {error.message}"
-        _end(proxy, context, status, text)
+        _end(stream, status, text)
         return
-    proxy.settings.put(context.client_id, settings)
-    raw = proxy.settings.raw(context.client_id)
-    assert raw is not None
     dispatcher.note(proxy, context, Code.OK.name)
-    context.call.send(TelemetryCommand(status=OK, settings=proxy.settings.merged(raw)))
+    context.call.send(TelemetryCommand(status=OK, settings=merged))
 
 
-def _end(proxy: Proxy, context: Context, status: GrpcStatus, text: str) -> None:
-    dispatcher.note(proxy, context, status.name)
-    context.call.end(status, text)
+def _end(stream: Stream, status: GrpcStatus, text: str) -> None:
+    dispatcher.note(stream.proxy, stream.context, status.name)
+    stream.context.call.end(status, text)
+    stream.over()

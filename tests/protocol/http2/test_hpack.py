@@ -100,3 +100,15 @@ def test_bomb_of_indexed_fields_becomes_nothing() -> None:
 def test_wrong_block_is_refused(block: bytes) -> None:
     with pytest.raises(HpackError):
         HeaderDecoder().decode(block)
+
+
+def test_endless_sizes_of_the_table_are_refused() -> None:
+    assert HeaderDecoder().decode(b"\x20" * 100) == {}
+    with pytest.raises(HpackError, match="new size"):
+        HeaderDecoder().decode(b"\x20" * 101)
+
+
+def test_size_of_a_list_is_counted_as_http2_counts_it() -> None:
+    decoder = HeaderDecoder()
+    decoder.decode(encode([("a", "bc"), ("de", "")]))
+    assert decoder.list_bytes == 3 + 32 + 2 + 32
