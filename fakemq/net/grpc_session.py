@@ -449,7 +449,7 @@ class GrpcSession:
         self._clock.cancel(self._idle_timer)
         for call in self.calls:
             self._give_up(call)
-        self._http2 = ServerConnection()  # who still knows this session holds no bytes of it
+        self._http2 = ServerConnection()  # clients that refer to this session hold no bytes of it
         self._journal.add(LinkClosed(node=self._name, peer=self.remote_addr, why=why))
         self._owner.session_closed(self)
 

@@ -1,4 +1,4 @@
-"""What the front was told, and forgets when nobody has used it for a while."""
+"""Values that the front has asked for, and forgets when they were not used for a while."""
 
 from __future__ import annotations
 

@@ -31,6 +31,22 @@ CLIENTS_MAX: Final = 10_000
 MEMBERSHIPS_MAX: Final = 200_000
 """Of all clients in all groups, some 100 MB. Java has neither limit."""
 PRODUCER, CONSUMER = "producer", "consumer"
+"""The kinds of groups."""
+PRODUCER_TYPE: Final = 1
+PUSH_CONSUMER_TYPE: Final = 2
+SIMPLE_CONSUMER_TYPE: Final = 3
+LITE_PUSH_CONSUMER_TYPE: Final = 5
+CONSUMER_TYPES: Final = (PUSH_CONSUMER_TYPE, SIMPLE_CONSUMER_TYPE, LITE_PUSH_CONSUMER_TYPE)
+"""What a client says it is, as numbers: protobuf's own enums are looked up by name."""
+_TYPES: Final = (
+    *("CLIENT_TYPE_UNSPECIFIED", "PRODUCER", "PUSH_CONSUMER", "SIMPLE_CONSUMER"),
+    *("PULL_CONSUMER", "LITE_PUSH_CONSUMER", "LITE_SIMPLE_CONSUMER"),
+)
+
+
+def type_name(client_type: int) -> str:
+    """Return the name of a type of clients."""
+    return _TYPES[client_type] if 0 <= client_type < len(_TYPES) else "UNRECOGNIZED"
 
 
 def _too_many(most: int, what: str) -> RpcError:

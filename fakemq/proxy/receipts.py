@@ -2,7 +2,7 @@
 
 Messages of push consumers are invisible for a short time only. The front prolongs it while their
 client is there: it remembers the newest handle of each, by the first one, which the client has. A
-message that is being renewed is locked: whoever wants its handle waits for the new one. A renewal
+message that is being renewed is locked: a request with its handle waits for the new one. A renewal
 ends within the 2 s that a broker has, so Java's 3 s for the lock are never over here.
 
 Source: common/consumer/ReceiptHandle.java, proxy/common/ReceiptHandleGroup.java,
@@ -137,7 +137,7 @@ class Renewed:
         return later
 
     def set_free(self) -> None:
-        """End the renewal: those who wait for it go on, in the order in which they came."""
+        """End the renewal: what waits for it continues, in its order."""
         self.busy = False
         waiting, self._waiting = self._waiting, []
         for free in waiting:

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Final
 from fakemq.protocol.codes import LanguageCode
 from fakemq.protocol.subscription import SubscriptionError, build_subscription_data
 from fakemq.proxy.checks import check_expressions
-from fakemq.proxy.clients import CONSUMER, PRODUCER
+from fakemq.proxy.clients import (
+    CONSUMER,
+    CONSUMER_TYPES,
+    LITE_PUSH_CONSUMER_TYPE,
+    PRODUCER,
+    type_name,
+)
 from fakemq.proxy.codes import Code
 from fakemq.proxy.status import RpcError, java_error
 
@@ -23,17 +29,8 @@ if TYPE_CHECKING:
     from fakemq.proxy.clients import Client
     from fakemq.proxy.proxy import Proxy
 
-PRODUCER_TYPE: Final = 1
-PUSH_CONSUMER_TYPE: Final = 2
-SIMPLE_CONSUMER_TYPE: Final = 3
-LITE_PUSH_CONSUMER_TYPE: Final = 5
-CONSUMER_TYPES: Final = (PUSH_CONSUMER_TYPE, SIMPLE_CONSUMER_TYPE, LITE_PUSH_CONSUMER_TYPE)
 _LANGUAGES: Final = frozenset({*LanguageCode.__members__, "NODE_JS"})
 _SQL: Final = 2
-_TYPES: Final = (
-    *("CLIENT_TYPE_UNSPECIFIED", "PRODUCER", "PUSH_CONSUMER", "SIMPLE_CONSUMER"),
-    *("PULL_CONSUMER", "LITE_PUSH_CONSUMER", "LITE_SIMPLE_CONSUMER"),
-)
 
 
 def checked_language(context: Context) -> str:
@@ -109,8 +106,3 @@ def _check_lite(proxy: Proxy, group: str, client_type: int) -> None:
         raise RpcError(Code.NOT_IMPLEMENTED, "lite topics are out of fakemq's scope")
     if bound_topic(proxy, group):
         raise RpcError(Code.ILLEGAL_CONSUMER_GROUP, f"lite group must use LITE mode: {group}")
-
-
-def type_name(client_type: int) -> str:
-    """Return the name of a type of clients."""
-    return _TYPES[client_type] if 0 <= client_type < len(_TYPES) else "UNRECOGNIZED"

@@ -22,7 +22,7 @@ from fakemq.protocol.grpc.messages import (
 )
 from fakemq.protocol.java import int32
 from fakemq.proxy.checks import LITE_TOPIC_MAX_BYTES, check_count, count_parts
-from fakemq.proxy.registration import CONSUMER_TYPES
+from fakemq.proxy.clients import CONSUMER_TYPES
 from fakemq.proxy.times import duration_of
 
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ ALLOWANCE: Final = 10_000
 """How many frames that carry no request a peer may send between refills."""
 
 STREAMS_OF_COST: Final = 100
-"""A change of the first window costs one more for each so many streams, whose windows change."""
+"""A change of the first window costs one more for each 100 streams: it changes theirs."""
 
 RESET_COST: Final = 10
 """What a stream that is reset or refused costs of it: it has made this end work for nothing."""

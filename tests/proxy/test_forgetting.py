@@ -1,4 +1,4 @@
-"""What the front forgets, and when: routes and groups that nobody uses, settings of consumers."""
+"""What the front forgets, and when: routes and groups that were not used, settings of consumers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def names(lab: ProxyLab) -> Cache[int]:
     return Cache(lab.proxy.clock)
 
 
-def test_value_is_forgotten_when_nobody_has_used_it_for_300_s(
+def test_value_is_forgotten_when_it_was_not_used_for_300_s(
     lab: ProxyLab, names: Cache[int]
 ) -> None:
     names.put("a", 1)

@@ -107,7 +107,7 @@ def test_parts_and_the_id_of_a_client_count_for_what_settings_may_take(
     assert known == ["parts"]
 
 
-def test_group_with_endless_delays_is_told_to_nobody(lab: ProxyLab) -> None:
+def test_group_with_endless_delays_is_refused(lab: ProxyLab) -> None:
     policy = CustomizedRetryPolicy(next=[1] * (MOST_ENTRIES + 1))
     lab.broker.groups.update(
         SubscriptionGroupConfig(
@@ -131,7 +131,7 @@ def test_filters_of_a_client_have_a_largest_size_together(lab: ProxyLab) -> None
     assert "no subscription of over 100000 characters" in asked.text
 
 
-def test_ended_stream_is_remembered_by_nobody(lab: ProxyLab) -> None:
+def test_ended_stream_is_not_remembered(lab: ProxyLab) -> None:
     first, second, third = lab.client("a"), lab.client("b"), lab.client("c")
     given_up, ended, open_ = (one.consume() for one in (first, second, third))
     given_up.cancel()

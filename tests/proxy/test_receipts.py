@@ -1,6 +1,6 @@
 """Messages whose invisible time the front prolongs, while a prolongation is under way.
 
-A broker that is paused holds the request of the front until it goes on.
+A broker that is paused holds the request of the front until it is resumed.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def test_acknowledgement_during_a_renewal_waits_for_the_new_handle(
     assert not comes_again(lab, push, 10 * AUTO_INVISIBLE_MS)
 
 
-def test_what_a_waiting_acknowledgement_does_is_caused_by_it(
+def test_waiting_acknowledgement_is_the_cause_of_its_request(
     lab: ProxyLab, push: FrontClient
 ) -> None:
     handle = received(push)
@@ -112,7 +112,7 @@ def test_message_forwarded_during_a_renewal_is_one_dead_letter(
 def test_of_two_acknowledgements_that_wait_the_second_has_the_first_handle(
     lab: ProxyLab, push: FrontClient
 ) -> None:
-    """As Java: the message is renewed no more, and nobody knows its newest handle."""
+    """As Java: the message is renewed no more, and its newest handle is forgotten."""
     handle = received(push)
     begin_renewal(lab)
     first, second = push.ack(handle), push.ack(handle, handle)
@@ -121,7 +121,7 @@ def test_of_two_acknowledgements_that_wait_the_second_has_the_first_handle(
     assert not comes_again(lab, push, 10 * AUTO_INVISIBLE_MS)
 
 
-def test_acknowledgement_goes_on_when_the_renewal_fails(lab: ProxyLab, push: FrontClient) -> None:
+def test_acknowledgement_is_sent_when_the_renewal_fails(lab: ProxyLab, push: FrontClient) -> None:
     handle = received(push)
     begin_renewal(lab)
     asked = push.ack(handle)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from fakemq.protocol.grpc.messages import NotifyClientTerminationResponse
 from fakemq.proxy.checks import checked_group
+from fakemq.proxy.clients import CONSUMER_TYPES, PRODUCER_TYPE, type_name
 from fakemq.proxy.codes import Code
-from fakemq.proxy.registration import CONSUMER_TYPES, PRODUCER_TYPE, checked_language, type_name
+from fakemq.proxy.registration import checked_language
 from fakemq.proxy.registry import handles
 from fakemq.proxy.rpcs.heartbeat import UNKNOWN_CLIENT
 from fakemq.proxy.status import OK, RpcError

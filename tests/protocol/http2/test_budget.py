@@ -1,0 +1,108 @@
+"""What a peer can make the server's end of HTTP/2 do and hold, by windows and settings."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fakemq.protocol.http2 import frames as f
+from fakemq.protocol.http2.connection import STREAMS_MAX, ServerConnection
+from fakemq.protocol.http2.events import PREFACE, Http2Error
+from fakemq.protocol.http2.hpack import encode
+
+BLOCK = encode([(":method", "POST"), (":path", "/a/B")])
+ENDS = f.END_HEADERS | f.END_STREAM
+SLOW = [HealthCheck.too_slow]
+
+
+def with_streams(count: int, first_window_bytes: int) -> ServerConnection:
+    """A connection with open streams, of which each waits for windows with 100 bytes."""
+    server = ServerConnection()
+    setting = f.SETTING.pack(f.INITIAL_WINDOW_SIZE, first_window_bytes)
+    begun = [f.frame(f.HEADERS, ENDS, one, BLOCK) for one in range(1, 2 * count, 2)]
+    server.receive(PREFACE + f.frame(f.SETTINGS, 0, 0, setting) + b"".join(begun))
+    server.send_data(1, bytes(min(first_window_bytes, f.FIRST_WINDOW_BYTES)))
+    for stream_id in range(1, 2 * count, 2):
+        server.send_data(stream_id, bytes(100))
+    server.data_to_send()
+    return server
+
+
+def window(stream_id: int, more: int) -> bytes:
+    return f.frame(f.WINDOW_UPDATE, 0, stream_id, more.to_bytes(4, "big"))
+
+
+def seconds(act: Callable[[], object]) -> float:
+    began_s = time.process_time()
+    act()
+    return time.process_time() - began_s
+
+
+@pytest.mark.parametrize("first_window_bytes", [0, 100_000], ids=["their own", "the connection's"])
+def test_small_windows_cost_no_more_when_many_streams_wait(first_window_bytes: int) -> None:
+    few, many = (with_streams(count, first_window_bytes) for count in (10, STREAMS_MAX))
+    data = window(0, 1) * 900
+    few_s, many_s = seconds(lambda: few.receive(data)), seconds(lambda: many.receive(data))
+    assert many_s < 10 * few_s, "it was a hundred times as much"
+
+
+def test_of_many_windows_in_one_frame_the_last_one_counts() -> None:
+    server = with_streams(STREAMS_MAX, 0)
+    settings = [f.SETTING.pack(f.INITIAL_WINDOW_SIZE, number % 2) for number in range(2_700)]
+    server.allowance = 11
+    server.receive(f.frame(f.SETTINGS, 0, 0, b"".join(settings)))
+    assert server.allowance == 0, "one for the frame, and ten for the windows of 1,000 streams"
+    assert server.queued_bytes == STREAMS_MAX * 99
+    with pytest.raises(Http2Error, match="too many frames"):
+        server.receive(f.frame(f.SETTINGS, 0, 0, settings[0]))
+
+
+def test_last_byte_of_an_answer_holds_no_more_than_itself() -> None:
+    server = with_streams(1, 0)
+    whole = 1 << 20
+    server.send_data(1, bytes(whole))
+    tracemalloc.start()
+    server.send_data(1, bytes(whole))
+    server.receive(window(0, 3 * whole) + window(1, 2 * whole + 99))
+    server.data_to_send()
+    held_bytes, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert server.queued_bytes == 1
+    assert held_bytes < whole // 10
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=SLOW)
+@given(
+    steps=st.lists(
+        st.tuples(st.sampled_from([0, 1, 3, 5, "first"]), st.integers(1, 300)), max_size=30
+    )
+)
+def test_waiting_answers_leave_as_windows_open_in_any_order(
+    steps: list[tuple[int | str, int]],
+) -> None:
+    server = with_streams(3, 0)
+    sent: dict[int, int] = dict.fromkeys((1, 3, 5), 0)
+    for what, more in [*steps, ("first", 1_000)]:
+        setting = f.SETTING.pack(f.INITIAL_WINDOW_SIZE, more)
+        server.receive(
+            f.frame(f.SETTINGS, 0, 0, setting) if what == "first" else window(int(what), more)
+        )
+        for stream_id, size_bytes in data_frames(server.data_to_send()):
+            sent[stream_id] += size_bytes
+    assert sent == dict.fromkeys((1, 3, 5), 100)
+    assert server.queued_bytes == 0
+
+
+def data_frames(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the stream and the size of each frame of data."""
+    at = 0
+    while at < len(data):
+        size_bytes = int.from_bytes(data[at : at + 3], "big")
+        if data[at + 3] == f.DATA:
+            yield int.from_bytes(data[at + 5 : at + 9], "big"), size_bytes
+        at += f.HEAD_BYTES + size_bytes
