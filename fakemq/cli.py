@@ -7,7 +7,7 @@ from importlib import import_module
 import click
 
 from fakemq import __version__
-from fakemq.errors import ConfigError, FakemqError, NotYetSupported
+from fakemq.errors import ConfigError, FakemqError, NotYetSupported, did_you_mean
 
 SECTIONS = {
     "Run a cluster": ("serve", "namesrv", "broker"),
@@ -56,6 +56,15 @@ class _Commands(click.Group):
                     text = command.get_short_help_str(formatter.width - width - 4)
                     rows.append((f"{name:{width}}", text))
                 formatter.write_dl(rows)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if not ctx.resilient_parsing and name not in self.list_commands(ctx) and name[:1] != "-":
+            near = did_you_mean(name, self.list_commands(ctx), lists=False)
+            ctx.fail(f"there is no command {name!r}{near}")
+        return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         # An option that is not the group's own, as in "fakemq --masters 2", belongs to serve.

@@ -8,6 +8,8 @@ from fakemq.client.errors import MQClientError, RemotingConnectError, RemotingEr
 from fakemq.client.operation import Operation, ask
 from fakemq.protocol.command import RemotingCommand
 
+ADVICE = "no name server answers, start one there or correct namesrv_addr"
+
 
 class NameServers:
     """Asks one name server until it fails, then the next in a shuffled list.
@@ -44,7 +46,6 @@ class NameServers:
             except RemotingError:
                 self.chosen = None
                 raise
-        advice = "no name server answers, start one there or correct namesrv_addr"
         raise RemotingConnectError(
-            f"[{', '.join(self.addrs)}]", f"{reason}: {advice}" if reason else advice
+            f"[{', '.join(self.addrs)}]", f"{reason}: {ADVICE}" if reason else ADVICE
         )

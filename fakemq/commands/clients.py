@@ -63,7 +63,12 @@ def clients(cluster: RunningCluster, names: tuple[str, ...]) -> Iterator[Table]:
                     },
                 )
     columns = ("role", "group", "client_id", "addr", "language", "version", "model", "subscription")
-    yield Table("client", columns, list(rows.values()), "" if rows else "no client is connected")
+    note = "" if rows else "no client is connected"
+    if names and not rows:
+        for name in names:  # of producers no broker keeps the name
+            cluster.require_group(name)
+        note += f" of {' or '.join(names)}"
+    yield Table("client", columns, list(rows.values()), note)
 
 
 def _version(number: int) -> str:

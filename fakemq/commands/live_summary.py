@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+import msgspec
 
 from fakemq.clock.machine_time import real_elapsed_ms
-from fakemq.commands.output import Table, console, drawn
+from fakemq.commands.output import Table, console, drawn, lines
 from fakemq.core.overview import Overview, overview
+from fakemq.errors import counted
 
 if TYPE_CHECKING:
     from fakemq.serving.ready import ReadyInfo
@@ -31,29 +36,66 @@ async def watch(server: ClusterServer, info: ReadyInfo) -> None:
     """Print how to connect; then show a summary, anew each second, until the caller cancels it."""
     for line in hints(info):
         click.echo(line)
-    screen = console()
-    if screen is None:
-        return
-    from rich.live import Live
-
     before: Look | None = None
-    # Warnings that are logged meanwhile are written above the summary.
-    with Live(console=screen, auto_refresh=False, transient=True) as live:
+    with _summary() as show:
         while True:
             now = Look(real_elapsed_ms(), overview(server.core))
-            live.update(_group(now, before), refresh=True)
+            show([one for one in tables(now, before) if one.rows or one.note])
             before = now
             await asyncio.sleep(EVERY_S)
+
+
+Show = Callable[[list[Table]], None]
+
+
+@contextmanager
+def _summary() -> Iterator[Show]:
+    """Give a function that shows tables in the place of those before; at the end they are gone."""
+    screen = console()
+    if screen is None:
+        with _plain_summary() as show:
+            yield show
+        return
+    from rich.console import Group
+    from rich.live import Live
+
+    # Warnings that are logged meanwhile are written above the summary.
+    with Live(console=screen, auto_refresh=False, transient=True) as live:
+        yield lambda shown: live.update(Group(*map(drawn, shown)), refresh=True)
+
+
+@contextmanager
+def _plain_summary() -> Iterator[Show]:
+    """Do the same without rich: go back to the first line of the tables before, and clear."""
+    height = 0
+
+    def show(shown: list[Table]) -> None:
+        nonlocal height
+        width = shutil.get_terminal_size().columns - 1
+        texts = [line[:width] for one in shown for line in ("", *lines(one, aligned=True))]
+        back = f"\x1b[{height}F\x1b[J" if height else ""
+        click.echo(back + "".join(f"{text}\n" for text in texts), nl=False, color=True)
+        height = len(texts)
+
+    try:
+        yield show
+    finally:
+        show([])
 
 
 def hints(info: ReadyInfo) -> list[str]:
     """Return how programs connect, in the languages of the clients that are tested."""
     addr = info.namesrv or "HOST:9876"
     go = ", ".join(f'"{one}"' for one in addr.split(";"))
+    grpc = []
+    if info.grpc is not msgspec.UNSET:
+        python = f'ClientConfiguration("{info.grpc}", Credentials())'
+        grpc = [f'  gRPC    Python {python}, Java setEndpoints("{info.grpc}")']
     lines = [
         f'  Python  from fakemq.client import Producer; Producer("{addr}", group="g")',
         f'  Java    new DefaultMQProducer("g").setNamesrvAddr("{addr}")',
         f"  Go      producer.WithNameServer([]string{{{go}}})",
+        *grpc,
         f"  look    fakemq topics -n '{addr}'; fakemq tail TOPIC -f -n '{addr}'",
     ]
     if info.control is not None:
@@ -96,7 +138,7 @@ def tables(now: Look, before: Look | None) -> list[Table]:
             "topic",
             ("topic", "queues", "messages", "per_second"),
             _busiest(topics, "messages"),
-            _rest(f"{seen.connections} connections", len(topics), "topics"),
+            _rest(counted(seen.connections, "connection"), len(topics), "topics"),
         ),
         Table(
             "group",
@@ -114,9 +156,3 @@ def _busiest(rows: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
 def _rest(text: str, count: int, what: str) -> str:
     more = f"{count - MOST_ROWS} more {what}" if count > MOST_ROWS else ""
     return ", ".join(part for part in (text, more) if part)
-
-
-def _group(now: Look, before: Look | None) -> Any:
-    from rich.console import Group
-
-    return Group(*(drawn(one) for one in tables(now, before) if one.rows or one.note))

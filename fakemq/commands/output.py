@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from fakemq.commands.running_cluster import RunningCluster, connection_options, opened
+from fakemq.commands.running_cluster import RunningCluster, connected, connection_options
 from fakemq.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -160,8 +160,15 @@ def drawn(table: Table) -> RichTable:
     result.caption_justify = "left"
     for name in table.columns:
         numbers = all(isinstance(row.get(name), (int, float, type(None))) for row in table.rows)
-        right = numbers and not name.endswith("_ms")
-        result.add_column(label(name), justify="right" if right else "left", overflow="fold")
+        is_time = name.endswith("_ms")
+        widest = max((len(cell(name, row.get(name))) for row in table.rows), default=0)
+        result.add_column(
+            label(name),
+            justify="right" if numbers and not is_time else "left",
+            overflow="fold",
+            # A narrow terminal folds texts and headlines, not numbers and times.
+            min_width=widest if numbers else None,
+        )
     for row in table.rows:
         cells = []
         for name in table.columns:
@@ -184,10 +191,8 @@ def shows(look: View) -> Callable[..., None]:
 
     @wraps(look)
     def call(as_json: bool, watch: str | None, **given: Any) -> None:
-        from contextlib import closing
-
         every_ms = None if watch is None else _interval_ms(watch)
-        with closing(opened(given)) as cluster:
+        with connected(given) as cluster:
             if every_ms is None:
                 show(look(cluster=cluster, **given), as_json=as_json)
                 return

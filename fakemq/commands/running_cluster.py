@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -126,6 +127,17 @@ class RunningCluster:
             near = did_you_mean(topic, self.topics(all_topics=False))
             raise MQClientError(f"there is no topic {topic!r}{near}")
 
+    def require_no_mistake(self, topic: str) -> None:
+        """Raise MQClientError for an unknown topic whose name is almost like a known one's."""
+        from fakemq.client.errors import MQClientError
+        from fakemq.core.near_names import almost_like
+
+        if self.ask(self.client.instance.update_route(topic)) is None:
+            near = almost_like(topic, self.topics(all_topics=False))
+            if near is not None:
+                text = f"there is no topic {topic!r}; did you mean {near}? --create creates it"
+                raise MQClientError(text)
+
     def group_names(self) -> set[str]:
         """Return the groups that any master knows, or that have a topic for retries."""
         from fakemq.protocol.topics import RETRY_PREFIX
@@ -241,6 +253,24 @@ def opened(given: dict[str, Any]) -> RunningCluster:
     return RunningCluster(given.pop("namesrv"), options)
 
 
+@contextmanager
+def connected(given: dict[str, Any]) -> Iterator[RunningCluster]:
+    """Open the cluster as `opened` does, and close it; say how to name another if none answers."""
+    from fakemq.client.errors import MQClientError, RemotingError
+    from fakemq.client.name_servers import ADVICE
+
+    another = "name another by -n or $NAMESRV_ADDR"
+    with closing(opened(given)) as cluster:
+        try:
+            yield cluster
+        except RemotingError as error:
+            text = str(error)
+            if error.addr in cluster.client.instance.name_servers.addrs:
+                text += f": no name server answers there, {another}"
+            text = text.replace(ADVICE, f"no name server answers, start one there or {another}")
+            raise MQClientError(text) from None
+
+
 def completes(names: Callable[[RunningCluster], Iterable[str]]) -> Complete:
     """Return what completes an argument in a shell with names that a running cluster has.
 
@@ -248,8 +278,6 @@ def completes(names: Callable[[RunningCluster], Iterable[str]]) -> Complete:
     """
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-        from contextlib import closing
-
         from fakemq.errors import FakemqError
 
         try:
@@ -287,9 +315,7 @@ def asks_cluster(function: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(function)
     def call(**given: Any) -> None:
-        from contextlib import closing
-
-        with closing(opened(given)) as cluster:
+        with connected(given) as cluster:
             function(cluster=cluster, **given)
 
     return connection_options(call)

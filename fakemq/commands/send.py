@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 @click.option(
     "--delay-level", type=click.IntRange(0), default=0, metavar="N", help="Delay by this level."
 )
-@click.option("--delay", metavar="DURATION", help="Delay by this time; for clusters of RocketMQ 5.")
+@click.option(
+    "--delay",
+    metavar="DURATION",
+    help="Delay by this time; before RocketMQ 5 one of the broker's levels, such as 30s or 10m.",
+)
+@click.option("--create", is_flag=True, help="Create a topic whose name is almost like another's.")
 @click.option("--queue", "only", metavar="BROKER:ID", help="To this queue, not to all in turn.")
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON for each message.")
 @asks_cluster
@@ -37,22 +42,28 @@ def send(
     properties: tuple[str, ...],
     delay_level: int,
     delay: str | None,
+    create: bool,
     only: str | None,
     as_json: bool,
 ) -> None:
     """Send messages: each BODY, or without one each line of standard input.
 
     Prints where each was stored, once the broker has answered. A topic that does not exist is
-    created if the broker allows it.
+    created if the broker allows it, unless its name is almost like that of another.
     """
     from fakemq.client.messages import Message
-    from fakemq.clock.durations import duration_ms
-    from fakemq.commands.output import Table, json_line, lines, write_line
+    from fakemq.commands.output import Table, is_terminal, json_line, lines, write_line
     from fakemq.commands.tail import chosen_queues
+    from fakemq.errors import ConfigError
 
     given = dict(_pair(one) for one in properties)
     if delay is not None:
-        given["TIMER_DELAY_MS"] = str(duration_ms(delay, name="delay"))
+        if delay_level:
+            raise ConfigError("give --delay or --delay-level, not both")
+        delay_level, timer = _delay(cluster, delay)
+        given |= timer
+    if not create:
+        cluster.require_no_mistake(topic)
     queue = chosen_queues(cluster, topic, only)[0] if only else None
     shown_head = False
     for body in bodies or _lines():
@@ -70,14 +81,36 @@ def send(
         if as_json:
             write_line(json_line({"kind": "sent", **row}))
             continue
-        for line in lines(Table("sent", tuple(row), [row]))[shown_head:]:
+        for line in lines(Table("sent", tuple(row), [row]), aligned=is_terminal())[shown_head:]:
             write_line(line)
         shown_head = True
+
+
+def _delay(cluster: RunningCluster, delay: str) -> tuple[int, dict[str, str]]:
+    """Return the delay level, and the properties, that delay a message at this cluster.
+
+    Brokers before RocketMQ 5 deliver a message with a time of its own at once.
+    """
+    from fakemq.client.messages import level_of
+    from fakemq.clock.durations import duration_ms
+
+    delay_ms = duration_ms(delay, name="delay")
+    infos = cluster.all(
+        {one: cluster.brokers_admin.runtime_info(one.addr) for one in cluster.masters}
+    )
+    releases = [
+        str(one.get("brokerVersionDesc")) for one in infos.values() if isinstance(one, dict)
+    ]
+    if any(release.startswith(("V3_", "V4_")) for release in releases):
+        return level_of(delay), {}
+    return 0, {"TIMER_DELAY_MS": str(delay_ms)}
 
 
 def _lines() -> Iterator[bytes]:
     import sys
 
+    if sys.stdin.isatty():
+        click.echo("Each line is a message; Ctrl-D ends.", err=True)
     lines: Iterable[bytes] = sys.stdin.buffer
     for line in lines:
         yield line.rstrip(b"\r\n")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fakemq.broker.groups import BUILT_IN_GROUPS
+from fakemq.broker.groups import BUILT_IN_GROUPS, SYSTEM_GROUP_PREFIX
 from fakemq.core import inspection
 from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 
@@ -52,26 +52,27 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     left_out: int
     """How many topics and groups are not shown."""
     connections: int
-    """The clients' connections to brokers."""
+    """The connections to brokers, and to the gRPC front."""
 
 
 def overview(core: ClusterCore, *, most: int = MOST) -> Overview:
     """Return the sums of now."""
-    brokers = list(core.brokers.values())
+    brokers, front = list(core.brokers.values()), core.proxy
     names = sorted(inspection.topics(core), key=lambda name: (_is_system(brokers, name), name))
     groups = sorted(
         {
             group
             for broker in brokers
             for group in (*broker.groups.snapshot(), *broker.consumers.snapshot())
-            if group not in BUILT_IN_GROUPS
+            if group not in BUILT_IN_GROUPS and not group.startswith(SYSTEM_GROUP_PREFIX)
         }
     )
     return Overview(
         topics=[_topic(core, name, _is_system(brokers, name)) for name in names[:most]],
         groups=[_group(core, brokers, name) for name in groups[:most]],
         left_out=max(0, len(names) - most) + max(0, len(groups) - most),
-        connections=sum(len(broker.sessions) for broker in brokers),
+        connections=sum(len(broker.sessions) for broker in brokers)
+        + (0 if front is None else len(front.sessions)),
     )
 
 

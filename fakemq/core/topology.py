@@ -66,4 +66,15 @@ def _client_names(core: ClusterCore, link: OpenLink) -> list[str]:
         ids = broker.client_ids(session)
         if ids:
             return sorted(ids)
+    front = core.proxy
+    if front is not None and link.node == front.name:
+        members = front.clients.snapshot().values()
+        ids = {
+            one.client_id
+            for clients in members
+            for one in clients
+            if one.connection.remote_addr == link.remote_addr
+        }
+        if ids:
+            return sorted(ids)
     return [link.remote_node or link.remote_addr]

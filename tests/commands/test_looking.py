@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -228,6 +230,11 @@ def test_trace_follows_a_message_to_its_dead_letter() -> None:
         (["topics", "order"], "there is no topic 'order'; did you mean orders?"),
         (["queues", "order"], "there is no topic 'order'; did you mean orders?"),
         (["lag", "billing", "--topic", "order"], "there is no topic 'order'; did you mean orders?"),
+        (["clients", "billng"], "there is no group 'billng'; did you mean billing?"),
+        (
+            ["send", "order", "x"],
+            "there is no topic 'order'; did you mean orders? --create creates",
+        ),
         (["browse", "AB"], "there is no message AB in any of "),
     ],
     ids=" ".join,
@@ -245,6 +252,8 @@ def test_name_that_does_not_exist_is_an_error(
         (["tail", "orders", "--queue", "x:1"], "queue=x:1: orders has no such queue; there are: "),
         (["tail", "orders", "--from", "noon"], "from=noon: expected first, a time such as"),
         (["tail", "orders", "--tags", "a", "--sql", "b"], "give --tags or --sql, not both"),
+        (["send", "orders", "x", "--delay", "7s"], "delay='7s': no delay level waits so long"),
+        (["send", "orders", "x", "--delay", "1s", "--delay-level", "2"], "give --delay or"),
         (["topics", "--watch", "1ms"], "watch=1ms: expected at least 100ms"),
         (["topics", "--timeout", "0"], "timeout=0 ms: expected over 0"),
         (["topics", "--access-key", "a"], "access_key and secret_key belong together"),
@@ -262,8 +271,38 @@ def test_missing_cluster_is_one_line(name: str) -> None:
     found = run(
         name, *arguments, *(["y"] if name == "send" else []), "-n", "127.0.0.1:1", exit_code=1
     )
-    assert "no name server answers" in found.stderr
+    assert "no name server answers, start one there or name another by -n" in found.stderr
     assert found.stderr.count("\n") == 1
+
+
+def test_port_of_something_else_is_one_line(cluster: fakemq.Cluster) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        addr = "{}:{}".format(*other.getsockname())
+        error = run("topics", "-n", addr, "--timeout", "50ms", exit_code=1).stderr
+    assert f"<{addr}>" in error
+    assert error.endswith("no name server answers there, name another by -n or $NAMESRV_ADDR\n")
+
+
+def test_mistyped_command_is_named_with_the_one_that_was_meant() -> None:
+    assert "there is no command 'topic'; did you mean topics?" in run("topic", exit_code=2).stderr
+    assert "there is no command 'xyz'\n" in run("xyz", exit_code=2).stderr
+
+
+def test_topic_that_is_created_on_purpose_may_be_almost_like_another() -> None:
+    with fakemq.Cluster(topics={"orders": 1}) as mq:
+        run("send", "order", "x", "--create", "-n", mq.namesrv_addr)
+        run("send", "refunds", "x", "-n", mq.namesrv_addr)
+        assert [len(mq.messages(one)) for one in ("order", "refunds", "orders")] == [1, 1, 0]
+
+
+@pytest.mark.parametrize(("reference", "waits"), [("4.9.7", "DELAY"), ("5.5.0", "TIMER_OUT_MS")])
+def test_delay_of_a_send_is_what_the_brokers_know(reference: Any, waits: str) -> None:
+    with fakemq.Cluster(reference=reference, topics={"orders": 1}, clock="frozen") as mq:
+        run("send", "orders", "x", "--delay", "10s", "-n", mq.namesrv_addr)
+        assert mq.messages("orders") == []
+        mq.clock.advance("12s")
+        (message,) = mq.messages("orders")
+        assert waits in message.properties
 
 
 def test_keys_and_tls_reach_the_cluster(tmp_path_factory: pytest.TempPathFactory) -> None:

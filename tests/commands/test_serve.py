@@ -14,18 +14,22 @@ from contextlib import contextmanager
 import pytest
 
 import fakemq
-from fakemq.commands.live_summary import Look, hints, tables
+from fakemq.commands.live_summary import Look, _plain_summary, hints, tables
+from fakemq.commands.output import Table
 from fakemq.core.overview import overview
 from fakemq.serving.ready import ReadyInfo
 
 FREE = ("--namesrv-port", "0", "--broker-port", "0")
 
 
+WITHOUT_RICH = "import sys; sys.modules['rich'] = None; from fakemq.cli import main; main()"
+
+
 @contextmanager
-def served_on_a_terminal(*args: str) -> Iterator[int]:
+def served_on_a_terminal(*args: str, rich: bool = True) -> Iterator[int]:
     """A served cluster whose output is a terminal; returns the descriptor to read."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "fakemq", *FREE, *args]
+    command = [sys.executable, *(("-m", "fakemq") if rich else ("-c", WITHOUT_RICH)), *FREE, *args]
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
     process = subprocess.Popen(command, stdout=theirs, stderr=theirs, env=environment)
     os.close(theirs)
@@ -56,8 +60,11 @@ def read_until(descriptor: int, words: str) -> str:
 
 
 @pytest.mark.slow  # a process of its own
-def test_terminal_shows_how_to_connect_and_what_happens() -> None:
-    with served_on_a_terminal("--topic", "orders:4") as terminal:
+@pytest.mark.parametrize("rich", [True, False], ids=["rich", "without rich"])
+def test_terminal_shows_how_to_connect_and_what_happens(rich: bool) -> None:
+    if rich:
+        pytest.importorskip("rich")
+    with served_on_a_terminal("--topic", "orders:4", rich=rich) as terminal:
         text = read_until(terminal, "connections")
     addr = re.search(r"fakemq ready: namesrv (\S+),", text)
     assert addr is not None
@@ -104,8 +111,24 @@ def test_summary_has_rates_since_the_look_before() -> None:
     assert all(row["per_second"] == 0 for row in tables(before, None)[0].rows)
 
 
-def test_hints_name_all_name_servers_and_the_page() -> None:
-    info = ReadyInfo(namesrv="a:1;b:2", cluster="c", pid=1, control="http://127.0.0.1:9080")
+def test_summary_without_rich_takes_the_place_of_the_one_before(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shown = Table("topic", ("topic",), [{"topic": "orders"}], "1 connection")
+    with _plain_summary() as show:
+        show([shown])
+        assert capsys.readouterr().out == "\ntopic\norders\n1 connection\n"
+        show([shown._replace(note="")])
+        assert capsys.readouterr().out == "\x1b[4F\x1b[J\ntopic\norders\n"
+    assert capsys.readouterr().out == "\x1b[3F\x1b[J"
+
+
+def test_hints_name_all_ports() -> None:
+    info = ReadyInfo(
+        namesrv="a:1;b:2", cluster="c", pid=1, control="http://127.0.0.1:9080", grpc="h:8081"
+    )
     text = "\n".join(hints(info))
+    assert 'ClientConfiguration("h:8081", Credentials()), Java setEndpoints("h:8081")' in text
+    assert "gRPC" not in "\n".join(hints(ReadyInfo(namesrv="a:1", cluster="c", pid=1)))
     assert 'WithNameServer([]string{"a:1", "b:2"})' in text
     assert "http://127.0.0.1:9080/" in text

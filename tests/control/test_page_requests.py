@@ -16,7 +16,9 @@ from fakemq.control import live
 from fakemq.core import topology
 from fakemq.core.cluster import ClusterCore
 from fakemq.events import LogAppended
+from fakemq.protocol.grpc import messages as m
 from tests.support.control import Http
+from tests.support.grpc_client import grpc_client
 
 
 @pytest.fixture
@@ -104,6 +106,34 @@ def test_overview_has_the_clients_of_the_grpc_front() -> None:
             "client_id": "me@1",
             "peer": "10.0.0.9:1",
         }
+
+
+def test_link_of_a_grpc_client_has_its_id() -> None:
+    settings = m.TelemetryCommand(
+        settings=m.Settings(
+            client_type=m.ClientType.PRODUCER,
+            publishing=m.Publishing(topics=[m.Resource(name="orders")]),
+        )
+    )
+    with (
+        fakemq.Cluster(grpc=True, control_port=0, topics={"orders": 1}) as mq,
+        grpc_client(mq.grpc_addr) as client,
+    ):
+        answers = client.telemetry([settings], x_mq_client_id="me@1", x_mq_language="PYTHON")
+        next(answers)
+        assert mq.control_url is not None
+        seen = Http(mq.control_url).get("/v1/overview")
+        answers.cancel()
+    links = [(one["a"], one["b"]) for one in seen["links"] if one["client"]]
+    assert links == [("proxy-0", "me@1")]
+    (one,) = seen["clients"]
+    assert (one["role"], one["group"], one["client_id"]) == ("producer", "orders", "me@1")
+
+
+def test_groups_of_rocketmq_itself_are_not_in_the_overview() -> None:
+    with fakemq.Cluster(reference="5.5.0", control_port=0) as mq:
+        assert mq.control_url is not None
+        assert Http(mq.control_url).get("/v1/overview")["groups"] == []
 
 
 def test_messages_are_found_by_id_and_key(mq: fakemq.Cluster) -> None:

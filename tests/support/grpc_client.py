@@ -37,6 +37,17 @@ class GrpcClient:
         headers = [(key.replace("_", "-"), value) for key, value in metadata.items()]
         return method(request, timeout=timeout_s, metadata=headers)
 
+    def telemetry(self, commands: list[Any], **metadata: str) -> Any:
+        """Call Telemetry with some commands; return the answers, to be cancelled."""
+        rpc = BY_NAME["Telemetry"]
+        method = self.channel.stream_stream(
+            rpc.path,
+            request_serializer=lambda message: message.SerializeToString(),
+            response_deserializer=rpc.response.FromString,
+        )
+        headers = [(key.replace("_", "-"), value) for key, value in metadata.items()]
+        return method(iter(commands), timeout=TIMEOUT_S, metadata=headers)
+
     def begin(self, path: str, data: bytes = b"") -> Any:
         """Begin a call of any path with any bytes; return grpcio's future."""
         return self.channel.unary_unary(path).future(data, timeout=TIMEOUT_S)
