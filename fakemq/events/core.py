@@ -202,6 +202,8 @@ class LogAppended(Event, frozen=True, kw_only=True, gc=False):
     phy_offset: int
     size_bytes: int
     msg_id: str
+    keys: str = ""
+    """As the client gave them, with blanks between them."""
 
 
 class AppendRefused(Event, frozen=True, kw_only=True, gc=False):

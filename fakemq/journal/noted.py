@@ -19,7 +19,7 @@ from fakemq.events.core import (
     RequestReceived,
 )
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
-from fakemq.protocol.properties import UNIQ_CLIENT_MESSAGE_ID_KEYIDX, property_value
+from fakemq.protocol.properties import KEYS, UNIQ_CLIENT_MESSAGE_ID_KEYIDX, property_value
 
 Noted: TypeAlias = "tuple[int, str, *tuple[object, ...]]"
 """The number of a kind, the node, and the values of the kind's own fields in their order."""
@@ -45,9 +45,11 @@ COMMITTED: Final = 6
 STORED: Final = 7
 """The number of what is written with a put, and is no kind itself: an APPENDED and a DISPATCHED of
 each record. Its values are topic, queue id, queue offset of the first record, the entries of all in
-their queue, and a tuple with the `UniqueId` of each."""
-UniqueId: TypeAlias = str | bytes
-"""The unique id that a client gave a message, "" for none; as bytes, the properties that have it.
+their queue, and a tuple with the `Names` of each."""
+Names: TypeAlias = str | bytes
+"""The unique id and the keys that a client gave a message, as bytes: the properties that have them.
+
+A text is the id of a message without keys, "" for none.
 """
 
 
@@ -79,6 +81,7 @@ def _appended(
     phy_offset: int,
     size_bytes: int,
     msg_id: str,
+    keys: str,
 ) -> Event:
     return LogAppended(
         node=node,
@@ -88,6 +91,7 @@ def _appended(
         phy_offset=phy_offset,
         size_bytes=size_bytes,
         msg_id=msg_id,
+        keys=keys,
     )
 
 
@@ -141,11 +145,12 @@ _MAKERS: tuple[Callable[..., Event], ...] = (
 """By the numbers of the kinds."""
 
 
-def unique_id(kept: UniqueId) -> str:
-    """Return the id itself."""
+def names_of(kept: Names) -> tuple[str, str]:
+    """Return the id and the keys themselves."""
     if isinstance(kept, str):
-        return kept
-    return property_value(kept.decode("utf-8", "replace"), UNIQ_CLIENT_MESSAGE_ID_KEYIDX)
+        return kept, ""
+    text = kept.decode("utf-8", "replace")
+    return property_value(text, UNIQ_CLIENT_MESSAGE_ID_KEYIDX), property_value(text, KEYS)
 
 
 def unfolded(events: Iterable[Event | Noted]) -> Iterator[Event | Noted]:
@@ -173,17 +178,17 @@ def events_in(event: Event | Noted) -> int:
     """Return how many events this one stands for."""
     if not isinstance(event, tuple) or event[0] != STORED:
         return 1
-    ids = event[-1]
-    assert isinstance(ids, tuple)
-    return 2 * len(ids)
+    names = event[-1]
+    assert isinstance(names, tuple)
+    return 2 * len(names)
 
 
 def _of_stored(index: int, stored: Any) -> Noted:
     """Return one of the events of a put: of each record first APPENDED, then DISPATCHED."""
-    _, node, topic, queue_id, queue_offset, units, ids = stored
+    _, node, topic, queue_id, queue_offset, units, names = stored
     record, dispatched = divmod(index, 2)
     phy_offset, size_bytes, _ = UNIT.unpack_from(units, record * UNIT.size)
     place = (node, topic, queue_id, queue_offset + record, phy_offset)
     if dispatched:
         return (DISPATCHED, *place)
-    return (APPENDED, *place, size_bytes, unique_id(ids[record]))
+    return (APPENDED, *place, size_bytes, *names_of(names[record]))

@@ -91,9 +91,9 @@ class DelayLevels:
                     decode_properties(properties.decode("utf-8", "replace")),
                     store_timestamp_ms,
                 ),
-                unique_id,
+                names,
             )
-            for flag, body, properties, size_bytes, _, unique_id in drafts
+            for flag, body, properties, size_bytes, _, names in drafts
         ]
 
     def queue_code(self, topic: str, properties: Mapping[str, str], store_timestamp_ms: int) -> int:

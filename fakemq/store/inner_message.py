@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from fakemq.protocol.hosts import Host
 
 if TYPE_CHECKING:
-    from fakemq.journal.noted import UniqueId
+    from fakemq.journal.noted import Names
     from fakemq.protocol.message import MessageExt
     from fakemq.protocol.properties import PropertiesEncoder
 
@@ -126,10 +126,10 @@ def inner_message(
     return message
 
 
-RecordDraft: TypeAlias = "tuple[int, bytes, bytes, int, int, UniqueId]"
+RecordDraft: TypeAlias = "tuple[int, bytes, bytes, int, int, Names]"
 """The part of a record in which those of a batch differ, as plain values: a batch has many.
 
 These are the flag, the body, the properties as they are stored, the bytes of the whole record, the
-``tags_code`` of its `LogRecord`, and the unique id that the client gave the message, as the journal
-keeps it.
+``tags_code`` of its `LogRecord`, and the unique id and keys that the client gave the message, as
+the journal keeps them.
 """

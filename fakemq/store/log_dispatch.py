@@ -142,9 +142,9 @@ class LogDispatch:
         except StoreError:
             return False
         if added:
-            ids = tuple([draft[-1] for draft in put.drafts])
+            names = tuple([draft[-1] for draft in put.drafts])
             self._journal.note_stored(
-                (STORED, self._node, topic, queue_id, first, units, ids), 2 * len(ids)
+                (STORED, self._node, topic, queue_id, first, units, names), 2 * len(names)
             )
         return added
 

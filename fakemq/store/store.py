@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from fakemq.clock.slices import finished
 from fakemq.errors import StoreError
 from fakemq.events.core import AppendRefused
-from fakemq.journal.noted import APPENDED, unique_id
+from fakemq.journal.noted import APPENDED, names_of
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.message import (
     LEAST_TAGS_CODE,
@@ -342,7 +342,7 @@ class MessageStore:
         result.reached = []
         for draft, record in zip(put.drafts, put.records(), strict=True):
             at = (record.topic, record.queue_id, record.queue_offset, record.phy_offset)
-            what = (record.size_bytes, unique_id(draft[-1]))
+            what = (record.size_bytes, *names_of(draft[-1]))
             self._journal.note((APPENDED, self._node, *at, *what))
             try:
                 if not self._late:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol
 
 from fakemq.journal.journal import TEXT_MAX_CHARS, shortened
-from fakemq.journal.noted import unique_id
+from fakemq.journal.noted import Names, names_of
 from fakemq.protocol.batch import PART_MEMBERS, batch_parts
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.header import parse_int
@@ -18,6 +18,8 @@ from fakemq.protocol.message import tags_code
 from fakemq.protocol.properties import (
     DELAY_TIME_LEVEL,
     INNER_MULTI_QUEUE_OFFSET,
+    KEYS,
+    NAME_VALUE_SEPARATOR,
     PROPERTIES_MAX_BYTES,
     PROPERTY_SEPARATOR,
     TAGS,
@@ -71,11 +73,14 @@ def draft_message(
     size_bytes = empty_bytes + len(body) + len(properties)
     if size_bytes > max_message_size + ENCODING_RESERVE_BYTES:
         return _ILLEGAL
-    tags, msg_id = known.get(TAGS), known.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, "")
-    if len(msg_id) > TEXT_MAX_CHARS:
-        msg_id = shortened(msg_id)
+    tags = known.get(TAGS)
+    names: Names = known.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, "")
+    if KEYS in known:
+        names = _names_in(properties)
+    elif len(names) > TEXT_MAX_CHARS:
+        names = shortened(names)
     code = tags_code(tags) if tags else 0
-    return [(message.flag, body, properties, size_bytes, code, msg_id)]
+    return [(message.flag, body, properties, size_bytes, code, names)]
 
 
 def draft_batch(
@@ -150,13 +155,19 @@ def _draft_part(
                 properties,
                 empty_bytes + body_bytes + properties_bytes,
                 _code_in(properties) if tagged else 0,
-                # Where the id is will do, if it is short enough to be kept.
-                properties
-                if properties_bytes <= TEXT_MAX_CHARS
-                else shortened(unique_id(properties)),
+                _names_in(properties),
             )
         )
     return drafts, longest_bytes
+
+
+def _names_in(properties: bytes) -> bytes:
+    """Return the properties themselves if they are short enough to be kept; else id and keys."""
+    if len(properties) <= TEXT_MAX_CHARS:
+        return properties
+    named = zip((UNIQ_CLIENT_MESSAGE_ID_KEYIDX, KEYS), names_of(properties), strict=True)
+    short = (f"{name}{NAME_VALUE_SEPARATOR}{shortened(value)}" for name, value in named if value)
+    return PROPERTY_SEPARATOR.join(short).encode("utf-8", "replace")
 
 
 def _code_in(properties: bytes) -> int:

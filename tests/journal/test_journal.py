@@ -309,13 +309,13 @@ class Pair:
         count += 1
         self.number += count
         units = b"".join(UNIT.pack(100 * n, 7, n) for n in range(count))
-        ids = tuple(
-            "U" if n % 2 else f"TAGS\x01A\x02UNIQ_KEY\x01U{n}".encode() for n in range(count)
-        )
-        self.journal.note_stored((STORED, "a", "orders", 0, self.number, units, ids), 2 * count)
+        properties = "TAGS\x01A\x02KEYS\x01k {n}\x02UNIQ_KEY\x01U{n}"
+        names = tuple("U" if n % 2 else properties.format(n=n).encode() for n in range(count))
+        self.journal.note_stored((STORED, "a", "orders", 0, self.number, units, names), 2 * count)
         for n in range(count):
             place: tuple[str, int, int, int] = ("orders", 0, self.number + n, 100 * n)
-            self.plain.add(event_of((APPENDED, "a", *place, 7, "U" if n % 2 else f"U{n}")))
+            named = ("U", "") if n % 2 else (f"U{n}", f"k {n}")
+            self.plain.add(event_of((APPENDED, "a", *place, 7, *named)))
             self.plain.add(event_of((DISPATCHED, "a", *place)))
 
     def add(self, _: int) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from fakemq.clock.slices import finished
 from fakemq.events import AppendRefused, Dispatched, LogAppended, Warned
+from fakemq.journal.journal import shortened
 from fakemq.protocol.batch import BatchMember, encode_batch
 from fakemq.protocol.message import decode_records
 from fakemq.store.inner_message import inner_message
@@ -234,6 +235,20 @@ def test_put_returns_the_records_that_reached_their_queue() -> None:
     (dispatched,) = lab.journal.find(Dispatched)
     assert (appended.size_bytes, appended.queue_offset) == (91 + 5 + 6 + 20, 0)
     assert (dispatched.topic, dispatched.queue_id, dispatched.phy_offset) == ("orders", 2, 0)
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["at once", "beside the queue"])
+def test_keys_are_in_the_journal(late: bool) -> None:
+    lab = StoreLab(message_index_enable=not late)
+    long = "k" * 600
+    lab.put(properties="KEYS\x01a b\x02UNIQ_KEY\x01U")
+    lab.put(properties="UNIQ_KEY\x01V")
+    lab.put(properties=f"KEYS\x01{long}\x02UNIQ_KEY\x01W")
+    members = [(0, b"x", b"KEYS\x01c\x02"), (0, b"x", f"KEYS\x01{long}".encode())]
+    lab.store.put_messages(inner_message("orders", 0, batch(*members)))
+    found = [(one.msg_id, one.keys) for one in lab.journal.find(LogAppended)]
+    cut = shortened(long)
+    assert found == [("U", "a b"), ("V", ""), ("W", cut), ("", "c"), ("", cut)]
 
 
 # -- deleting ---------------------------------------------------------------------------------

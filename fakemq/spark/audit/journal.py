@@ -21,9 +21,10 @@ _LINE = """
     seq long, at_ms long, node string, kind string, cause long,
     fields struct<
         topic: string, queue_id: int, queue_offset: long, phy_offset: long, msg_id: string,
-        size_bytes: int, response_code: int, offsets: array<bigint>, next_offset: long,
-        `group`: string, peer: string, offset: long, how: string, client_id: string, kind: string,
-        fault: int, what: string, `on`: string, log_offset: long, log_bytes: long, file: string,
+        keys: string, size_bytes: int, response_code: int, offsets: array<bigint>,
+        next_offset: long, `group`: string, peer: string, offset: long, how: string,
+        client_id: string, kind: string, fault: int, what: string, `on`: string,
+        log_offset: long, log_bytes: long, file: string,
         cut_bytes: long, why: string, min_phy_offset: long>
 """
 _KINDS = (
@@ -76,7 +77,8 @@ class JournalTables:
     def appended(self) -> DataFrame:
         """Return every record that a master appended."""
         return self._of(
-            "LogAppended", "topic", "queue_id", "queue_offset", "phy_offset", "msg_id", "size_bytes"
+            "LogAppended",
+            *("topic", "queue_id", "queue_offset", "phy_offset", "msg_id", "keys", "size_bytes"),
         ).withColumnRenamed("cause", "request")
 
     def acks(self) -> DataFrame:
@@ -88,7 +90,8 @@ class JournalTables:
             .dropDuplicates(["request"])
         )
         appended = self.appended().select(
-            "request", "seq", "broker", "phy_offset", "queue_offset", "msg_id", "size_bytes"
+            *("request", "seq", "broker", "phy_offset", "queue_offset"),
+            *("msg_id", "keys", "size_bytes"),
         )
         answered = self._of("RequestHandled", "response_code").where(
             sf.col("response_code").isin(*map(int, _STATUS))
@@ -105,7 +108,7 @@ class JournalTables:
             .join(answered, "request")
             .select(
                 *("msg_id", "topic", "broker", "queue_id", "queue_offset", "phy_offset"),
-                *("at_ms", "seq", "request", "size_bytes"),
+                *("at_ms", "seq", "request", "size_bytes", "keys"),
                 status[sf.col("response_code")].alias("status"),
             )
         )

@@ -52,6 +52,8 @@ def test_every_lost_and_duplicated_message_is_named(spark: SparkSession, tmp_pat
     assert {one.msg_id for one in summary.messages} == run.lost | run.duplicated
     causes = {one.cause for one in summary.messages if one.verdict is Verdict.LOST}
     assert all("broker-a-0 was killed" in cause for cause in causes), causes
+    lost_keys = {one.keys.partition("-")[0] for one in summary.messages if one.msg_id in run.lost}
+    assert lost_keys == {"risk"}
     by_keys = {one.keys: one for one in summary.messages}
     assert "drop SEND_MESSAGE_V2" in by_keys["sent-twice"].cause
     assert "drop UPDATE_CONSUMER_OFFSET" in by_keys["commit-lost"].cause
