@@ -70,8 +70,8 @@ def _foreign(start: bytes) -> ForeignProtocolError | None:
         )
     if start == b"PRI ":
         return ForeignProtocolError(
-            "an HTTP/2 preface: a RocketMQ 5 gRPC client; gRPC goes to a proxy,"
-            " which fakemq does not have yet: use a remoting client"
+            "an HTTP/2 preface: a gRPC client of RocketMQ 5, which needs a port of its own:"
+            " --grpc-port, or Cluster(grpc=True)"
         )
     if start in _HTTP_VERBS:
         return ForeignProtocolError(
