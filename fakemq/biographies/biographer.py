@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from fakemq.biographies import steps
 from fakemq.biographies.biography import Biography
 from fakemq.biographies.chronicle import Chronicle
+from fakemq.biographies.nodes import LiveNodes
 from fakemq.biographies.walk import Walk, message_name
 
 if TYPE_CHECKING:
@@ -64,4 +65,4 @@ class Biographer:
                     )
                 ],
             )
-        return Walk(self._core, self.chronicle()).biography(message)
+        return Walk(LiveNodes(self._core), self.chronicle()).biography(message)

@@ -64,6 +64,16 @@ class Stored(Step, frozen=True, kw_only=True, gc=False):
         return f"stored in {self.topic} {self.node}/{self.queue_id}@{self.offset}{by}{answered}"
 
 
+class Replaced(Step, frozen=True, kw_only=True, gc=False):
+    """The message is gone: after a loss another record was appended at its place in the log."""
+
+    phy_offset: int
+    """The place, the byte offset in the commit log."""
+
+    def text(self) -> str:
+        return f"gone: {self.node} has another record at {self.phy_offset} of its log"
+
+
 class Replicated(Step, frozen=True, kw_only=True, gc=False):
     """The slave ``node`` has the message."""
 

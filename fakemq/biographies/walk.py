@@ -10,7 +10,7 @@ import msgspec
 
 from fakemq import events
 from fakemq.biographies import later_steps, steps
-from fakemq.biographies.because import answer_text, because, missing, named
+from fakemq.biographies.because import answer_text, because, named
 from fakemq.biographies.biography import Biography
 from fakemq.biographies.chronicle import Chronicle, Record
 from fakemq.biographies.steps import Step
@@ -20,7 +20,7 @@ from fakemq.protocol.timers import TIMER_TOPIC
 from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_HALF_TOPIC
 
 if TYPE_CHECKING:
-    from fakemq.core.cluster import ClusterCore
+    from fakemq.biographies.nodes import Nodes
     from fakemq.core.views import Message
     from fakemq.journal.entries import Entry
 
@@ -37,9 +37,9 @@ def message_name(message: Message) -> str:
 class Walk:
     """Collects the steps of one message; used once."""
 
-    def __init__(self, core: ClusterCore, chronicle: Chronicle) -> None:
-        self._core = core
-        self._journal = core.journal
+    def __init__(self, nodes: Nodes, chronicle: Chronicle) -> None:
+        self._nodes = nodes
+        self._journal = nodes.journal
         self._chronicle = chronicle
         self._steps: list[Step] = []
         self._times: Counter[str] = Counter()
@@ -60,6 +60,10 @@ class Walk:
             root = source[root][0]
         if self._chronicle.forgotten(root):
             self._forgotten(message, root)
+        return self.biography_from(root, message_name(message), message)
+
+    def biography_from(self, root: Record, name: str, message: Message | None = None) -> Biography:
+        """Return the biography that begins with a record; ``message`` is one of its records."""
         self._walk(root, "", message)
         # There are three kinds of steps, in this order:
         # 1. the remark that the journal does not go back far enough;
@@ -72,7 +76,7 @@ class Walk:
         rest = [step for step in self._steps if not step.seq]
         before = [step for step in rest if isinstance(step, steps.Forgotten)]
         after = [step for step in rest if not isinstance(step, steps.Forgotten)]
-        return Biography(message_name(message), [*before, *self._counted(happened), *after])
+        return Biography(name, [*before, *self._counted(happened), *after])
 
     def _counted(self, happened: list[Step]) -> Iterator[Step]:
         """Number the deliveries of each group, which only the final order of steps allows."""
@@ -86,7 +90,7 @@ class Walk:
     def _forgotten(self, message: Message, root: Record) -> None:
         first_seq = self._journal.first_seq
         why = "it was stored before the journal begins"
-        if self._core.master(root[0]) is None:
+        if not self._nodes.has_master(root[0]):
             why = f"no broker is master of {root[0]} any longer: look the message up again"
         elif first_seq > 1:
             why = f"the journal has forgotten how it was stored: it begins with entry {first_seq}"
@@ -175,7 +179,7 @@ class Walk:
         why = self._why(entry)
         step: Step | None = None
         match event:
-            case events.Dispatched() if seen and not self._core.brokers[node].config.is_slave:
+            case events.Dispatched() if seen and not self._nodes.is_slave(node):
                 step = steps.Dispatched(seq=seq, at_ms=at_ms, node=node, because=why)
             case events.Scheduled():
                 step = self._delayed(entry, event)
@@ -359,15 +363,12 @@ class Walk:
         """Add which slaves have a record. For later records than the ``first`` one, only which
         slaves lack it."""
         broker_name, phy_offset = record
-        for name, slave in self._core.brokers.items():
-            config = slave.config
-            if not config.is_slave or config.broker_name != broker_name:
-                continue
-            if slave.store.log.max_offset <= phy_offset:
+        for name, log_end in self._nodes.slaves(broker_name):
+            if log_end <= phy_offset:
                 if name in self._lacking:
                     continue
                 self._lacking.add(name)
-                now_ms, why = self._core.clock.now_ms(), missing(self._core, slave)
+                now_ms, why = self._nodes.now_ms(), self._nodes.why_missing(name)
                 self._steps.append(steps.NotReplicated(seq=0, at_ms=now_ms, node=name, because=why))
                 continue
             entry = self._chronicle.replicated[name].past(phy_offset)

@@ -51,7 +51,7 @@ PUBLIC = {
     "fakemq.biographies.steps": """
         Acknowledged Checked Committed DeadLettered DelayEnded Delayed Delivered Discarded
         Dispatched Forgotten HalfStored InvisibleTimeChanged NotReplicated PopAcknowledged Popped
-        Recalled Replicated Revived RolledBack SentBack SetBack
+        Recalled Replaced Replicated Revived RolledBack SentBack SetBack
         Step Stored TimerEnded TimerRolled TimerSet Withheld ordinal
     """,
     "fakemq.fixtures.factories": """

@@ -169,7 +169,10 @@ def test_violations_are_named_in_any_pieces(data: bytes, text: str, step: int) -
 @pytest.mark.parametrize(
     ("data", "text"),
     [
-        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "a gRPC client of RocketMQ 5, which needs a port of its own"),
+        (
+            b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+            "a gRPC client of RocketMQ 5, which needs a port of its own",
+        ),
         (b"GET / HTTP/1.1\r\n", "HTTP request"),
         (b"POST / HTTP/1.1\r\n", "HTTP request"),
         (b"DELETE / HTTP/1.1\r\n", "HTTP request"),

@@ -9,6 +9,7 @@ from fakemq.spark.audit.summary import (
     MessageSummary,
     Store,
     Summary,
+    Told,
     Verdict,
 )
 
@@ -66,6 +67,10 @@ def full(messages: int = 60, topics: int = 3, faults: int = 3) -> Summary:
         latency_ms=[(f"{topic} / {group}", 3, 40 + len(topic), 12_000) for topic, group in names],
         inputs=["store of broker-a: /stores/a, 12 files", "deliveries: 989,940 lines"],
         notes=["broker-b: no store was given, so what it holds is not judged"],
+        biographies=[
+            Told(one.msg_id, f"{one.msg_id} of orders", ["12:00:00.000 stored in orders", "gone"])
+            for one in found[:20]
+        ],
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 
 from fakemq.spark.audit import causes, pipeline, summarise
+from fakemq.spark.audit.biographies import biographies as tell
 from fakemq.spark.audit.pipeline import keep
 from fakemq.spark.audit.summary import Summary as Summary
 from fakemq.spark.audit.summary import Verdict as Verdict
@@ -94,13 +95,17 @@ class Audit:
         """Return the first and last time of any data, in milliseconds since the epoch."""
         return summarise.span(self._tables)
 
-    def summary(self, title: str = "") -> Summary:
-        """Return all results, limited to what a screen can show."""
+    def summary(self, title: str = "", *, biographies: bool = False) -> Summary:
+        """Return all results, limited to what a screen can show.
+
+        With ``biographies`` it has those of the first findings: the journal is read once more.
+        """
         tables, (begin_ms, end_ms) = self._tables, self.span
         groups, nodes = summarise.by_group(tables.verdicts), summarise.by_node(tables)
         counts = summarise.counts(groups)
         messages = summarise.found_messages(self.findings)
         found = sum(one.messages for one in counts if one.verdict in summarise.FINDINGS)
+        told, none_told = tell(self._asked.journal, messages) if biographies else ([], "")
         return Summary(
             title=title or f"Audit of {', '.join(one.name for one in tables.nodes)}",
             begin_ms=begin_ms,
@@ -118,4 +123,6 @@ class Audit:
                 *summarise.unknown(self._asked, counts),
                 *summarise.notes(tables, groups, nodes),
             ],
+            biographies=told,
+            biographies_left_out=none_told,
         )

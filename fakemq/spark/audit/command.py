@@ -50,7 +50,7 @@ def run(options: Options, write: Write) -> int:
         raise ConfigError(f"{options.output}: is there already; name a directory that is not")
     with session(options.master) as spark:
         found = audited(spark, options)
-        summary = found.summary()
+        summary = found.summary(biographies=options.report is not None)
         if options.output is not None:
             found.verdicts.write.parquet(options.output)
     if options.report is not None:

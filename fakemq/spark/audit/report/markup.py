@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from typing import TYPE_CHECKING
 
 from fakemq.spark.audit.report.answer import BAD
 from fakemq.spark.audit.report.colors import css
 from fakemq.spark.audit.report.tables import Column, Table, plain
+from fakemq.spark.audit.summary import Told
 
 if TYPE_CHECKING:
     from fakemq.spark.audit.report.plots import Key, Plot
@@ -44,14 +45,17 @@ def items(texts: Iterable[str]) -> str:
     return f"<ul>\n{inside}</ul>" if inside else ""
 
 
-def table(one: Table, verdicts: Iterable[str] = ()) -> str:
-    """Return a table with its filter; the filter offers ``verdicts`` if there are any."""
+def table(one: Table, verdicts: Iterable[str] = (), links: Mapping[str, str] | None = None) -> str:
+    """Return a table with its filter; the filter offers ``verdicts`` if there are any.
+
+    ``links`` has, for texts of the first column, the id of what they lead to.
+    """
     if not one.rows:
         return aside(one.left_out)
-    return "\n".join(_table(one, list(verdicts)))
+    return "\n".join(_table(one, list(verdicts), links or {}))
 
 
-def _table(one: Table, verdicts: list[str]) -> Iterator[str]:
+def _table(one: Table, verdicts: list[str], links: Mapping[str, str]) -> Iterator[str]:
     if len(one.rows) >= FILTERED_FROM:
         yield _filter(one, verdicts)
     # It has a name and takes the focus, so that it can be scrolled by keyboard.
@@ -64,20 +68,28 @@ def _table(one: Table, verdicts: list[str]) -> Iterator[str]:
         yield f'<th scope="col"{_class(_kind(column))}>{text_of(column.name)}</th>'
     yield "</tr></thead>\n<tbody>"
     for row in one.rows:
-        cells = zip(row, one.columns, strict=True)
-        yield f"<tr>{''.join(_cell(*cell, not number) for number, cell in enumerate(cells))}</tr>"
+        cells = [_cell(*cell) for cell in zip(row[1:], one.columns[1:], strict=True)]
+        yield f"<tr>{_head(row[0], one.columns[0], links.get(row[0]))}{''.join(cells)}</tr>"
     yield "</tbody>\n</table>\n</div>"
     yield aside(one.left_out)
 
 
-def _cell(text: str, column: Column, heads: bool) -> str:
+def _head(text: str, column: Column, link: str | None) -> str:
+    shown = text_of(text)
+    if link is not None:
+        shown = f'<a href="#{link}">{shown}</a>'
+    return f'<th scope="row"{_classes(text, column)}>{shown}</th>'
+
+
+def _cell(text: str, column: Column) -> str:
+    return f"<td{_classes(text, column)}>{text_of(text)}</td>"
+
+
+def _classes(text: str, column: Column) -> str:
     found = _CLASSES.get(text if column.name == "verdict" else column.name)
     marked = "zero" if column.kind == "number" and text == "0" else found
     long = "long" if column.kind == "text" and len(text) > _LINE_CHARACTERS else None
-    classes = _class(_kind(column), marked, long)
-    if heads:
-        return f'<th scope="row"{classes}>{text_of(text)}</th>'
-    return f"<td{classes}>{text_of(text)}</td>"
+    return _class(_kind(column), marked, long)
 
 
 def _kind(column: Column) -> str | None:
@@ -103,6 +115,25 @@ def _filter(one: Table, verdicts: list[str]) -> str:
         f'<label>Filter <input name="words" type="search"></label>{choice}'
         '<output aria-live="polite"></output></form>'
     )
+
+
+def biography_ids(told: Iterable[Told]) -> dict[str, str]:
+    """Return the id of the first biography of each message."""
+    found: dict[str, str] = {}
+    for number, one in enumerate(told):
+        found.setdefault(one.msg_id, f"biography-{number}")
+    return found
+
+
+def biographies(told: Iterable[Told]) -> Iterator[str]:
+    """Yield each biography: its name and its steps, folded up until it is opened or linked to."""
+    for number, one in enumerate(told):
+        steps = "".join(f"<li>{text_of(step)}</li>\n" for step in one.steps)
+        yield (
+            f"<details><summary>{text_of(one.name)}</summary>\n"
+            # Inside: a browser opens what a link leads into.
+            f'<ol id="biography-{number}">\n{steps}</ol>\n</details>'
+        )
 
 
 def figure(plot: Plot, numbers: str = "") -> str:

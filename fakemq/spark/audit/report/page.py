@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING
 from fakemq.dump.show import time_text
 from fakemq.errors import FakemqError
 from fakemq.spark.audit.report.answer import BAD, answer
-from fakemq.spark.audit.report.markup import aside, figure, items, section, table, text_of
+from fakemq.spark.audit.report.markup import (
+    aside,
+    biographies,
+    biography_ids,
+    figure,
+    items,
+    section,
+    table,
+    text_of,
+)
 from fakemq.spark.audit.report.tables import (
     Table,
     causes_table,
@@ -25,6 +34,7 @@ from fakemq.spark.audit.report.tables import (
     lag_table,
     latency_table,
     messages_table,
+    plain,
     stores_table,
 )
 from fakemq.spark.audit.summary import Summary
@@ -80,7 +90,10 @@ def _sections(summary: Summary) -> Iterator[str]:
     yield section("Notes", [items(summary.notes)])
     yield section("Verdicts", [*_plots(drawn, "verdicts"), table(counts_table(summary))])
     yield section("Causes", [table(causes_table(summary), [verdict.value for verdict in BAD])])
-    yield section("Messages", [table(messages, [verdict.value for verdict in BAD])])
+    told = summary.biographies
+    rows = table(messages, [verdict.value for verdict in BAD], biography_ids(told))
+    yield section("Messages", [rows])
+    yield section("Biographies", [*biographies(told), aside(plain(summary.biographies_left_out))])
     yield section("Faults", [table(faults_table(summary))])
     yield section("Stores", [table(stores_table(summary)), table(damage_table(summary))])
     yield section(

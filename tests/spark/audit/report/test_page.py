@@ -23,6 +23,7 @@ from fakemq.spark.audit.summary import (
     MessageSummary,
     Store,
     Summary,
+    Told,
     Verdict,
 )
 from tests.support.summaries import EMPTY, NOON_MS, full
@@ -84,6 +85,9 @@ def test_complete_page_has_every_section() -> None:
     assert not found.values("src")
     referred = [value or "" for name in ("href", "xlink:href") for value in found.values(name)]
     assert all(value.startswith("#") and value[1:] in ids for value in referred)
+    # Findings lead to their biographies.
+    assert len(found.values("href", "a")) == 20
+    assert "12:00:00.000 stored in orders" in found.texts
     for text in ("orders / billing", "key-59", "broker-a/3@59", "killed, ASYNC_FLUSH", "snapshot"):
         assert text in found.texts
 
@@ -176,6 +180,8 @@ SUMMARIES = st.builds(
     st.lists(st.tuples(TEXTS, INTS, INTS, INTS), max_size=3),
     st.lists(TEXTS, max_size=3),
     st.lists(TEXTS, max_size=3),
+    st.lists(st.builds(Told, TEXTS, TEXTS, st.lists(TEXTS, max_size=3)), max_size=3),
+    TEXTS,
 )
 
 
@@ -205,6 +211,8 @@ def test_data_are_escaped(tmp_path: Path) -> None:
         latency_ms=[(EVIL, 1, 2, 3)],
         inputs=[EVIL],
         notes=[EVIL],
+        biographies=[Told(EVIL, EVIL, [EVIL])],
+        biographies_left_out=EVIL,
     )
     path = tmp_path / "report.html"
     write_report(summary, str(path))

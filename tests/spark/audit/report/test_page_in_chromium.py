@@ -60,6 +60,14 @@ def test_report_opens_in_a_browser(report: Path, tmp_path: Path, dark: bool) -> 
     assert numpy.sum(colors == delivered) > 5_000
 
 
+def test_link_opens_its_biography(report: Path, tmp_path: Path) -> None:
+    dom = opened(BROWSER, report, tmp_path, "biography-2").dom
+    folded = re.findall(
+        r"<details([^>]*)><summary>[^<]*</summary>\s*<ol id=\"biography-(\d+)\"", dom
+    )
+    assert [number for how, number in folded if "open" in how] == ["2"]
+
+
 def test_foreign_content_is_neither_run_nor_loaded(report: Path, tmp_path: Path) -> None:
     # As if something had escaped the escaping; the console that was empty above is not.
     text = report.read_text(encoding="utf-8")
