@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from fakemq.errors import counted
+
 NODE = "cluster"
 """The journal's node name for the cluster as a whole."""
 
@@ -48,7 +50,7 @@ class Message(msgspec.Struct, frozen=True):
         body = self.body if len(self.body) <= 40 else self.body[:37] + b"..."
         return (
             f"<message {self.msg_id} in {self.topic} {self.broker}/{self.queue_id}@{self.offset}"
-            f" {body!r} delivered {len(self.deliveries)} times>"
+            f" {body!r} delivered {counted(len(self.deliveries), 'time')}>"
         )
 
 

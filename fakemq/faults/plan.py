@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
+from fakemq.errors import counted
 from fakemq.events.faults import FaultHit, FaultPlaced, FaultRemoved
 from fakemq.randomness import Randomness
 
@@ -181,7 +182,8 @@ class ActiveFault(Generic[ActionT]):
 
     def __repr__(self) -> str:
         state = "removed" if not self.placed else "spent" if self.exhausted else "pending"
-        return f"<fault {self.number} {self.what}, {self.when}, fired {self.fired} times, {state}>"
+        fired = counted(self.fired, "time")
+        return f"<fault {self.number} {self.what}, {self.when}, fired {fired}, {state}>"
 
 
 class FaultPlan:

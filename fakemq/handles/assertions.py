@@ -110,7 +110,7 @@ def assert_deliveries(
         times = sum(step.group == group for step in message.biography.of(Delivered))
         if not least <= times <= most:
             wrong.append(message)
-            seen.append(f"{_shown(message.body)} {times} times")
+            seen.append(f"{_shown(message.body)} {counted(times, 'time')}")
     if wrong:
         often = "once" if least == most else "at most once"
         raise AssertionError(

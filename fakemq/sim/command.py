@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
-from fakemq.errors import ConfigError
+from fakemq.errors import ConfigError, counted
 from fakemq.progress import Progress
 from fakemq.sim.drawing import draw_plan
 from fakemq.sim.plan import REFERENCES
@@ -39,7 +39,7 @@ def replay_one(
         result = replay(plan, root, show, None if sys.stdout.isatty() else progress.reached)
     progress.clear()
     if not result.violated:
-        write(f"seed {seed}: every invariant held, {result.messages} messages")
+        write(f"seed {seed}: every invariant held, {counted(result.messages, 'message')}")
         return HELD
     for violation in result.violated:
         write(f"seed {seed}: violated: {violation}")

@@ -241,7 +241,7 @@ def test_repr_of_values_shows_their_fields() -> None:
         deliveries=(delivery,),
     )  # fmt: skip
     assert repr(message) == (
-        f"<message ID in orders broker-a/1@2 {b'x' * 37 + b'...'!r} delivered 1 times>"
+        f"<message ID in orders broker-a/1@2 {b'x' * 37 + b'...'!r} delivered 1 time>"
     )
     assert repr(delivery) == "Delivery(group='billing', peer='127.0.0.1:5', at_ms=7)"
     assert repr(Queue("orders", "broker-a", 0, 1, 2)) == (
