@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 INPUT_MAX_BYTES = 1 << 30
 VALUE_MAX_CHARACTERS = 120
 _KINDS = (
-    *("frame", "record", "batch", "capture", "index", "ha", "consumequeue", "timerlog"),
+    *("frame", "record", "batch", "capture", "http2", "index", "ha", "consumequeue", "timerlog"),
     *("timerwheel", "ha-ack", "checkpoint", "timercheck"),
 )
 
@@ -38,9 +38,9 @@ def decode(
     """Explain bytes field by field, with offsets, and say where they go wrong.
 
     Reads a file, standard input, or hex digits on the command line; a hex dump of xxd, hexdump -C
-    or Wireshark is text that stands for bytes. Knows frames of the remoting protocol, stored
-    messages, batches, the files of a store, and pcap or pcapng captures, whose TCP connections it
-    puts together. The exit code is 1 if something is wrong with the bytes.
+    or Wireshark is text that stands for bytes. Knows frames of the remoting protocol, HTTP/2 of
+    gRPC clients, stored messages, batches, the files of a store, and pcap or pcapng captures, whose
+    TCP connections it puts together. The exit code is 1 if something is wrong with the bytes.
     """
     from itertools import islice
 

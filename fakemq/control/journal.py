@@ -85,6 +85,18 @@ class Wanted:
             and all(_says(entry.event, name, text) for name, text in self._fields.items())
         ]
 
+    def newest(self, journal: Journal, seq: int, most: int) -> tuple[list[Entry], int]:
+        """Return the last ``most`` of the entries as `after` has them, and how many it has.
+
+        Without a filter the others are not looked at, however many they are.
+        """
+        if self._kind is not Event or self._fields:
+            found = self.after(journal, seq)
+            return found[-most:], len(found)
+        begin = max(journal.first_seq - 1, seq if seq <= journal.last_seq else 0)
+        count = journal.last_seq - begin
+        return journal.tail(min(most, count)) if count else [], count
+
 
 def _says(event: Event, name: str, text: str) -> bool:
     value = getattr(event, name, None)

@@ -56,21 +56,22 @@ async def _batches(control: Control, wanted: Wanted) -> AsyncIterator[bytes]:
     journal = control.core.journal
     seen = max(0, journal.last_seq - BATCH_MOST)
 
-    def look() -> list[Entry]:
+    def look() -> tuple[list[Entry], int] | None:
         nonlocal seen
-        found = wanted.after(journal, seen)
+        found = wanted.newest(journal, seen, BATCH_MOST)
         seen = journal.last_seq
-        return found
+        return found if found[1] else None
 
     try:
         while not control.closing:
             found = await control.wait_until(look, ALIVE_S, (OTHERS, wanted.key))
-            if not found:
+            if found is None:
                 yield b": alive\n\n"
                 continue
+            entries, count = found
             batch = Batch(
-                entries=[*map(shown, found[-BATCH_MOST:])],
-                skipped=max(0, len(found) - BATCH_MOST),
+                entries=[*map(shown, entries)],
+                skipped=count - len(entries),
                 next_since=seen,
             )
             yield b"id: %d\ndata: %s\n\n" % (seen, json_text.encoded(batch))

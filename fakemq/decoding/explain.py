@@ -8,10 +8,11 @@ from pathlib import PurePath
 from fakemq.decoding import capture, entries, hex_dump, records
 from fakemq.decoding.fields import BrokenError, Explained, Item, Problem, Title
 from fakemq.decoding.frames import Explainer, plausible_starts
+from fakemq.decoding.http2 import Http2Explainer, is_http2
 from fakemq.dump.show import time_text
 
 KINDS = (
-    *("frame", "record", "batch", "capture", "index", "ha"),
+    *("frame", "record", "batch", "capture", "http2", "index", "ha"),
     *entries.ENTRIES,
     *entries.HEADS,
 )
@@ -38,6 +39,8 @@ def kind_of(data: bytes, path: str = "") -> str:
             return _FOLDERS[folder]
         if folder == "timerlog":
             return "timerlog"
+    if is_http2(data):
+        return "http2"
     return "record" if records.is_record(data) else "frame"
 
 
@@ -48,6 +51,7 @@ def explain(data: bytes, kind: str) -> Iterator[Item]:
         "record": lambda: records.records(data, 0, len(data)),
         "batch": lambda: records.batch(data, 0, len(data)),
         "capture": lambda: _capture(data),
+        "http2": lambda: Http2Explainer().connection(data),
         "index": lambda: entries.index(data, 0),
         "ha": lambda: entries.transfers(data, 0),
     }
@@ -64,13 +68,25 @@ def explain(data: bytes, kind: str) -> Iterator[Item]:
 def _capture(data: bytes) -> Explained[None]:
     """Explain the frames of all connections, each direction after the other, requests first."""
     requested: dict[frozenset[object], dict[int, int]] = {}
+    paths: dict[frozenset[object], dict[int, str]] = {}
     streams = capture.streams(data)
     if not streams:
         yield Title(0, "no data of TCP connections")
     for stream in streams:
         pair = frozenset((stream.source, stream.target))
+        if is_http2(bytes(stream.data[:64])):
+            yield from _http2(Http2Explainer(paths.setdefault(pair, {})), stream)
+            continue
         explainer = Explainer(requested.setdefault(pair, {}))
         yield from _stream(explainer, stream)
+
+
+def _http2(explainer: Http2Explainer, stream: capture.Stream) -> Explained[None]:
+    yield Title(0, f"{stream.name}, {len(stream.data)} bytes")
+    try:
+        yield from explainer.connection(bytes(stream.data))
+    except BrokenError as error:
+        yield error.problem
 
 
 def _stream(explainer: Explainer, stream: capture.Stream) -> Explained[None]:

@@ -189,12 +189,13 @@ def test_page_is_live_with_many_events_and_its_memory_does_not_grow(
     page: Browser, mq: fakemq.Cluster
 ) -> None:
     def happen(core: ClusterCore) -> int:
-        for number in range(1_000):
+        for number in range(2_500):
             core.journal.add(TopicChanged(node="broker-a-0", topic="orders", how=f"n {number}"))
         return core.journal.last_seq
 
     def flood() -> int:
-        for _ in range(10):
+        # A batch leaves each quarter of a second: with 2,500 events in each it is 10,000 a second.
+        for _ in range(4):
             seq = mq.inspect(happen)
             page.wait(f"Number(document.querySelector('#journal td').innerText) >= {seq}")
         page.wait("document.getElementById('journal').childElementCount >= 300")

@@ -20,6 +20,7 @@ from fakemq.protocol.frame import encode_frame
 from fakemq.protocol.message import encode_record
 from tests.support.captures import BROKER, CLIENT, SYN, Sent, pcap, pcapng
 from tests.support.command_line import rows, run
+from tests.support.grpc_bytes import from_client, from_server
 
 HOST = ("127.0.0.1", 10911)
 SEND = RemotingCommand(
@@ -196,7 +197,10 @@ def test_hex_digits_stand_for_bytes(data: bytes) -> None:
 def test_any_bytes_are_explained_or_wrong(data: st.DataObject, kind: str) -> None:
     whole = data.draw(
         st.sampled_from(
-            [encode_frame(SEND), RECORD * 2, pcap([Sent(CLIENT, BROKER, 1, encode_frame(SEND))])]
+            [
+                *(encode_frame(SEND), RECORD * 2, from_client(), from_server()),
+                pcap([Sent(CLIENT, BROKER, 1, encode_frame(SEND))]),
+            ]
         )
     )
     at = data.draw(st.integers(0, len(whole)))
