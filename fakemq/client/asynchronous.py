@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
-from inspect import isawaitable
 from types import TracebackType
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar, Unpack, cast
 
@@ -13,12 +12,11 @@ from fakemq.client.faces.functions import Kind, require_function
 from fakemq.client.faces.settings import client_config_of, name_server_addrs
 from fakemq.client.faces.signature import shows_options, shows_result
 from fakemq.client.instance import ClientInstance
-from fakemq.client.operation import Call, Operation
+from fakemq.client.operation import Operation
 from fakemq.client.options import ClientOptions
 from fakemq.client.pull_operations import PullOperations
 from fakemq.client.remoting_async import AsyncRemoting
 from fakemq.client.send_operations import SendOperations
-from fakemq.client.tasks import Perform
 from fakemq.client.this_machine import instance_here
 from fakemq.client.transaction_operations import TransactionOperations
 
@@ -107,24 +105,7 @@ class AsyncClient:
         task = self.transactions.run_transaction(
             message, cast("Execute", execute), queue=queue, timeout_ms=timeout_ms
         )
-        result: object = None
-        error: BaseException | None = None
-        while True:
-            try:
-                step = task.send(result) if error is None else task.throw(error)
-            except StopIteration as stop:
-                sent: TransactionSendResult = stop.value
-                return sent
-            result, error = None, None
-            try:
-                if isinstance(step, Perform):
-                    result = step.function(*step.args)
-                    result = await result if isawaitable(result) else result
-                else:
-                    assert isinstance(step, Call)
-                    result = await self._remoting.call(step)
-            except Exception as raised:
-                error = raised
+        return await self._remoting.run(task)
 
     async def __aenter__(self) -> Self:
         await self._remoting.__aenter__()

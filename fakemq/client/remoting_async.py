@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from inspect import isawaitable
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 import anyio
 from anyio.abc import ByteStream
@@ -19,6 +20,7 @@ from fakemq.client.errors import (
 )
 from fakemq.client.operation import Call, Operation
 from fakemq.client.remoting import CONNECT_TIMEOUT_MS, READ_BYTES, OnRequest, encoded
+from fakemq.client.tasks import Perform, Task
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.connection import client_connection
 from fakemq.protocol.errors import RemoteProtocolError
@@ -165,17 +167,27 @@ class AsyncRemoting:
         self._tasks.cancel_scope.cancel()
         await self._tasks.__aexit__(kind, error, traceback)
 
-    async def run(self, operation: Operation[T]) -> T:
-        """Run an operation to its end and return its result."""
+    async def run(self, operation: Operation[T] | Task[T]) -> T:
+        """Run an operation, or a task of calls and performs, to its end and return its result.
+
+        A function of the user that is performed may be async.
+        """
+        task = cast("Task[T]", operation)
+        outcome: object
         try:
-            call = next(operation)
+            step = next(task)
             while True:
                 try:
-                    response = await self.call(call)
-                except RemotingError as error:
-                    call = operation.throw(error)
+                    if isinstance(step, Perform):
+                        outcome = step.function(*step.args)
+                        outcome = await outcome if isawaitable(outcome) else outcome
+                    else:
+                        assert isinstance(step, Call)
+                        outcome = await self.call(step)
+                except Exception as error:
+                    step = task.throw(error)
                 else:
-                    call = operation.send(response)
+                    step = task.send(outcome)
         except StopIteration as stop:
             result: T = stop.value
             return result

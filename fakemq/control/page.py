@@ -11,49 +11,37 @@ from importlib.resources import files
 
 from fakemq.control.control import Control
 from fakemq.control.endpoints import endpoint
-from fakemq.control.results import Asset
+from fakemq.control.results import Asset, Refusal
 
-_HTML = "text/html; charset=utf-8"
-_CSS = "text/css; charset=utf-8"
 _SCRIPT = "text/javascript; charset=utf-8"
+_PARTS = {
+    "style.css": "text/css; charset=utf-8",
+    "common.js": _SCRIPT,
+    "index.js": _SCRIPT,
+    "docs.js": _SCRIPT,
+}
 
 
 @cache
-def _asset(name: str, media_type: str) -> Asset:
+def _asset(name: str, media_type: str = "text/html; charset=utf-8") -> Asset:
     return Asset(files("fakemq.control.pages").joinpath(f"{name}.txt").read_bytes(), media_type)
 
 
 @endpoint("GET", "/", open=True)
 def get_page(control: Control) -> Asset:
     """The page that shows the cluster: topology, topics, messages, journal, clock, faults."""
-    return _asset("index.html", _HTML)
+    return _asset("index.html")
 
 
 @endpoint("GET", "/docs", open=True)
 def get_docs(control: Control) -> Asset:
     """The page that explains each endpoint, and tries it out."""
-    return _asset("docs.html", _HTML)
+    return _asset("docs.html")
 
 
-@endpoint("GET", "/page/style.css", open=True)
-def get_style(control: Control) -> Asset:
-    """The style of both pages."""
-    return _asset("style.css", _CSS)
-
-
-@endpoint("GET", "/page/common.js", open=True)
-def get_common_script(control: Control) -> Asset:
-    """What the scripts of both pages share: requests with the token, and elements."""
-    return _asset("common.js", _SCRIPT)
-
-
-@endpoint("GET", "/page/index.js", open=True)
-def get_page_script(control: Control) -> Asset:
-    """The script of the page ``/``."""
-    return _asset("index.js", _SCRIPT)
-
-
-@endpoint("GET", "/page/docs.js", open=True)
-def get_docs_script(control: Control) -> Asset:
-    """The script of the page ``/docs``."""
-    return _asset("docs.js", _SCRIPT)
+@endpoint("GET", "/page/{part}", open=True)
+def get_part(control: Control, part: str) -> Asset:
+    """The style or a script of the pages."""
+    if part not in _PARTS:
+        raise Refusal(404, f"the pages have no {part}; they have: {', '.join(_PARTS)}")
+    return _asset(part, _PARTS[part])

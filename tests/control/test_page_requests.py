@@ -47,6 +47,7 @@ def test_pages_load_nothing_from_elsewhere(mq: fakemq.Cluster) -> None:
             word for word in str(answer.json).split() if "http://" in word or "https://" in word
         ]
         assert [word for word in foreign if "www.w3.org/2000/svg" not in word] == []
+    assert client.ask("GET", "/page/__init__.py").status == 404
 
 
 def test_body_needs_a_json_content_type(mq: fakemq.Cluster) -> None:
