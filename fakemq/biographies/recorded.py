@@ -104,8 +104,12 @@ class _Recording:
         walk = Walk(self, chronicle)
         biography = walk.biography_from(root, f"{msg_id} of {appended.topic}{keys}")
         if replaced_by is not None:
-            at = {"seq": replaced_by.seq, "at_ms": replaced_by.at_ms}
-            gone = steps.Replaced(**at, node=replaced_by.event.node, phy_offset=record[1])
+            gone = steps.Replaced(
+                seq=replaced_by.seq,
+                at_ms=replaced_by.at_ms,
+                node=replaced_by.event.node,
+                phy_offset=record[1],
+            )
             biography = Biography(biography.name, [*biography, gone])
         self._found.setdefault(msg_id, []).append(biography)
 

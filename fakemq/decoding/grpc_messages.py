@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from fakemq.decoding.fields import Explained, Field, Problem
+from fakemq.decoding.fields import Explained, Field, Item, Problem
 from fakemq.decoding.texts import shown
 
 if TYPE_CHECKING:
@@ -40,31 +41,27 @@ def message_fields(path: str, data: bytes, at: int, *, is_request: bool) -> Expl
 
 def _of_message(message: Message, at: int, depth: int) -> Explained[None]:
     for field, value in message.ListFields():
-        if _is_map(field):
-            for key in sorted(value):
-                yield from _value(
-                    field.message_type.fields_by_name["value"],
-                    f"{field.name}[{key}]",
-                    value[key],
-                    at,
-                    depth,
-                )
-        elif isinstance(value, (str, bytes)) or not hasattr(value, "__len__"):
-            yield from _value(field, field.name, value, at, depth)
-        else:
-            for number, one in enumerate(value):
-                yield from _value(field, f"{field.name}[{number}]", one, at, depth)
+        for one, name, part in _parts(field, value):
+            yield from _value(one, name, part, at, depth)
 
 
-def _is_map(field: Any) -> bool:
+def _parts(field: Any, value: Any) -> Iterator[tuple[Any, str, Any]]:
+    """Yield descriptor, name and value of each entry of a map or a list, or of a single value."""
     kind = field.message_type
-    return kind is not None and bool(kind.GetOptions().map_entry)
+    if kind is not None and kind.GetOptions().map_entry:
+        for key in sorted(value):
+            yield kind.fields_by_name["value"], f"{field.name}[{key}]", value[key]
+    elif isinstance(value, (str, bytes)) or not hasattr(value, "__len__"):
+        yield field, field.name, value
+    else:
+        for number, one in enumerate(value):
+            yield field, f"{field.name}[{number}]", one
 
 
 def _value(field: Any, name: str, value: Any, at: int, depth: int) -> Explained[None]:
     if field.message_type is not None:
         if field.message_type.full_name in _TIMES:
-            yield Field(at, 0, name, value.ToJsonString(), depth=depth)
+            yield _time(name, value, at, depth)
             return
         yield Field(at, 0, name, "", depth=depth)
         if depth < _DEEPEST:
@@ -78,3 +75,10 @@ def _value(field: Any, name: str, value: Any, at: int, depth: int) -> Explained[
 
 
 _TIMES = ("google.protobuf.Timestamp", "google.protobuf.Duration")
+
+
+def _time(name: str, value: Any, at: int, depth: int) -> Item:
+    try:
+        return Field(at, 0, name, value.ToJsonString(), depth=depth)
+    except ValueError as error:  # no date has so many seconds
+        return Problem(at, f"{name}: {error}")

@@ -74,11 +74,12 @@ def draft_message(
     if size_bytes > max_message_size + ENCODING_RESERVE_BYTES:
         return _ILLEGAL
     tags = known.get(TAGS)
-    names: Names = known.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, "")
+    names: Names
     if KEYS in known:
         names = _names_in(properties)
-    elif len(names) > TEXT_MAX_CHARS:
-        names = shortened(names)
+    else:
+        msg_id = known.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, "")
+        names = msg_id if len(msg_id) <= TEXT_MAX_CHARS else shortened(msg_id)
     code = tags_code(tags) if tags else 0
     return [(message.flag, body, properties, size_bytes, code, names)]
 

@@ -6,10 +6,17 @@ import pytest
 
 from fakemq.decoding.explain import explain, kind_of
 from fakemq.decoding.fields import Field, Problem, Title
+from fakemq.protocol.grpc import messages as m
 from fakemq.protocol.http2 import frames as f
 from tests.support.captures import BROKER, CLIENT, SYN, Sent, pcap
 from tests.support.command_line import run
 from tests.support.grpc_bytes import PATH, from_client, from_server
+
+LATE = m.SendMessageRequest(
+    messages=[
+        m.Message(system_properties=m.SystemProperties(delivery_timestamp={"seconds": 1 << 60}))
+    ]
+).SerializeToString()
 
 
 def explained(data: bytes) -> tuple[dict[str, object], list[str], list[str]]:
@@ -55,6 +62,7 @@ def test_server_of_a_capture_is_explained_by_its_requests() -> None:
     [
         (from_client()[:-4], "bytes by its length;"),
         (from_client() + b"\0\0", "2 bytes are left; a frame of HTTP/2 begins with 9"),
+        (from_client(message=LATE), "delivery_timestamp: Timestamp is not valid"),
         (from_client(message=b"\xff\xff"), "the message is no SendMessageRequest"),
         (from_server() + f.frame(f.HEADERS, f.END_HEADERS, 3, b"\x80"), "header fields: "),
         (
