@@ -59,7 +59,7 @@ class _Recording:
         self._chronicle = Chronicle(self._journal, self._names)
         self._records: dict[Record, str] = {}
         """The present records of the messages → unique id."""
-        self._told: set[Record] = set()
+        self._written: set[Record] = set()
 
     def add(self, entry: Entry) -> None:
         """Add the next entry."""
@@ -69,7 +69,7 @@ class _Recording:
         if isinstance(event, LogAppended):
             record: Record = (self._names[event.node], event.phy_offset)
             if record in self._records:
-                self._tell(record, entry)
+                self._write(record, entry)
                 del self._records[record]
             if event.msg_id in self._msg_ids:
                 self._records[record] = event.msg_id
@@ -80,7 +80,7 @@ class _Recording:
     def end(self) -> None:
         """Write the biographies of the records that nothing has replaced."""
         for record in self._records:
-            self._tell(record)
+            self._write(record)
 
     def _add_node(self, node: str) -> None:
         matched = _NODE.fullmatch(node)
@@ -88,16 +88,16 @@ class _Recording:
         if matched and int(matched[2]):
             self._slaves.setdefault(broker, {})[node] = None
 
-    def _tell(self, record: Record, replaced_by: Entry | None = None) -> None:
+    def _write(self, record: Record, replaced_by: Entry | None = None) -> None:
         """Write the biography to which a record belongs, unless it is written already."""
         chronicle, msg_id = self._chronicle, self._records[record]
         chronicle.read()
         root = record
         while root in chronicle.made_from:
             root = chronicle.made_from[root][0]
-        if root in self._told:
+        if root in self._written:
             return
-        self._told.add(root)
+        self._written.add(root)
         appended = chronicle.appended[record].event
         assert isinstance(appended, LogAppended)
         keys = f" with the keys {appended.keys}" if appended.keys else ""

@@ -80,5 +80,5 @@ _TIMES = ("google.protobuf.Timestamp", "google.protobuf.Duration")
 def _time(name: str, value: Any, at: int, depth: int) -> Item:
     try:
         return Field(at, 0, name, value.ToJsonString(), depth=depth)
-    except ValueError as error:  # no date has so many seconds
+    except ValueError as error:  # no date is that late
         return Problem(at, f"{name}: {error}")

@@ -27,10 +27,10 @@ def test_biography_of_a_file_is_that_of_the_run(tmp_path: Path) -> None:
         mq.clock.advance("10s")
         (message,) = mq.messages("orders")
         lived = message.biography
-    ((told,),) = recorded_biographies(journal_file.read(path), [sent.msg_id]).values()
-    assert told.name == f"{sent.msg_id} of SCHEDULE_TOPIC_XXXX with the keys k-1"
-    assert list(told) == list(lived)
-    assert told.of(steps.Delivered)
+    ((life,),) = recorded_biographies(journal_file.read(path), [sent.msg_id]).values()
+    assert life.name == f"{sent.msg_id} of SCHEDULE_TOPIC_XXXX with the keys k-1"
+    assert list(life) == list(lived)
+    assert life.of(steps.Delivered)
 
 
 def test_every_message_of_a_run_has_one_biography(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_lost_message_has_its_life_up_to_the_record_in_its_place(tmp_path: Path)
     run = faulty_run(tmp_path)
     found = recorded_biographies(journal_file.read(run.journal), run.sent)
     assert {len(found[one]) for one in run.lost} == {1}
-    replaced = {one for one in found if any(told.of(steps.Replaced) for told in found[one])}
+    replaced = {one for one in found if any(life.of(steps.Replaced) for life in found[one])}
     assert replaced
     assert replaced <= run.lost
     assert {"SEND_OK" in str(found[one][0]) for one in run.lost} == {True}

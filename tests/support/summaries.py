@@ -6,10 +6,10 @@ from fakemq.spark.audit.summary import (
     Count,
     FaultSummary,
     LagPoint,
+    MessageBiography,
     MessageSummary,
     Store,
     Summary,
-    Told,
     Verdict,
 )
 
@@ -68,7 +68,7 @@ def full(messages: int = 60, topics: int = 3, faults: int = 3) -> Summary:
         inputs=["store of broker-a: /stores/a, 12 files", "deliveries: 989,940 lines"],
         notes=["broker-b: no store was given, so what it holds is not judged"],
         biographies=[
-            Told(one.msg_id, f"{one.msg_id} of orders", ["12:00:00.000 stored in orders", "gone"])
+            MessageBiography(one.msg_id, f"{one.msg_id} of orders", ["stored in orders", "gone"])
             for one in found[:20]
         ],
     )  # fmt: skip

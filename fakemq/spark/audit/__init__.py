@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 
 from fakemq.spark.audit import causes, pipeline, summarise
-from fakemq.spark.audit.biographies import biographies as tell
+from fakemq.spark.audit.biographies import biographies as biographies_of
 from fakemq.spark.audit.pipeline import keep
 from fakemq.spark.audit.summary import Summary as Summary
 from fakemq.spark.audit.summary import Verdict as Verdict
@@ -105,7 +105,7 @@ class Audit:
         counts = summarise.counts(groups)
         messages = summarise.found_messages(self.findings)
         found = sum(one.messages for one in counts if one.verdict in summarise.FINDINGS)
-        told, none_told = tell(self._asked.journal, messages) if biographies else ([], "")
+        lives, why_none = biographies_of(self._asked.journal, messages) if biographies else ([], "")
         return Summary(
             title=title or f"Audit of {', '.join(one.name for one in tables.nodes)}",
             begin_ms=begin_ms,
@@ -123,6 +123,6 @@ class Audit:
                 *summarise.unknown(self._asked, counts),
                 *summarise.notes(tables, groups, nodes),
             ],
-            biographies=told,
-            biographies_left_out=none_told,
+            biographies=lives,
+            biographies_left_out=why_none,
         )

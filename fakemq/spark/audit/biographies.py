@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import islice
 
 from fakemq.errors import FakemqError
-from fakemq.spark.audit.summary import MessageSummary, Told
+from fakemq.spark.audit.summary import MessageBiography, MessageSummary
 
 MOST = 200
 """How many messages get one, the worst first."""
@@ -17,7 +17,9 @@ JOURNAL_MAX_BYTES = 64 << 20
 """This program reads the journal itself, and holds it; Spark reads one of any size."""
 
 
-def biographies(journal: str | None, findings: Iterable[MessageSummary]) -> tuple[list[Told], str]:
+def biographies(
+    journal: str | None, findings: Iterable[MessageSummary]
+) -> tuple[list[MessageBiography], str]:
     """Return the biographies of the first findings, and why there are none; "" if there are."""
     msg_ids = list(islice(dict.fromkeys(one.msg_id for one in findings), MOST))
     if journal is None or not msg_ids:
@@ -34,7 +36,7 @@ def biographies(journal: str | None, findings: Iterable[MessageSummary]) -> tupl
     except FakemqError as error:
         return [], f"No biographies: {error}"
     return [
-        Told(msg_id, biography.name, _lines([str(step) for step in biography]))
+        MessageBiography(msg_id, biography.name, _lines([str(step) for step in biography]))
         for msg_id in msg_ids
         for biography in found.get(msg_id, ())
     ], ""

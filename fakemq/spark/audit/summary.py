@@ -51,7 +51,7 @@ class MessageSummary(msgspec.Struct, frozen=True):
     """The fault or event that caused it, in one line; "" if none is known."""
 
 
-class Told(msgspec.Struct, frozen=True):
+class MessageBiography(msgspec.Struct, frozen=True):
     """The biography of a message, from the journal; one that was sent twice has two."""
 
     msg_id: str
@@ -112,7 +112,7 @@ class Summary(msgspec.Struct, frozen=True):
     """One line for each input."""
     notes: list[str]
     """What could not be judged, and why."""
-    biographies: list[Told] = []
+    biographies: list[MessageBiography] = []
     """Of the first ``messages``, if they were asked for and there is a journal."""
     biographies_left_out: str = ""
     """Why there are no biographies; "" if there are, or if none were asked for."""

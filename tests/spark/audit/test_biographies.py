@@ -20,10 +20,10 @@ def finding(msg_id: str) -> MessageSummary:
 def test_findings_have_their_biographies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = faulty_run(tmp_path)
     found = [finding(one) for one in sorted(run.lost)]
-    told, why_none = biographies.biographies(str(run.journal), found)
-    assert [one.msg_id for one in told] == sorted(run.lost)
+    found_lives, why_none = biographies.biographies(str(run.journal), found)
+    assert [one.msg_id for one in found_lives] == sorted(run.lost)
     assert why_none == ""
-    assert all("risk-" in one.name and "stored in orders" in one.steps[0] for one in told)
+    assert all("risk-" in one.name and "stored in orders" in one.steps[0] for one in found_lives)
     monkeypatch.setattr(biographies, "MOST", 2)
     monkeypatch.setattr(biographies, "LINES_MOST", 1)
     cut, _ = biographies.biographies(str(run.journal), found)

