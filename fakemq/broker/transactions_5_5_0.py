@@ -2,11 +2,13 @@
 
 The ends of transactions are collected: one op names all half messages that ended since the last
 one. It is stored transactionOpBatchInterval after the op before it, or as soon as its text is
-longer than transactionOpMsgMaxSize. Three things follow from that:
+longer than transactionOpMsgMaxSize. Four things follow from that:
 1. A check may ask for a half message whose transaction has just ended.
 2. What is collected is in memory only. After a stop or a kill, the broker asks for it again.
 3. Java stores the first op of a broker one interval after the first end, and a later one at once if
    the one before it is older than the interval. So it is here.
+4. With a transactionOpMsgMaxSize of 0 or less, an op has room for nothing. Ends of a half queue are
+   collected until there are 20,000, and from then on each further end is stored at once, alone.
 
 Source: broker/transaction/queue/TransactionalMessageServiceImpl.java#deletePrepareMessage,
 #getOpMessage, #batchSendOpMessage, broker/transaction/queue/TransactionalOpBatchService.java,
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from fakemq.protocol.message import MessageExt
 
 _SEPARATOR: Final = ","
+_MOST_COLLECTED: Final = 20_000
+"""The most ends of a half queue that wait for an op."""
 
 
 class Ended:
@@ -50,22 +54,30 @@ class Ended:
         """The length of the text that the op will have."""
         self._offsets: deque[str] = deque()
 
+    @property
+    def is_full(self) -> bool:
+        return len(self._offsets) >= _MOST_COLLECTED
+
     def add(self, half_offset: int) -> None:
-        text = f"{half_offset}{_SEPARATOR}"
+        text = _text(half_offset)
         self._offsets.append(text)
         self.size += len(text)
 
-    def take(self, max_size: int) -> str:
+    def take(self, max_size: int, begin: str = "") -> str:
         """Return the text of an op, and forget what it says; "" for none.
 
-        It is longer than ``max_size`` by less than one offset.
+        It begins with ``begin``, and is longer than ``max_size`` by less than one offset.
         """
-        taken, size = [], 0
+        taken, size = [begin], len(begin)
         while self._offsets and size < max_size:
             taken.append(self._offsets.popleft())
             size += len(taken[-1])
-        self.size -= size
+        self.size -= size - len(begin)
         return "".join(taken)
+
+
+def _text(half_offset: int) -> str:
+    return f"{half_offset}{_SEPARATOR}"
 
 
 class TransactionalMessageService5(TransactionalMessageService):
@@ -116,16 +128,19 @@ class TransactionalMessageService5(TransactionalMessageService):
         if half.queue_id not in self._ended:
             self._ended[half.queue_id] = Ended(now_ms)
         ended = self._ended[half.queue_id]
-        ended.add(half.queue_offset)
-        if ended.size > later(self._node.config).transaction_op_msg_max_size:
-            self._write(half.queue_id, ended)
+        if ended.is_full:
+            self._write(half.queue_id, ended.take(self._max_size, _text(half.queue_offset)))
+        else:
+            ended.add(half.queue_offset)
+            if ended.size > self._max_size:
+                self._write(half.queue_id, ended.take(self._max_size))
         self._write_due()
 
     def write_ended(self) -> None:
         """Store all that is collected, before its time: an image of the broker has only records."""
         for queue_id, ended in self._ended.items():
-            while ended.size and self._write(queue_id, ended):
-                pass
+            while ended.size:
+                self._write(queue_id, ended.take(max(1, self._max_size)))
 
     def finished_by(self, op: MessageExt) -> list[int]:
         """Source: TransactionalMessageServiceImpl.java#fillOpRemoveMap (5.5.0)"""
@@ -134,15 +149,19 @@ class TransactionalMessageService5(TransactionalMessageService):
         texts = op.body.decode("utf-8", "replace").rstrip(_SEPARATOR).split(_SEPARATOR)
         return [self._half_offset(text) for text in texts]
 
+    @property
+    def _max_size(self) -> int:
+        return later(self._node.config).transaction_op_msg_max_size
+
     def _write_due(self) -> None:
-        """Store the ops whose time has come, and wait for the next."""
+        """Store the ops whose time has come, and wait for the next if an op has room for it."""
         interval_ms = later(self._node.config).transaction_op_batch_interval
         now_ms = self._node.clock.now_ms()
         waits_ms = []
         for queue_id, ended in self._ended.items():
             if ended.size and now_ms - ended.written_ms >= interval_ms:
-                self._write(queue_id, ended)
-            if ended.size:
+                self._write(queue_id, ended.take(self._max_size))
+            if ended.size and self._max_size > 0:
                 waits_ms.append(ended.written_ms + interval_ms - now_ms)
         self._node.clock.cancel(self._op_timer)
         self._op_timer = None
@@ -152,14 +171,13 @@ class TransactionalMessageService5(TransactionalMessageService):
                 wait_ms, self._write_due, kind="transaction_ops"
             )
 
-    def _write(self, queue_id: int, ended: Ended) -> bool:
-        """Store an op; return whether there was one. What the store refuses is lost, as in Java."""
-        text = ended.take(later(self._node.config).transaction_op_msg_max_size)
-        if not text:
-            return False
-        ended.written_ms = self._node.clock.now_ms()
-        self._put_op(queue_id, text)
-        return True
+    def _write(self, queue_id: int, text: str) -> None:
+        """Store an op with this text, if it says anything; what the store refuses is lost, as in
+        Java.
+        """
+        if text:
+            self._ended[queue_id].written_ms = self._node.clock.now_ms()
+            self._put_op(queue_id, text)
 
 
 def _immunity_ms(seconds: str) -> int:

@@ -98,13 +98,30 @@ def test_interval_of_0_stores_an_op_for_each_end(lab: BrokerLab) -> None:
     assert ops(broker) == [b"0,", b"1,", b"2,"]
 
 
-def test_op_without_room_for_any_offset_is_never_stored(lab: BrokerLab) -> None:
-    config = BrokerConfig5(transaction_op_msg_max_size=0)
+@pytest.mark.parametrize("size", [0, -1])
+def test_op_without_room_for_any_offset_is_never_stored(lab: BrokerLab, size: int) -> None:
+    config = BrokerConfig5(transaction_op_msg_max_size=size)
     broker = lab.broker(config, reference=REFERENCE)
     peer = lab.peer(broker.addr)
     end(peer, send_half(peer), ROLLBACK)
+    assert op_timers(lab) == 0, "a timer that stores nothing would fire for ever"
     lab.pass_time(3 * INTERVAL_MS)
     assert ops(broker) == []
+
+
+@pytest.mark.parametrize(
+    ("size", "stored_ops"),
+    [(0, [b"2,", b"3,"]), (4, [b"2,0,"]), (4_096, [b"2,0,1,"])],
+)
+def test_end_that_finds_no_place_among_the_collected_ones_is_stored_at_once(
+    lab: BrokerLab, monkeypatch: pytest.MonkeyPatch, size: int, stored_ops: list[bytes]
+) -> None:
+    monkeypatch.setattr("fakemq.broker.transactions_5_5_0._MOST_COLLECTED", 2)
+    broker = lab.broker(BrokerConfig5(transaction_op_msg_max_size=size), reference=REFERENCE)
+    peer = lab.peer(broker.addr)
+    for place in [send_half(peer) for _ in range(4)]:
+        end(peer, place, ROLLBACK)
+    assert ops(broker) == stored_ops
 
 
 @given(
