@@ -200,7 +200,7 @@ class _Search:
 
     def _delayed(self, found: Findings) -> None:
         clock = self._core.clock
-        for one in inspection.delayed(self._core, None):
+        for one in sorted(inspection.at_delay_levels(self._core), key=lambda one: one.due_at_ms):
             if not self._wants(one.topic):
                 continue
             broker = self._core.master(one.broker)

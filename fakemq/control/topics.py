@@ -55,7 +55,7 @@ class ShownMessage(Message, frozen=True, kw_only=True):
 
 
 class ShownDelayed(Delayed, frozen=True, kw_only=True, gc=False):
-    """A message that waits for its delay level; ``text`` is its body if that is UTF-8."""
+    """A message that waits for its delay level or time; ``text`` is its body if that is UTF-8."""
 
     text: str | None
 
@@ -195,7 +195,10 @@ def get_diagnosis(control: Control, query: Waiting) -> list[str]:
 
 @endpoint("GET", "/v1/delayed")
 def get_delayed(control: Control, query: OfTopic) -> list[ShownDelayed]:
-    """Return the messages that wait for their delay level, next due first: of a topic, or all."""
+    """Return the messages that wait for their delay level or time, of a topic or all.
+
+    The next due one comes first. A timer message has the level 0.
+    """
     if query.topic is not None:
         check_topic(control.core, query.topic)
     return [

@@ -135,11 +135,17 @@ def messages(core: ClusterCore, topic: str) -> list[Message]:
 
 
 def delayed(core: ClusterCore, topic: str | None) -> list[Delayed]:
-    """Return the messages that wait for a delay level at any broker, soonest due first.
+    """Return the messages that wait for a delay level or their time, soonest due first.
 
     ``topic`` limits them to one topic; None means all.
     """
-    found, unpacking = [], Unpacking()
+    found = [*at_delay_levels(core, topic), *_timer_messages(core, topic)]
+    return sorted(found, key=lambda one: one.due_at_ms)
+
+
+def at_delay_levels(core: ClusterCore, topic: str | None = None) -> Iterator[Delayed]:
+    """Yield the messages that wait for a delay level at any broker, in no order."""
+    unpacking = Unpacking()
     for broker, queue_id in _written_queues(core, SCHEDULE_TOPIC):
         level = queue_id_to_delay_level(queue_id)
         since = broker.delay.next_offset(level)
@@ -149,8 +155,23 @@ def delayed(core: ClusterCore, topic: str | None) -> list[Delayed]:
             if place is not None and unit is not None and topic in (None, place[0]):
                 name = broker.config.broker_name
                 message = message_view(stored, unpacking.body(stored), name)
-                found.append(Delayed(place[0], name, place[1], level, unit[2], message))
-    return sorted(found, key=lambda one: one.due_at_ms)
+                yield Delayed(place[0], name, place[1], level, unit[2], message)
+
+
+def _timer_messages(core: ClusterCore, topic: str | None) -> Iterator[Delayed]:
+    """Yield the messages that wait in the timer wheel of any broker, in no order."""
+    unpacking = Unpacking()
+    for broker in _holders(core):
+        if broker.parts is None:
+            continue  # of 4.9.7
+        from fakemq.broker.parts_5_5_0 import parts_of
+
+        for stored, due_at_ms in parts_of(broker).timers.waiting():
+            place = real_place(stored)
+            if place is not None and topic in (None, place[0]):
+                name = broker.config.broker_name
+                message = message_view(stored, unpacking.body(stored), name)
+                yield Delayed(place[0], name, place[1], 0, due_at_ms, message)
 
 
 def messages_page(

@@ -55,15 +55,17 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Delayed(msgspec.Struct, frozen=True, gc=False):
-    """A message that waits for its delay level; it will go to ``topic`` and ``queue_id``.
+    """A message that waits for its delay level or its time; it will go to ``topic`` and
+    ``queue_id``.
 
-    ``message`` is how it is stored meanwhile, in the schedule topic.
+    ``message`` is how it is stored meanwhile, in the schedule topic or the timer topic.
     """
 
     topic: str
     broker: str
     queue_id: int
     level: int
+    """Its delay level; 0 for a timer message of 5.5.0, which has none."""
     due_at_ms: int
     """Milliseconds since the epoch, by its broker's own wall clock."""
     message: Message

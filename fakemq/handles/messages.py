@@ -130,11 +130,11 @@ class StoredMessages(Handle):
         return life.biographer
 
     def delayed(self, topic: str | None = None) -> list[Delayed]:
-        """Return the messages that wait for their delay level, next due first.
+        """Return the messages that wait for their delay level or, at 5.5.0, their time.
 
-        ``topic`` limits them to the messages for one topic; None means all. A retry waits as a
-        message for the group's retry topic, such as ``%RETRY%billing``. Raise LookupError as
-        `messages`.
+        The next due one comes first; a recalled one is not among them. ``topic`` limits them to the
+        messages for one topic; None means all. A retry waits as a message for the group's retry
+        topic, such as ``%RETRY%billing``. Raise LookupError as `messages`.
         """
         core = self._core
         self._check_topic(topic)

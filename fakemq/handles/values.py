@@ -35,7 +35,6 @@ class Origin(msgspec.Struct, frozen=True, eq=False):
     """The journal's epoch at that time; a reset of the cluster begins a new one."""
     biography: Callable[[Message], Biography]
     """Return the biography of a message of that cluster."""
-    """Return the biography of a message of that cluster."""
 
 
 class Message(views.Message, frozen=True, eq=False):
@@ -83,9 +82,10 @@ class Message(views.Message, frozen=True, eq=False):
 
 
 class Delayed(views.Delayed, frozen=True):
-    """A message that waits for its delay level; it will go to ``topic`` and ``queue_id``.
+    """A message that waits for its delay level or its time; it will go to ``topic`` and
+    ``queue_id``.
 
-    ``message`` is how it is stored meanwhile, in the schedule topic.
+    ``message`` is how it is stored meanwhile, in the schedule topic or the timer topic.
     """
 
     message: Message

@@ -43,7 +43,7 @@ from fakemq.store.timer.metrics import TimerMetrics
 from fakemq.store.timer.timers import Timers, clear_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from fakemq.broker.stats import BrokerStatsManager
     from fakemq.clock.slices import Steps
@@ -277,6 +277,39 @@ class TimerMessageService:
             self._move_write_time()
             self.timers.pass_until(self._write_ms)
         return self.timers.checkpoint
+
+    def waiting(self) -> Iterator[tuple[MessageExt, int]]:
+        """Yield the messages that will be delivered, each with the time when it is due, in ms.
+
+        Those that a deletion names are left out. They come in no order.
+        """
+        if not hasattr(self, "timers"):
+            return  # it has never had a wheel
+        found: list[tuple[MessageExt, int]] = []
+        deleted: set[tuple[int, str]] = set()
+        for message in self._all_messages():
+            try:
+                out_ms = parse_long(message.properties.get(TIMER_OUT_MS, ""))
+            except NumberFormatError:
+                continue  # it will be dropped
+            key = message.properties.get(TIMER_DEL_UNIQKEY)
+            if key is None:
+                found.append((message, out_ms))
+            else:
+                deleted.add((out_ms, key))
+        for message, out_ms in found:
+            if (out_ms, self._delete_key(message)) not in deleted:
+                yield message, out_ms + self._precision_ms
+
+    def _all_messages(self) -> Iterator[MessageExt]:
+        """Yield what is being delivered, what has units, and what has not got one yet."""
+        store = self._store
+        yield from (due.message for due in self._due)
+        for unit in self.timers.waiting():
+            message = store.look_message_by_offset(unit.phy_offset, unit.size_bytes)
+            if message is not None:
+                yield message
+        yield from store.messages_in_queue(TIMER_TOPIC, 0, self.timers.checkpoint.queue_offset)
 
     # -- waiting ------------------------------------------------------------------------------
 

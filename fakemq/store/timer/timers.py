@@ -155,6 +155,12 @@ class Timers:
         self._reading_ms = slot_ms
         return list(self._chain(slot_ms))[::-1]
 
+    def waiting(self) -> Iterator[TimerUnit]:
+        """Yield the units of all slots that are not read, those of each slot newest first."""
+        for slot_ms in self.wheel.times_ms(self.checkpoint.last_read_ms):
+            if slot_ms != self._reading_ms:
+                yield from self._chain(slot_ms)
+
     def pass_until(self, end_ms: int) -> None:
         """Note that no message waits before the first slot, or before ``end_ms``."""
         slot_ms = self.first_ms()

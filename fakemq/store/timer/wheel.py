@@ -81,6 +81,12 @@ class TimerWheel:
                 del self._slots[self._index(time)]
         return times[0] * self.precision_ms if times else None
 
+    def times_ms(self, from_ms: int) -> list[int]:
+        """Return the times of the slots at or after a time, the first one first."""
+        from_time = -(-from_ms // self.precision_ms)
+        times = {time for time in self._times if time >= from_time}
+        return [time * self.precision_ms for time in sorted(times)]
+
     def unchanged(self, before_ms: int) -> None:
         """Take the slots before a time for written: the file has them, or no reader needs them."""
         time = before_ms // self.precision_ms
