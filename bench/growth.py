@@ -14,6 +14,7 @@ from time import process_time
 from bench.measure import Figure, Plan, best_cpu_s
 from bench.requests import BODY, Sink, frames, held_pull_fields, send_fields
 from fakemq.config.spec import cluster_spec
+from fakemq.config.topics import TopicSpec
 from fakemq.core import inspection
 from fakemq.core.cluster import ClusterCore
 from fakemq.net.session import Session
@@ -131,7 +132,7 @@ def _consumer(lab: Lab, number: int, topic: str) -> tuple[Session, str]:
 def held_pulls(count: int) -> Lab:
     """Return a cluster with ``count`` held pulls, each for its own queue on its own connection."""
     lab = messages(1)
-    lab.core.create_topic("waiting", count)
+    lab.core.create_topic("waiting", TopicSpec(count))
     for number in range(count):
         session, group = _consumer(lab, number, "waiting")
         session.data_received(_pull_frames([("waiting", number)], [0], group)[0])

@@ -42,7 +42,8 @@ class _StartableCluster(ClusterBase):
 
     The options have the names and units of the command line's; see `ClusterOptions` for all.
     ``masters``, ``slaves`` (for each master) and ``namesrvs`` are numbers of nodes. ``topics`` maps
-    the names of topics to create to their numbers of queues. ``config`` holds RocketMQ's own broker
+    the names of topics to create to their numbers of queues, or to their settings, such as
+    ``{"queues": 4, "message_type": "FIFO"}`` at 5.5.0. ``config`` holds RocketMQ's own broker
     keys. ``clock`` is ``"real"`` (default) or ``"frozen"``; it begins at ``start_at``. ``seed``
     fixes every random choice. Ports are free ones by default.
 
@@ -93,7 +94,8 @@ class Cluster(_StartableCluster):
 
     The options have the names and units of the command line's; see `ClusterOptions` for all.
     ``masters``, ``slaves`` (for each master) and ``namesrvs`` are numbers of nodes. ``topics`` maps
-    the names of topics to create to their numbers of queues. ``config`` holds RocketMQ's own broker
+    the names of topics to create to their numbers of queues, or to their settings, such as
+    ``{"queues": 4, "message_type": "FIFO"}`` at 5.5.0. ``config`` holds RocketMQ's own broker
     keys. ``clock`` is ``"real"`` (default) or ``"frozen"``; it begins at ``start_at``. ``seed``
     fixes every random choice. Ports are free ones by default.
 

@@ -137,7 +137,14 @@ def test_every_option_reaches_the_spec(served: list[ClusterSpec], tmp_path: Path
     ("args", "line"),
     [
         ("--masters 0", "Error: masters=0: expected a whole number from 1 to 1000"),
-        ("--topic orders", "Error: topic 'orders': expected NAME:QUEUES, such as orders:8"),
+        (
+            "--topic orders",
+            "Error: topic 'orders': expected NAME:QUEUES, such as orders:8, or NAME:QUEUES:TYPE",
+        ),
+        (
+            "--topic orders:8:FIFO",
+            "Error: topic orders: topics of 4.9.7 have no message types: use reference='5.5.0'",
+        ),
         (
             "--topic orders:65537",
             "Error: queues of topic orders=65537: expected a whole number from 1 to 65536",

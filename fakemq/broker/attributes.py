@@ -13,13 +13,9 @@ from typing import NamedTuple
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_long
 from fakemq.protocol.java import java_hash_map_order
+from fakemq.protocol.message_types import MESSAGE_TYPE, MESSAGE_TYPES
 
-MESSAGE_TYPE = "message.type"
 PRIORITY_FACTOR = "priority.factor"
-NORMAL, MIXED = "NORMAL", "MIXED"
-MESSAGE_TYPES = (
-    *("UNSPECIFIED", NORMAL, "FIFO", "DELAY", "TRANSACTION", "PRIORITY", "LITE", MIXED),
-)
 _LONG_MAX = (1 << 63) - 1
 _LITE_MAX_MINUTES = 30 * 24 * 60
 

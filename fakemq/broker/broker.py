@@ -10,6 +10,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from fakemq.broker import addresses
@@ -577,9 +578,16 @@ class Broker:
         """Register with every name server now."""
         self.registration.register_all()
 
-    def create_topic(self, topic: str, queues: int, *, perm: int = PermName.READ_WRITE) -> None:
-        """Create a topic or change its number of queues, and register it."""
-        self.registration.register_topic(self.topics.create(topic, queues, perm))
+    def create_topic(
+        self,
+        topic: str,
+        queues: int,
+        *,
+        perm: int = PermName.READ_WRITE,
+        attributes: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """Create a topic or change its number of queues and these attributes, and register it."""
+        self.registration.register_topic(self.topics.create(topic, queues, perm, attributes))
 
     def put_topic(self, config: TopicConfig) -> None:
         """Create or replace a topic, and register it."""

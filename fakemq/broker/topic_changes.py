@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.attributes import (
     GROUP_ATTRIBUTES,
-    MESSAGE_TYPE,
-    MIXED,
     TOPIC_ATTRIBUTES,
     WrongAttributeError,
     altered,
@@ -21,6 +19,7 @@ from fakemq.config.model_5_5_0 import later
 from fakemq.dispatch.answers import Refused, Thrown
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.codes_5_5_0 import ResponseCode5
+from fakemq.protocol.message_types import MESSAGE_TYPE, MIXED
 from fakemq.protocol.topics import (
     DLQ_PREFIX,
     RETRY_PREFIX,

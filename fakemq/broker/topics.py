@@ -234,10 +234,25 @@ class TopicConfigManager:
         self._register_soon()
         return config
 
-    def create(self, topic: str, queues: int, perm: int = _RW) -> TopicConfig:
-        """Create or replace a topic with this number of queues; the caller registers it."""
+    def create(
+        self,
+        topic: str,
+        queues: int,
+        perm: int = _RW,
+        attributes: Mapping[str, str] = MappingProxyType({}),
+    ) -> TopicConfig:
+        """Create or replace a topic with this number of queues; the caller registers it.
+
+        A topic that exists keeps its other attributes.
+        """
+        present = self._table.get(topic)
+        kept = None if present is None else present.attributes
         config = TopicConfig(
-            topic_name=topic, read_queue_nums=queues, write_queue_nums=queues, perm=perm
+            topic_name=topic,
+            read_queue_nums=queues,
+            write_queue_nums=queues,
+            perm=perm,
+            attributes={**(kept or {}), **attributes} if attributes else kept,
         )
         self.update(config)
         return config

@@ -35,11 +35,12 @@ from fakemq.protocol.headers.query import (
     ViewMessageRequestHeader,
 )
 from fakemq.protocol.headers.rpc import RpcRequestHeader
-from fakemq.protocol.headers.topic import CreateTopicRequestHeader, GetTopicStatsInfoRequestHeader
+from fakemq.protocol.headers.topic import GetTopicStatsInfoRequestHeader
 from fakemq.protocol.hosts import format_host
 from fakemq.protocol.java import LONG_MAX
 from fakemq.protocol.message import MessageExt
 from fakemq.protocol.message_id import decode_offset_id
+from fakemq.protocol.message_types import MESSAGE_TYPE
 from fakemq.protocol.properties import KEY_SEPARATOR
 from fakemq.protocol.sysflag import PermName
 
@@ -225,12 +226,16 @@ class Admin:
         *,
         cluster: str | None = None,
         perm: int = PermName.READ | PermName.WRITE,
+        message_type: str | None = None,
     ) -> Operation[list[str]]:
         """Create or change a topic; return the addresses of the masters that succeeded.
 
-        These are the masters of ``cluster``, or all masters that have the create-topic key. Raise
-        MQClientError if there are none; raise the last error if every master failed.
+        These are the masters of ``cluster``, or all masters that have the create-topic key.
+        ``message_type``, such as ``FIFO``, is for brokers of 5.5.0; those of 4.9.7 ignore it. Raise
+        MQClientError if there are no masters; raise the last error if every master failed.
         """
+        from fakemq.protocol.headers.topic_5_5_0 import CreateTopicRequestHeader5
+
         key = self._instance.config.create_topic_key
         if cluster is None:
             route = yield from self._instance.fetch_route(key)
@@ -239,7 +244,7 @@ class Admin:
             addrs = yield from self._masters_of(cluster)
         if not addrs:
             raise MQClientError(f"Not found broker, maybe key is wrong: {cluster or key}")
-        header = CreateTopicRequestHeader(
+        header = CreateTopicRequestHeader5(
             topic=topic,
             default_topic=key,
             read_queue_nums=queues,
@@ -248,6 +253,7 @@ class Admin:
             topic_filter_type="SINGLE_TAG",
             topic_sys_flag=0,
             order=False,
+            attributes=None if message_type is None else f"+{MESSAGE_TYPE}={message_type}",
         )
         done: list[str] = []
         failure: MQBrokerError | RemotingError | None = None

@@ -9,7 +9,6 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 
 from fakemq.errors import ConfigError
-from fakemq.protocol.topics import topic_name_error
 
 MAX_QUEUES = 65_536
 """The most queues of a topic at one broker that a user may ask for. A route says a number of
@@ -141,27 +140,3 @@ def _is_utf8(path: str) -> bool:
         return b"\0" not in path.encode()
     except UnicodeEncodeError:
         return False
-
-
-def topic_queues(topics: Mapping[str, int] | Iterable[str]) -> dict[str, int]:
-    """Return topic → number of queues, from such a mapping or from ``NAME:QUEUES`` texts."""
-    if not isinstance(topics, Iterable):
-        raise ConfigError(f'topics={topics!r}: expected {{"orders": 8}}, or NAME:QUEUES texts')
-    if not isinstance(topics, Mapping):
-        pairs: dict[str, int] = {}
-        for text in [topics] if isinstance(topics, str) else topics:
-            name, _, number = str(text).rpartition(":")
-            if not (name and number.isascii() and number.isdigit() and len(number) < 10):
-                raise ConfigError(f"topic {text!r}: expected NAME:QUEUES, such as orders:8")
-            if name in pairs:
-                raise ConfigError(f"topic {name} is given twice; once is enough")
-            pairs[name] = int(number)
-        topics = pairs
-    if not topics:
-        return {}
-    for name, queues in topics.items():
-        error = topic_name_error(name)
-        if error is not None:
-            raise ConfigError(f"topic {name!r}: {error}")
-        whole(f"queues of topic {name}", queues, 1, MAX_QUEUES)
-    return dict(topics)

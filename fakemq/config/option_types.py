@@ -12,6 +12,15 @@ if TYPE_CHECKING:
     from fakemq.config.files import ConfigSource
 
 
+class TopicSettings(TypedDict, total=False):
+    """What a topic can be declared with, beside its name."""
+
+    queues: int
+    """The number of its queues at each master; 8 by default."""
+    message_type: str
+    """What it is for: ``NORMAL``, ``FIFO``, ``DELAY``, ``TRANSACTION``, …; only 5.5.0 has it."""
+
+
 class ClusterOptions(TypedDict, total=False):
     """The options of ``Cluster``, ``AsyncCluster`` and `spec.cluster_spec`, as Python types."""
 
@@ -32,7 +41,7 @@ class ClusterOptions(TypedDict, total=False):
     clock: Literal["real", "frozen"]
     start_at: Instant | None
     seed: int | None
-    topics: Mapping[str, int] | Iterable[str]
+    topics: Mapping[str, int | TopicSettings] | Iterable[str]
     control_port: int | None
     control_listen: str
     control_token: str | None

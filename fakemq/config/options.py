@@ -126,8 +126,10 @@ OPTIONS = (
     ),
     Option("seed", "number", None, "Fixes every random choice.", metavar="N"),
     Option(
-        *("topics", "list", (), "Create a topic at the start. May be repeated."),
-        metavar="NAME:QUEUES",
+        *("topics", "list", ()),
+        "Create a topic at the start. May be repeated. TYPE is its message type, such as FIFO, at"
+        " 5.5.0.",
+        metavar="NAME:QUEUES[:TYPE]",
         flag="--topic",
     ),
     Option(

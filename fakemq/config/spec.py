@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 import msgspec
 
 from fakemq.clock.durations import size_bytes, wall_ms
-from fakemq.config.checked import host_text, one_of, path_text, topic_queues, whole
+from fakemq.config.checked import host_text, one_of, path_text, whole
 from fakemq.config.files import ConfigSource, Settings, Warn, load, warn_user
 from fakemq.config.keys import CHOICES
 from fakemq.config.layout import (
@@ -23,6 +23,7 @@ from fakemq.config.layout import (
 )
 from fakemq.config.model import BrokerConfig, NamesrvConfig, Value
 from fakemq.config.options import DEFAULTS, require_options
+from fakemq.config.topics import TopicSpec, declared_topics
 from fakemq.config.unsupported import require_broker
 from fakemq.errors import ConfigError
 from fakemq.protocol.hosts import bracketed
@@ -95,7 +96,7 @@ class ClusterSpec(msgspec.Struct, frozen=True, kw_only=True):
     clock: str = "real"
     start_at_ms: int | None = None
     seed: int | None = None
-    topics: dict[str, int] = {}
+    topics: dict[str, TopicSpec] = {}
     acl: str | dict[str, object] | None = None
     """The file with accounts and permissions, or what it says. None: of each broker's config."""
     tls: TlsSpec = TlsSpec()
@@ -117,7 +118,7 @@ def cluster_spec(
     An option replaces the setting of ``config``, and that replaces the default. None means "not
     set". Ports default to 9876 and 10911, or to free ones with ``free_ports``; 0 means a free one.
     ``config`` is a file or a mapping of RocketMQ's keys for all brokers, or several in their order.
-    ``topics`` maps names to queues, or lists ``NAME:QUEUES``. Raise ConfigError, NotYetSupported,
+    ``topics`` is read by `declared_topics`. Raise ConfigError, NotYetSupported,
     and TypeError for an unknown option.
     """
     require_options(options)
@@ -166,7 +167,7 @@ def cluster_spec(
         clock=one_of("clock", given["clock"], CLOCKS),
         start_at_ms=None if start_at is None else wall_ms(start_at, name="start_at"),
         seed=seed if seed is None else whole("seed", seed, None),
-        topics=topic_queues(given["topics"]),
+        topics=declared_topics(given["topics"], reference),
         acl=acl,
         tls=tls,
         control=_control(given["control_port"], control_listen, given["control_token"]),

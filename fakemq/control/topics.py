@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
+from fakemq.config.topics import DEFAULT_QUEUES, check_message_type
 from fakemq.control.control import Control
 from fakemq.control.endpoints import SEED_MAX_BYTES, Body, Query, endpoint
 from fakemq.control.results import Done, Refusal
@@ -128,17 +129,18 @@ def put_topic(control: Control, topic: str, body: ChangeTopic) -> TopicState:
     if body.perm is not None:
         changes.perm_of(body.perm)
     if body.message_type is not None:
-        message_types.check_message_type(control.core, body.message_type)
+        check_message_type(body.message_type, control.core.spec.reference)
     # All is checked: what is refused now creates nothing.
     there = topic in control.mq.topics()
     if not there:
-        control.mq.create_topic(topic, 8 if body.queues is None else body.queues)
+        queues = DEFAULT_QUEUES if body.queues is None else body.queues
+        control.mq.create_topic(topic, queues, message_type=body.message_type)
     if body.perm is not None:
         handle.set_perm(body.perm)
     if body.write_queues is not None or (there and body.queues is not None):
         read = len({queue.queue_id for queue in control.mq.queues(topic)})
         handle.set_queues(read if body.queues is None else body.queues, body.write_queues)
-    if body.message_type is not None:
+    if there and body.message_type is not None:
         handle.message_type = body.message_type
     return _state(control, topic)
 

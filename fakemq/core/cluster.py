@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from fakemq.clock.clock import ClockState
     from fakemq.config.model import BrokerConfig
     from fakemq.config.spec import ClusterSpec
+    from fakemq.config.topics import TopicSpec
     from fakemq.core.guests import Guests
     from fakemq.core.snapshots import Snapshot
     from fakemq.core.views import Deadline
@@ -499,13 +500,13 @@ class ClusterCore:
 
     # -- nodes --------------------------------------------------------------------------------
 
-    def create_topic(self, topic: str, queues: int) -> None:
+    def create_topic(self, topic: str, spec: TopicSpec) -> None:
         """Create or change a topic on every running master; raise LookupError if no master runs."""
         masters = self.running_masters()
         if not masters:
             raise LookupError(f"no running master to create topic {topic} at")
         for broker in masters:
-            broker.create_topic(topic, queues)
+            broker.create_topic(topic, spec.queues, attributes=spec.attributes)
         self.network.settle()
 
     def start_name_server(self, name_server: NameServer) -> None:
@@ -560,5 +561,5 @@ class ClusterCore:
         """Create the topics of the spec; register all of them together afterwards."""
         for broker in self.running_masters():
             with broker.persistence.at_once():
-                for topic, queues in self.spec.topics.items():
-                    broker.topics.create(topic, queues)
+                for topic, spec in self.spec.topics.items():
+                    broker.topics.create(topic, spec.queues, attributes=spec.attributes)

@@ -10,6 +10,7 @@ from fakemq.broker.delay import real_place
 from fakemq.broker.seeding import seed as put
 from fakemq.clock.slices import Steps, finished
 from fakemq.config.checked import MAX_QUEUES
+from fakemq.config.topics import TopicSpec
 from fakemq.core.views import Delayed, Delivery, Member, Message, Queue
 from fakemq.errors import ArgumentError, FakemqError
 from fakemq.events.core import Delivered, LogAppended
@@ -325,7 +326,7 @@ def seed(
     """
     masters = core.running_masters()
     if masters and not list(_queues(core, topic)):
-        core.create_topic(topic, 8)
+        core.create_topic(topic, TopicSpec())
     queues = list(_queues(core, topic))
     targets = [(broker, queue_id) for broker, queue_id in queues if broker in masters]
     if not targets:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import msgspec.structs
 
-from fakemq.broker.attributes import MESSAGE_TYPE, MESSAGE_TYPES, NORMAL
-from fakemq.errors import did_you_mean
+from fakemq.config.topics import check_message_type
+from fakemq.protocol.message_types import MESSAGE_TYPE, NORMAL
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
@@ -33,22 +33,13 @@ def last_message_type(core: ClusterCore, topic: str) -> str:
     return next((_type_of(config) for config in configs if config is not None), NORMAL)
 
 
-def check_message_type(core: ClusterCore, value: str) -> None:
-    """Raise ValueError for an unknown type, and for a cluster of 4.9.7."""
-    if value not in MESSAGE_TYPES:
-        raise ValueError(f"no message type is called {value!r}{did_you_mean(value, MESSAGE_TYPES)}")
-    for broker in core.running_masters():
-        if broker.parts is None:
-            raise ValueError(f"{broker.name} has no message types: use reference='5.5.0'")
-
-
 def set_message_type(core: ClusterCore, topic: str, value: str) -> None:
     """Set the type of a topic at every running master that has it.
 
-    Raise ValueError for an unknown type and for a cluster of 4.9.7, LookupError if no running
+    Raise ConfigError for an unknown type and for a cluster of 4.9.7, LookupError if no running
     master has the topic.
     """
-    check_message_type(core, value)
+    check_message_type(value, core.spec.reference)
     for broker, config in _holders(core, topic):
         attributes = {**(config.attributes or {}), MESSAGE_TYPE: value}
         broker.put_topic(msgspec.structs.replace(config, attributes=attributes))

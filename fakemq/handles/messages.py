@@ -9,7 +9,8 @@ from msgspec.structs import asdict
 
 from fakemq.clock.durations import span_ms
 from fakemq.config import checked
-from fakemq.config.checked import text, topic_queues, whole
+from fakemq.config.checked import text, whole
+from fakemq.config.topics import DEFAULT_QUEUES, TopicSpec, checked_topic
 from fakemq.core import inspection, views
 from fakemq.core.views import Queue
 from fakemq.errors import ConfigError
@@ -50,14 +51,18 @@ class StoredMessages(Handle):
         """
         return topic_or_group
 
-    def create_topic(self, topic: str, queues: int = 8) -> None:
+    def create_topic(
+        self, topic: str, queues: int = DEFAULT_QUEUES, *, message_type: str | None = None
+    ) -> None:
         """Create or change a topic on every running master, with this number of queues each.
 
-        Raise LookupError if no master runs, ConfigError for an invalid name or number.
+        ``message_type`` is what the topic is for, such as ``"FIFO"``; only a cluster of 5.5.0 has
+        it. None keeps it; a new topic is ``NORMAL``. Raise LookupError if no master runs,
+        ConfigError for an invalid name, number or type.
         """
-        core = self._core
-        topic_queues({topic: queues})
-        self._call(lambda: core.create_topic(topic, queues))
+        core, spec = self._core, TopicSpec(queues, message_type)
+        checked_topic(topic, spec, core.spec.reference)
+        self._call(lambda: core.create_topic(topic, spec))
 
     def seed(
         self,
@@ -322,7 +327,7 @@ def seeding(
     queue: int | None,
 ) -> Steps[list[views.Message]]:
     """Check what `StoredMessages.seed` was given, and return the steps that store it."""
-    topic_queues({topic: 1})
+    checked_topic(topic, TopicSpec(1))
     more, payloads = checked_properties(properties), inspection.payloads(bodies)
     if queue is not None:
         whole("queue", queue, 0, INT_MAX)

@@ -10,8 +10,8 @@ import struct
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, overload
 
-from fakemq.broker.attributes import MESSAGE_TYPE, NORMAL
 from fakemq.dispatch.node import NodeState
+from fakemq.protocol.message_types import MESSAGE_TYPE, NORMAL
 from fakemq.protocol.sysflag import PermName
 from fakemq.proxy.cache import Cache
 from fakemq.proxy.status import topic_not_found

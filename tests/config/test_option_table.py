@@ -19,7 +19,10 @@ NAMES = {"Instant": Instant, "Size": Size, "ConfigSource": ConfigSource}
 ACCEPTED: dict[Kind, tuple[str, ...]] = {
     "number": ("int", "int | None", "bool | int | None"),
     "flag": ("bool",),
-    "list": ("Mapping[str, int] | Iterable[str]", "ConfigSource | Iterable[ConfigSource]"),
+    "list": (
+        "Mapping[str, int | TopicSettings] | Iterable[str]",
+        "ConfigSource | Iterable[ConfigSource]",
+    ),
     "text": (
         *("str", "str | None", "str | os.PathLike[str] | None"),
         *("Size", "Size | None", "Instant | None"),

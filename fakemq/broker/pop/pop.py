@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from fakemq.broker.attributes import MESSAGE_TYPE, PRIORITY_FACTOR
+from fakemq.broker.attributes import PRIORITY_FACTOR
 from fakemq.broker.checks import consuming_group
 from fakemq.broker.parts_5_5_0 import parts_of
 from fakemq.broker.pop.checks import (
@@ -25,6 +25,7 @@ from fakemq.protocol.codes_5_5_0 import ResponseCode5
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_long
 from fakemq.protocol.headers.pop import PopMessageRequestHeader, PopMessageResponseHeader
+from fakemq.protocol.message_types import MESSAGE_TYPE
 from fakemq.protocol.pop import ORDER_REVIVE_QUEUE, pop_retry_topic
 
 if TYPE_CHECKING:

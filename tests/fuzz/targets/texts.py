@@ -14,9 +14,9 @@ from fakemq.broker.filters.sql_parser import compile_sql
 from fakemq.broker.filters.sql_tokens import MQFilterError
 from fakemq.clock.durations import duration_ms, instant_ms, size_bytes
 from fakemq.config import files as config_files
-from fakemq.config.checked import topic_queues
 from fakemq.config.files import load
 from fakemq.config.model import BrokerConfig, NamesrvConfig
+from fakemq.config.topics import declared_topics
 from fakemq.config.updates import properties_of, update
 from fakemq.dispatch.answers import Refused
 from fakemq.errors import ConfigError
@@ -134,7 +134,7 @@ SHORT: dict[str, tuple[Callable[[str], object], type[Exception], bytes]] = {
     "size": (size_bytes, ConfigError, b"1.5GiB"),
     "instant": (instant_ms, ConfigError, b"2024-02-29T12:00:00.5+01:00"),
     "delays": (parse_delay_levels, ValueError, b"1s 5s 10m 2h -1d"),
-    "topic": (lambda text: topic_queues([text]), ConfigError, b"orders:8"),
+    "topic": (lambda text: declared_topics([text]), ConfigError, b"orders:8"),
     "offset_id": (_offset_id, RemoteProtocolError, b"7F00000100002A9F0000000000000539"),
     "unique_id": (
         lambda text: unique_id_time_ms(text, 1_700_000_000_000),
