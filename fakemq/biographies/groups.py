@@ -34,7 +34,8 @@ def why_not_delivered(
     A reason that concerns all groups, such as a stopped broker, is returned alone.
     """
     if broker.state is not NodeState.RUNNING:
-        return [Reason(f"its broker {broker.name} is {broker.state}")]
+        slaves = _refusing_slaves(core, broker)
+        return [Reason(f"its broker {broker.name} is {broker.state}{slaves}")]
     config = broker.topics.select(stored.topic)
     if config is None:
         return [Reason(f"topic {stored.topic} is not there any more")]
@@ -47,6 +48,22 @@ def why_not_delivered(
     if not groups:
         return [Reason(f"no group has asked for {stored.topic}", certain=False)]
     return [_why_not(core, broker, stored, one) for one in groups]
+
+
+def _refusing_slaves(core: ClusterCore, master: Broker) -> str:
+    """Return which running slaves of a broker refuse pulls, as the end of a reason; "" for none."""
+    names = [
+        slave.name
+        for slave in core.brokers.values()
+        if slave.config.broker_name == master.config.broker_name
+        and slave.running
+        and slave.parts is not None
+        and slave.parts.refuses_pulls()
+    ]
+    if not names:
+        return ""
+    refuse = "refuses" if len(names) == 1 else "refuse"
+    return f", and {' and '.join(names)} {refuse} pulls: slaveReadEnable=false"
 
 
 def _groups(core: ClusterCore, chronicle: Chronicle, topic: str) -> list[str]:

@@ -14,6 +14,7 @@ from fakemq.broker.persistence import TIMER_METRICS
 from fakemq.broker.pop.service import PopService
 from fakemq.broker.pull_offsets import ForbiddenTopics, PullOffsets
 from fakemq.broker.read_subscriptions import ReadSubscriptions
+from fakemq.broker.slave_refusals import refuses_pulls
 from fakemq.broker.slave_tables import SlaveTables
 from fakemq.broker.table_versions import TableVersions
 from fakemq.broker.timers.service import TimerMessageService
@@ -115,6 +116,9 @@ class Parts5:
 
     def topic_error(self, topic: str) -> str | None:
         return topic_error(topic)
+
+    def refuses_pulls(self) -> bool:
+        return refuses_pulls(self._broker)
 
     def check_pull(self, group: str, topic: str) -> None:
         if self.forbidden.is_forbidden(group, topic):

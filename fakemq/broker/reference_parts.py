@@ -48,6 +48,9 @@ class ReferenceParts(Protocol):
     def topic_error(self, topic: str) -> str | None:
         """Return Java's text for a name that no topic can have; None for a valid name."""
 
+    def refuses_pulls(self) -> bool:
+        """Return whether the broker refuses all pulls, because it is a slave."""
+
     def check_pull(self, group: str, topic: str, /) -> None:
         """Raise Refused for a pull of a topic that is forbidden to its group."""
 

@@ -21,7 +21,12 @@ def check_takes_messages(broker: Broker) -> None:
         raise Refused(ResponseCode.SYSTEM_BUSY, REJECTED)
 
 
+def refuses_pulls(broker: Broker) -> bool:
+    """Return whether it is a slave from which no consumer may read."""
+    return broker.config.is_slave and not broker.config.slave_read_enable
+
+
 def check_serves_pulls(broker: Broker) -> None:
     """Raise Refused at a slave from which no consumer may read."""
-    if broker.config.is_slave and not broker.config.slave_read_enable:
+    if refuses_pulls(broker):
         raise Refused(ResponseCode.SYSTEM_BUSY, REJECTED)
