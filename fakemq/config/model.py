@@ -337,6 +337,8 @@ class NamesrvConfig(Config, NamesrvKeys, NettyServerKeys):
 
     tables: ClassVar[tuple[type, ...]] = (NamesrvKeys, NettyServerKeys)
     listen_port: int = 9876
+    scan_not_active_broker_interval = 10_000
+    """How often silent brokers are looked for, in ms: a constant in 4.9.7, a key in 5.5.0."""
 
 
 _KEYS: dict[type[Config], dict[str, Key]] = {}

@@ -1,8 +1,9 @@
-"""Expiry of silent brokers, 120 to 130 s after their last registration.
+"""Expiry of silent brokers, 120 to 130 s after their last registration; at 5.5.0 to 125 s.
 
-Java scans all brokers every 10 s, first after 5 s. Here each live broker has one timer, due at the
-tick of that grid at which the scan would find it. A registration only moves the deadline; the timer
-compares it when it fires. So an idle name server has no work.
+Java scans all brokers every 10 s, or as scanNotActiveBrokerInterval says, first after 5 s. Here
+each live broker has one timer, due at the tick of that grid at which the scan would find it. A
+registration only moves the deadline; the timer compares it when it fires. So an idle name server
+has no work.
 
 Source: namesrv/NamesrvController.java#initialize,
 namesrv/routeinfo/RouteInfoManager.java#scanNotActiveBroker (4.9.7)
@@ -36,10 +37,11 @@ class Expiry:
         self._expire = expire
         self._timers: dict[str, Timer] = {}
         self._started_ms = {False: 0, True: 0}
-        self.start()
+        self._period_ms = SCAN_PERIOD_MS
 
-    def start(self) -> None:
-        """Set the origin of the scan grid to this moment, on both axes."""
+    def start(self, period_ms: int) -> None:
+        """Begin the scans, one every ``period_ms``, at this moment on both axes."""
+        self._period_ms = period_ms
         self._started_ms = {
             outside: self._clock.elapsed_ms(outside=outside) for outside in (False, True)
         }
@@ -72,7 +74,7 @@ class Expiry:
             live.last_update_ms + BROKER_CHANNEL_EXPIRED_TIME_MS + 1,
             self._started_ms[live.channel.outside],
             SCAN_FIRST_MS,
-            SCAN_PERIOD_MS,
+            self._period_ms,
         )
 
     def _arm(self, broker_addr: str, live: BrokerLiveInfo) -> None:

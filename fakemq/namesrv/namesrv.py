@@ -13,7 +13,7 @@ from fakemq.dispatch.answers import Reply
 from fakemq.dispatch.dispatcher import dispatcher_of
 from fakemq.dispatch.node import NodeState
 from fakemq.dispatch.registry import Handlers
-from fakemq.errors import NotYetSupported
+from fakemq.errors import ConfigError, NotYetSupported
 from fakemq.events.core import NodeStarted, NodeStopped, Warned
 from fakemq.faults.plan import FaultPlan
 from fakemq.faults.points import VIEW
@@ -62,6 +62,8 @@ class NameServer:
         self.journal = journal
         self.faults = FaultPlan(journal) if faults is None else faults
         self.addr = ""
+        self.started_ms = 0
+        """When it was started, by its own clock."""
         self.state = NodeState.STOPPED
         self.sessions: dict[Session, None] = {}
         self.tables = RouteTables()
@@ -86,17 +88,23 @@ class NameServer:
     def start(self, addr: str) -> None:
         """Start at ``addr`` (``host:port``); the listener there calls `accept`.
 
-        Raise NotYetSupported for ``clusterTest=true``, ConfigError for a KV file that is no JSON.
+        Raise NotYetSupported for ``clusterTest=true``, ConfigError for a KV file that is no JSON
+        and for a config with which Java does not start.
         """
         if self.config.cluster_test:
             raise NotYetSupported(
                 "clusterTest=true: fakemq's name server asks no product environment for routes;"
                 " leave clusterTest out"
             )
-        self.addr = addr
+        if self.config.scan_not_active_broker_interval < 1:
+            raise ConfigError(
+                f"scanNotActiveBrokerInterval={self.config.scan_not_active_broker_interval}:"
+                " expected 1 or more; Java's name server does not start"
+            )
+        self.addr, self.started_ms = addr, self.clock.now_ms()
         self.kv.load()
         self.kv.start_printing()
-        self.registration.expiry.start()
+        self.registration.expiry.start(self.config.scan_not_active_broker_interval)
         self.state = self.state.then(NodeState.RUNNING)
         self.journal.add(NodeStarted(node=self.name, addr=addr))
 

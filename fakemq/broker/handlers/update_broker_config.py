@@ -32,6 +32,11 @@ _NAME = RequestCode.UPDATE_BROKER_CONFIG.name
 def update_broker_config(
     broker: Broker, request: Request[NoHeader]
 ) -> Reply[NoHeader] | Parked[NoHeader]:
+    return set_keys(broker, request)
+
+
+def set_keys(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader] | Parked[NoHeader]:
+    """Set the keys of a request; raise Refused for what cannot be read."""
     if not request.body:
         return Reply()
     properties = properties_of(request.body)

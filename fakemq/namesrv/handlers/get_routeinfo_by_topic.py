@@ -29,6 +29,13 @@ VERSION_4_9_4 = 401
 def get_routeinfo_by_topic(
     node: NameServer, request: Request[GetRouteInfoRequestHeader]
 ) -> Reply[NoHeader]:
+    return route_of_topic(node, request)
+
+
+def route_of_topic(
+    node: NameServer, request: Request[GetRouteInfoRequestHeader]
+) -> Reply[NoHeader]:
+    """Answer with the route; raise Refused if there is none."""
     topic = or_null(request.header, "topic")
     route = node.routes.topic_route(topic)
     if route is None:

@@ -30,7 +30,7 @@ from fakemq.protocol.table import NoHeader
 
 @handles(table.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
 def get_all_topic_list_from_nameserver(node: NameServer, request: Request[NoHeader]) -> Answer:
-    return _answer(node, request, node.routes.all_topics())
+    return answer_with(node, request, node.routes.all_topics())
 
 
 @handles(table.GET_TOPICS_BY_CLUSTER)
@@ -38,30 +38,30 @@ def get_topics_by_cluster(
     node: NameServer, request: Request[GetTopicsByClusterRequestHeader]
 ) -> Answer:
     cluster = or_null(request.header, "cluster")
-    return _answer(node, request, node.routes.topics_by_cluster(cluster))
+    return answer_with(node, request, node.routes.topics_by_cluster(cluster))
 
 
 @handles(table.GET_SYSTEM_TOPIC_LIST_FROM_NS)
 def get_system_topic_list_from_ns(node: NameServer, request: Request[NoHeader]) -> Answer:
-    return _answer(node, request, node.routes.system_topics())
+    return answer_with(node, request, node.routes.system_topics())
 
 
 @handles(table.GET_UNIT_TOPIC_LIST)
 def get_unit_topic_list(node: NameServer, request: Request[NoHeader]) -> Answer:
-    return _answer(node, request, node.routes.unit_topics())
+    return answer_with(node, request, node.routes.unit_topics())
 
 
 @handles(table.GET_HAS_UNIT_SUB_TOPIC_LIST)
 def get_has_unit_sub_topic_list(node: NameServer, request: Request[NoHeader]) -> Answer:
-    return _answer(node, request, node.routes.has_unit_sub_topics())
+    return answer_with(node, request, node.routes.has_unit_sub_topics())
 
 
 @handles(table.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST)
 def get_has_unit_sub_ununit_topic_list(node: NameServer, request: Request[NoHeader]) -> Answer:
-    return _answer(node, request, node.routes.has_unit_sub_un_unit_topics())
+    return answer_with(node, request, node.routes.has_unit_sub_un_unit_topics())
 
 
-def _answer(node: NameServer, request: Request[Any], topics: Steps[TopicList]) -> Answer:
+def answer_with(node: NameServer, request: Request[Any], topics: Steps[TopicList]) -> Answer:
     """Answer with a list, which may have 100,000 topics, in slices."""
 
     def encoded(node: NameServer, request: Request[Any]) -> Steps[Answer]:

@@ -26,6 +26,11 @@ PATH_KEYS = ("kvConfigPath", "configStorePath")
 
 @handles(table.UPDATE_NAMESRV_CONFIG)
 def update_namesrv_config(node: NameServer, request: Request[NoHeader]) -> Reply[NoHeader]:
+    return set_keys(node, request)
+
+
+def set_keys(node: NameServer, request: Request[NoHeader]) -> Reply[NoHeader]:
+    """Set the keys of a request; raise Refused for what cannot be read or changed."""
     properties = properties_of(request.body)
     if properties is None:
         raise Refused(ResponseCode.SYSTEM_ERROR, UNREADABLE)

@@ -1,6 +1,7 @@
 """REGISTER_BROKER (103): a broker, new or known, says where it is and what it has.
 
 Behaviour: as in 4.9.7. Without a master the slave with the lowest id says which topics there are.
+Without returnOrderTopicConfigToBroker the answer says nothing of topics in order.
 Refused: a single topic of a broker that is not registered: SYSTEM_ERROR; its name is known then.
 
 Source: namesrv/processor/DefaultRequestProcessor.java#registerBroker,
@@ -19,6 +20,7 @@ from fakemq.namesrv.handlers.register_broker import (
 )
 from fakemq.namesrv.handlers_5_5_0 import handles
 from fakemq.namesrv.namesrv import NameServer
+from fakemq.namesrv.switches_5_5_0 import config_of
 from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.headers.namesrv import (
@@ -47,4 +49,7 @@ def register_broker(
         )
         if header.broker_id not in addrs:
             raise Refused(ResponseCode.SYSTEM_ERROR, "register broker failed")
-    return register(node, request, registration, is_prime_allowed=says_acting is not None)
+    reply = register(node, request, registration, is_prime_allowed=says_acting is not None)
+    if not config_of(node).return_order_topic_config_to_broker:
+        reply.body = b""
+    return reply
