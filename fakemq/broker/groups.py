@@ -65,7 +65,8 @@ class SubscriptionGroupManager:
     def find(self, group: str) -> SubscriptionGroupConfig | None:
         """Return the group's config; None for an unknown group.
 
-        An unknown group is created if autoCreateSubscriptionGroup is on, and a system group always.
+        An unknown group is created if autoCreateSubscriptionGroup is on, and a system group also
+        without it, unless enableCreateSysGroup of 5.5.0 is off.
 
         Source: SubscriptionGroupManager.java#findSubscriptionGroupConfig (4.9.7)
         """
@@ -74,7 +75,7 @@ class SubscriptionGroupManager:
         config = self._table.get(group)
         if config is None and (
             self._node.config.auto_create_subscription_group
-            or group.startswith(SYSTEM_GROUP_PREFIX)
+            or (group.startswith(SYSTEM_GROUP_PREFIX) and self._node.config.enable_create_sys_group)
         ):
             if self.name_error(group) is not None:
                 return None

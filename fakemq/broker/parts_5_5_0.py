@@ -12,6 +12,7 @@ from fakemq.broker import send_5_5_0
 from fakemq.broker.offset_resets import OffsetResets
 from fakemq.broker.persistence import TIMER_METRICS
 from fakemq.broker.pop.service import PopService
+from fakemq.broker.pull_consumers import check_puller
 from fakemq.broker.pull_offsets import ForbiddenTopics, PullOffsets
 from fakemq.broker.read_subscriptions import ReadSubscriptions
 from fakemq.broker.slave_refusals import refuses_pulls
@@ -126,6 +127,9 @@ class Parts5:
                 ForbiddenType.SUBSCRIPTION_FORBIDDEN,
                 f"the consumer group[{group}] is forbidden for topic[{topic}]",
             )
+
+    def check_puller(self, group: str, session: Session) -> None:
+        check_puller(self._broker, group, session)
 
     def check_sent(self, request: SendRequest) -> None:
         send_5_5_0.check_sent(self._broker, request)

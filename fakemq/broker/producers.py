@@ -5,7 +5,7 @@ Source: broker/client/ProducerManager.java (4.9.7)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -102,6 +102,10 @@ class ProducerManager:
     def channels_of(self, session: Session) -> Iterable[ClientChannelInfo]:
         """Return the memberships of one connection."""
         return (self._table[group][session] for group in self._groups_of.get(session, ()))
+
+    def groups_of(self, session: Session) -> Set[str]:
+        """Return the groups of which one connection is a member."""
+        return self._groups_of.get(session, frozenset())
 
     def groups(self) -> list[str]:
         """Return every known group, empty ones included."""

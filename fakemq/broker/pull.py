@@ -125,6 +125,8 @@ def _process(
     _check_topic(broker, request, topic)
     queue_id = header.queue_id
     message_filter = _message_filter(broker, *_subscription(broker, header, group_config))
+    if broker.parts is not None:
+        broker.parts.check_puller(group, request.session)
     position = broker.positions.find(request.session, group, topic, queue_id, header.queue_offset)
     if position is not None and position.reading is _STALE:
         position.reading = Reading.SENT_BACK

@@ -54,6 +54,9 @@ class ReferenceParts(Protocol):
     def check_pull(self, group: str, topic: str, /) -> None:
         """Raise Refused for a pull of a topic that is forbidden to its group."""
 
+    def check_puller(self, group: str, session: Session, /) -> None:
+        """Raise Refused for a pull over this connection, whose other checks are done."""
+
     def check_sent(self, request: SendRequest) -> None:
         """Raise an error for a request to send that cannot be read; before all other checks."""
 

@@ -321,6 +321,11 @@ class BrokerConfig(
     )
     listen_port: int = 10911
 
+    # Constants in 4.9.7, and keys in 5.5.0.
+    enable_create_sys_group = True
+    index_file_read_enable = True
+    max_filter_message_size = 16_000
+
     @property
     def node_name(self) -> str:
         """The name of this broker everywhere in fakemq, such as ``broker-a-0``."""

@@ -20,11 +20,9 @@ _FOUND: Final = GetMessageStatus.FOUND
 _NO_MATCHED_MESSAGE: Final = GetMessageStatus.NO_MATCHED_MESSAGE
 _LEAST_TAGS_CODE: Final = LEAST_TAGS_CODE
 
-MAX_FILTERED_BYTES: Final = 16000
-"""The bytes of a consume queue that one get reads: 800 entries, or as many as it may return."""
-
 MAX_ENTRIES: Final = 20_000
-"""How many entries a get reads at most, whatever it may return; the next get continues behind."""
+"""How many entries a get reads at most, whatever the config and the request say; the next get
+continues behind."""
 
 
 def read_queue(
@@ -55,8 +53,9 @@ def read_queue(
         units = queue.units_from(offset)
         if units is not None:
             result = GetMessageResult(_NO_MATCHED_MESSAGE, offset, min_offset, max_offset)
-            entries_bytes = min(max_msg_nums, MAX_ENTRIES) * UNIT_BYTES
-            units = units[: max(MAX_FILTERED_BYTES, entries_bytes)]
+            # maxFilterMessageSize: 800 entries of 20 bytes, or as many as the get may return.
+            some_bytes = max(config.max_filter_message_size, max_msg_nums * UNIT_BYTES, UNIT_BYTES)
+            units = units[: min(some_bytes, MAX_ENTRIES * UNIT_BYTES)]
             if message_filter is not None or not gather_all(
                 result, units, log, config, memory_bytes, max_msg_nums
             ):

@@ -605,10 +605,10 @@ class MessageStore:
         """Return records of a topic that have ``key`` (or another of the same hash), oldest first.
 
         At most maxMsgsNumBatch of the newest stored within [begin, end].
-        Source: store/DefaultMessageStore.java#queryMessage (4.9.7)
+        Source: store/DefaultMessageStore.java#queryMessage (4.9.7, 5.5.0)
         """
         result = QueryMessageResult()
-        for _ in range(3):
+        for _ in range(3 if self.config.index_file_read_enable else 0):
             found = yield from self.index.query(topic, key, max_num, begin_ms, end_ms)
             if not found.offsets:
                 break

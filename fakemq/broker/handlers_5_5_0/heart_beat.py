@@ -2,9 +2,12 @@
 
 Behaviour: as in 4.9.7, but a group that does not exist and cannot be created is passed over. The
 answer to a heartbeat with a fingerprint says whether that of a group has changed. One without
-subscriptions keeps those that its groups have.
+subscriptions keeps those that its groups have. With rejectPullConsumerEnable consumers that pull by
+themselves are not registered; without enableRegisterProducer, where half messages are refused, no
+further producers are.
 
-Source: broker/processor/ClientManageProcessor.java#heartBeat, #heartBeatV2 (5.5.0)
+Source: broker/processor/ClientManageProcessor.java#heartBeat, #heartBeatV2,
+broker/client/ProducerManager.java#registerProducer (5.5.0)
 """
 
 from __future__ import annotations
@@ -13,10 +16,13 @@ from fakemq.broker.broker import Broker
 from fakemq.broker.handlers.heart_beat import register
 from fakemq.broker.handlers_5_5_0 import handles
 from fakemq.broker.parts_5_5_0 import parts_of
+from fakemq.broker.pull_consumers import accepted
 from fakemq.clock.slices import Steps
+from fakemq.config.model_5_5_0 import later
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.dispatch.java_errors import body_of
 from fakemq.protocol import table
+from fakemq.protocol.bodies.heartbeat import ProducerData
 from fakemq.protocol.bodies.heartbeat_5_5_0 import HeartbeatData5
 from fakemq.protocol.table import NoHeader
 
@@ -24,6 +30,8 @@ from fakemq.protocol.table import NoHeader
 @handles(table.HEART_BEAT)
 def heart_beat(broker: Broker, request: Request[NoHeader]) -> Steps[Reply[NoHeader] | None]:
     heartbeat = HeartbeatData5.decode(body_of(request))
+    heartbeat.consumer_data_set = accepted(broker, heartbeat.consumer_data_set)
+    heartbeat.producer_data_set = _accepted_producers(broker, request, heartbeat)
     if heartbeat.without_sub:
         for data in heartbeat.consumer_data_set:
             known = broker.consumers.subscriptions(data.group_name or "")
@@ -48,3 +56,14 @@ def heart_beat(broker: Broker, request: Request[NoHeader]) -> Steps[Reply[NoHead
         "IS_SUB_CHANGE": "true" if changed else "false",
     }
     return reply
+
+
+def _accepted_producers(
+    broker: Broker, request: Request[NoHeader], heartbeat: HeartbeatData5
+) -> list[ProducerData]:
+    """Return the groups of producers that are registered."""
+    config = later(broker.config)
+    if config.enable_register_producer or not config.reject_transaction_message:
+        return heartbeat.producer_data_set
+    known = broker.producers.groups_of(request.session)
+    return [data for data in heartbeat.producer_data_set if data.group_name in known]
