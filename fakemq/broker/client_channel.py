@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from fakemq.protocol.codes import LanguageCode
 
 CHANNEL_EXPIRED_TIMEOUT_MS = 120_000
-"""The next scan removes a member that sent no heartbeat for longer than this."""
+"""The next scan removes a member that sent no heartbeat for longer than this; of consumers of
+5.5.0, channelExpiredTimeout says how long."""
 
 
 class ClientChannelInfo:
@@ -79,10 +80,10 @@ class ClientChannelInfo:
             how=how,
         )
 
-    @property
-    def expired(self) -> bool:
+    def is_silent(self, longer_than_ms: int) -> bool:
+        """Return whether the last heartbeat is longer ago than this."""
         silent_ms = self._clock.elapsed_ms(outside=self.session.outside) - self.last_heartbeat_ms
-        return silent_ms > CHANNEL_EXPIRED_TIMEOUT_MS
+        return silent_ms > longer_than_ms
 
     def __repr__(self) -> str:
         return f"<client {self.client_id} at {self.session.remote_addr}>"

@@ -1,4 +1,4 @@
-"""Remove clients by the first scan after 120 s without a heartbeat.
+"""Remove clients by the first scan after 120 s without a heartbeat, or channelExpiredTimeout.
 
 Java scans all members every 10 s. Here each connection with members has one timer, due at the tick
 of that grid at which the scan would find it. So an idle broker has no timer.
@@ -9,10 +9,8 @@ broker/client/ConsumerManager.java#scanNotActiveChannel (4.9.7)
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING
 
-from fakemq.broker.client_channel import CHANNEL_EXPIRED_TIMEOUT_MS
 from fakemq.clock.timers import Timer, next_tick_ms
 
 if TYPE_CHECKING:
@@ -51,18 +49,16 @@ class ClientExpiry:
         """Set the deadline again, after a heartbeat on this connection or after a member left."""
         clock = self._node.clock
         clock.cancel(self._timers.pop(session, None))
-        last_heartbeat_ms = [
-            channel.last_heartbeat_ms
-            for channel in chain(
-                self._producers.channels_of(session),
-                self._consumers.channels_of(session),
-            )
+        dues_ms = [
+            # Java compares with a strict >, so exactly 120 s of silence is still alive.
+            channel.last_heartbeat_ms + members.expired_timeout_ms + 1
+            for members in (self._producers, self._consumers)
+            for channel in members.channels_of(session)
         ]
-        if not last_heartbeat_ms or session.closed:
+        if not dues_ms or session.closed:
             return
         due_ms = next_tick_ms(
-            # Java compares with a strict >, so exactly 120 s of silence is still alive.
-            min(last_heartbeat_ms) + CHANNEL_EXPIRED_TIMEOUT_MS + 1,
+            min(dues_ms),
             self._started_ms[session.outside],
             SCAN_PERIOD_MS,
             SCAN_PERIOD_MS,
@@ -78,9 +74,11 @@ class ClientExpiry:
     def expire(self, session: Session) -> None:
         """Remove all members of this connection, as if their heartbeats had stopped long ago."""
         now_ms = self._node.clock.elapsed_ms(outside=session.outside)
-        for members in (self._producers, self._consumers):
+        kinds = self._producers, self._consumers
+        silent_ms = max(members.expired_timeout_ms for members in kinds) + 1
+        for members in kinds:
             for channel in members.channels_of(session):
-                channel.last_heartbeat_ms = now_ms - CHANNEL_EXPIRED_TIMEOUT_MS - 1
+                channel.last_heartbeat_ms = now_ms - silent_ms
         self._node.clock.cancel(self._timers.pop(session, None))
         self._scan(session)
 
@@ -100,8 +98,12 @@ class ClientExpiry:
         self._scan(session)
 
     def _scan(self, session: Session) -> None:
-        expired = [members.expire(session) for members in (self._producers, self._consumers)]
-        if any(expired):
-            session.close(f"no heartbeat for {CHANNEL_EXPIRED_TIMEOUT_MS // 1000} s")
+        expired_ms = [
+            members.expired_timeout_ms
+            for members in (self._producers, self._consumers)
+            if members.expire(session)
+        ]
+        if expired_ms:
+            session.close(f"no heartbeat for {min(expired_ms) // 1000} s")
         else:
             self.watch(session)

@@ -105,6 +105,11 @@ class ConsumerManager:
 
     # -- members come and go ------------------------------------------------------------------
 
+    @property
+    def expired_timeout_ms(self) -> int:
+        """How long a member may be silent."""
+        return self._node.config.channel_expired_timeout
+
     def register(
         self, group: str, channel: ClientChannelInfo, data: ConsumerData, notify: bool
     ) -> Steps[bool]:
@@ -161,7 +166,7 @@ class ConsumerManager:
             yield
 
     def expire(self, session: Session) -> bool:
-        """Remove the members without a heartbeat for 120 s; return whether there was any.
+        """Remove the members that were silent too long; return whether there was any.
 
         Other members are not notified.
 
@@ -170,7 +175,7 @@ class ConsumerManager:
         expired = [
             self._table[group]
             for group in sorted(self._groups_of.get(session, ()))
-            if self._table[group].channels[session].expired
+            if self._table[group].channels[session].is_silent(self.expired_timeout_ms)
         ]
         for info in expired:
             self._remove(info, session, "expired")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Set
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from fakemq.broker.client_channel import ClientChannelInfo
+from fakemq.broker.client_channel import CHANNEL_EXPIRED_TIMEOUT_MS, ClientChannelInfo
 from fakemq.dispatch.java_errors import required
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ class ProducerManager:
         self._turn = 0
 
     # -- members come and go ------------------------------------------------------------------
+
+    expired_timeout_ms = CHANNEL_EXPIRED_TIMEOUT_MS
+    """How long a member may be silent."""
 
     def register(self, group: str, channel: ClientChannelInfo) -> None:
         """Add or refresh a member. Source: ProducerManager.java#registerProducer (4.9.7)"""
@@ -74,7 +77,7 @@ class ProducerManager:
         expired = [
             group
             for group in sorted(self._groups_of.get(session, ()))
-            if self._table[group][session].expired
+            if self._table[group][session].is_silent(self.expired_timeout_ms)
         ]
         for group in expired:
             self._leave(group, session, "expired")

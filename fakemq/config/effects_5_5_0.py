@@ -72,6 +72,7 @@ ACTS: dict[type, dict[str, str]] = {
         "enable_register_producer": "with `rejectTransactionMessage`: whether producers are known",
         "enable_create_sys_group": "whether CID_RMQ_SYS_ groups need no auto-creation",
         "config_black_list": "keys that UPDATE_BROKER_CONFIG refuses, with `;` between them",
+        "channel_expired_timeout": "how long a consumer may send no heartbeat, in ms",
     },
     MessageStoreKeys5: {
         "in_sync_replicas": "how many brokers must have a send to a SYNC_MASTER, itself included",
@@ -192,7 +193,6 @@ WITHOUT_EFFECT: dict[type, dict[str, str]] = {
         "enable_stats_metrics": _METRICS,
         "enable_request_metrics": _METRICS,
         "enable_lag_and_dlq_metrics": _METRICS,
-        "channel_expired_timeout": _NOT_YET,
         "estimate_accumulation": _METRICS,
         "cold_ctr_strategy_enable": _COLD,
         "use_p_i_d_cold_ctr_strategy": _COLD,

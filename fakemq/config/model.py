@@ -322,6 +322,7 @@ class BrokerConfig(
     listen_port: int = 10911
 
     # Constants in 4.9.7, and keys in 5.5.0.
+    channel_expired_timeout = 120_000
     enable_create_sys_group = True
     index_file_read_enable = True
     max_filter_message_size = 16_000

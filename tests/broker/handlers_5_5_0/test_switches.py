@@ -108,6 +108,20 @@ def test_producer_that_is_registered_stays(lab: BrokerLab) -> None:
     assert set(broker.producers.snapshot()) == {"producers"}
 
 
+@pytest.mark.parametrize(("timeout_ms", "gone_s"), [(20_000, 30), (60_000, 70), (1, 10)])
+def test_silent_consumer_is_gone_after_its_time(
+    lab: BrokerLab, timeout_ms: int, gone_s: int
+) -> None:
+    broker, peer = broker_with(lab, channel_expired_timeout=timeout_ms)
+    beat(peer, "CONSUME_PASSIVELY", "producers")
+    lab.pass_time(gone_s * 1_000 - 1)
+    peer.ask(RequestCode.GET_BROKER_CONFIG)  # the connection is not idle
+    assert broker.consumers.group(GROUP) is not None
+    lab.pass_time(1)
+    assert broker.consumers.group(GROUP) is None
+    assert peer.closed
+
+
 # -- limits and files ---------------------------------------------------------------------------
 
 
