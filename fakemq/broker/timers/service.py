@@ -134,7 +134,10 @@ class TimerMessageService:
         self._wait()
 
     def stop(self, *, persist: bool) -> None:
-        """Stop the delivery; a start after a kill may deliver again what the disk did not get."""
+        """Stop the delivery.
+
+        A start after a kill delivers again what was delivered since the last flush, as Java's.
+        """
         if not self.running:
             return
         self.running = False
