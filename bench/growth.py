@@ -13,8 +13,8 @@ from time import process_time
 
 from bench.measure import Figure, Plan, best_cpu_s
 from bench.requests import BODY, Sink, frames, held_pull_fields, send_fields
+from fakemq.config.checked import TopicSpec
 from fakemq.config.spec import cluster_spec
-from fakemq.config.topics import TopicSpec
 from fakemq.core import inspection
 from fakemq.core.cluster import ClusterCore
 from fakemq.net.session import Session

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 import msgspec
 
 from fakemq.clock.durations import size_bytes, wall_ms
-from fakemq.config.checked import host_text, one_of, path_text, whole
+from fakemq.config.checked import TopicSpec, declared_topics, host_text, one_of, path_text, whole
 from fakemq.config.files import ConfigSource, Settings, Warn, load, warn_user
 from fakemq.config.keys import CHOICES
 from fakemq.config.layout import (
@@ -23,7 +23,6 @@ from fakemq.config.layout import (
 )
 from fakemq.config.model import BrokerConfig, NamesrvConfig, Value
 from fakemq.config.options import DEFAULTS, require_options
-from fakemq.config.topics import TopicSpec, declared_topics
 from fakemq.config.unsupported import require_broker
 from fakemq.errors import ConfigError
 from fakemq.protocol.hosts import bracketed

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from fakemq.config.topics import DEFAULT_QUEUES, check_message_type
+from fakemq.config.checked import DEFAULT_QUEUES, check_message_type
 from fakemq.control.control import Control
 from fakemq.control.endpoints import SEED_MAX_BYTES, Body, Query, endpoint
 from fakemq.control.results import Done, Refusal

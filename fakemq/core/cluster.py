@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from fakemq.broker.acl.access import AccessControl
     from fakemq.broker.image import NodeImage
     from fakemq.clock.clock import ClockState
+    from fakemq.config.checked import TopicSpec
     from fakemq.config.model import BrokerConfig
     from fakemq.config.spec import ClusterSpec
-    from fakemq.config.topics import TopicSpec
     from fakemq.core.guests import Guests
     from fakemq.core.snapshots import Snapshot
     from fakemq.core.views import Deadline

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from fakemq.broker.delay import real_place
 from fakemq.broker.seeding import seed as put
 from fakemq.clock.slices import Steps, finished
-from fakemq.config.checked import MAX_QUEUES
-from fakemq.config.topics import TopicSpec
+from fakemq.config.checked import MAX_QUEUES, TopicSpec
 from fakemq.core.views import Delayed, Delivery, Member, Message, Queue
 from fakemq.errors import ArgumentError, FakemqError
 from fakemq.events.core import Delivered, LogAppended

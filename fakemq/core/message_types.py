@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec.structs
 
-from fakemq.config.topics import check_message_type
+from fakemq.config.checked import check_message_type
 from fakemq.protocol.message_types import MESSAGE_TYPE, NORMAL
 
 if TYPE_CHECKING:

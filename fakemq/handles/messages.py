@@ -9,8 +9,7 @@ from msgspec.structs import asdict
 
 from fakemq.clock.durations import span_ms
 from fakemq.config import checked
-from fakemq.config.checked import text, whole
-from fakemq.config.topics import DEFAULT_QUEUES, TopicSpec, checked_topic
+from fakemq.config.checked import DEFAULT_QUEUES, TopicSpec, checked_topic, text, whole
 from fakemq.core import inspection, views
 from fakemq.core.views import Queue
 from fakemq.errors import ConfigError

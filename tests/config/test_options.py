@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import fakemq
+from fakemq.config.checked import TopicSpec
 from fakemq.config.files import Settings, load
 from fakemq.config.layout import broker_name, lay_out, lone_broker
 from fakemq.config.model import BrokerConfig
 from fakemq.config.option_types import ClusterOptions
 from fakemq.config.spec import ClusterSpec, cluster_spec, namesrv_spec
-from fakemq.config.topics import TopicSpec
 from fakemq.errors import ConfigError, ConfigWarning, NotYetSupported
 
 LONG_NAME = "é" * 100

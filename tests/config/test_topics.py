@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from fakemq.config.checked import TopicSpec, declared_topics
 from fakemq.config.spec import cluster_spec
-from fakemq.config.topics import TopicSpec, declared_topics
 from fakemq.errors import ConfigError
 
 

@@ -160,18 +160,3 @@ def test_messages_are_found_by_key_unless_the_index_is_not_read(
         },
     )
     assert answer.code == code
-
-
-@pytest.mark.parametrize(
-    "key", ["configBlackList", "brokerConfigPath", "rocketmqHome", "brokerPermission"]
-)
-def test_key_of_the_black_list_is_not_changed(lab: BrokerLab, key: str) -> None:
-    broker, peer = broker_with(lab, config_black_list="brokerPermission;brokerRole")
-    answer = peer.ask(RequestCode.UPDATE_BROKER_CONFIG, body=f"traceOn=false\n{key}=4".encode())
-    assert (answer.code, answer.remark) == (
-        ResponseCode.NO_PERMISSION,
-        "Can not update config in black list.",
-    )
-    assert broker.config.trace_on
-    assert peer.ask(RequestCode.UPDATE_BROKER_CONFIG, body=b"traceOn=false").code == 0
-    assert not broker.config.trace_on

@@ -14,9 +14,9 @@ from fakemq.broker.filters.sql_parser import compile_sql
 from fakemq.broker.filters.sql_tokens import MQFilterError
 from fakemq.clock.durations import duration_ms, instant_ms, size_bytes
 from fakemq.config import files as config_files
+from fakemq.config.checked import declared_topics
 from fakemq.config.files import load
 from fakemq.config.model import BrokerConfig, NamesrvConfig
-from fakemq.config.topics import declared_topics
 from fakemq.config.updates import properties_of, update
 from fakemq.dispatch.answers import Refused
 from fakemq.errors import ConfigError
