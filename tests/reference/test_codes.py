@@ -13,14 +13,10 @@ from fakemq.namesrv.namesrv import handles as namesrv_handles
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.reference.v5_5_0 import REFERENCE
+from tests.support.coverage_page import ASKED_OF_CLIENTS
 
 RECORDING = Path(__file__).parents[2] / "conformance/recordings/5.5.0/later_codes.txt"
 NAMED = {int(code) for code in (*RequestCode, *RequestCode5)}
-ASKED_OF_CLIENTS = {
-    *(RequestCode.CHECK_TRANSACTION_STATE, RequestCode.NOTIFY_CONSUMER_IDS_CHANGED),
-    *(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT),
-    *(RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT, RequestCode5.NOTIFY_UNSUBSCRIBE_LITE),
-}
 NEVER_WRITTEN = {
     *(RequestCode.QUERY_BROKER_OFFSET, RequestCode.GET_TOPIC_CONFIG_LIST),
     *(RequestCode.GET_TOPIC_NAME_LIST, RequestCode.TRIGGER_DELETE_FILES),

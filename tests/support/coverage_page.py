@@ -1,32 +1,117 @@
-"""docs/coverage.md, made from the tables of codes: ``python -m tests.support.coverage_page``."""
+"""docs/coverage.md, made from the tables of codes, keys and RPCs.
+
+Write it again with ``python -m tests.support.coverage_page``.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+
 from fakemq.broker.broker import handles as broker_handles
+from fakemq.config.model import BrokerConfig, Config, NamesrvConfig, keys_of
+from fakemq.config.model_5_5_0 import BrokerConfig5, NamesrvConfig5
 from fakemq.namesrv.namesrv import handles as namesrv_handles
-from fakemq.protocol import table
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.codes_5_5_0 import RequestCode5
+from fakemq.protocol.grpc.table import RPCS
+from fakemq.proxy.registry import find
+from fakemq.reference import NAMES, Reference, find_reference
 from tests.support.imports import ROOT
+from tests.support.key_table import state_of
 
-_TOP = """# Coverage of request codes
+ASKED_OF_CLIENTS = {
+    *(RequestCode.CHECK_TRANSACTION_STATE, RequestCode.NOTIFY_CONSUMER_IDS_CHANGED),
+    *(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT),
+    *(RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT, RequestCode5.NOTIFY_UNSUBSCRIBE_LITE),
+}
+"""Codes that brokers send to clients."""
 
-The request codes of the default reference, 4.9.7, with code 361 of 5.x clients, and the nodes
-that answer each. A dash: no node here answers it; some of these go from brokers to clients. What
-each config key does is on the page of [config keys](config.md). This page is made by
-`tests/support/coverage_page.py`.
+_CONFIGS: dict[str, tuple[type[Config], type[Config]]] = {
+    "4.9.7": (BrokerConfig, NamesrvConfig),
+    "5.5.0": (BrokerConfig5, NamesrvConfig5),
+}
+_REFUSED_RPCS = {"SyncLiteSubscription": "refused with 50100: lite topics are out of scope"}
 
-| code | name | answered by |
-|---|---|---|
+_TOP = """# Coverage
+
+What of RocketMQ's protocols and config fakemq has, for both references. This page is made by
+`tests/support/coverage_page.py` from the tables that the nodes use; what a request does is compared
+with real servers ([scenarios](scenarios.md), [known differences](differences.md)).
+
+## Request codes
+
+A cell names the nodes that answer the code. "asks clients": brokers send it to clients. A dash: the
+release has no such code, or no node of RocketMQ answers it. "Out of scope": nodes of RocketMQ
+answer it, and fakemq refuses it in one line that names the feature. The code 361 is of 5.x; a
+broker of 4.9.7 answers it here as well, so that 5.x clients work.
+
+"""
+_CONFIG_TOP = """
+## Config keys
+
+How many keys of a node's config file act, have no effect that anyone could notice, or are refused.
+[Config keys](config.md) has each of them.
+
+"""
+_GRPC_TOP = """
+## RPCs of MessagingService
+
+The service `apache.rocketmq.v2.MessagingService` at the [gRPC port](grpc.md). The proxy of 5.5.0
+does not implement the RPCs that pull; the front says the same.
+
 """
 
 
 def coverage_page() -> str:
     """Return the text of docs/coverage.md."""
-    handled = {"name server": namesrv_handles.load(), "broker": broker_handles.load()}
-    lines = []
-    for row in table.rows():
-        nodes = [node for node, handlers in handled.items() if row.code in handlers]
-        lines.append(f"| {row.code.value} | {row.code.name} | {', '.join(nodes) or '–'} |\n")
-    return _TOP + "".join(lines)
+    return "".join((_TOP, _codes(), _CONFIG_TOP, _keys(), _GRPC_TOP, _rpcs()))
+
+
+def _codes() -> str:
+    cells = {name: _answered_by(find_reference(name)) for name in NAMES}
+    rows = (
+        (code.value, code.name, *(cells[name].get(code, "–") for name in NAMES))
+        for code in (*RequestCode, *RequestCode5)
+    )
+    return _table(("code", "name", *NAMES), rows)
+
+
+def _answered_by(reference: Reference) -> dict[int, str]:
+    """Return the cell of each code that a release has; those that no node answers are left out."""
+    nodes: dict[int, list[str]] = {}
+    for node, handles in {"name server": namesrv_handles, "broker": broker_handles}.items():
+        for code in set(handles.of(reference).load()) - reference.gone_codes:
+            nodes.setdefault(code, []).append(node)
+    cells = {code: ", ".join(names) for code, names in nodes.items()}
+    cells |= {code: f"out of scope: {why}" for code, why in reference.out_of_scope.items()}
+    known = RequestCode if reference.name == NAMES[0] else (*RequestCode, *RequestCode5)
+    return cells | dict.fromkeys(ASKED_OF_CLIENTS & {*known}, "asks clients")
+
+
+def _keys() -> str:
+    states = ("acts", "no effect", "refused")
+    rows = []
+    for name in NAMES:
+        for node, config in zip(("broker", "name server"), _CONFIGS[name], strict=True):
+            counts = Counter(state_of(key)[0] for key in keys_of(config).values())
+            rows.append((name, node, *(counts[state] for state in states)))
+    return _table(("reference", "node", *states), rows)
+
+
+def _rpcs() -> str:
+    return _table(("RPC", "here"), ((rpc.name, _rpc(rpc.name)) for rpc in RPCS))
+
+
+def _rpc(name: str) -> str:
+    if find(name) is None:
+        return "UNIMPLEMENTED, as at the proxy"
+    return _REFUSED_RPCS.get(name, "answered")
+
+
+def _table(names: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:
+    lines = (names, ("---",) * len(names), *rows)
+    return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
 
 
 if __name__ == "__main__":
