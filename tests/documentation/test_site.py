@@ -10,8 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.browser import browser, chromium_command
+from tests.support.contrast import faint_texts
 from tests.support.pages import DOCS
 from tests.support.site_check import faults_of
+
+ONCE = pytest.mark.xdist_group("site")
+"""One worker runs what needs the site, so that it is built once."""
 
 MOST_S = 30
 """Of the processor: the build must stay short enough for each test run."""
@@ -39,16 +44,39 @@ def _limit_processor_time() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (MOST_S, MOST_S))
 
 
+@ONCE
 @pytest.mark.slow  # seven seconds of the processor: every docstring of the reference is read
 def test_site_is_built_strictly_and_its_pages_have_no_faults(site: Path) -> None:
     assert faults_of(site) == []
 
 
+@ONCE
 @pytest.mark.slow  # it waits for the site
 def test_site_has_every_page_of_docs(site: Path) -> None:
     pages = {path.relative_to(DOCS).with_suffix("") for path in DOCS.rglob("*.md")}
     built = {path.parent.relative_to(site) for path in site.rglob("index.html")}
     assert {page.parent if page.name == "index" else page for page in pages} == built
+
+
+SHOWN = ("", "tutorial", "config", "control", "reference/cluster")
+"""Pages that have all kinds of texts: prose, code, tables, pictures, signatures."""
+
+
+@ONCE
+@pytest.mark.slow  # a browser
+@pytest.mark.skipif(chromium_command() is None, reason="no Chromium here")
+@pytest.mark.parametrize("scheme", ["default", "slate"])
+def test_texts_of_the_site_have_enough_contrast(site: Path, tmp_path: Path, scheme: str) -> None:
+    faint = set()
+    with browser(tmp_path) as opened:  # a new one: the site keeps its scheme in the browser
+        opened.look(dark=scheme == "slate")
+        for page in SHOWN:
+            opened.open((site / page / "index.html").as_uri())
+            opened.wait(f"document.body.dataset.mdColorScheme === {scheme!r}")
+            faint |= {*faint_texts(opened)}
+        opened.run("document.querySelector('article p').style.opacity = 0.4")
+        assert len(faint_texts(opened)) > len(faint), "a faint text is not seen"
+    assert faint == set()
 
 
 PAGE = """<html lang="en"><a href="above/">out of the article</a><article>

@@ -147,8 +147,8 @@ class Browser:
             more = {"text": key} if kind == "keyDown" and len(key) == 1 else {}
             self.call("Input.dispatchKeyEvent", type=kind, key=key, **more)
 
-    def picture(self, path: Path, *, width: int = 1280, dark: bool = False) -> None:
-        """Write a picture of the whole page."""
+    def look(self, *, width: int = 1280, dark: bool = False) -> None:
+        """Be a window of this width, of a person who prefers light or dark pages."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.call(
@@ -158,6 +158,10 @@ class Browser:
             deviceScaleFactor=1,
             mobile=False,
         )
+
+    def picture(self, path: Path, *, width: int = 1280, dark: bool = False) -> None:
+        """Write a picture of the whole page."""
+        self.look(width=width, dark=dark)
         shot = self.call("Page.captureScreenshot", captureBeyondViewport=True)
         path.write_bytes(base64.b64decode(shot["data"]))
 
