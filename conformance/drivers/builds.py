@@ -47,20 +47,7 @@ def run_tool(command: Sequence[str], folder: Path, environment: Mapping[str, str
 def build_go(sources: Path, cache: Path, program: str) -> Path:
     """Return a program of those that are built of a folder of Go. Raises BuildError."""
     built = cache / program
-    settings = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    environment = {
-        "GOPATH": str(cache / "path"),
-        "GOMODCACHE": str(cache / "modules"),
-        "GOCACHE": str(cache / "build"),
-        "GOTOOLCHAIN": "local",
-        "CGO_ENABLED": "0",
-        # The modules are to be deleted like the rest of .cache; by default they are read-only.
-        "GOFLAGS": "-modcacherw -buildvcs=false",
-        # The toolchain counts its own use below the user's settings; those it may only read.
-        "GOENV": os.environ.get("GOENV") or str(settings / "go" / "env"),
-        "HOME": str(cache),
-        "XDG_CONFIG_HOME": str(cache / "config"),
-    }
+    environment = go_environment(cache)
 
     def build() -> None:
         output: str | None = ""
@@ -73,6 +60,24 @@ def build_go(sources: Path, cache: Path, program: str) -> Path:
 
     up_to_date(cache, sorted(path for path in sources.rglob("*") if path.is_file()), build)
     return built
+
+
+def go_environment(cache: Path) -> dict[str, str]:
+    """Return variables with which the Go toolchain keeps all that is its own in a cache of ours."""
+    settings = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return {
+        "GOPATH": str(cache / "path"),
+        "GOMODCACHE": str(cache / "modules"),
+        "GOCACHE": str(cache / "build"),
+        "GOTOOLCHAIN": "local",
+        "CGO_ENABLED": "0",
+        # The modules are to be deleted like the rest of .cache; by default they are read-only.
+        "GOFLAGS": "-modcacherw -buildvcs=false",
+        # The toolchain counts its own use below the user's settings; those it may only read.
+        "GOENV": os.environ.get("GOENV") or str(settings / "go" / "env"),
+        "HOME": str(cache),
+        "XDG_CONFIG_HOME": str(cache / "config"),
+    }
 
 
 def _fingerprint(sources: Iterable[Path]) -> str:

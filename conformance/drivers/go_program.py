@@ -14,7 +14,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from conformance.drivers.builds import CACHE, build_go
+from conformance.drivers.builds import CACHE, build_go, go_environment
 from conformance.drivers.drivers import DriverError, run_scenario
 from conformance.drivers.launched import Launch, LaunchedConsumer, LaunchedProducer
 
@@ -78,6 +78,21 @@ def missing_go() -> str | None:
 def binary() -> Path:
     """Return the built program; build it when its sources have changed. Raises BuildError."""
     return build_go(_SOURCES, _CACHE, "conformance")
+
+
+def recipe() -> Path:
+    """Return the program of docs/clients.md. Raises BuildError."""
+    return binary().with_name("recipe")
+
+
+def project_tests() -> tuple[list[str], Path, dict[str, str]]:
+    """Return how the tests of docs/howto/languages.md are run: command, folder, variables.
+
+    Raises BuildError.
+    """
+    binary()  # it brings the modules
+    command = ["go", "test", "-count=1", "-v", "./project"]
+    return command, _SOURCES, go_environment(_CACHE) | {"GOPROXY": "off"}
 
 
 def _environment(home: Path, **extra: str) -> dict[str, str]:

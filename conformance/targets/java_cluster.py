@@ -32,7 +32,7 @@ SMALL_JVM = (
     "-Dtls.server.mode=disabled",
 )
 
-_OPENS = [
+OPENS = [
     f"--add-opens=java.base/{package}=ALL-UNNAMED"
     # Without jdk.internal.ref a clean stop fails half-way and leaves the abort file behind.
     for package in ("java.nio", "sun.nio.ch", "java.lang", "java.util", "jdk.internal.ref")
@@ -119,7 +119,7 @@ class JavaNode:
             logback = conf / f"logback_{kind}.xml"
             logback.write_text(_LOGBACK.format(file=self.home / "server.log"))
         command = [
-            *("java", *_OPENS, *self._jvm, "-XX:-UsePerfData"),
+            *("java", *OPENS, *self._jvm, "-XX:-UsePerfData"),
             *([] if self.extra else archive_flags(self.version, "server")),
             # With TLS, Netty leaves a certificate in the temporary folder at every start.
             *(f"-Duser.home={self.home}", f"-Djava.io.tmpdir={self.home}"),
