@@ -91,7 +91,7 @@ def project_tests() -> tuple[list[str], Path, dict[str, str]]:
     Raises BuildError.
     """
     binary()  # it brings the modules
-    command = ["go", "test", "-count=1", "-v", "./project"]
+    command = ["go", "test", "-trimpath", "-vet=off", "-count=1", "-v", "./project"]
     return command, _SOURCES, go_environment(_CACHE) | {"GOPROXY": "off"}
 
 

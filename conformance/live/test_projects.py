@@ -20,6 +20,7 @@ from conformance.drivers.official_clients import NODE
 from conformance.live.groups import WAITING
 from conformance.targets.java_jars import CLIENT_VERSIONS
 from conformance.targets.processes import FakemqProcess
+from tests.support.pages import blocks
 
 # Slow: JVMs and toolchains; each test waits for one client.
 pytestmark = [pytest.mark.slow, pytest.mark.jvm, pytest.mark.timeout(600), WAITING]
@@ -46,6 +47,14 @@ def test_pages_show_the_programs_as_they_are() -> None:
         text = (ROOT / "docs" / page).read_text(encoding="utf-8")
         for path in paths:
             assert f"\n{path.read_text(encoding='utf-8')}```" in text, f"{page}: {path.name}"
+
+
+def test_pages_show_no_other_programs() -> None:
+    sources = [path.read_text(encoding="utf-8") for paths in SHOWN.values() for path in paths]
+    for page in SHOWN:
+        for language in ("java", "go", "js"):
+            for block in blocks(ROOT / "docs" / page, language):
+                assert any(block in source for source in sources), f"{page}: {block}"
 
 
 @pytest.fixture(scope="module")
