@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import warnings
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from fakemq.client.tasks import Task
 
 T = TypeVar("T")
+
+_log = logging.getLogger("fakemq.client")
 
 _clients: Registry[HostedCarrier] = Registry()
 
@@ -125,6 +128,7 @@ class AsyncLife:
         text = (
             f"{name} was dropped while it ran: await shutdown(), or use it in an async with block"
         )
+        _log.warning(text)  # ResourceWarning is ignored by default
         warnings.warn(text, ResourceWarning, stacklevel=2)
 
 

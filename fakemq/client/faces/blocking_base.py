@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import warnings
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from fakemq.client.tasks import Task
 
 T = TypeVar("T")
+
+_log = logging.getLogger("fakemq.client")
 
 _clients: Registry[ThreadCarrier] = Registry()
 
@@ -113,6 +116,7 @@ class Life:
             self.begin_end()
         if not was_ending:
             text = f"{name} was dropped while it ran: shutdown() it, or use it in a with block"
+            _log.warning(text)  # ResourceWarning is ignored by default
             warnings.warn(text, ResourceWarning, stacklevel=2)
 
 

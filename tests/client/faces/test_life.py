@@ -90,11 +90,14 @@ def test_options_are_those_of_the_settings(
     )
 
 
-def test_dropped_face_ends_with_a_warning(mq: fakemq.Cluster) -> None:
+def test_dropped_face_ends_with_a_warning(
+    mq: fakemq.Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
     before = set(threading.enumerate())
     with pytest.warns(ResourceWarning, match="Producer g .* was dropped while it ran: shutdown"):
         Producer(mq.namesrv_addr, group="g").start()
     eventually(lambda: not set(threading.enumerate()) - before)
+    assert "was dropped while it ran" in caplog.text
 
 
 def test_face_that_was_shut_down_is_dropped_silently(mq: fakemq.Cluster) -> None:
@@ -236,8 +239,10 @@ def test_worker_that_is_stopped_commits_and_leaves_its_group(
 @pytest.mark.parametrize("run", ["asyncio.run(main())", "trio.run(main)"])
 def test_loop_that_ends_before_its_clients_says_so(mq: fakemq.Cluster, run: str) -> None:
     code = f"""
-import asyncio, gc, sys, trio, warnings
+import asyncio, gc, logging, sys, trio, warnings
 from fakemq.client import AsyncProducer, AsyncPushConsumer
+
+logging.disable()  # which says the same
 
 async def main():
     consumer = AsyncPushConsumer(sys.argv[1], group="billing", subscribe="orders", on_message=print)
