@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 from fakemq.broker.broker import handles as broker_handles
 from fakemq.config.model import BrokerConfig, Config, NamesrvConfig, keys_of
 from fakemq.config.model_5_5_0 import BrokerConfig5, NamesrvConfig5
+from fakemq.dispatch.registry import Handlers
 from fakemq.namesrv.namesrv import handles as namesrv_handles
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.codes_5_5_0 import RequestCode5
@@ -27,6 +29,7 @@ ASKED_OF_CLIENTS = {
 }
 """Codes that brokers send to clients."""
 
+_HANDLES: dict[str, Handlers[Any]] = {"name server": namesrv_handles, "broker": broker_handles}
 _CONFIGS: dict[str, tuple[type[Config], type[Config]]] = {
     "4.9.7": (BrokerConfig, NamesrvConfig),
     "5.5.0": (BrokerConfig5, NamesrvConfig5),
@@ -80,7 +83,7 @@ def _codes() -> str:
 def _answered_by(reference: Reference) -> dict[int, str]:
     """Return the cell of each code that a release has; those that no node answers are left out."""
     nodes: dict[int, list[str]] = {}
-    for node, handles in {"name server": namesrv_handles, "broker": broker_handles}.items():
+    for node, handles in _HANDLES.items():
         for code in set(handles.of(reference).load()) - reference.gone_codes:
             nodes.setdefault(code, []).append(node)
     cells = {code: ", ".join(names) for code, names in nodes.items()}
