@@ -113,7 +113,7 @@ def test_cluster_beside_the_tests_is_ready_when_the_step_ends(tmp_path: Path) ->
         os.kill(ready["pid"], signal.SIGTERM)
 
 
-def test_composed_cluster_gives_clients_the_name_of_its_service() -> None:
+def test_composed_cluster_advertises_the_name_of_its_service() -> None:
     composed = services()[3]["services"]
     cluster, tests = composed["rocketmq"], composed["tests"]
     installing, _, command = shlex.split(cluster["command"])[2].partition(" && exec ")

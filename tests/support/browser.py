@@ -148,7 +148,7 @@ class Browser:
             self.call("Input.dispatchKeyEvent", type=kind, key=key, **more)
 
     def look(self, *, width: int = 1280, dark: bool = False) -> None:
-        """Be a window of this width, of a person who prefers light or dark pages."""
+        """Be a window of this width, of a reader that prefers light or dark pages."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.call(
