@@ -31,6 +31,10 @@ In smaller files Java's queues are seconds behind its log, on a busy machine.
 """
 
 
+ANSWER_MS = 30_000
+"""A busy machine may let a broker wait for longer than the 3 s of a client by default."""
+
+
 class Found(NamedTuple):
     """One message: where it is, and by what it is found."""
 
@@ -50,7 +54,7 @@ class Found(NamedTuple):
 def send_all(namesrv_addr: str, topics: Sequence[str], bodies: Iterable[bytes]) -> set[str]:
     """Send messages with a key each, to the topics in turn; return the acknowledged unique ids."""
     acknowledged = set()
-    with Client(namesrv_addr) as client:
+    with Client(namesrv_addr, api_timeout_ms=ANSWER_MS, send_timeout_ms=ANSWER_MS) as client:
         for number, body in enumerate(bodies):
             topic = topics[number % len(topics)]
             message = Message(topic, body, keys=f"key-{number % 50} {body[:8].hex()}", tags="t")
@@ -72,14 +76,14 @@ def wait_for_queues(
         )
         return sum(ends) == count
 
-    with Client(namesrv_addr) as client:
+    with Client(namesrv_addr, api_timeout_ms=ANSWER_MS, send_timeout_ms=ANSWER_MS) as client:
         wait_until(are_there, 60)
 
 
 def walk(namesrv_addr: str, topics: Sequence[str], queues: int, broker: str) -> list[Found]:
     """Every message of some topics, pulled from its queue, found by its time and by its key."""
     found: list[Found] = []
-    with Client(namesrv_addr) as client:
+    with Client(namesrv_addr, api_timeout_ms=ANSWER_MS, send_timeout_ms=ANSWER_MS) as client:
         for topic in topics:
             for queue_id in range(queues):
                 queue = MessageQueue(topic=topic, broker_name=broker, queue_id=queue_id)
