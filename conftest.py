@@ -33,13 +33,13 @@ YIELDING_NICENESS = 10
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return how many workers ``-n auto`` starts: one for each core, and one for tests that wait.
+    """Return how many workers ``-n auto`` starts: one for each core, and two with live tests.
 
-    The worker of the group "waiting" leaves its core idle most of the time.
+    The workers of the groups "waiting" and "crowded" leave their cores idle half of the time.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    waiting = config.getoption("markexpr") != "not jvm"
-    return (cores or 1) + waiting
+    live = config.getoption("markexpr") != "not jvm"
+    return (cores or 1) + 2 * live
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
