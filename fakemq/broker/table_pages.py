@@ -6,8 +6,8 @@ broker/subscription/SubscriptionGroupManager.java#subGroupTable (5.5.0)
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeVar
 
 from fakemq.dispatch.answers import Refused
 from fakemq.dispatch.java_errors import required
@@ -16,25 +16,31 @@ from fakemq.protocol.codes import ResponseCode
 
 if TYPE_CHECKING:
     from fakemq.config.model_5_5_0 import BrokerConfig5
+    from fakemq.protocol.bodies.topic import DataVersion
+
+T = TypeVar("T")
 
 
-def names_of_page(
-    names: Iterable[str],
-    version: DataVersion5,
+def page_of(
+    table: Mapping[str, T],
+    data_version: DataVersion,
     config: BrokerConfig5,
     *,
     seq: int | None,
     known_version: str | None,
     most: int | None,
-) -> list[str]:
-    """Return the names of one page: at most ``most`` names, from number ``seq`` on in their order.
+) -> tuple[dict[str, T], DataVersion5]:
+    """Return one page of a table, and the table's version, for a request with these fields.
 
-    If the table has another version than ``known_version``, it is the first page again. All names,
+    The page has at most ``most`` rows, from number ``seq`` on in the order of their names.
+
+    If the table has another version than ``known_version``, it is the first page again. All rows,
     if the request names no page, or enableSplitMetadata is off. Raise NullFieldError, Refused or
     BodyError where Java throws.
     """
+    version = DataVersion5.of(data_version)
     if not config.enable_split_metadata or (seq is None and known_version is None and most is None):
-        return list(names)
+        return dict(table), version
     begin = required(seq, "GetAllTopicConfigRequestHeader", "topicSeq")
     if begin and (
         not known_version
@@ -42,16 +48,16 @@ def names_of_page(
         or DataVersion5.decode(known_version.encode()) != version
     ):
         begin = 0
-    in_order = sorted(names, key=_as_java_compares)
+    in_order = sorted(table, key=_as_java_compares)
     if begin >= len(in_order):
-        return []
+        return {}, version
     size = config.split_metadata_size if most is None else min(config.split_metadata_size, most)
     last = min(begin + size, len(in_order)) - 1
     if begin < 0 or last < begin:
         raise Refused(
             ResponseCode.SYSTEM_ERROR, f"no page from {begin} to {last} of {len(in_order)} names"
         )
-    return in_order[begin : last + 1]
+    return {name: table[name] for name in in_order[begin : last + 1]}, version
 
 
 def _as_java_compares(name: str) -> bytes:

@@ -10,13 +10,12 @@ from __future__ import annotations
 from fakemq.broker.broker import Broker
 from fakemq.broker.handlers_5_5_0 import handles
 from fakemq.broker.parts_5_5_0 import parts_of
-from fakemq.broker.table_pages import names_of_page
+from fakemq.broker.table_pages import page_of
 from fakemq.clock.slices import Steps
 from fakemq.config.model_5_5_0 import later
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table_5_5_0
 from fakemq.protocol.bodies.tables_5_5_0 import TopicConfigAndMappingSerializeWrapper
-from fakemq.protocol.bodies.version_5_5_0 import DataVersion5
 from fakemq.protocol.headers.topic_5_5_0 import (
     GetAllTopicConfigRequestHeader,
     GetAllTopicConfigResponseHeader5,
@@ -28,17 +27,16 @@ def get_all_topic_config(
     broker: Broker, request: Request[GetAllTopicConfigRequestHeader]
 ) -> Steps[Reply[GetAllTopicConfigResponseHeader5]]:
     header, topics = request.header, broker.topics.snapshot()
-    version = DataVersion5.of(broker.topics.data_version)
-    names = names_of_page(
+    page, version = page_of(
         topics,
-        version,
+        broker.topics.data_version,
         later(broker.config),
         seq=header.topic_seq,
         known_version=header.data_version,
         most=header.max_topic_num,
     )
     body = TopicConfigAndMappingSerializeWrapper(
-        topic_config_table={name: topics[name] for name in names},
+        topic_config_table=page,
         data_version=version,
         mapping_data_version=parts_of(broker).versions.mappings,
     )
