@@ -73,6 +73,8 @@ def real_topic(topic: str, group: str, mark: str | None) -> str:
 
 # -- receipt handles --------------------------------------------------------------------------
 
+_HANDLE_PARTS: Final = 8
+
 
 class ExtraInfo:
     """A receipt handle: which pop a message came from. Each part is checked when it is read.
@@ -86,10 +88,8 @@ class ExtraInfo:
     def __init__(self, text: str | None) -> None:
         if text is None:
             raise IllegalArgumentError("split extraInfo is null")
-        parts = text.split(KEY_SEPARATOR)
-        while len(parts) > 1 and not parts[-1]:
-            parts.pop()  # as Java's split
-        self._parts = parts
+        # Java's split drops empty parts at the end. What is behind the known parts is not cut.
+        self._parts = text.rstrip(KEY_SEPARATOR).split(KEY_SEPARATOR, _HANDLE_PARTS)
 
     def _part(self, index: int, getter: str) -> str:
         if len(self._parts) <= index:

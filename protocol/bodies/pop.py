@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from itertools import islice
 from typing import Annotated, TypeAlias
 
 import msgspec
@@ -27,6 +28,8 @@ def _is_plain(text: str | None) -> bool:
     return text is not None and _plain(text) is not None
 
 
+MOST_OF_A_POP = 127
+"""The most messages of one checkpoint: their number is a byte."""
 MOST_REPUTS = 127
 """What a count of re-puts that is no number means."""
 
@@ -204,7 +207,8 @@ class BatchAck(Body):
     def offsets(self, min_offset: int, max_offset: int) -> list[int]:
         """Return the queue offsets of the bits that are set, of those from min to max_offset.
 
-        Raise BodyError if there are no bits, where Java throws.
+        Differs: there are at most `MOST_OF_A_POP`, the first ones. A peer may set millions. Raise
+        BodyError if there are no bits, where Java throws.
         """
         if not self.bit_set:
             raise BodyError("BatchAck.b is null")
@@ -214,12 +218,14 @@ class BatchAck(Body):
             raise BodyError(f"BatchAck.b: {error}") from None
         least = max(0, min_offset - self.start_offset)
         most = max_offset - self.start_offset
-        return [
-            self.start_offset + number * 8 + bit
+        distances = (
+            number * 8 + bit
             for number in range(least // 8, min(len(bits), most // 8 + 1))
+            if bits[number]
             for bit in range(8)
             if bits[number] >> bit & 1 and least <= number * 8 + bit <= most
-        ]
+        )
+        return [self.start_offset + distance for distance in islice(distances, MOST_OF_A_POP)]
 
 
 class BatchAckMessageRequestBody(Body):

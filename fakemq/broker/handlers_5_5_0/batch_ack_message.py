@@ -10,6 +10,7 @@ from __future__ import annotations
 from fakemq.broker.broker import Broker
 from fakemq.broker.handlers_5_5_0 import handles
 from fakemq.broker.pop.ack import acknowledge_batch
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Refused, Reply, Request
 from fakemq.dispatch.java_errors import readable_json
 from fakemq.protocol import table_5_5_0
@@ -19,7 +20,7 @@ from fakemq.protocol.table import NoHeader
 
 
 @handles(table_5_5_0.BATCH_ACK_MESSAGE)
-def batch_ack_message(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
+def batch_ack_message(broker: Broker, request: Request[NoHeader]) -> Steps[Reply[NoHeader]]:
     body = None
     if request.body:
         body = BatchAckMessageRequestBody.decode_or_null(readable_json(request.body))
@@ -28,4 +29,5 @@ def batch_ack_message(broker: Broker, request: Request[NoHeader]) -> Reply[NoHea
     reply: Reply[NoHeader] = Reply()
     for batch in body.acks:
         reply = acknowledge_batch(broker, request.session, batch, body.broker_name) or reply
+        yield
     return reply

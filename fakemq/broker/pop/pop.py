@@ -39,6 +39,8 @@ PopReply: TypeAlias = Reply[PopMessageResponseHeader]
 
 MOST_MESSAGES: Final = 32
 TOO_LATE_MS: Final = 500
+ATTEMPT_ID_MAX_CHARS: Final = 1_000
+"""Each queue that is popped in order keeps the id, in memory and in a file. Java has no limit."""
 
 
 def pop(
@@ -79,6 +81,9 @@ def _pop(
         )
     config = readable_queue(broker, topic, queue_id, request.session)
     group_config = consuming_group(broker, group)
+    if len(header.attempt_id or "") > ATTEMPT_ID_MAX_CHARS:
+        most = f"fakemq reads no attempt id of over {ATTEMPT_ID_MAX_CHARS} characters"
+        raise Refused(ResponseCode5.INVALID_PARAMETER, most)
     make_filter = filter_maker(topic, header.exp, header.exp_type)
     parts.read_subscriptions.popped(group, topic, header.exp, header.exp_type)
     if header.max_msg_nums < 0:  # Java makes a list with it as its capacity

@@ -39,7 +39,7 @@ from fakemq.protocol.topics import RETRY_PREFIX
 from fakemq.store.inner_message import InnerMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from fakemq.broker.groups import SubscriptionGroupManager
     from fakemq.broker.offsets import ConsumerOffsetManager
@@ -167,6 +167,8 @@ class PopRevive:
         if ck.topic is None or ck.group is None or (diffs and len(diffs) < ck.num):
             return
         ck.revive_offset = offset
+        if diffs:
+            del diffs[max(0, ck.num) :]  # a peer may send a million more
         queue.add(ck)
 
     def _read_ack(self, queue: ReviveQueue, ack: AckMsg) -> None:
@@ -174,7 +176,10 @@ class PopRevive:
         ck = queue.pending.get(ack.merge_key(self._settings.broker_name))
         if ck is None:
             return
-        for offset in ack.offsets:
+        offsets: Collection[int] = ack.offsets
+        if len(offsets) > ck.num:  # a peer may send millions
+            offsets = set(offsets).intersection(ck.unacknowledged())
+        for offset in offsets:
             index = ck.index_of_ack(offset)
             if index >= 0:
                 ck.bit_map |= 1 << index

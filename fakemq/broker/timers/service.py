@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from fakemq.store.puts import AppendMessageResult, PutMessageResult
     from fakemq.store.store import MessageStore
     from fakemq.store.timer.checkpoint import TimerCheckpoint
+    from fakemq.store.timer.log import TimerUnit
 
 TRIES: Final = 3
 """How often a delivery is tried, without timerEnableRetryUntilSuccess."""
@@ -65,9 +66,10 @@ _NOT_ENQUEUED: Final = LONG_MAX
 
 
 class _Due(NamedTuple):
-    """A message that is due, or that has to roll."""
+    """A message that is due, or that has to roll; it is read when its turn comes."""
 
-    message: MessageExt
+    phy_offset: int
+    size_bytes: int
     enqueue_ms: int
     rolls: bool
 
@@ -103,6 +105,7 @@ class TimerMessageService:
         store.divert = self._diversion.divert
         self._write_ms = 0  # the present slot
         self._due: deque[_Due] = deque()  # what is delivered next
+        self._recalls: set[str] = set()  # what the deletions of its slot name
         self._delivering = False
         self._failures = 0  # how often the first of these was refused
         self._timer: Timer | None = None
@@ -123,6 +126,7 @@ class TimerMessageService:
             config.mapped_file_size_timer_log,
         )
         self._due.clear()
+        self._recalls.clear()
         self._delivering, self._failures = False, 0
         now_ms = self._node.clock.now_ms()
         self.timers.load(now_ms)
@@ -232,7 +236,8 @@ class TimerMessageService:
         topic = properties.get(REAL_TOPIC)
         rolls_at_ms = None
         if due_ms < self._write_ms and not self._config.is_slave:
-            self._due.append(_Due(message, _NOT_ENQUEUED, rolls=False))
+            at = message.commit_log_offset
+            self._due.append(_Due(at, size_bytes, _NOT_ENQUEUED, rolls=False))
             self._wait()
         else:
             deletes = TIMER_DEL_UNIQKEY in properties
@@ -307,9 +312,10 @@ class TimerMessageService:
     def _all_messages(self) -> Iterator[MessageExt]:
         """Yield what is being delivered, what has units, and what has not got one yet."""
         store = self._store
-        yield from (due.message for due in self._due)
-        for unit in self.timers.waiting():
-            message = store.look_message_by_offset(unit.phy_offset, unit.size_bytes)
+        places = [(due.phy_offset, due.size_bytes) for due in self._due]
+        places += [(unit.phy_offset, unit.size_bytes) for unit in self.timers.waiting()]
+        for phy_offset, size_bytes in places:
+            message = store.look_message_by_offset(phy_offset, size_bytes)
             if message is not None:
                 yield message
         yield from store.messages_in_queue(TIMER_TOPIC, 0, self.timers.checkpoint.queue_offset)
@@ -357,7 +363,7 @@ class TimerMessageService:
         Source: TimerMessageStore.java#dequeue (5.5.0)
         """
         self._timer, self._delivering, wait_ms = None, True, 0
-        while not wait_ms and (self._due or self._read_next_slot()):
+        while not wait_ms and (self._due or (yield from self._read_next_slot())):
             while self._due:
                 if not self._deliver(self._due[0]):
                     wait_ms = self._precision_ms // 2
@@ -365,41 +371,38 @@ class TimerMessageService:
                 self._due.popleft()
                 yield
             else:
+                self._recalls.clear()
                 self.timers.slot_is_done()
                 self._changed()
         self._delivering = False
         self._wait(wait_ms)
 
-    def _read_next_slot(self) -> bool:
+    def _read_next_slot(self) -> Steps[bool]:
         """Take the messages of the first slot that is over; return False if none is.
 
-        Deletions are read first: what they name is not delivered.
+        Deletions are read first: what they name is not delivered. A peer may fill a slot with
+        millions of messages: they are not read before their turn.
         Source: TimerMessageStore.java#dequeue, #TimerDequeueGetMessageService (5.5.0)
         """
         self._move_write_time()
-        units = self.timers.read_before(self._write_ms)
+        units = self.timers.begin_slot(self._write_ms)
         if units is None:
             return False
-        deleted: set[str] = set()
-        found = [
-            (unit, self._store.look_message_by_offset(unit.phy_offset, unit.size_bytes))
-            for unit in units
-        ]
-        for unit, message in found:
-            if message is not None and unit.deletes and not unit.rolls:
-                key = message.properties.get(TIMER_DEL_UNIQKEY)
-                if key is not None:
-                    self._count(message, 1)
-                    deleted.add(key)
-        for unit, message in found:
-            if message is None or (unit.deletes and not unit.rolls):
-                continue
-            if deleted and self._delete_key(message) in deleted:
-                self._count(message, -1)
-                self._recalled(message)
+        for unit in units:
+            if unit.deletes and not unit.rolls:
+                self._read_deletion(unit)
             else:
-                self._due.append(_Due(message, unit.write_ms, unit.rolls))
+                due = _Due(unit.phy_offset, unit.size_bytes, unit.write_ms, unit.rolls)
+                self._due.appendleft(due)  # the oldest comes last
+            yield
         return True
+
+    def _read_deletion(self, unit: TimerUnit) -> None:
+        message = self._store.look_message_by_offset(unit.phy_offset, unit.size_bytes)
+        key = None if message is None else message.properties.get(TIMER_DEL_UNIQKEY)
+        if message is not None and key is not None:
+            self._count(message, 1)
+            self._recalls.add(key)
 
     def _delete_key(self, message: MessageExt) -> str | None:
         """Return what deletions call a message. Source: TimerMessageStore.java#buildDeleteKey"""
@@ -413,19 +416,27 @@ class TimerMessageService:
 
         Source: TimerMessageStore.java#TimerDequeuePutMessageService, #doPut (5.5.0)
         """
-        node, message = self._node, due.message
-        if not self._failures and due.enqueue_ms != _NOT_ENQUEUED:
+        node = self._node
+        message = self._store.look_message_by_offset(due.phy_offset, due.size_bytes)
+        if message is None:  # its file was deleted
+            self._failures = 0
+            return True
+        in_slot = due.enqueue_ms != _NOT_ENQUEUED
+        if not self._failures and in_slot:
             self._count(message, -1)
+        if self._recalls and in_slot and self._delete_key(message) in self._recalls:
+            self._recalled(message)
+            return True
         if not due.rolls and TIMER_DEL_UNIQKEY in message.properties:
             self._discard(message, "it is a deletion that came too late")
             return True
-        copy = _copy(due, node.clock.now_ms())
+        copy = _copy(due, message, node.clock.now_ms())
         if copy is None:
             self._discard(message, "it has no real topic and queue")
             return True
         result = self._put(copy)
         if result.ok and result.append_result is not None:
-            self._delivered(due, copy, result.append_result)
+            self._delivered(due, message, copy, result.append_result)
         elif not result.status.final:
             self._failures += 1
             if self._failures < TRIES or self._config.timer_enable_retry_until_success:
@@ -438,10 +449,12 @@ class TimerMessageService:
 
     # -- the journal --------------------------------------------------------------------------
 
-    def _delivered(self, due: _Due, copy: InnerMessage, appended: AppendMessageResult) -> None:
+    def _delivered(
+        self, due: _Due, message: MessageExt, copy: InnerMessage, appended: AppendMessageResult
+    ) -> None:
         self._stats.put(copy.topic, 1, appended.wrote_bytes)
         node, properties = self._node.name, copy.properties
-        from_phy_offset, phy_offset = due.message.commit_log_offset, appended.wrote_offset
+        from_phy_offset, phy_offset = due.phy_offset, appended.wrote_offset
         if due.rolls:
             event: Event = TimerRolled(
                 node=node,
@@ -450,7 +463,7 @@ class TimerMessageService:
                 topic=properties.get(REAL_TOPIC, ""),
                 timer_offset=appended.logics_offset,
                 times=int(properties[TIMER_ROLL_TIMES]),
-                msg_id=_msg_id(due.message),
+                msg_id=_msg_id(message),
             )
         else:
             event = TimerDelivered(
@@ -460,7 +473,7 @@ class TimerMessageService:
                 topic=copy.topic,
                 queue_id=copy.queue_id,
                 queue_offset=appended.logics_offset,
-                msg_id=_msg_id(due.message),
+                msg_id=_msg_id(message),
             )
         self._node.journal.add(event)
 
@@ -532,13 +545,12 @@ def delete_key(config: BrokerConfig5, topic: str, unique_key: str) -> str:
     return f"{topic}+{unique_key}" if config.append_topic_for_timer_delete_key else unique_key
 
 
-def _copy(due: _Due, now_ms: int) -> InnerMessage | None:
+def _copy(due: _Due, message: MessageExt, now_ms: int) -> InnerMessage | None:
     """Return the message to store; None if it has no real topic and queue.
 
     The stored properties keep the real topic and queue.
     Source: TimerMessageStore.java#convert, #convertMessage (5.5.0)
     """
-    message = due.message
     properties = dict(message.properties)
     properties[TIMER_ENQUEUE_MS] = str(due.enqueue_ms)
     if due.rolls:

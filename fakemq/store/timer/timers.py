@@ -143,8 +143,8 @@ class Timers:
         """Return the first slot that is not delivered; None if there is none."""
         return self.wheel.first_ms(self.checkpoint.last_read_ms)
 
-    def read_before(self, end_ms: int) -> list[TimerUnit] | None:
-        """Return the units of the first slot before ``end_ms``, oldest first; None if none is left.
+    def begin_slot(self, end_ms: int) -> Iterator[TimerUnit] | None:
+        """Return the units of the first slot before ``end_ms``, newest first; None if none is left.
 
         Call `slot_is_done` before the next one.
         """
@@ -153,7 +153,7 @@ class Timers:
         if slot_ms is None or slot_ms >= end_ms:
             return None
         self._reading_ms = slot_ms
-        return list(self._chain(slot_ms))[::-1]
+        return self._chain(slot_ms)
 
     def waiting(self) -> Iterator[TimerUnit]:
         """Yield the units of all slots that are not read, those of each slot newest first."""

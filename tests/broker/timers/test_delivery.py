@@ -259,3 +259,17 @@ def test_clock_that_goes_ahead_delivers_what_is_due(lab: TimerLab) -> None:
     lab.node.clock.skew_ms = 2 * 3_600_000
     lab.pass_time(0)
     assert lab.keys() == ["K"]
+
+
+def test_slot_is_read_in_steps_and_without_its_messages(lab: TimerLab) -> None:
+    lab.config.timer_stop_dequeue = True
+    for number in range(50):
+        lab.send(f"K{number}", TIMER_DELIVER_MS=SECOND_MS + 5_000)
+    lab.pass_time(6_000)
+    service = lab.parts.timers
+    assert sum(1 for _ in service._read_next_slot()) == 50, "a step for each, not one for all"
+    assert not any(hasattr(due, "message") for due in service._due)
+    lab.config.timer_stop_dequeue = False
+    service._wait()
+    lab.pass_time(1)
+    assert lab.keys() == [f"K{number}" for number in range(50)]

@@ -48,8 +48,8 @@ def add(lab: StoreLab, timers: Timers, due_ms: int, *, deletes: bool = False) ->
 def drain(timers: Timers, end_ms: int) -> list[tuple[int, int]]:
     """Read all slots before a time; return slot and physical offset of each unit."""
     found = []
-    while (units := timers.read_before(end_ms)) is not None:
-        found += [(unit.slot_ms, unit.phy_offset) for unit in units]
+    while (units := timers.begin_slot(end_ms)) is not None:
+        found += [(unit.slot_ms, unit.phy_offset) for unit in units][::-1]
         timers.slot_is_done()
     return found
 
@@ -85,7 +85,7 @@ def test_message_beyond_the_window_rolls(due_s: int, slot_s: int, rolls: bool) -
     timers = timers_of(lab, window_slots=20)
     add(lab, timers, WRITE_MS + due_s * 1000)
     assert timers.first_ms() == WRITE_MS + slot_s * 1000
-    units = timers.read_before(WRITE_MS + WEEK_MS)
+    units = timers.begin_slot(WRITE_MS + WEEK_MS)
     assert units is not None
     assert [unit.rolls for unit in units] == [rolls]
 
