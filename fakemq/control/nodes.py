@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -17,6 +18,12 @@ from fakemq.handles.name_servers import NameServerHandle
 from fakemq.handles.proxies import ProxyHandle
 from fakemq.protocol.bodies.body import Long
 
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+Node = TypeVar("Node")
+State = TypeVar("State")
+
 
 class NameServerState(msgspec.Struct, frozen=True, kw_only=True):
     name: str
@@ -26,6 +33,10 @@ class NameServerState(msgspec.Struct, frozen=True, kw_only=True):
     skew_ms: int
     """How far its clock is ahead of the cluster's."""
     addr: str
+
+    @classmethod
+    def of(cls, node: NameServerHandle) -> NameServerState:
+        return cls(name=node.name, state=node.state, skew_ms=node.clock.skew_ms, addr=node.addr)
 
 
 class BrokerState(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +57,22 @@ class BrokerState(msgspec.Struct, frozen=True, kw_only=True):
     store: str
     """``"memory"``, or the folder it writes to."""
 
+    @classmethod
+    def of(cls, node: Broker) -> BrokerState:
+        config = node.config
+        return cls(
+            name=node.name,
+            broker_name=config.broker_name,
+            broker_id=config.broker_id,
+            role=config.broker_role,
+            state=node.state.value,
+            skew_ms=node.clock.skew_ms,
+            addr=node.addr,
+            vip_addr=node.vip_addr,
+            ha_addr=node.ha_addr,
+            store=config.store_path_root_dir or MEMORY,
+        )
+
 
 class ProxyState(msgspec.Struct, frozen=True, kw_only=True):
     """The front of gRPC clients."""
@@ -57,6 +84,10 @@ class ProxyState(msgspec.Struct, frozen=True, kw_only=True):
     skew_ms: int
     """How far its clock is ahead of the cluster's."""
     addr: str
+
+    @classmethod
+    def of(cls, node: ProxyHandle) -> ProxyState:
+        return cls(name=node.name, state=node.state, skew_ms=node.clock.skew_ms, addr=node.addr)
 
 
 class ClusterState(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,9 +142,9 @@ def get_state(control: Control) -> ClusterState:
     return ClusterState(
         cluster=core.spec.cluster_name,
         namesrv_addr=control.mq.namesrv_addr,
-        name_servers=[_name_server_state(handle) for handle in control.mq.name_servers],
-        brokers=[_state(control, name) for name in core.brokers],
-        proxy=None if core.proxy is None else _proxy_state(control.mq.proxy),
+        name_servers=[*map(NameServerState.of, control.mq.name_servers)],
+        brokers=[*map(BrokerState.of, core.brokers.values())],
+        proxy=None if core.proxy is None else ProxyState.of(control.mq.proxy),
         clock=clock_state(control),
         seed=control.mq.seed_value,
         faults=[repr(fault) for fault in control.mq.faults.placed()],
@@ -124,13 +155,13 @@ def get_state(control: Control) -> ClusterState:
 @endpoint("GET", "/v1/brokers")
 def get_brokers(control: Control) -> list[BrokerState]:
     """Return every broker, in the order of their ports."""
-    return [_state(control, name) for name in control.core.brokers]
+    return [*map(BrokerState.of, control.core.brokers.values())]
 
 
 @endpoint("GET", "/v1/brokers/{broker}")
 def get_broker(control: Control, broker: str) -> BrokerState:
     """Return one broker; a bare brokerName means its master."""
-    return _state(control, broker)
+    return BrokerState.of(control.core.broker(broker))
 
 
 @endpoint("POST", "/v1/brokers/{broker}/kill")
@@ -139,7 +170,7 @@ async def kill_broker(control: Control, broker: str, body: Kill) -> BrokerState:
     handle = control.mq.broker(broker)
     async with control.changing:
         handle.kill(lose_unsynced=body.lose_unsynced)
-    return _state(control, handle.name)
+    return BrokerState.of(control.core.broker(handle.name))
 
 
 @endpoint("POST", "/v1/brokers/{broker}/stop")
@@ -148,7 +179,7 @@ async def stop_broker(control: Control, broker: str) -> BrokerState:
     node = control.core.broker(broker)
     async with control.changing:
         await control.server.stop_broker(node)
-    return _state(control, node.name)
+    return BrokerState.of(node)
 
 
 @endpoint("POST", "/v1/brokers/{broker}/restart")
@@ -174,7 +205,7 @@ def set_disk_size(control: Control, broker: str, body: DiskSize) -> BrokerState:
     """Set the size of the disk of a broker's store."""
     handle = control.mq.broker(broker)
     handle.set_disk_size(body.size)
-    return _state(control, handle.name)
+    return BrokerState.of(control.core.broker(handle.name))
 
 
 @endpoint("POST", "/v1/brokers/{broker}/pause")
@@ -182,7 +213,7 @@ def pause_broker(control: Control, broker: str) -> BrokerState:
     """Pause a broker, as by SIGSTOP: sockets stay open, it answers nothing, no timer fires."""
     handle = control.mq.broker(broker)
     handle.pause()
-    return _state(control, handle.name)
+    return BrokerState.of(control.core.broker(handle.name))
 
 
 @endpoint("POST", "/v1/brokers/{broker}/resume")
@@ -190,7 +221,7 @@ def resume_broker(control: Control, broker: str) -> BrokerState:
     """Resume a broker: it now handles what arrived and fell due during the pause."""
     handle = control.mq.broker(broker)
     handle.resume()
-    return _state(control, handle.name)
+    return BrokerState.of(control.core.broker(handle.name))
 
 
 @endpoint("POST", "/v1/brokers/{broker}/skew")
@@ -198,43 +229,48 @@ def skew_broker(control: Control, broker: str, body: Skew) -> BrokerState:
     """Set how far a broker's clock is ahead of the cluster's clock, or behind it."""
     handle = control.mq.broker(broker)
     handle.clock.skew(body.by)
-    return _state(control, handle.name)
+    return BrokerState.of(control.core.broker(handle.name))
 
 
 @endpoint("GET", "/v1/name-servers/{namesrv}")
 def get_name_server(control: Control, namesrv: str) -> NameServerState:
     """Return one name server, by name or address."""
-    return _name_server_state(control.mq.name_server(namesrv))
+    return NameServerState.of(control.mq.name_server(namesrv))
 
 
 @endpoint("POST", "/v1/name-servers/{namesrv}/kill")
 async def kill_name_server(control: Control, namesrv: str) -> NameServerState:
     """Kill a name server at once, as by kill -9."""
-    return await _change_name_server(control, namesrv, NameServerHandle.kill)
+    node = control.mq.name_server(namesrv)
+    return await _changed(control, node, node.kill, NameServerState.of)
 
 
 @endpoint("POST", "/v1/name-servers/{namesrv}/stop")
 async def stop_name_server(control: Control, namesrv: str) -> NameServerState:
     """Stop a name server; after a restart it knows no brokers, as after a kill."""
-    return await _change_name_server(control, namesrv, NameServerHandle.stop)
+    node = control.mq.name_server(namesrv)
+    return await _changed(control, node, node.stop, NameServerState.of)
 
 
 @endpoint("POST", "/v1/name-servers/{namesrv}/restart")
 async def restart_name_server(control: Control, namesrv: str) -> NameServerState:
     """Start a name server again at the same address; it knows no brokers until they register."""
-    return await _change_name_server(control, namesrv, NameServerHandle.restart)
+    node = control.mq.name_server(namesrv)
+    return await _changed(control, node, node.restart, NameServerState.of)
 
 
 @endpoint("POST", "/v1/name-servers/{namesrv}/pause")
 async def pause_name_server(control: Control, namesrv: str) -> NameServerState:
     """Pause a name server, as by SIGSTOP: sockets stay open, it answers nothing, no timer fires."""
-    return await _change_name_server(control, namesrv, NameServerHandle.pause)
+    node = control.mq.name_server(namesrv)
+    return await _changed(control, node, node.pause, NameServerState.of)
 
 
 @endpoint("POST", "/v1/name-servers/{namesrv}/resume")
 async def resume_name_server(control: Control, namesrv: str) -> NameServerState:
     """Resume a name server: it now handles what arrived and fell due during the pause."""
-    return await _change_name_server(control, namesrv, NameServerHandle.resume)
+    node = control.mq.name_server(namesrv)
+    return await _changed(control, node, node.resume, NameServerState.of)
 
 
 @endpoint("POST", "/v1/name-servers/{namesrv}/skew")
@@ -242,43 +278,48 @@ def skew_name_server(control: Control, namesrv: str, body: Skew) -> NameServerSt
     """Set how far a name server's clock is ahead of the cluster's clock, or behind it."""
     handle = control.mq.name_server(namesrv)
     handle.clock.skew(body.by)
-    return _name_server_state(handle)
+    return NameServerState.of(handle)
 
 
 @endpoint("GET", "/v1/proxies/{proxy}")
 def get_proxy(control: Control, proxy: str) -> ProxyState:
     """Return the front of gRPC clients; its name is ``proxy-0``."""
-    return _proxy_state(_proxy(control, proxy))
+    return ProxyState.of(_proxy(control, proxy))
 
 
 @endpoint("POST", "/v1/proxies/{proxy}/kill")
 async def kill_proxy(control: Control, proxy: str) -> ProxyState:
     """Kill the front of gRPC clients at once, as by kill -9."""
-    return await _change_proxy(control, proxy, ProxyHandle.kill)
+    node = _proxy(control, proxy)
+    return await _changed(control, node, node.kill, ProxyState.of)
 
 
 @endpoint("POST", "/v1/proxies/{proxy}/stop")
 async def stop_proxy(control: Control, proxy: str) -> ProxyState:
     """Stop the front; messages whose time it prolongs become visible after a second."""
-    return await _change_proxy(control, proxy, ProxyHandle.stop)
+    node = _proxy(control, proxy)
+    return await _changed(control, node, node.stop, ProxyState.of)
 
 
 @endpoint("POST", "/v1/proxies/{proxy}/restart")
 async def restart_proxy(control: Control, proxy: str) -> ProxyState:
     """Start the front again at the same address; it knows no clients until they connect again."""
-    return await _change_proxy(control, proxy, ProxyHandle.restart)
+    node = _proxy(control, proxy)
+    return await _changed(control, node, node.restart, ProxyState.of)
 
 
 @endpoint("POST", "/v1/proxies/{proxy}/pause")
 async def pause_proxy(control: Control, proxy: str) -> ProxyState:
     """Pause the front, as by SIGSTOP: sockets stay open, it answers nothing, no timer fires."""
-    return await _change_proxy(control, proxy, ProxyHandle.pause)
+    node = _proxy(control, proxy)
+    return await _changed(control, node, node.pause, ProxyState.of)
 
 
 @endpoint("POST", "/v1/proxies/{proxy}/resume")
 async def resume_proxy(control: Control, proxy: str) -> ProxyState:
     """Resume the front: it now handles what arrived and fell due during the pause."""
-    return await _change_proxy(control, proxy, ProxyHandle.resume)
+    node = _proxy(control, proxy)
+    return await _changed(control, node, node.resume, ProxyState.of)
 
 
 @endpoint("POST", "/v1/proxies/{proxy}/skew")
@@ -286,23 +327,23 @@ def skew_proxy(control: Control, proxy: str, body: Skew) -> ProxyState:
     """Set how far the front's clock is ahead of the cluster's clock, or behind it."""
     handle = _proxy(control, proxy)
     handle.clock.skew(body.by)
-    return _proxy_state(handle)
+    return ProxyState.of(handle)
 
 
 async def _restart(control: Control, broker: str, config: ConfigSource) -> BrokerState:
     node = control.core.broker(broker)
     async with control.changing:
         await control.server.restart_broker(node, config)
-    return _state(control, node.name)
+    return BrokerState.of(node)
 
 
-async def _change_name_server(
-    control: Control, name: str, change: Callable[[NameServerHandle], None]
-) -> NameServerState:
-    handle = control.mq.name_server(name)
+async def _changed(
+    control: Control, node: Node, change: Callable[[], None], state: Callable[[Node], State]
+) -> State:
+    """Change a node, while no other request changes one; return its state."""
     async with control.changing:
-        change(handle)
-    return _name_server_state(handle)
+        change()
+    return state(node)
 
 
 def _proxy(control: Control, name: str) -> ProxyHandle:
@@ -310,41 +351,3 @@ def _proxy(control: Control, name: str) -> ProxyHandle:
     if name != handle.name:
         raise Refusal(404, f"no proxy {name!r}; there are: {handle.name}")
     return handle
-
-
-async def _change_proxy(
-    control: Control, name: str, change: Callable[[ProxyHandle], None]
-) -> ProxyState:
-    handle = _proxy(control, name)
-    async with control.changing:
-        change(handle)
-    return _proxy_state(handle)
-
-
-def _proxy_state(handle: ProxyHandle) -> ProxyState:
-    return ProxyState(
-        name=handle.name, state=handle.state, skew_ms=handle.clock.skew_ms, addr=handle.addr
-    )
-
-
-def _name_server_state(handle: NameServerHandle) -> NameServerState:
-    return NameServerState(
-        name=handle.name, state=handle.state, skew_ms=handle.clock.skew_ms, addr=handle.addr
-    )
-
-
-def _state(control: Control, name: str) -> BrokerState:
-    broker = control.core.broker(name)
-    config = broker.config
-    return BrokerState(
-        name=broker.name,
-        broker_name=config.broker_name,
-        broker_id=config.broker_id,
-        role=config.broker_role,
-        state=broker.state.value,
-        skew_ms=broker.clock.skew_ms,
-        addr=broker.addr,
-        vip_addr=broker.vip_addr,
-        ha_addr=broker.ha_addr,
-        store=config.store_path_root_dir or MEMORY,
-    )
