@@ -36,17 +36,18 @@ class Progress:
         self._time = MachineTime() if time is None else time
         self._shows = stream.isatty()
         self._started_ms = self._shown_ms = self._time.elapsed_ms()
-        self._done = self._calls = 0
+        self._done: float = 0
+        self._calls = 0
         self._drawn = False
 
-    def passed(self, count: int = 1) -> None:
+    def passed(self, count: float = 1) -> None:
         """Count more as done."""
         self._done += count
         self._calls += 1
         if self._shows and self._calls % self._look_every == 0:
             self.look()
 
-    def reached(self, done: int) -> None:
+    def reached(self, done: float) -> None:
         """Set how much is done."""
         self.passed(done - self._done)
 
@@ -69,10 +70,12 @@ class Progress:
         rate = self._done / took_s
         left = _time_text((self._total - self._done) / rate) if rate else "?"
         if self._unit == BYTES:
-            done, total = self._done >> 20, self._total >> 20
+            done, total = int(self._done) >> 20, self._total >> 20
             return f"{done} of {total} MiB, {rate / (1 << 20):.1f} MiB/s, {left} left"
-        shown = f"{rate:.1f}" if rate < 10 else f"{rate:.0f}"
-        return f"{self._done} of {self._total} {self._unit}, {shown}/s, {left} left"
+        shown = f"{rate:.1f}/s" if rate < 10 else f"{rate:.0f}/s"
+        if rate < 0.1:
+            shown = f"{60 * rate:.1f}/min"
+        return f"{int(self._done)} of {self._total} {self._unit}, {shown}, {left} left"
 
     def clear(self) -> None:
         """Remove the bar from the terminal."""

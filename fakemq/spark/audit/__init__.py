@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pyspark.sql import functions as sf
 
@@ -16,6 +16,8 @@ from fakemq.spark.audit.summary import Verdict as Verdict
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+T = TypeVar("T")
 
 __all__ = ["Audit", "Summary", "Verdict", "audit"]
 
@@ -42,15 +44,22 @@ def audit(
     )
 
 
-def audited(spark: SparkSession, asked: pipeline.Asked) -> Audit:
-    """Do the same for options in one value."""
-    return Audit(pipeline.tables(spark, asked, pipeline.read(spark, asked)), asked)
+def audited(
+    spark: SparkSession, asked: pipeline.Asked, step: pipeline.Step = pipeline.no_step
+) -> Audit:
+    """Do the same for options in one value; ``step`` is called after each part of the work."""
+    there = pipeline.read(spark, asked)
+    step()
+    return Audit(pipeline.tables(spark, asked, there, step), asked, step)
 
 
 class Audit:
     """The results as tables; Spark computes a table when it is read."""
 
-    def __init__(self, tables: pipeline.Tables, asked: pipeline.Asked) -> None:
+    def __init__(
+        self, tables: pipeline.Tables, asked: pipeline.Asked, step: pipeline.Step = pipeline.no_step
+    ) -> None:
+        self._step = step
         self._tables = tables
         self._asked = asked
         self._spark = tables.records.sparkSession
@@ -100,12 +109,15 @@ class Audit:
 
         With ``biographies`` it has those of the first findings: the journal is read once more.
         """
-        tables, (begin_ms, end_ms) = self._tables, self.span
-        groups, nodes = summarise.by_group(tables.verdicts), summarise.by_node(tables)
+        tables, did = self._tables, self._did
+        begin_ms, end_ms = did(self.span)
+        groups, nodes = did(summarise.by_group(tables.verdicts)), did(summarise.by_node(tables))
         counts = summarise.counts(groups)
-        messages = summarise.found_messages(self.findings)
+        messages = did(summarise.found_messages(did(self.findings)))
         found = sum(one.messages for one in counts if one.verdict in summarise.FINDINGS)
-        lives, why_none = biographies_of(self._asked.journal, messages) if biographies else ([], "")
+        lives, why_none = did(
+            biographies_of(self._asked.journal, messages) if biographies else ([], "")
+        )
         return Summary(
             title=title or f"Audit of {', '.join(one.name for one in tables.nodes)}",
             begin_ms=begin_ms,
@@ -113,16 +125,21 @@ class Audit:
             counts=counts,
             messages=messages,
             messages_left_out=found - len(messages),
-            stores=summarise.stores(tables, nodes),
-            lag=summarise.lag_points(self.lag),
-            faults=summarise.fault_list(self.faults),
-            delivered_per_second=summarise.per_second(tables.taken),
+            stores=did(summarise.stores(tables, nodes)),
+            lag=did(summarise.lag_points(self.lag)),
+            faults=did(summarise.fault_list(self.faults)),
+            delivered_per_second=did(summarise.per_second(tables.taken)),
             latency_ms=summarise.latencies(groups),
             inputs=pipeline.inputs(self._asked, tables.nodes),
             notes=[
                 *summarise.unknown(self._asked, counts),
-                *summarise.notes(tables, groups, nodes),
+                *did(summarise.notes(tables, groups, nodes)),
             ],
             biographies=lives,
             biographies_left_out=why_none,
         )
+
+    def _did(self, result: T) -> T:
+        """Count a step as done, and return its result."""
+        self._step()
+        return result

@@ -14,6 +14,7 @@ from fakemq.errors import ConfigError
 from fakemq.spark.audit import audited
 from fakemq.spark.audit.inputs import find_stores
 from fakemq.spark.audit.pipeline import Asked
+from fakemq.spark.audit.progress import AuditBar
 from fakemq.spark.audit.report.screen import lines
 from fakemq.spark.audit.summarise import FINDINGS
 
@@ -48,8 +49,10 @@ def run(options: Options, write: Write) -> int:
     find_stores(options.stores)  # fail before a session is started
     if options.output is not None and os.path.exists(options.output):
         raise ConfigError(f"{options.output}: is there already; name a directory that is not")
-    with session(options.master) as spark:
-        found = audited(spark, options)
+    with AuditBar(sys.stderr) as bar, session(options.master) as spark:
+        bar.tracker = spark.sparkContext.statusTracker()
+        bar.step()
+        found = audited(spark, options, bar.step)
         summary = found.summary(biographies=options.report is not None)
         if options.output is not None:
             found.verdicts.write.parquet(options.output)
@@ -86,7 +89,7 @@ def session(master: str) -> Iterator[SparkSession]:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName("fakemq audit")
     for name, value in (
-        ("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower()),
+        ("spark.ui.showConsoleProgress", "false"),  # `AuditBar` is on that line
         # Failures are raised; errors that Spark only logs are about its own cleanup.
         ("spark.log.level", "FATAL"),
     ):

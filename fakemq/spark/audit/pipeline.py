@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,6 +26,14 @@ if TYPE_CHECKING:
     from fakemq.spark.audit.files import Rows
     from fakemq.spark.audit.inputs import Node
     from fakemq.spark.audit.positions import Positions
+
+
+Step = Callable[[], None]
+"""Called when a step of an audit is done."""
+
+
+def no_step() -> None:
+    """Count nothing."""
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -98,28 +106,35 @@ def read(spark: SparkSession, asked: Asked) -> Read:
     )
 
 
-def tables(spark: SparkSession, asked: Asked, there: Read) -> Tables:
-    """Return everything up to the verdicts."""
+def tables(spark: SparkSession, asked: Asked, there: Read, step: Step = no_step) -> Tables:
+    """Return everything up to the verdicts; ``step`` is called after each of nine tables."""
+
+    def kept(frame: DataFrame) -> DataFrame:
+        # Spark plans it now, and does most of the work for that.
+        frame = keep(frame)
+        step()
+        return frame
+
     journal = there.journal
     committed, delays, logs = positions.frames(spark, there.positions)
     raw = records.once_each(records.classified(there.stored))
-    stored = keep(messages.with_ends(messages.readable(raw, logs), delays))
-    acks = keep(_acks(spark, there.ack_files, journal, stored))
-    taken = keep(_taken(spark, there.delivery_files, journal, stored))
-    if journal is not None:
-        committed = keep(_newest(committed, journal))
-    groups = keep(_groups(spark, asked, there.positions, committed, taken))
+    stored = kept(messages.with_ends(messages.readable(raw, logs), delays))
+    acks = kept(_acks(spark, there.ack_files, journal, stored))
+    taken = kept(_taken(spark, there.delivery_files, journal, stored))
+    committed = committed if journal is None else keep(_newest(committed, journal))
+    step()
+    groups = kept(_groups(spark, asked, there.positions, committed, taken))
     wanted = ~records.is_system(sf.col("topic"))
     if asked.topics:
         wanted = sf.col("topic").isin(*asked.topics)
     own = stored.where(wanted)
     theirs = taken.join(groups.select("topic", "group"), ["topic", "group"], "left_semi")
-    tried = keep(consumption.placed(consumption.attempts(own, groups, theirs), committed))
+    tried = kept(consumption.placed(consumption.attempts(own, groups, theirs), committed))
     if asked.any_order:
         tried = tried.withColumn("overtaken", sf.lit(False))
-    sent = keep(messages.messages(own, acks.where(wanted), logs))
-    consumed = keep(consumption.by_message(consumption.judged(tried)))
-    verdict = keep(verdicts(sent, groups, consumed))
+    sent = kept(messages.messages(own, acks.where(wanted), logs))
+    consumed = kept(consumption.by_message(consumption.judged(tried)))
+    verdict = kept(verdicts(sent, groups, consumed))
     return Tables(
         there.nodes, journal, there.notes, there.damage, stored, acks, theirs, sent, verdict, logs
     )

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fakemq.spark.audit import Summary, Verdict, audit
+from fakemq.spark.audit import Summary, Verdict, audit, audited
+from fakemq.spark.audit.pipeline import Asked
+from fakemq.spark.audit.progress import STEPS
 from tests.support.audit_runs import clean_run, faulty_run
 
 if TYPE_CHECKING:
@@ -28,7 +30,10 @@ def of(summary: Summary, verdict: Verdict) -> set[str]:
 
 def test_sound_run_has_no_findings(spark: SparkSession, tmp_path: Path) -> None:
     run = clean_run(tmp_path)
-    summary = audit(spark, str(run.store), journal=str(run.journal)).summary()
+    steps: list[int] = []
+    asked = Asked([str(run.store)], journal=str(run.journal))
+    summary = audited(spark, asked, lambda: steps.append(1)).summary()
+    assert len(steps) + 1 == STEPS, "the command counts the start of Spark, too"
     assert summary.messages == []
     # One was rolled back; of the others, what was delivered before it expired is judged, too.
     assert {one.verdict: one.messages for one in summary.counts} == {
