@@ -13,7 +13,7 @@ from fakemq.events.kinds import fields_of, kind_named
 from fakemq.journal.entries import Entry
 from fakemq.journal.journal import Journal
 from fakemq.journal.wakes import OTHERS, Key
-from fakemq.protocol.codes import code_name
+from fakemq.protocol.codes import code_name, response_name
 
 
 class Happening(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +29,8 @@ class Happening(msgspec.Struct, frozen=True, kw_only=True):
     node: str
     fields: dict[str, object]
     """The fields of its kind, as in the file of ``--journal``."""
+    names: dict[str, str]
+    """The names of the codes among the fields, by field."""
     event: dict[str, object]
     """``fields`` and ``node`` in one, as they were called before; for one release."""
 
@@ -139,11 +141,16 @@ def where_fields(where: list[str]) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
+_CODES = (("code", code_name), ("response_code", response_name))
+
+
 def shown(entry: Entry) -> Happening:
     """Return an entry as it is sent."""
     event = msgspec.to_builtins(entry.event, enc_hook=list)
     kind = event.pop("type")
     fields = {name: value for name, value in event.items() if name != "node"}
+    codes = ((name, fields.get(name), called) for name, called in _CODES)
+    names = {name: called(value) for name, value, called in codes if isinstance(value, int)}
     return Happening(
         seq=entry.seq,
         at_ms=entry.at_ms,
@@ -151,5 +158,6 @@ def shown(entry: Entry) -> Happening:
         kind=kind,
         node=entry.event.node,
         fields=fields,
+        names=names,
         event=event,
     )

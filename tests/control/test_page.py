@@ -136,6 +136,7 @@ def test_journal_is_live_and_filtered(page: Browser, mq: fakemq.Cluster) -> None
     page.wait("document.querySelectorAll('#journal tr').length >= 1")
     rows = page.run(text_of("journal"))
     assert "LogAppended" in rows
+    assert "keys=<b>bold</b>" in rows
     assert "topic=orders" in rows
     assert "others" not in rows
     page.run("document.activeElement.blur()")
@@ -220,7 +221,7 @@ def test_page_is_live_with_many_events_and_its_memory_does_not_grow(
 @needs_chromium
 @pytest.mark.slow  # a browser
 def test_page_asks_for_the_token(opened: Browser) -> None:
-    with fakemq.Cluster(control_port=0, control_token="s3cret") as mq:
+    with fakemq.Cluster(control_port=0, control_token="s3cret", grpc=True) as mq:
         opened.open("about:blank")
         opened.console.clear()
         opened.open(f"{mq.control_url}/")
@@ -228,6 +229,7 @@ def test_page_asks_for_the_token(opened: Browser) -> None:
         opened.fill("token", "s3cret")
         opened.click("#login button")
         opened.wait(f"{text_of('cluster')}.includes('DefaultCluster')")
+        opened.wait(f"{text_of('nodes')}.includes('proxy-0')")
         opened.open(f"{mq.control_url}/docs#token=s3cret")
         opened.wait("document.querySelectorAll('details').length > 30")
         assert "s3cret" not in opened.run("location.href")
