@@ -5,26 +5,7 @@ from __future__ import annotations
 from io import StringIO
 
 from fakemq.progress import Progress
-
-
-class Terminal(StringIO):
-    """A stream that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-class HandTime:
-    """Time that a test moves."""
-
-    def __init__(self) -> None:
-        self.ms = 0
-
-    def wall_ms(self) -> int:
-        return self.ms
-
-    def elapsed_ms(self) -> int:
-        return self.ms
+from tests.support.terminal import HandTime, Terminal
 
 
 def test_bar_has_rate_and_time_left_once_it_takes_long() -> None:

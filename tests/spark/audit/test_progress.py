@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from fakemq.spark.audit.progress import STEPS, AuditBar
-from tests.test_progress import HandTime, Terminal
+from tests.support.terminal import HandTime, Terminal
 
 
 class Stage(NamedTuple):
