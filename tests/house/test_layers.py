@@ -31,6 +31,7 @@ EDGES = (
         "net.tcp",
         "net.tls",
         "serving",
+        "spark.audit.progress",
     ),
 )
 """Folders and modules that know an event loop, sockets or threads; all others are synchronous."""
