@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
 import fakemq
+from fakemq.cli import main
+from fakemq.commands.serve import serve
+from fakemq.config.layout import BROKER_PORT
+from fakemq.config.spec import NAMESRV_PORT
 from tests import on_lowest, release
 
 PROJECT = {"version": "1.2.0", "urls": {"Source": "https://fakemq.org/source"}}
@@ -45,6 +51,27 @@ def test_lowest_versions_are_those_of_the_project() -> None:
 
 def test_version_is_the_same_everywhere() -> None:
     assert release.project()["version"] == fakemq.__version__
+
+
+def test_first_tests_are_those_of_readme_and_tutorial() -> None:
+    counts = {name: text.count("def test_") for name, text in release.first_tests().items()}
+    assert counts == {"test_readme.py": 2, "test_tutorial.py": 8}
+
+
+def test_image_has_a_supported_python_known_extras_and_a_command_that_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    project = release.project()
+    text = (release.ROOT / "Containerfile").read_text(encoding="utf-8")
+    versions = set(re.findall(r"^FROM \S+/python:([\d.]+)-", text, re.MULTILINE))
+    assert versions <= {*re.findall(r"Python :: (3\.\d+)", " ".join(project["classifiers"]))}
+    (extras,) = re.findall(r"\.whl\)\[([\w,]+)\]", text)
+    assert {*extras.split(",")} <= {*project["optional-dependencies"]}
+    (exposed,) = re.findall(r"^EXPOSE (.*)$", text, re.MULTILINE)
+    assert [int(port) for port in exposed.split()] == [NAMESRV_PORT, BROKER_PORT - 2, BROKER_PORT]
+    monkeypatch.setattr(serve, "callback", None)
+    (words,) = re.findall(r"^CMD (.*)$", text, re.MULTILINE)
+    assert CliRunner().invoke(main, json.loads(words)).exit_code == 0
 
 
 def test_each_supported_python_is_tested() -> None:
