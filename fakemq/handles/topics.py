@@ -128,7 +128,7 @@ class GroupHandle(Handle):
         return self._call(look)
 
     def members(self) -> list[Member]:
-        """Return the consumers that at least one broker has as members now.
+        """Return the consumers that a broker, or the front of gRPC clients, has as members now.
 
         Raise LookupError for a group that does not exist, whose name is almost like another's.
         """

@@ -88,7 +88,9 @@ class Proxy:
         )
         self.clients = Clients(NAME, clock, journal, self._left)
         self.settings = ClientSettings(clock, self.clients, self.routes.group_config)
-        self.transactions = Transactions(NAME, clock, journal, self.clients, self.calls, brokers)
+        self.transactions = Transactions(
+            NAME, clock, journal, self.clients, self.calls, brokers, reference.version
+        )
         self.relay = Relay(clock, self.clients)
         self.renewals = Renewals(
             clock,

@@ -11,6 +11,7 @@ proxy/service/relay/AbstractProxyRelayService.java (5.5.0)
 from __future__ import annotations
 
 from collections import OrderedDict
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fakemq.events.grpc import OrphanAsked
@@ -67,13 +68,16 @@ class Transactions:
         clients: Clients,
         calls: BrokerCalls,
         brokers: Callable[[], Iterable[Broker]],
+        version: int,
     ) -> None:
+        """``version`` is the number of RocketMQ's release that the front says it has."""
         self._name = name
         self._clock = clock
         self._journal = journal
         self._clients = clients
         self._calls = calls
         self._brokers = brokers
+        self._version = version
         self._data: OrderedDict[tuple[str, str], list[TransactionData]] = OrderedDict()
         """Group and transaction id → what is known, the oldest first."""
         self._groups: dict[str, None] = {}
@@ -155,12 +159,9 @@ class Transactions:
             ).encode()
             for broker in self._brokers():
                 if not broker.config.is_slave:
-                    try:
-                        self._calls.tell(
-                            None, broker.addr, RemotingCommand(RequestCode.HEART_BEAT, body=body)
-                        )
-                    except RpcError:
-                        continue  # it is down: the next heartbeat may find it
+                    beat = RemotingCommand(RequestCode.HEART_BEAT, body=body, version=self._version)
+                    with suppress(RpcError):  # it is down: the next heartbeat may find it
+                        self._calls.tell(None, broker.addr, beat)
 
     # -- checks -------------------------------------------------------------------------------
 
