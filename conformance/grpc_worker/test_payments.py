@@ -6,6 +6,8 @@ import pytest
 from fastapi.testclient import TestClient
 from payments import create
 
+from fakemq.events import RpcHandled
+
 TYPES = {"orders": "NORMAL", "steps": "FIFO", "later": "DELAY", "sales": "TRANSACTION"}
 
 
@@ -26,16 +28,21 @@ def attempts(service, rocketmq, count):
     return found
 
 
+def failures(rocketmq, count):
+    """Wait until the client has said that it failed: only then is the next attempt timed."""
+    said = {"rpc": "ChangeInvisibleDuration", "status": "OK"}
+    rocketmq.wait_for(lambda: len(rocketmq.journal.find(RpcHandled, **said)) >= count, "30s")
+
+
 def test_declined_order_is_charged_again_until_it_is_a_dead_letter(service, rocketmq):
     charging = service.app.state.charging
     charging.declined.add("42")
     service.post("/orders/42")
-    attempts(service, rocketmq, 1)
-    for attempt in (2, 3):
-        rocketmq.clock.advance_to_next("pop_revive")
+    for attempt in (1, 2, 3):
         attempts(service, rocketmq, attempt)
+        failures(rocketmq, attempt)
+        rocketmq.clock.advance_to_next("pop_revive")
     assert charging.attempts == [("42", 1), ("42", 2), ("42", 3)]
-    rocketmq.clock.advance_to_next("pop_revive")
     rocketmq.wait_for(lambda: rocketmq.messages("%DLQ%payments"), "30s")
 
 
