@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from fakemq.events.core import ClockSkewed, NodeStopped
 from fakemq.events.store import UnsyncedLost
@@ -24,11 +24,13 @@ def wrong_timers(
     deliver the last messages again, and after a crash of its machine all. If its clock has gone
     back, a start may deliver again what is due after its present time. One in ``lost`` lost a
     part of its log, and may have no deletion. A deletion that comes when its message is being
-    delivered is discarded, which is an event, too.
+    delivered is discarded, which is an event, too. A broker whose clock has gone back takes the
+    deletion of a message that it has delivered, as Java does: it looks at the time only.
     """
     due: dict[tuple[str, int], TimerSet] = {}
     came: dict[tuple[str, int], int] = {}
     may_repeat: set[tuple[str, int]] = set()
+    due_again: set[tuple[str, int]] = set()
     skew_ms: dict[str, int] = {}
     for entry in history.entries:
         event = entry.event
@@ -37,17 +39,14 @@ def wrong_timers(
             due[place] = event
         elif isinstance(event, ClockSkewed):
             skew_ms[event.node] = event.skew_ms
+            due_again |= _due_behind(entry.at_ms + event.skew_ms, event.node, came, due)
         elif isinstance(event, UnsyncedLost):
             may_repeat |= {place for place in came if place[0] == event.node}
         elif isinstance(event, NodeStopped):
             # A start reads from its own time on: what a clock that has gone back since has
             # delivered may come again.
-            behind_ms = entry.at_ms + skew_ms.get(event.node, 0)
-            may_repeat |= {
-                place
-                for place in came
-                if place[0] == event.node and place in due and due[place].due_at_ms > behind_ms
-            }
+            now_ms = entry.at_ms + skew_ms.get(event.node, 0)
+            may_repeat |= _due_behind(now_ms, event.node, came, due)
             if on_disk and event.how == "kill":
                 may_repeat |= {
                     place
@@ -68,7 +67,21 @@ def wrong_timers(
             came[place] = entry.at_ms
             if wrong:
                 yield _of(event.msg_id, event.node, wrong)
-    yield from _recalled(history, came, lost)
+    yield from _recalled(history, came.keys() - due_again, lost)
+
+
+def _due_behind(
+    now_ms: int,
+    node: str,
+    came: Collection[tuple[str, int]],
+    due: Mapping[tuple[str, int], TimerSet],
+) -> set[tuple[str, int]]:
+    """Return where the messages are that a node has delivered though they are due only later."""
+    return {
+        place
+        for place in came
+        if place[0] == node and place in due and due[place].due_at_ms > now_ms
+    }
 
 
 def _recalled(

@@ -97,3 +97,12 @@ def test_recalled_message_that_comes_is_a_violation_unless_the_recall_was_late()
     assert found(*story, TOO_LATE) == []
     assert found(*story, lost=(NODE,)) == []
     assert found(SET, RECALLED) == []
+
+
+def test_clock_that_has_gone_back_lets_a_delivered_message_be_recalled() -> None:
+    came, slow = (DUE_MS, CAME), (DUE_MS + 1, ClockSkewed(node=NODE, skew_ms=-1_000))
+    assert found(SET, came, slow, (DUE_MS + 2, RECALLED)) == []
+    text = "ID, a timer message of broker-a, came although it was recalled"
+    assert found(SET, came, (DUE_MS + 2, RECALLED)) == [text]
+    early = ClockSkewed(node=NODE, skew_ms=-10_000)
+    assert found(SET, early, RECALLED, ClockSkewed(node=NODE, skew_ms=0), came) == [text]
