@@ -53,8 +53,6 @@ if TYPE_CHECKING:
 FIRST_PERIODIC_MS = 10_000
 MIN_PERIOD_MS, MAX_PERIOD_MS = 10_000, 60_000
 UNREGISTER_TIMEOUT_MS = 3_000
-LOOK_MS = 120_000
-"""How often Java looks at its namesrvAddr, first after `FIRST_PERIODIC_MS`."""
 
 
 class Round:
@@ -111,7 +109,7 @@ class Registration:
         """Called with a slave's master and the master's HA address, as a name server knows them."""
         self._namesrv_addrs: tuple[str, ...] = ()
         self._outside: set[str] = set()
-        self._began_ms = 0
+        self._began_ms = self._look_ms = self._fetch_ms = 0
         self._following: Timer | None = None
         self._address_server: AddressServer | None = None
         """What names the name servers, if the config names none."""
@@ -135,6 +133,8 @@ class Registration:
         self._namesrv_addrs = tuple(namesrv_addrs)
         self._outside = set()
         self._began_ms = self._node.clock.elapsed_ms()
+        self._look_ms = max(1, self._node.config.update_name_server_addr_period)
+        self._fetch_ms = max(1, self._node.config.fetch_namesrv_addr_interval)
         self._following = None
         if not namesrv_addrs and self._node.config.fetch_namesrv_addr_by_address_server:
             from fakemq.broker.address_server import AddressServer  # few brokers have one
@@ -146,16 +146,17 @@ class Registration:
         self._schedule(FIRST_PERIODIC_MS, outside=False)
 
     def follow_config(self) -> None:
-        """Follow a changed namesrvAddr as soon as Java looks at it again: after 2 minutes at most.
+        """Follow a changed namesrvAddr as soon as Java looks at it again: after 2 minutes at most,
+        or updateNameServerAddrPeriod.
 
         Without one at the start Java never looks.
-        Source: broker/BrokerController.java#initialize (4.9.7)
+        Source: broker/BrokerController.java#initialize (4.9.7), #initialize (5.5.0)
         """
         if self._namesrv_addrs and self._following is None and self._address_server is None:
             clock = self._node.clock
             past_ms = clock.elapsed_ms() - self._began_ms - FIRST_PERIODIC_MS
             self._following = clock.call_later(
-                -past_ms if past_ms < 0 else LOOK_MS - past_ms % LOOK_MS,
+                -past_ms if past_ms < 0 else self._look_ms - past_ms % self._look_ms,
                 self.follow_config_now,
                 kind="update_namesrv_addr",
             )
@@ -176,7 +177,7 @@ class Registration:
 
     def _fetch(self) -> None:
         if self._address_server is not None:
-            self._fetch_after(LOOK_MS)
+            self._fetch_after(self._fetch_ms)
             self._address_server.fetch(self._fetched)
 
     def _fetched(self, addrs: tuple[str, ...]) -> None:

@@ -73,6 +73,10 @@ ACTS: dict[type, dict[str, str]] = {
         "enable_create_sys_group": "whether CID_RMQ_SYS_ groups need no auto-creation",
         "config_black_list": "keys that UPDATE_BROKER_CONFIG refuses, with `;` between them",
         "channel_expired_timeout": "how long a consumer may send no heartbeat, in ms",
+        "update_name_server_addr_period": (
+            "how soon a changed `namesrvAddr` is followed, at most; read at the start"
+        ),
+        "fetch_namesrv_addr_interval": "how often an address server is asked; read at the start",
     },
     MessageStoreKeys5: {
         "in_sync_replicas": "how many brokers must have a send to a SYNC_MASTER, itself included",
@@ -122,7 +126,6 @@ WITHOUT_EFFECT: dict[type, dict[str, str]] = {
         "wait_time_mills_in_lite_pull_queue": _POOL,
         "wait_time_mills_in_ack_queue": _POOL,
         "wait_time_mills_in_admin_broker_queue": _POOL,
-        "update_name_server_addr_period": _NOT_YET,
         "broker_heartbeat_interval": _CONTAINER,
         "broker_not_active_timeout_millis": _CONTAINER,
         "enable_net_work_flow_control": "an answer waits until its connection takes it",
@@ -198,7 +201,6 @@ WITHOUT_EFFECT: dict[type, dict[str, str]] = {
         "use_p_i_d_cold_ctr_strategy": _COLD,
         "cg_cold_read_threshold": _COLD,
         "global_cold_read_threshold": _COLD,
-        "fetch_namesrv_addr_interval": _NOT_YET,
         "enable_single_topic_register": _REGISTRATION,
         "enable_split_registration": _REGISTRATION,
         "enable_fast_channel_event_process": _THREADS,

@@ -323,6 +323,8 @@ class BrokerConfig(
 
     # Constants in 4.9.7, and keys in 5.5.0.
     channel_expired_timeout = 120_000
+    fetch_namesrv_addr_interval = 120_000
+    update_name_server_addr_period = 120_000
     enable_create_sys_group = True
     index_file_read_enable = True
     max_filter_message_size = 16_000

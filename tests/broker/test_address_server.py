@@ -8,10 +8,12 @@ import pytest
 
 from fakemq.broker.broker import Broker
 from fakemq.config.model import BrokerConfig
+from fakemq.config.model_5_5_0 import BrokerConfig5
 from fakemq.events.core import Warned
 from fakemq.net.http_get import ANSWER_MAX_BYTES
 from fakemq.net.link import CLOSED_BY_PEER, Link
 from fakemq.protocol.codes import RequestCode
+from fakemq.reference.v5_5_0 import REFERENCE
 from tests.support.broker_lab import BrokerLab
 from tests.support.namesrv_double import NameServerDouble
 
@@ -105,6 +107,21 @@ def test_broker_asks_after_10_s_and_every_2_minutes(address_lab: Lab) -> None:
     assert len(lab.questions) == 2
     assert registers_at(broker) == [NAMESRV, "10.0.0.2:9876"]
     assert lab.journal.find(Warned) == []
+
+
+def test_broker_of_5_5_0_asks_as_often_as_its_config_says(address_lab: Lab) -> None:
+    lab = address_lab
+    for interval_ms, times in ((10_000, 6), (25_000, 3)):
+        lab.questions.clear()
+        config = BrokerConfig5(
+            fetch_namesrv_addr_by_address_server=True,
+            rmq_address_server_domain=SERVER,
+            fetch_namesrv_addr_interval=interval_ms,
+        )
+        broker = lab.broker(config, reference=REFERENCE)
+        lab.clock.advance("69s")
+        assert len(lab.questions) == times
+        broker.stop()
 
 
 def test_broker_with_a_name_server_asks_nothing(address_lab: Lab) -> None:
