@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
 
 from fakemq import __version__
 from fakemq.errors import ConfigError, FakemqError, NotYetSupported, did_you_mean
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 SECTIONS = {
     "Run a cluster": ("serve", "namesrv", "broker"),
@@ -65,6 +69,16 @@ class _Commands(click.Group):
             near = did_you_mean(name, self.list_commands(ctx), lists=False)
             ctx.fail(f"there is no command {name!r}{near}")
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        found = super().shell_complete(ctx, incomplete)
+        if incomplete.startswith("-"):
+            serve = self.get_command(ctx, "serve")  # whose options need no name of a command
+            assert serve is not None
+            known = {one.value for one in found}
+            more = serve.shell_complete(click.Context(serve, parent=ctx), incomplete)
+            found += [one for one in more if one.value not in known]
+        return found
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         # An option that is not the group's own, as in "fakemq --masters 2", belongs to serve.

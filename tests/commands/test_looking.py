@@ -373,6 +373,8 @@ def test_shell_completes_commands_and_names(cluster: fakemq.Cluster) -> None:
         return [line.partition(",")[2] for line in done.output.split()]
 
     assert set(completed("fakemq br", 1)) == {"broker", "brokers", "browse"}
+    assert completed("fakemq --ref", 1) == completed("fakemq serve --ref", 2) == ["--reference"]
+    assert completed("fakemq --masters 2 --ref", 3) == ["--reference"]
     assert completed("fakemq tail or", 2) == ["orders"]
     assert completed("fakemq lag bi", 2) == ["billing"]
     assert completed("fakemq tail -n 127.0.0.1:1 or", 4) == []
