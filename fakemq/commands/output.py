@@ -161,13 +161,11 @@ def drawn(table: Table) -> RichTable:
     for name in table.columns:
         numbers = all(isinstance(row.get(name), (int, float, type(None))) for row in table.rows)
         is_time = name.endswith("_ms")
-        widest = max((len(cell(name, row.get(name))) for row in table.rows), default=0)
         result.add_column(
             label(name),
             justify="right" if numbers and not is_time else "left",
             overflow="fold",
-            # A narrow terminal folds texts and headlines, not numbers and times.
-            min_width=widest if numbers else None,
+            no_wrap=is_time or name == "addr",  # a narrow terminal folds the others first
         )
     for row in table.rows:
         cells = []
