@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from fakemq.broker.consumers import BROADCASTING
 from fakemq.broker.parts_5_5_0 import parts_of
+from fakemq.broker.pop.checks import check_queue_count
 from fakemq.broker.pop.modes import POP
 from fakemq.client.consuming.allocation.averagely import averagely, averagely_by_circle
 from fakemq.client.routes import subscribe_queues
@@ -27,6 +28,7 @@ from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.errors import ProtocolError
 from fakemq.protocol.headers.namesrv import GetRouteInfoRequestHeader
+from fakemq.protocol.sysflag import PermName
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,18 +53,16 @@ def query_assignment(broker: Broker, body: QueryAssignmentRequestBody) -> Parked
     topic = required(body.topic, "QueryAssignmentRequestBody", "topic")
     required(body.message_model, "QueryAssignmentRequestBody", "messageModel")
 
-    def answer(queues: Sequence[MessageQueue] | None) -> None:
-        act = lambda: _answer(broker, body, queues)  # noqa: E731
+    def answer(route: TopicRouteData | None) -> None:
+        act = lambda: _answer(broker, body, topic, route)  # noqa: E731
         parked.resolve(outcome_of(broker, RequestCode5.QUERY_ASSIGNMENT, act))
 
-    _find_queues(broker, topic, answer)
+    _find_route(broker, topic, answer)
     return parked
 
 
-def _find_queues(
-    broker: Broker, topic: str, found: Callable[[Sequence[MessageQueue] | None], None]
-) -> None:
-    """Call ``found`` with the readable queues of a topic; None if the topic has no route.
+def _find_route(broker: Broker, topic: str, found: Callable[[TopicRouteData | None], None]) -> None:
+    """Call ``found`` with the route of a topic; None if it has none.
 
     Source: broker/topic/TopicRouteInfoManager.java#getTopicSubscribeInfo (5.5.0)
     """
@@ -75,10 +75,9 @@ def _find_queues(
     def answered(response: RemotingCommand | None) -> None:
         if response is not None and response.code == ResponseCode.SUCCESS:
             try:
-                route = TopicRouteData.decode(response.body)
+                known[topic] = TopicRouteData.decode(response.body)
             except ProtocolError:
-                route = TopicRouteData()
-            known[topic] = subscribe_queues(topic, route)
+                known[topic] = TopicRouteData()
         elif response is not None and response.code == ResponseCode.TOPIC_NOT_EXIST:
             known.pop(topic, None)
         found(known.get(topic))
@@ -91,10 +90,11 @@ def _find_queues(
 
 
 def _answer(
-    broker: Broker, body: QueryAssignmentRequestBody, queues: Sequence[MessageQueue] | None
+    broker: Broker, body: QueryAssignmentRequestBody, topic: str, route: TopicRouteData | None
 ) -> Reply[NoHeader]:
     service, group = parts_of(broker).pop, body.consumer_group or ""
-    mode = service.modes.find(body.topic or "", group, service.config)
+    mode = service.modes.find(topic, group, service.config)
+    queues = None if route is None else _readable_queues(topic, route)
     if queues is not None and body.message_model != BROADCASTING:
         queues = _share(broker, body, queues, mode.mode == POP, mode.pop_share_queue_num)
     assignments = None
@@ -104,6 +104,13 @@ def _answer(
             for queue in dict.fromkeys(queues)
         ]
     return Reply(body=QueryAssignmentResponseBody(message_queue_assignments=assignments).encode())
+
+
+def _readable_queues(topic: str, route: TopicRouteData) -> Sequence[MessageQueue]:
+    """Return the queues of a route; raise Refused for more than one request looks into."""
+    readable = (one.read_queue_nums for one in route.queue_datas if one.perm & PermName.READ)
+    check_queue_count(topic, sum(readable))
+    return subscribe_queues(topic, route)
 
 
 def _share(

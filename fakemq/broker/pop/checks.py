@@ -55,10 +55,16 @@ def readable_queue(broker: Broker, topic: str, queue_id: int, session: Session) 
 
 def check_queues(config: TopicConfig | None) -> None:
     """Raise Refused if a topic has more queues than one request looks into."""
-    if config is not None and config.read_queue_nums > QUEUES_MAX:
+    if config is not None:
+        check_queue_count(config.topic_name or "", config.read_queue_nums)
+
+
+def check_queue_count(topic: str, count: int) -> None:
+    """Raise Refused for more queues than one request looks into."""
+    if count > QUEUES_MAX:
         raise Refused(
             ResponseCode.SYSTEM_ERROR,
-            f"the topic[{config.topic_name}] has {config.read_queue_nums} queues;"
+            f"the topic[{topic}] has {count} queues;"
             f" fakemq looks into {QUEUES_MAX} in one request at most",
         )
 

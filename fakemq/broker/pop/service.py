@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fakemq.clock.timers import Timer
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.pop import ConsumerOrderInfoTable, MessageRequestModeTable
-    from fakemq.protocol.bodies.queue import MessageQueue
+    from fakemq.protocol.bodies.route import TopicRouteData
     from fakemq.protocol.headers.pop import PopMessageRequestHeader
     from fakemq.store.results import LogRecord
 
@@ -67,8 +67,8 @@ class PopService:
             self.log,
             put=broker.put,
         )
-        self.routes: dict[str, Sequence[MessageQueue]] = {}
-        """Topic → its readable queues, as a name server knew them last."""
+        self.routes: dict[str, TopicRouteData] = {}
+        """Topic → its route, as a name server knew it last."""
         self._pops = 0
         self._locks: dict[tuple[str, str, int], Timer] = {}
         """Topic, group and queue id → the timer for the end of what is out in order."""

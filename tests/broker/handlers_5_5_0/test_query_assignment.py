@@ -118,3 +118,18 @@ def test_more_clients_than_queues_share_them_round(
 def test_retry_topic_is_always_pulled(peer: Peer) -> None:
     consume(peer, group=GROUP)
     assert assigned(assignment(peer, topic=f"%RETRY%{GROUP}"))[0] == {"PULL"}
+
+
+def test_topic_of_too_many_queues_is_refused(lab: BrokerLab) -> None:
+    huge = {"brokerName": "broker-a", "readQueueNums": 2**31 - 1, "writeQueueNums": 1, "perm": 6}
+    route = json.dumps(ROUTE | {"queueDatas": [huge]}).encode()
+    name_server = lab.name_server(NAMESRV)
+    name_server.answer = lambda request: RemotingCommand(
+        0, body=route if request.code == RequestCode.GET_ROUTEINFO_BY_TOPIC else b""
+    )
+    broker = lab.broker(reference=REFERENCE, namesrv_addrs=(NAMESRV,))
+    answer = assignment(lab.peer(broker.addr))
+    assert (answer.code, answer.remark) == (
+        1,
+        "the topic[orders] has 2147483647 queues; fakemq looks into 10000 in one request at most",
+    )
