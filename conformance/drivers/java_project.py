@@ -52,3 +52,6 @@ def _build() -> None:
         output = run_tool([*compiler, "-cp", classes, *sources], _HOME, {})
     if output is not None:
         raise BuildError(f"the Java project cannot be built:\n{output[-4000:]}")
+    # As projects have it: without, RocketMQ's servers log everything to stdout.
+    logback = '<configuration><root level="OFF"/></configuration>'
+    (_HOME / "classes" / "logback.xml").write_text(logback)

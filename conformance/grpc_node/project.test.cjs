@@ -3,20 +3,20 @@ const { spawn } = require('node:child_process');
 const { existsSync, mkdtempSync, readFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
-const { after, before, beforeEach, test } = require('node:test');
+const { before, beforeEach, test } = require('node:test');
 const { setTimeout: sleep } = require('node:timers/promises');
 const { Producer, SimpleConsumer } = require('rocketmq-client-nodejs');
 
-let cluster, ready;
+let ready;
 
 before(async () => {
   const file = join(mkdtempSync(join(tmpdir(), 'fakemq-')), 'ready.json');
   const ports = ['namesrv', 'broker', 'grpc', 'control'].flatMap(name => [`--${name}-port`, '0']);
-  cluster = spawn('python3', ['-m', 'fakemq', '--quiet', ...ports, '--topic', 'orders:4', '--ready-file', file]);
+  const cluster = spawn('python3', ['-m', 'fakemq', '--quiet', ...ports, '--topic', 'orders:4', '--ready-file', file]);
+  process.once('exit', () => cluster.kill());
   while (!existsSync(file)) await sleep(20); // it is written when all ports listen
   ready = JSON.parse(readFileSync(file));
 });
-after(() => cluster.kill());
 beforeEach(() => post('/v1/reset'));
 
 async function post(path, body = {}) {

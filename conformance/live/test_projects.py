@@ -57,7 +57,7 @@ def test_pages_show_no_other_programs() -> None:
                 assert any(block in source for source in sources), f"{page}: {block}"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def namesrv_addr() -> Iterator[str]:
     ports = ("--namesrv-port", "0", "--broker-port", "0")
     with FakemqProcess(*ports, "--topic", "greetings:1") as process:
@@ -105,7 +105,7 @@ def test_tests_of_the_node_project_pass(tmp_path: Path) -> None:
     if missing is not None:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(missing)
     _, program = NODE.command("project.test.cjs")
-    assert "# pass 1" in run(["node", "--test", program], tmp_path, of_user(tmp_path))
+    assert "# pass 1" in run(["node", "--test", "--test-force-exit", program], tmp_path, of_user(tmp_path))
 
 
 def of_user(home: Path) -> dict[str, str]:
