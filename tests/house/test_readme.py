@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import fakemq
+from fakemq.client import Producer, SendStatus
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -25,6 +26,45 @@ def test_example_runs(heading: str) -> None:
     source = example(heading)
     assert source
     exec(compile(source, str(README), "exec"), {})
+
+
+def test_example_without_pytest_runs() -> None:
+    exec(compile(blocks("README.md")[1], str(README), "exec"), {})
+
+
+def test_example_of_a_transaction_runs() -> None:
+    (source,) = (one for one in blocks("README.md") if "send_in_transaction" in one)
+    with fakemq.Cluster(topics={"orders": 1}) as mq:
+        exec(compile(source, str(README), "exec"), {"mq": mq})
+        mq.assert_sent("orders", bodies=["paid"])
+
+
+def test_example_of_a_store_runs(tmp_path: Path) -> None:
+    (source,) = (one for one in blocks("README.md") if "store=tmp_path" in one)
+    exec(compile(source, str(README), "exec"), {"fakemq": fakemq, "tmp_path": tmp_path})
+
+
+@pytest.mark.parametrize("page", ["acl", "tls"])
+def test_example_of_a_secured_cluster_runs(page: str) -> None:
+    (source,) = blocks(f"docs/{page}.md")
+    exec(compile(source, page, "exec"), {"fakemq": fakemq, "Producer": Producer})
+
+
+def test_examples_of_faults_run() -> None:
+    (links,) = blocks("docs/faults_links.md")
+    slave, threads = blocks("docs/faults_nodes.md")
+    with fakemq.Cluster(slaves=1, topics={"orders": 1}) as mq:
+        exec(compile(links, "docs/faults_links.md", "exec"), {"mq": mq})
+    stored = []
+
+    def send_an_order(namesrv_addr: str) -> None:
+        with Producer(namesrv_addr, group="shop") as producer:
+            stored.append(producer.send("orders", b"tea").status)
+
+    given = {"fakemq": fakemq, "send_an_order": send_an_order}
+    exec(compile(slave, "docs/faults_nodes.md", "exec"), given)
+    assert stored == [SendStatus.SEND_OK]
+    exec(compile(threads, "docs/faults_nodes.md", "exec"), {})
 
 
 def test_examples_of_the_laboratory_run() -> None:
