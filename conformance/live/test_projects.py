@@ -105,7 +105,9 @@ def test_tests_of_the_node_project_pass(tmp_path: Path) -> None:
     if missing is not None:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(missing)
     _, program = NODE.command("project.test.cjs")
-    assert "# pass 1" in run(["node", "--test", "--test-force-exit", program], tmp_path, of_user(tmp_path))
+    assert "# pass 1" in run(
+        ["node", "--test", "--test-force-exit", program], tmp_path, of_user(tmp_path)
+    )
 
 
 def of_user(home: Path) -> dict[str, str]:
