@@ -1,17 +1,14 @@
-"""docs/coverage.md, made from the tables of codes, keys and RPCs.
+"""docs/coverage.md, made from the tables of codes and RPCs.
 
 Write it again with ``python -m tests.support.coverage_page``.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 from fakemq.broker.broker import handles as broker_handles
-from fakemq.config.model import BrokerConfig, Config, NamesrvConfig, keys_of
-from fakemq.config.model_5_5_0 import BrokerConfig5, NamesrvConfig5
 from fakemq.dispatch.registry import Handlers
 from fakemq.namesrv.namesrv import handles as namesrv_handles
 from fakemq.protocol.codes import RequestCode
@@ -20,7 +17,6 @@ from fakemq.protocol.grpc.table import RPCS
 from fakemq.proxy.registry import find
 from fakemq.reference import NAMES, Reference, find_reference
 from tests.support.imports import ROOT
-from tests.support.key_table import state_of
 
 ASKED_OF_CLIENTS = {
     *(RequestCode.CHECK_TRANSACTION_STATE, RequestCode.NOTIFY_CONSUMER_IDS_CHANGED),
@@ -30,17 +26,14 @@ ASKED_OF_CLIENTS = {
 """Codes that brokers send to clients."""
 
 _HANDLES: dict[str, Handlers[Any]] = {"name server": namesrv_handles, "broker": broker_handles}
-_CONFIGS: dict[str, tuple[type[Config], type[Config]]] = {
-    "4.9.7": (BrokerConfig, NamesrvConfig),
-    "5.5.0": (BrokerConfig5, NamesrvConfig5),
-}
 _REFUSED_RPCS = {"SyncLiteSubscription": "refused with 50100: lite topics are out of scope"}
 
 _TOP = """# Coverage
 
-What of RocketMQ's protocols and config fakemq has, for both references. This page is made by
-`tests/support/coverage_page.py` from the tables that the nodes use; what a request does is compared
-with real servers ([scenarios](scenarios.md), [known differences](differences.md)).
+What of RocketMQ's protocols fakemq has, for both references; [config keys](config.md) has the same
+of config. This page is made by `tests/support/coverage_page.py` from the tables that the nodes use;
+what a request does is compared with real servers ([scenarios](scenarios.md), [known
+differences](differences.md)).
 
 ## Request codes
 
@@ -48,13 +41,6 @@ A cell names the nodes that answer the code. "asks clients": brokers send it to 
 release has no such code, or no node of RocketMQ answers it. "Out of scope": nodes of RocketMQ
 answer it, and fakemq refuses it in one line that names the feature. The code 361 is of 5.x; a
 broker of 4.9.7 answers it here as well, so that 5.x clients work.
-
-"""
-_CONFIG_TOP = """
-## Config keys
-
-How many keys of a node's config file act, have no effect that anyone could notice, or are refused.
-[Config keys](config.md) has each of them.
 
 """
 _GRPC_TOP = """
@@ -68,7 +54,7 @@ does not implement the RPCs that pull; the front says the same.
 
 def coverage_page() -> str:
     """Return the text of docs/coverage.md."""
-    return "".join((_TOP, _codes(), _CONFIG_TOP, _keys(), _GRPC_TOP, _rpcs()))
+    return "".join((_TOP, _codes(), _GRPC_TOP, _rpcs()))
 
 
 def _codes() -> str:
@@ -90,16 +76,6 @@ def _answered_by(reference: Reference) -> dict[int, str]:
     cells |= {code: f"out of scope: {why}" for code, why in reference.out_of_scope.items()}
     known = RequestCode if reference.name == NAMES[0] else (*RequestCode, *RequestCode5)
     return cells | dict.fromkeys(ASKED_OF_CLIENTS & {*known}, "asks clients")
-
-
-def _keys() -> str:
-    states = ("acts", "no effect", "refused")
-    rows = []
-    for name in NAMES:
-        for node, config in zip(("broker", "name server"), _CONFIGS[name], strict=True):
-            counts = Counter(state_of(key)[0] for key in keys_of(config).values())
-            rows.append((name, node, *(counts[state] for state in states)))
-    return _table(("reference", "node", *states), rows)
 
 
 def _rpcs() -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from fakemq.config import keys, keys_5_5_0
 from fakemq.config.effects import effect, refused, without_effect
 from fakemq.config.model import BrokerConfig, Config, Key, NamesrvConfig, keys_of, text_of
@@ -23,6 +25,9 @@ UPDATE_BROKER_CONFIG (`mqadmin updateBrokerConfig`):
 An unknown key is a warning, with `--strict` an error; a value that the key cannot have is an error.
 RocketMQ ignores both. `python -m fakemq -p` prints all keys with their values. This page is made
 from `fakemq/config/effects.py`.
+
+## How many
+
 """
 _PARTS: tuple[tuple[str, type[Config], type], ...] = (
     ("BrokerConfig", BrokerConfig, keys.BrokerKeys),
@@ -34,6 +39,13 @@ _PARTS: tuple[tuple[str, type[Config], type], ...] = (
     ("Keys of later versions", BrokerConfig, keys.LaterKeys),
 )
 
+
+_NODES: dict[tuple[str, str], type[Config]] = {
+    ("4.9.7", "broker"): BrokerConfig,
+    ("4.9.7", "name server"): NamesrvConfig,
+    ("5.5.0", "broker"): BrokerConfig5,
+    ("5.5.0", "name server"): NamesrvConfig5,
+}
 
 _LATER_TOP = """
 ## Reference 5.5.0
@@ -60,11 +72,23 @@ def key_page() -> str:
     return "".join(
         (
             _TOP,
+            _counts(),
             *(_part(*part) for part in _PARTS),
             _LATER_TOP.format(gone=", ".join(f"`{name}`" for name in gone)),
             *(_later_part(*part) for part in _LATER_PARTS),
         )
     )
+
+
+def _counts() -> str:
+    """Return how many keys of each node are in each state."""
+    states = ("acts", "no effect", "refused")
+    lines = [f"| reference | node | {' | '.join(states)} |\n|---|---|---|---|---|\n"]
+    for (reference, node), kind in _NODES.items():
+        found = Counter(state_of(key)[0] for key in keys_of(kind).values())
+        counts = " | ".join(str(found[state]) for state in states)
+        lines.append(f"| {reference} | {node} | {counts} |\n")
+    return "".join(lines)
 
 
 def _part(title: str, kind: type[Config], table: type) -> str:
