@@ -14,7 +14,7 @@ from fakemq.dispatch.node import NodeState
 from fakemq.protocol.message_types import MESSAGE_TYPE, NORMAL
 from fakemq.protocol.sysflag import PermName
 from fakemq.proxy.cache import Cache
-from fakemq.proxy.status import topic_not_found
+from fakemq.proxy.status import RpcError, java_error, topic_not_found
 
 if TYPE_CHECKING:
     import random
@@ -134,22 +134,35 @@ class Routes:
         self._groups.clear()
 
     def route(self, topic: str) -> Route:
-        """Return the route of a topic; raise RpcError if there is none."""
-        known = self._topics.get(topic)
+        """Return the route of a topic; raise RpcError if there is none.
+
+        As Java's cache, it also remembers that there was none.
+        """
+        route = self._topics.get(topic)
         for name_server in self._name_servers():
             if name_server.state is NodeState.RUNNING:
                 found = name_server.routes.topic_route(topic)
+                turns = {} if route is None else route.turns
                 if found is None:
-                    self._topics.drop(topic)
-                    break
-                turns = {} if known is None else known.turns
-                route = Route(topic, found.queue_datas, found.broker_datas, turns)
+                    route = Route(topic, (), (), turns)
+                else:
+                    route = Route(topic, found.queue_datas, found.broker_datas, turns)
                 self._topics.put(topic, route)
-                return route
-        else:
-            if known is not None:
-                return known
-        raise topic_not_found(f"No topic route info in name server for the topic: {topic}")
+                break
+        if route is None:
+            raise self._no_name_server()
+        if not route.queue_datas:
+            raise topic_not_found(f"No topic route info in name server for the topic: {topic}")
+        return route
+
+    def _no_name_server(self) -> RpcError:
+        addr = next((one.addr for one in self._name_servers()), "null")
+        return java_error(
+            f"connect to {addr} failed",
+            "RemotingConnectException",
+            "org.apache.rocketmq.remoting.netty.NettyRemotingClient"
+            ".invokeSync(NettyRemotingClient.java:589)",
+        )
 
     def master_addr(self, broker_name: str) -> str | None:
         """Return the address of a broker's master; None for an unknown broker."""

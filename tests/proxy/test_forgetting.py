@@ -69,7 +69,21 @@ def test_route_without_name_servers_is_known_for_300_s(lab: ProxyLab) -> None:
     lab.core.advance(EXPIRED_MS - 1)
     assert client.ask("QueryRoute", route).code == Code.OK
     lab.core.advance(EXPIRED_MS)
-    assert client.ask("QueryRoute", route).code == Code.TOPIC_NOT_FOUND
+    asked = client.ask("QueryRoute", route)
+    refused = f"connect to {lab.core.name_servers[0].addr} failed. RemotingConnectException."
+    assert asked.code == Code.INTERNAL_SERVER_ERROR
+    assert asked.message.startswith(refused)
+
+
+def test_unknown_topic_is_remembered_as_unknown(lab: ProxyLab) -> None:
+    """As at a real proxy of 5.5.0 whose name server was killed."""
+    client = lab.client(outside=True)
+    early, late = (m.QueryRouteRequest(topic=resource(name)) for name in ("early", "late"))
+    assert client.ask("QueryRoute", early).code == Code.TOPIC_NOT_FOUND
+    for name_server in lab.core.name_servers:
+        name_server.stop("kill")
+    assert client.ask("QueryRoute", early).code == Code.TOPIC_NOT_FOUND
+    assert client.ask("QueryRoute", late).code == Code.INTERNAL_SERVER_ERROR
 
 
 def test_group_without_brokers_is_known_for_300_s(lab: ProxyLab) -> None:
