@@ -115,8 +115,10 @@ def empty_parts(random: Random) -> bytes:
     """Two bytes of a request that are 80 once they are read."""
     size_bytes = random.choice([4 << 20, 8 << 20, 60 << 20])
     rpc = random.choice(["AckMessage", "SendMessage", "Telemetry"])
-    data = gzip.compress(b"\x1a\0" * (size_bytes // 2), 1)
-    return OPEN + begin(1, fields=block(rpc, grpc_encoding="gzip")) + cut_data(1, gzipped(data))
+    part = b"\x0a\0" if rpc == "SendMessage" else b"\x1a\0"
+    message = gzipped(gzip.compress(part * (size_bytes // 2), 1))
+    head = begin(1, fields=block(rpc, grpc_encoding="gzip"))
+    return OPEN + head + cut_data(1, message) + f.frame(f.DATA, f.END_STREAM, 1)
 
 
 def gzipped(data: bytes) -> bytes:
