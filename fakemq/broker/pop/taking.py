@@ -66,7 +66,8 @@ class Taking:
         self.rest_num = 0
         """How many messages its queues have behind those that it took."""
         self.passed_over = False
-        """Whether it went on in a queue without taking anything from there."""
+        """Whether it went on in a queue without taking anything from there. A slave goes nowhere if
+        its queue lacks a file: a pop that woke itself for such a queue would have no end."""
         self.count = 0
         self.buffers: list[memoryview] = []
         self.start_offsets: list[str] = []
@@ -110,6 +111,7 @@ class Taking:
         if result.message_count:
             self._took(topic, queue_id, offset, result)
         elif result.status in _PASSED_OVER and result.next_begin_offset >= 0:
+            self.passed_over |= result.next_begin_offset > offset
             self._passed_over(topic, queue_id, result.next_begin_offset)
         self.rest_num += result.max_offset - result.next_begin_offset
 
@@ -124,7 +126,6 @@ class Taking:
         return result
 
     def _passed_over(self, topic: str, queue_id: int, next_offset: int) -> None:
-        self.passed_over = True
         group = self._header.consumer_group
         if self._header.order:
             self._service.committed.commit(group, topic, queue_id, next_offset)

@@ -6,8 +6,9 @@ import pytest
 
 from fakemq.broker.parts_5_5_0 import parts_of
 from fakemq.broker.pop.offsets import SLAVE_KEEPS_MS
+from fakemq.store.consumequeue import ConsumeQueue
 from tests.support.peer import Peer
-from tests.support.pops import GROUP, TOPIC, Popped, ack, pop, send
+from tests.support.pops import GROUP, TOPIC, Popped, ack, held_pops, long_pop, pop, send
 from tests.support.replication import Replicated
 
 
@@ -73,3 +74,18 @@ def test_broker_that_is_no_slave_any_more_commits_its_pops(
     pair.slave.config.broker_role = "ASYNC_MASTER"
     assert Popped(pop(at_slave)).bodies == [b"a", b"b"]
     assert pair.slave.offsets.query(GROUP, TOPIC, 0) == 2
+
+
+def test_pop_of_a_queue_that_lacks_a_file_is_held(
+    at_slave: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[int] = []
+
+    def no_file(queue: ConsumeQueue, offset: int) -> None:
+        reads.append(offset)
+        assert len(reads) < 50, "the pop wakes itself again and again"
+
+    monkeypatch.setattr(ConsumeQueue, "units_from", no_file)
+    long_pop(at_slave)
+    assert held_pops(at_slave) == 1
+    assert set(reads) == {0}
