@@ -80,7 +80,9 @@ class SlaveSynchronize:
         self._late: dict[int, tuple[int, Taking]] = {}
         self._master_addr: str | None = None
         self._left: list[Fetch] = []
-        self._missed = False
+        self._missed: list[Fetch] = []
+        """What came due while others were fetched: it is fetched after them, as Java's tick comes
+        late then. Of several, the most tables."""
         self._timer: Timer | None = None
         self._started_ms: dict[bool, int] = {}
 
@@ -92,6 +94,7 @@ class SlaveSynchronize:
     def stop(self) -> None:
         """Send no more requests."""
         self._left = []
+        self._missed = []
         self._late.clear()
         self._broker.clock.drop_of(self)
         self._broker.clock.cancel(self._timer)
@@ -128,7 +131,7 @@ class SlaveSynchronize:
 
     def _fetch(self, tables: list[Fetch]) -> None:
         if self._left:
-            self._missed = True  # Java's tick comes late then
+            self._missed = max(self._missed, tables, key=len)
             return
         if self._master_addr is None or self._master_addr == self._broker.addr:
             return
@@ -159,9 +162,9 @@ class SlaveSynchronize:
         addr = self._master_addr
         if not self._left or addr is None:
             self._left = []
-            if self._missed:
-                self._missed = False
-                self._fetch(self._due_tables())
+            missed, self._missed = self._missed, []
+            if missed:
+                self._fetch(missed)
             return
         fetch = self._left[0]
 

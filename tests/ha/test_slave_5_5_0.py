@@ -151,6 +151,36 @@ def test_timers_are_asked_for_every_3_s_and_all_tables_every_63_s() -> None:
     assert lab.warnings() == []
 
 
+def test_tables_that_come_due_during_another_request_are_fetched_after_it() -> None:
+    lab = Elsewhere5()
+    lab.core.advance(57_999)
+    del lab.bodies[CHECKPOINT]
+    lab.asked.clear()
+    lab.core.advance(3_000)
+    lab.bodies.update(GOOD)
+    lab.core.advance(1)
+    # No node answers at 58 s. The request waits for three seconds, until the tick of all tables.
+    assert [(at_ms, addr, code) for at_ms, addr, code, _ in lab.asked] == [
+        (58_000, FAST, CHECKPOINT),
+        *((61_000, addr, code) for addr, code in ALL),
+    ]
+    assert lab.slave.offsets.query("billing", "orders", 0) == 7
+
+
+def test_all_tables_that_are_asked_for_during_another_request_are_fetched_after_it() -> None:
+    lab = Elsewhere5()
+    lab.core.advance(9_999)
+    del lab.bodies[CHECKPOINT]
+    lab.core.advance(1)
+    lab.bodies.update(GOOD)
+    lab.sync()
+    assert [(at_ms, code) for at_ms, _, code, _ in lab.asked] == [(10_000, CHECKPOINT)]
+    lab.core.advance(3_000)
+    assert [(at_ms, code) for at_ms, _, code, _ in lab.asked[1:]] == [
+        (13_000, code) for _, code in ALL
+    ]
+
+
 def test_long_advance_keeps_the_grid() -> None:
     lab = Elsewhere5()
     lab.core.advance(2 * 3_600_000)
