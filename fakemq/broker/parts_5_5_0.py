@@ -105,6 +105,9 @@ class Parts5:
         self.timers.metrics.clear()
         self.pop.clear_tables()
 
+    def follow_config(self) -> None:
+        self.timers.follow_config()
+
     def settle(self) -> None:
         self._transactions.write_ended()
         self.timers.settle()

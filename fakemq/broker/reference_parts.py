@@ -39,6 +39,9 @@ class ReferenceParts(Protocol):
     def clear_tables(self) -> None:
         """Return tables that have a config file to the state of a first start."""
 
+    def follow_config(self) -> None:
+        """Act on keys of the config that were set while the broker runs."""
+
     def settle(self) -> None:
         """Write what an image of the broker needs."""
 

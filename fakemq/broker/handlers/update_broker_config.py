@@ -54,6 +54,8 @@ def set_keys(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader] | Pa
         broker.replication()  # a new role may make puts wait for slaves
     if "namesrvAddr" in taken:
         broker.registration.follow_config()
+    if broker.parts is not None:
+        broker.parts.follow_config()
     broker.config_version = broker.config_version.next(broker.clock.now_ms())
     if "brokerPermission" in taken:
         broker.topics.next_version()

@@ -160,6 +160,16 @@ class TimerMessageService:
         if running:
             self.start()
 
+    def follow_config(self) -> None:
+        """Act on keys that were set while the broker runs, such as timerStopDequeue.
+
+        Java asks for them every 100 ms.
+        """
+        if self.running:
+            self.enqueue()
+            if self._timer is None:
+                self._wait()
+
     # -- units --------------------------------------------------------------------------------
 
     def stored(self, message: InnerMessage, result: PutMessageResult) -> None:
@@ -341,11 +351,11 @@ class TimerMessageService:
         clock = self._node.clock
         clock.cancel(self._timer)
         self._timer = None
-        if self._delivering or self._config.is_slave or self._config.timer_stop_dequeue:
+        if self._delivering or self._config.is_slave:
             return
         left_ms = 0
         if not self._due:
-            first_ms = self.timers.first_ms()
+            first_ms = None if self._config.timer_stop_dequeue else self.timers.first_ms()
             if first_ms is None:
                 return
             left_ms = first_ms + self._precision_ms - clock.now_ms()
@@ -360,10 +370,14 @@ class TimerMessageService:
     def _deliver_due(self) -> Steps[None]:
         """Deliver all that is due, slot by slot.
 
+        With timerStopDequeue that is what was due when it came, and the slot that is being read.
         Source: TimerMessageStore.java#dequeue (5.5.0)
         """
+        config = self._config
         self._timer, self._delivering, wait_ms = None, True, 0
-        while not wait_ms and (self._due or (yield from self._read_next_slot())):
+        while not wait_ms and (
+            self._due or (not config.timer_stop_dequeue and (yield from self._read_next_slot()))
+        ):
             while self._due:
                 if not self._deliver(self._due[0]):
                     wait_ms = self._precision_ms // 2

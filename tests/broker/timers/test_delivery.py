@@ -13,6 +13,7 @@ from fakemq.events import (
     TimerSet,
     Warned,
 )
+from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.java import LONG_MAX
 from fakemq.protocol.timers import TIMER_TOPIC
 from fakemq.store.inner_message import InnerMessage, inner_message
@@ -243,6 +244,33 @@ def test_delivery_can_be_stopped(lab: TimerLab) -> None:
     assert lab.messages() == []
 
 
+def set_key(lab: TimerLab, text: str) -> None:
+    assert lab.client.ask(RequestCode.UPDATE_BROKER_CONFIG, body=text.encode()).code == 0
+
+
+def test_delivery_can_be_stopped_while_a_message_waits(lab: TimerLab) -> None:
+    lab.send(TIMER_DELAY_SEC=1)
+    set_key(lab, "timerStopDequeue=true")
+    lab.pass_time(10_000)
+    assert lab.messages() == []
+    set_key(lab, "timerStopDequeue=false")
+    lab.pass_time(1)
+    assert lab.keys() == ["K"]
+
+
+def test_message_that_has_no_slot_yet_gets_one_when_the_config_says_so(lab: TimerLab) -> None:
+    set_key(lab, "timerStopEnqueue=true")
+    lab.send("due", TIMER_DELAY_SEC=1)
+    lab.send("later", TIMER_DELIVER_MS=SECOND_MS + 20_000)
+    lab.pass_time(10_000)
+    assert lab.messages() == []
+    set_key(lab, "timerStopEnqueue=false")
+    lab.pass_time(1)
+    assert lab.keys() == ["due"]
+    lab.pass_time(10_000)
+    assert lab.keys() == ["due", "later"]
+
+
 def test_clock_that_goes_back_brings_no_message_early_or_twice(lab: TimerLab) -> None:
     lab.send("first", TIMER_DELIVER_MS=SECOND_MS + 5_000)
     lab.pass_time(6_000)
@@ -270,6 +298,6 @@ def test_slot_is_read_in_steps_and_without_its_messages(lab: TimerLab) -> None:
     assert sum(1 for _ in service._read_next_slot()) == 50, "a step for each, not one for all"
     assert not any(hasattr(due, "message") for due in service._due)
     lab.config.timer_stop_dequeue = False
-    service._wait()
+    service.follow_config()
     lab.pass_time(1)
     assert lab.keys() == [f"K{number}" for number in range(50)]
