@@ -26,7 +26,7 @@ from fakemq.protocol.headers.pop import (
     NotificationResponseHeader,
     PopMessageRequestHeader,
 )
-from fakemq.protocol.pop import ExtraInfo, extra_info
+from fakemq.protocol.pop import extra_info
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -158,7 +158,7 @@ class PopOperations:
         first: PoppedMessage | None = None
         for message in messages:
             first = first or message
-            info = ExtraInfo(message.handle)
+            info = message.info()
             key = info.retry_mark, info.queue_id, info.start_offset, info.pop_time_ms
             if key not in acks:
                 acks[key] = BatchAck(

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fakemq.client.errors import MQClientError
 from fakemq.client.messages import pulled_messages
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.codes_5_5_0 import ResponseCode5
-from fakemq.protocol.errors import RemoteProtocolError
+from fakemq.protocol.errors import ProtocolError, RemoteProtocolError
 from fakemq.protocol.header import parse_int, parse_long
 from fakemq.protocol.headers.pop import PopMessageResponseHeader
 from fakemq.protocol.pop import (
@@ -61,19 +62,29 @@ class PoppedMessage(msgspec.Struct, kw_only=True):
     reconsume_times: int
     """How often it was delivered before."""
 
-    def require_readable(self) -> None:
-        """Raise ProtocolError if a part of the handle is not what it should be."""
-        info = ExtraInfo(self.handle)
-        _, _, offset = self.place("")
-        times = info.pop_time_ms, info.invisible_time_ms, info.revive_queue_id
-        if min(info.start_offset, *times) < 0 or offset < info.start_offset:
-            raise RemoteProtocolError(f"{self.handle!r} is no receipt handle")
-
     def place(self, group: str) -> tuple[str, int, int]:
-        """Return the topic, queue id and queue offset where the message is stored."""
-        info = ExtraInfo(self.handle)
+        """Return the topic, queue id and queue offset where the message is stored.
+
+        Raise MQClientError for a handle that cannot be read: a producer may set the property
+        POP_CK to any text.
+        """
+        info = self.info()
         topic = real_topic(self.stored.topic, group, info.retry_mark)
         return topic, info.queue_id, info.queue_offset
+
+    def info(self) -> ExtraInfo:
+        """Return what the handle says, each part checked; raise MQClientError."""
+        info = ExtraInfo(self.handle)
+        try:
+            real_topic("", "", info.retry_mark)
+            numbers = info.pop_time_ms, info.invisible_time_ms, info.revive_queue_id, info.queue_id
+            readable = min(info.start_offset, *numbers) >= 0
+            readable = readable and info.start_offset <= info.queue_offset
+        except ProtocolError:
+            readable = False
+        if not readable:
+            raise MQClientError(f"{self.handle[:200]!r} is no receipt handle of a pop")
+        return info
 
 
 class PopResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,6 +106,8 @@ def pop_result(
     answer: RemotingCommand, status: PopStatus, broker_name: str, *, in_order: bool
 ) -> PopResult:
     """Read the answer to a pop; raise ProtocolError if it cannot be read.
+
+    A message's own handle is read when it is used: a wrong one is no reason to lose the others.
 
     Source: client/impl/MQClientAPIImpl.java#processPopResponse (5.5.0)
     """
@@ -124,11 +137,11 @@ def pop_result(
             if count is None:
                 count = counts.get(_key(queue_order_count(topic, queue_id, 0)))
             times = max(times, parse_int(count)) if count is not None else times
-        message = PoppedMessage(
-            stored=stored, broker_name=broker_name, handle=handle, reconsume_times=times
+        messages.append(
+            PoppedMessage(
+                stored=stored, broker_name=broker_name, handle=handle, reconsume_times=times
+            )
         )
-        message.require_readable()
-        messages.append(message)
     return PopResult(
         status=status,
         messages=messages,

@@ -151,17 +151,34 @@ def test_message_in_order_has_the_count_of_the_answer() -> None:
         found(record(0, 3), startOffsetInfo="0 0"),
         found(record(0, 3), startOffsetInfo="0 0 3;0 0 3"),
         found(record(0, 3), startOffsetInfo="0 0 x"),
-        found(record(0, 3), startOffsetInfo="0 0 4"),
-        found(record(0, 3), popTime="-1"),
         found(b"\x00\x00\x00\x09nonsense"),
-        found(record(0, 3, "POP_CK\x01nonsense")),
-        found(record(0, 3, "POP_CK\x013 1 1 4 7 a 0 3")),
-        found(record(0, 3, "POP_CK\x013 1 1 4 0 a 0 x")),
     ],
 )
 def test_answer_that_cannot_be_read_is_an_error(hostile: RemotingCommand) -> None:
     with pytest.raises(RemotingCommandError):
         popped(hostile)
+
+
+@pytest.mark.parametrize(
+    "handle",
+    [
+        *("nonsense", "3 1 1 4 7 a 0 3", "3 1 1 4 0 a 0 x", "3 -1 1 4 0 a 0 3"),
+        *("4 1 1 4 0 a 0 3", f"3 1 1 4 0 a 0 {1 << 70}"),
+    ],
+)
+def test_message_with_a_wrong_handle_comes_with_the_others_and_cannot_be_acknowledged(
+    handle: str,
+) -> None:
+    good, bad = popped(found(record(0, 3), record(0, 5, f"POP_CK\x01{handle}")))
+    assert good.place("g") == ("orders", 0, 3)
+    refused = "is no receipt handle of a pop"
+    for operation in (
+        operations().ack(bad),
+        operations().ack_batch([good, bad]),
+        operations().change_invisible_time(bad, 9_000),
+    ):
+        with pytest.raises(MQClientError, match=refused):
+            ScriptedOperation(operation)
 
 
 @pytest.mark.parametrize("infos", ["0 qo0%3", "0 0 many"])
