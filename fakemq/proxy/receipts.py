@@ -184,11 +184,10 @@ class Renewals:
         group: str,
         topic: str,
         message_id: str,
-        handle_text: str,
+        handle: ReceiptHandle,
         reconsume_times: int,
     ) -> None:
         """Prolong the time of a message from now on."""
-        handle = decode(handle_text)
         place = _place(client_id, group, message_id, handle)
         of_client = self._by_client.setdefault(client_id, {})
         of_client[place] = renewed = Renewed(client_id, group, topic, handle, reconsume_times)
@@ -198,11 +197,18 @@ class Renewals:
         self, client_id: str, group: str, message_id: str, handle: ReceiptHandle
     ) -> Steps[ReceiptHandle]:
         """Renew a message no more; return its newest handle, ``handle`` if it was not renewed."""
+        newest = yield from self.remove(client_id, group, message_id, handle)
+        return handle if newest is None else newest
+
+    def remove(
+        self, client_id: str, group: str, message_id: str, handle: ReceiptHandle
+    ) -> Steps[ReceiptHandle | None]:
+        """Renew a message no more; return its newest handle, None if it was not renewed."""
         place = _place(client_id, group, message_id, handle)
         while True:
             renewed = self._by_client.get(client_id, {}).get(place)
             if renewed is None:
-                return handle
+                return None
             if not renewed.busy:
                 self._forget(place, renewed)
                 return renewed.handle

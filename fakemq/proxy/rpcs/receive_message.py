@@ -4,7 +4,9 @@ Behaviour: without a message the broker holds the request. The answer is a strea
 messages, and the time. Messages that were tried too often go to the DLQ instead. A caller that goes
 away drops what the broker holds for it; messages that come nevertheless, and those that it does not
 read any more, become visible after a second, and this does not count as an attempt. With
-``auto_renew`` the front prolongs the invisible time until the message is acknowledged.
+``auto_renew`` the front prolongs the invisible time until the message is acknowledged, from the
+answer of the broker on: Java's proxy writes all messages at once, whether the peer reads or not.
+A message whose handle cannot be read is delivered, and not prolonged.
 Refused: a client without settings; a call without a deadline, or with less than 5 s; names, times
 and filters that are not allowed; a topic that cannot be read.
 
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from fakemq.proxy.call import Context
     from fakemq.proxy.later import Steps
     from fakemq.proxy.proxy import Proxy
+    from fakemq.proxy.receipts import ReceiptHandle
     from fakemq.proxy.routes import Queue
 
 MOST_MESSAGES: Final = 32
@@ -85,8 +88,8 @@ def receive_message(proxy: Proxy, context: Context, request: ReceiveMessageReque
         carry_out(receiving.steps(wanted), _ignore, receiving.refuse)
 
 
-def _ignore(result: None) -> None:
-    """The answer was written before."""
+def _ignore(result: Any) -> None:
+    """The answer was written before, or does not depend on the result."""
 
 
 class _Wanted(NamedTuple):
@@ -115,6 +118,8 @@ class _Receiving:
         self._unwritten: list[MessageExt] = []
         """Messages of this call that are not written yet, the next one at the end."""
         self._unwritten_bytes = 0
+        self._renews = False
+        """Whether the time of its messages is prolonged."""
 
     def take(self, request: ReceiveMessageRequest) -> _Wanted:
         """Return what is to be asked of a broker; raise RpcError for what no client may ask."""
@@ -209,12 +214,15 @@ class _Receiving:
             return
         wanted = []
         for message in popped:
-            if tags and (message.tags is None or message.tags not in tags):
-                self._drop(message)
-            elif message.reconsume_times >= max_attempts:
-                self._bury(message)
-            else:
+            has_other_tag = tags and (message.tags is None or message.tags not in tags)
+            is_for_client = not has_other_tag and message.reconsume_times < max_attempts
+            handle = None if is_for_client else _handle(message)
+            if handle is None:  # the client gets also what cannot be acknowledged, as at Java's
                 wanted.append(message)
+            elif has_other_tag:
+                self._drop(handle)
+            else:
+                self._bury(handle, message.msg_id)
         if self._auto_renew and not self._is_known():
             self._return(wanted)
             raise RpcError(
@@ -224,6 +232,8 @@ class _Receiving:
         if not wanted:
             self._finish(_NO_MATCH)
             return
+        if self._auto_renew:
+            self._renew(wanted)
         self._unwritten = wanted[::-1]
         self._call.on_closed = self._closed
         self._call.on_drained = self._write
@@ -234,26 +244,32 @@ class _Receiving:
     def _is_known(self) -> bool:
         return self._proxy.clients.find(self._context.client_id) is not None
 
+    def _renew(self, messages: list[MessageExt]) -> None:
+        """Prolong the time of messages from now on, also while the peer has not read them."""
+        self._renews = True
+        for message in messages:
+            handle = _handle(message)
+            if handle is not None:
+                self._proxy.renewals.add(
+                    self._context.client_id,
+                    self._group,
+                    self._topic,
+                    message.msg_id,
+                    handle,
+                    message.reconsume_times,
+                )
+
     def _write(self) -> None:
         """Write messages until the peer does not read any more."""
         call, unwritten = self._call, self._unwritten
         if not unwritten:
             return
-        proxy, now_ms = self._proxy, self._proxy.clock.now_ms()
+        now_ms = self._proxy.clock.now_ms()
         while unwritten and not call.write_blocked and not call.closed:
             message = unwritten.pop()
             call.send(
                 ReceiveMessageResponse(message=received_message(message, now_ms, self._topic))
             )
-            if self._auto_renew:
-                proxy.renewals.add(
-                    self._context.client_id,
-                    self._group,
-                    self._topic,
-                    message.msg_id,
-                    message.properties[POP_CK],
-                    message.reconsume_times,
-                )
         if unwritten and not call.closed and not self._may_keep():
             self._closed()
         if not self._unwritten and not call.closed:
@@ -281,21 +297,30 @@ class _Receiving:
         if not self._proxy.running:
             return  # a killed front says nothing to brokers
         for message in messages:
-            handle = decode(message.properties[POP_CK])
-            return_message(self._proxy, self._context.session, handle, self._group, self._topic)
+            handle = _handle(message)
+            if handle is not None:
+                carry_out(self._return_one(message.msg_id, handle), _ignore, _ignore)
 
-    def _drop(self, message: MessageExt) -> None:
+    def _return_one(self, message_id: str, handle: ReceiptHandle) -> Steps[None]:
+        newest: ReceiptHandle | None = handle
+        if self._renews:
+            newest = yield from self._proxy.renewals.remove(
+                self._context.client_id, self._group, message_id, handle
+            )
+        if newest is not None:  # else it was given back when the client left
+            session = self._context.session
+            return_message(self._proxy, session, newest, self._group, self._topic)
+
+    def _drop(self, handle: ReceiptHandle) -> None:
         """Acknowledge a message whose tag has the hash of another tag."""
-        handle = decode(message.properties[POP_CK])
         with suppress(RpcError):  # then it comes again
             acknowledge(self._proxy, self._context.session, handle, self._group, self._topic)
 
-    def _bury(self, message: MessageExt) -> None:
+    def _bury(self, handle: ReceiptHandle, message_id: str) -> None:
         """Let a message that was tried too often go to the DLQ."""
-        handle = decode(message.properties[POP_CK])
         session, group, topic = self._context.session, self._group, self._topic
-        steps = bury(self._proxy, session, handle, message.msg_id, group, topic)
-        carry_out(steps, lambda _: None, lambda _: None)  # if that fails, it comes again
+        steps = bury(self._proxy, session, handle, message_id, group, topic)
+        carry_out(steps, _ignore, _ignore)  # if that fails, it comes again
 
     # -- the end ------------------------------------------------------------------------------
 
@@ -321,6 +346,14 @@ def _no_deadline(line: int) -> RpcError:
         "NullPointerException",
         _PLACE.format(line),
     )
+
+
+def _handle(message: MessageExt) -> ReceiptHandle | None:
+    """Return the handle of a message, None if it cannot be read: a producer may have set it."""
+    try:
+        return decode(message.properties[POP_CK])
+    except RpcError:
+        return None
 
 
 def _filter(topic: str, request: ReceiveMessageRequest) -> tuple[str, str, frozenset[str]]:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,7 +16,12 @@ from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.grpc import messages as m
 from fakemq.protocol.grpc.status import GrpcStatus
-from tests.support.proxy_lab import FrontClient, ProxyLab, handle_of, message
+from fakemq.protocol.pop import POP_CK
+from fakemq.proxy.rpcs import receive_message
+from tests.support.proxy_lab import Asked, FrontClient, ProxyLab, handle_of, message
+
+if TYPE_CHECKING:
+    from fakemq.protocol.message import MessageExt
 
 START_S = 1_767_225_600
 
@@ -474,6 +479,106 @@ def test_renewals_end_after_three_hours(lab: ProxyLab) -> None:
     again = other.receive()
     lab.core.advance(15_000)
     assert ids(again.received) == ["m1"]
+
+
+def slow_answer(lab: ProxyLab, push: FrontClient) -> Asked:
+    """The call of a push consumer that does not read the message of its answer."""
+    push.send(message())
+    lab.broker.pause()
+    asked = push.receive(auto_renew=True)
+    asked.blocked = True
+    lab.broker.resume()
+    assert len(asked.answers) == 1  # its status only
+    return asked
+
+
+def test_message_that_a_slow_push_consumer_has_not_read_stays_invisible(lab: ProxyLab) -> None:
+    push = lab.client("push", outside=True)
+    push.consume(push=True)
+    asked = slow_answer(lab, push)
+    other = lab.client("other", outside=True)
+    other.consume()
+    lab.core.advance(100_000)
+    again = other.receive()
+    lab.core.advance(15_000)
+    assert not again.received
+    asked.blocked = False
+    asked.call.on_drained()
+    assert push.ack(handle_of(asked.received[0])).code == m.Code.OK
+    lab.core.advance(200_000)
+    assert not again.received
+
+
+@pytest.mark.parametrize("leaves_first", [False, True])
+def test_message_that_a_push_consumer_does_not_read_comes_again_once(
+    lab: ProxyLab, leaves_first: bool
+) -> None:
+    push = lab.client("push", outside=True)
+    push.consume(push=True)
+    asked = slow_answer(lab, push)
+    lab.core.advance(100_000)
+    request = m.NotifyClientTerminationRequest(group=m.Resource(name="g"))
+    if leaves_first:
+        push.ask("NotifyClientTermination", request)
+    asked.cancel()
+    assert not [*lab.proxy.renewals.client_ids()]
+    push.ask("NotifyClientTermination", request)
+    other = lab.client("other", outside=True)
+    other.consume()
+    lab.core.advance(5_000)
+    assert ids(other.receive(auto_renew=True).received) == ["m1"]
+    lab.core.advance(100_000)
+    late = other.receive()
+    lab.core.advance(15_000)
+    assert not late.received
+
+
+def poison(lab: ProxyLab, monkeypatch: pytest.MonkeyPatch, message_id: str) -> None:
+    """Let a popped message have a property POP_CK that a producer set."""
+    decode_records = receive_message.decode_records
+
+    def decoded(body: bytes) -> list[MessageExt]:
+        found = decode_records(body)
+        for one in found:
+            if one.msg_id == message_id:
+                one.properties[POP_CK] = "x"
+        return found
+
+    monkeypatch.setattr(receive_message, "decode_records", decoded)
+
+
+def test_message_with_a_wrong_handle_is_written_with_the_others_and_not_prolonged(
+    lab: ProxyLab, push: FrontClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poison(lab, monkeypatch, "m1")
+    push.send(*(message("prio", priority=0, id=f"m{number}") for number in range(3)))
+    asked = push.receive("prio", auto_renew=True)
+    assert (asked.code, asked.status) == (m.Code.OK, GrpcStatus.OK)
+    assert ids(asked.received) == ["m0", "m1", "m2"]
+    assert [name for name, _ in lab.proxy.renewals.renewed()] == ["m0", "m2"]
+
+
+def test_message_with_a_wrong_handle_and_another_tag_is_delivered(
+    lab: ProxyLab, client: FrontClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poison(lab, monkeypatch, "m1")
+    client.send(message(tag="Aa"))
+    tags = m.FilterExpression(type=m.FilterType.TAG, expression="BB")
+    assert ids(client.receive(filter_expression=tags).received) == ["m1"]
+
+
+def test_message_with_a_wrong_handle_that_is_not_read_does_not_hold_the_others(
+    lab: ProxyLab, client: FrontClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poison(lab, monkeypatch, "m0")
+    client.send(*(message("prio", priority=0, id=f"m{number}") for number in range(2)))
+    lab.broker.pause()
+    asked = client.receive("prio")
+    asked.blocked = True
+    lab.broker.resume()
+    asked.cancel()
+    lab.core.advance(5_000)
+    assert ids(client.receive("prio").received) == ["m1"]
 
 
 def test_disconnected_client_gets_no_renewed_message(lab: ProxyLab) -> None:
