@@ -92,6 +92,8 @@ class GrpcSession:
         # Its first bytes wait for those of the peer: they tell whether the link uses TLS.
         self._http2 = ServerConnection()
         self._calls: dict[int, GrpcCall[Any, Any]] = {}
+        self._begun: list[GrpcCall[Any, Any]] = []
+        """Calls that began in the present batch; their deadlines run from its end on at least."""
         self._blocked: set[GrpcCall[Any, Any]] = set()
         """Calls that were found blocked because the peer does not read from the link."""
         self._left: list[Event] = []
@@ -180,6 +182,10 @@ class GrpcSession:
                 return
         if not self._left:
             self._left_bytes = 0
+        begun, self._begun = self._begun, []
+        for call in begun:
+            if not call.dispatched:  # most requests come with their fields, and need one timer less
+                self._set_deadline(call)
         self._write_out()
 
     def _handle(self, event: Event) -> None:
@@ -219,6 +225,7 @@ class GrpcSession:
         call: GrpcCall[Any, Any] = GrpcCall(self, stream_id, route, headers, deadline_ms)
         self._calls[stream_id] = call
         self._hold(call, event.fields_bytes)
+        self._begun.append(call)
         if event.ended:
             self._take(call, b"", True)
 
@@ -314,13 +321,19 @@ class GrpcSession:
             return
         call.dispatched = True
         self._notify(call, call.dispatch, call, message)
-        if not call.closed and call.deadline_ms is not None:
-            call.deadline = self._clock.call_later(
-                max(0, call.deadline_ms - self.elapsed_ms()),
-                lambda: self._time_out(call),
-                kind="grpc_deadline",
-                outside=self.outside,
-            )
+        self._set_deadline(call)
+
+    def _set_deadline(self, call: GrpcCall[Any, Any]) -> None:
+        """Set the timer of a call's deadline, behind all others of the same moment."""
+        if call.closed or call.deadline_ms is None:
+            return
+        self._clock.cancel(call.deadline)
+        call.deadline = self._clock.call_later(
+            max(0, call.deadline_ms - self.elapsed_ms()),
+            lambda: self._time_out(call),
+            kind="grpc_deadline",
+            outside=self.outside,
+        )
 
     def _time_out(self, call: GrpcCall[Any, Any]) -> None:
         """The caller waits no longer, and knows it: its stream is only given up."""
@@ -445,7 +458,7 @@ class GrpcSession:
             self._end(why)
 
     def _end(self, why: str) -> None:
-        self.closed, self._left = True, []
+        self.closed, self._left, self._begun = True, [], []
         self._clock.cancel(self._idle_timer)
         for call in self.calls:
             self._give_up(call)

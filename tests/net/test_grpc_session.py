@@ -284,6 +284,40 @@ def test_call_is_over_at_its_deadline(lab: GrpcLab) -> None:
     assert call.remaining_ms() == 0
 
 
+@pytest.mark.parametrize("rpc", ["SendMessage", "Telemetry"])
+@pytest.mark.parametrize("part", [b"", b"\0\0\0\0\x05x"], ids=["nothing", "a part"])
+def test_call_whose_request_does_not_come_is_over_at_its_deadline(
+    lab: GrpcLab, rpc: str, part: bytes
+) -> None:
+    stream_id = lab.begin(rpc, {"grpc-timeout": "5S"})
+    lab.write(stream_id, part)
+    lab.exchange()
+    lab.time.passed_ms += 4_999
+    lab.real.fire_due()
+    assert len(lab.session.calls) == 1
+    lab.time.passed_ms += 1
+    lab.real.fire_due()
+    assert lab.session.calls == []
+    assert lab.exchange()[stream_id].reset == 8
+    lab.time.passed_ms += IDLE_MS
+    lab.real.fire_due()
+    assert lab.gone == [lab.session]
+
+
+def test_call_whose_request_comes_late_has_one_deadline(lab: GrpcLab) -> None:
+    stream_id = lab.begin("ReceiveMessage", {"grpc-timeout": "5S"})
+    lab.exchange()
+    lab.time.passed_ms += 3_000
+    lab.write(stream_id, framed(b""), end=True)
+    lab.exchange()
+    (call,) = lab.calls
+    assert call.remaining_ms() == 2_000
+    assert [one.kind for one in lab.real.timers()].count("grpc_deadline") == 1
+    lab.time.passed_ms += 2_000
+    lab.real.fire_due()
+    assert lab.exchange()[stream_id].reset == 8
+
+
 def test_lost_link_closes_every_call_and_the_session(lab: GrpcLab) -> None:
     _, call = lab.receive()
     notified: list[bool] = []
