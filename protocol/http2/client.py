@@ -115,7 +115,7 @@ class ClientConnection:
                 part, left = left[:size_bytes], left[size_bytes:]
                 last = end and not left
                 self._out.append(f.frame(f.DATA, f.END_STREAM * last, stream_id, part))
-            if left:
+            if left or (end and stream_id in full):
                 blocked.append((stream_id, left, end))
             elif end and not data:
                 self._out.append(f.frame(f.DATA, f.END_STREAM, stream_id))

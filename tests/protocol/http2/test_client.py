@@ -126,6 +126,22 @@ def test_reset_goaway_and_ping_are_understood() -> None:
     assert client.receive(reset) == []
 
 
+def test_end_without_bytes_waits_for_the_bytes_before_it() -> None:
+    client, server = ClientConnection(), ServerConnection()
+    stream_id = client.begin(REQUEST)
+    client.send(stream_id, bytes(70_000))
+    client.send(stream_id, b"", end=True)
+    sizes, ends = [], []
+    while data := client.data_to_send():
+        for event in server.receive(data):
+            if isinstance(event, DataReceived):
+                sizes.append(len(event.data))
+                ends.append(event.ended)
+        client.receive(server.data_to_send())
+    assert sum(sizes) == 70_000
+    assert ends == [False] * (len(ends) - 1) + [True]
+
+
 def test_stream_that_was_given_up_has_no_events() -> None:
     client, stream_id = started()
     client.data_to_send()
