@@ -219,7 +219,7 @@ class GrpcSession:
         if timeout is not None:
             wait_ms = timeout_ms(timeout)
             if not wait_ms:
-                self._http2.reset(stream_id, INTERNAL_ERROR if wait_ms is None else CANCEL)
+                self._http2.refuse(stream_id, INTERNAL_ERROR if wait_ms is None else CANCEL)
                 return
             deadline_ms = self.elapsed_ms() + wait_ms
         call: GrpcCall[Any, Any] = GrpcCall(self, stream_id, route, headers, deadline_ms)
@@ -270,7 +270,7 @@ class GrpcSession:
                 if call.closed:
                     break
         except MessageError:
-            self._http2.reset(call.stream_id, CANCEL)
+            self._http2.refuse(call.stream_id, CANCEL)
             if not call.closed:
                 self._give_up(call)
         if not call.closed:
@@ -296,7 +296,7 @@ class GrpcSession:
         """The caller sends no more."""
         call.half_closed = True
         if call.reader is not None and call.reader.held_bytes:
-            self._http2.reset(call.stream_id, CANCEL)
+            self._http2.refuse(call.stream_id, CANCEL)
             self._give_up(call)
         elif not call.rpc.request_stream:
             message, call.first = call.first, None

@@ -260,6 +260,7 @@ class ServerConnection:
             code = f.REFUSED_STREAM.to_bytes(4, "big")
             self._out.append(f.frame(f.RST_STREAM, 0, stream_id, code))
             return
+        self._spend(0)  # `refuse` may have spent it all
         stream = self._streams[stream_id] = _Stream(self._first_send)
         stream.ended = ended
         events.append(RequestBegun(stream_id, fields, ended, self._decoder.list_bytes))
@@ -362,6 +363,7 @@ class ServerConnection:
             return
         stream.send += more
         if not more or stream.send > f.WINDOW_MAX_BYTES:
+            self._spend(RESET_COST - 1)
             self.reset(stream_id, f.FLOW_CONTROL_ERROR if more else f.PROTOCOL_ERROR)
             events.append(StreamReset(stream_id))
         elif stream.queued_bytes and self._send_queue(stream_id, stream):
@@ -443,6 +445,11 @@ class ServerConnection:
         """Give a stream up, without the bytes that wait."""
         if self._drop(stream_id):
             self._out.append(f.frame(f.RST_STREAM, 0, stream_id, code.to_bytes(4, "big")))
+
+    def refuse(self, stream_id: int, code: int) -> None:
+        """Give a stream up because the peer breaks a rule on it, at the cost of a reset."""
+        self.allowance -= RESET_COST
+        self.reset(stream_id, code)
 
     def reset_ended(self, stream_id: int) -> None:
         """Let the peer send no more on a stream that this end has ended, after all its bytes."""

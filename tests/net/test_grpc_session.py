@@ -13,6 +13,7 @@ from fakemq.protocol.grpc.framing import framed
 from fakemq.protocol.grpc.rpc import REQUEST_MAX_BYTES
 from fakemq.protocol.grpc.status import GrpcStatus
 from fakemq.protocol.grpc.table import SEND_MAX_BYTES
+from fakemq.protocol.http2.connection import ALLOWANCE, RESET_COST
 from tests.support.grpc_lab import GrpcLab
 
 
@@ -240,6 +241,24 @@ def test_peer_with_too_many_useless_frames_loses_its_connection_with_one_warning
         lab.session.data_received(b"\0\0\x08\x06\0\0\0\0\0" + bytes(8))
     assert not lab.gone
     lab.session.data_received((b"\0\0\x08\x06\0\0\0\0\0" + bytes(8)) * 10_001)
+    assert lab.gone == [lab.session]
+    (warned,) = lab.journal.find(Warned)
+    assert "too many frames that carry no request" in warned.text
+
+
+@pytest.mark.parametrize("wrong", ["timeout", "flag", "cut"])
+def test_peer_with_too_many_wrong_calls_loses_its_connection(lab: GrpcLab, wrong: str) -> None:
+    for number in range(ALLOWANCE // RESET_COST + 1):
+        stream_id = lab.begin("SendMessage", {"grpc-timeout": "x" if wrong == "timeout" else "5S"})
+        if wrong != "timeout":
+            data = b"\x02\0\0\0\0" if wrong == "flag" else b"\0\0"
+            lab.write(stream_id, data, end=True)
+        if number % 100 == 0:
+            lab.exchange()
+    assert not lab.gone
+    lab.exchange()
+    lab.begin("SendMessage")
+    lab.exchange()
     assert lab.gone == [lab.session]
     (warned,) = lab.journal.find(Warned)
     assert "too many frames that carry no request" in warned.text

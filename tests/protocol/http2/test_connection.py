@@ -183,6 +183,19 @@ def test_rapid_reset_ends_the_connection() -> None:
     ends(begun_and_reset(last_id + 2), CALM, server)
 
 
+@pytest.mark.parametrize("more", [0, f.WINDOW_MAX_BYTES], ids=["by nothing", "too large"])
+def test_wrong_window_costs_as_much_as_a_reset(more: int) -> None:
+    server = opened()
+    server.allowance = RESET_COST
+    wrong = f.frame(f.WINDOW_UPDATE, 0, 1, number(more))
+    _, reset = server.receive(headers(1) + wrong)
+    assert reset == StreamReset(1)
+    assert server.allowance == 0
+    server.allowance = RESET_COST - 1
+    server.receive(headers(3))
+    ends(f.frame(f.WINDOW_UPDATE, 0, 3, number(more)), CALM, server)
+
+
 def test_streams_beyond_the_limit_are_refused_and_then_end_the_connection() -> None:
     server = opened()
     ids = [2 * one + 1 for one in range(STREAMS_MAX)]
