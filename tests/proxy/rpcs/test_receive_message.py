@@ -16,6 +16,7 @@ from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.grpc import messages as m
 from fakemq.protocol.grpc.status import GrpcStatus
+from fakemq.protocol.message import decode_records
 from fakemq.protocol.pop import POP_CK
 from fakemq.proxy.rpcs import receive_message
 from tests.support.proxy_lab import Asked, FrontClient, ProxyLab, handle_of, message
@@ -535,7 +536,6 @@ def test_message_that_a_push_consumer_does_not_read_comes_again_once(
 
 def poison(lab: ProxyLab, monkeypatch: pytest.MonkeyPatch, message_id: str) -> None:
     """Let a popped message have a property POP_CK that a producer set."""
-    decode_records = receive_message.decode_records
 
     def decoded(body: bytes) -> list[MessageExt]:
         found = decode_records(body)
