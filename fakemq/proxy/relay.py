@@ -42,14 +42,24 @@ _RESULTS: Final = {
 }
 
 
+_STACK_TRACE, _VERIFY = "stack trace", "verify"
+
+_Asked = tuple[str, str, str]
+"""Who was asked for what: client id, kind, and the nonce that the answer repeats."""
+
+
 class Relay:
-    """The requests of admins that clients have not answered yet, by their nonces."""
+    """The requests of admins that clients have not answered yet.
+
+    Only the client that was asked can answer, and only what it was asked. To Java's proxy the nonce
+    is enough, which is a number that counts up.
+    """
 
     def __init__(self, clock: NodeClock, clients: Clients) -> None:
         self._clock = clock
         self._clients = clients
         self._nonce = 0
-        self._waiting: dict[str, tuple[Parked[NoHeader], Timer]] = {}
+        self._waiting: dict[_Asked, tuple[Parked[NoHeader], Timer]] = {}
 
     def relay(
         self, command: RemotingCommand, group: str, client_id: str | None
@@ -61,48 +71,48 @@ class Relay:
         if command.code == RequestCode.GET_CONSUMER_RUNNING_INFO:
             if command.ext_fields.get("jstackEnable") != "true":
                 return None  # Java's proxy does not answer: a client says nothing else of itself
-            nonce, parked = self._wait(client)
+            asked, parked = self._wait(client, _STACK_TRACE)
             telemetry = TelemetryCommand(
-                print_thread_stack_trace_command=PrintThreadStackTraceCommand(nonce=nonce)
+                print_thread_stack_trace_command=PrintThreadStackTraceCommand(nonce=asked[2])
             )
         elif command.code == RequestCode.CONSUME_MESSAGE_DIRECTLY:
             try:
                 (stored,) = decode_records(command.body)
             except (ProtocolError, ValueError):
                 return None
-            nonce, parked = self._wait(client)
+            asked, parked = self._wait(client, _VERIFY)
             telemetry = TelemetryCommand(
                 verify_message_command=VerifyMessageCommand(
-                    nonce=nonce, message=received_message(stored, self._clock.now_ms())
+                    nonce=asked[2], message=received_message(stored, self._clock.now_ms())
                 )
             )
         else:
             return None
-        self._send(client, nonce, telemetry)
+        self._send(client, asked, telemetry)
         return parked
 
-    def _send(self, client: Client, nonce: str, telemetry: TelemetryCommand) -> None:
+    def _send(self, client: Client, asked: _Asked, telemetry: TelemetryCommand) -> None:
         if not client.write(telemetry):
             self._answer(
-                nonce, Refused(ResponseCode.SYSTEM_ERROR, "the client has no telemetry stream")
+                asked, Refused(ResponseCode.SYSTEM_ERROR, "the client has no telemetry stream")
             )
 
-    def _wait(self, client: Client) -> tuple[str, Parked[NoHeader]]:
-        nonce = str(self._nonce)
+    def _wait(self, client: Client, kind: str) -> tuple[_Asked, Parked[NoHeader]]:
+        asked = client.client_id, kind, str(self._nonce)
         self._nonce += 1
         parked: Parked[NoHeader] = Parked()
         late = Refused(ResponseCode.SYSTEM_BUSY, "call remote timeout")
         timer = self._clock.call_later(
             TIMEOUT_MS,
-            lambda: self._answer(nonce, late),
+            lambda: self._answer(asked, late),
             kind="rpc_timeout",
             outside=client.connection.outside,
         )
-        self._waiting[nonce] = parked, timer
-        return nonce, parked
+        self._waiting[asked] = parked, timer
+        return asked, parked
 
-    def _answer(self, nonce: str, outcome: Reply[NoHeader] | Refused) -> None:
-        waiting = self._waiting.pop(nonce, None)
+    def _answer(self, asked: _Asked, outcome: Reply[NoHeader] | Refused) -> None:
+        waiting = self._waiting.pop(asked, None)
         if waiting is not None:
             parked, timer = waiting
             self._clock.cancel(timer)
@@ -110,7 +120,7 @@ class Relay:
 
     # -- answers of clients -------------------------------------------------------------------
 
-    def stack_trace(self, status: Status, trace: ThreadStackTrace) -> None:
+    def stack_trace(self, client_id: str, status: Status, trace: ThreadStackTrace) -> None:
         """Take the stack trace of a client."""
         code = int(status.code)
         outcome: Reply[NoHeader] | Refused
@@ -121,9 +131,9 @@ class Relay:
             outcome = Refused(ResponseCode.NO_PERMISSION, "forbidden to verify message")
         else:
             outcome = Refused(ResponseCode.SYSTEM_ERROR, "verify message failed")
-        self._answer(trace.nonce, outcome)
+        self._answer((client_id, _STACK_TRACE, trace.nonce), outcome)
 
-    def verified(self, status: Status, result: VerifyMessageResult) -> None:
+    def verified(self, client_id: str, status: Status, result: VerifyMessageResult) -> None:
         """Take what became of a message that a client consumed for an admin."""
         fields = {
             "autoCommit": True,
@@ -133,7 +143,7 @@ class Relay:
             "spentTimeMills": 0,
         }
         body = fastjson.encode({name: value for name, value in fields.items() if value is not None})
-        self._answer(result.nonce, Reply(body=body, remark=""))
+        self._answer((client_id, _VERIFY, result.nonce), Reply(body=body, remark=""))
 
     def clear(self) -> None:
         """Forget what waits; no caller is answered."""

@@ -146,3 +146,21 @@ def test_answer_to_nothing_is_ignored(stream: Asked) -> None:
     trace = m.ThreadStackTrace(nonce="77")
     stream.call.on_message(m.TelemetryCommand(thread_stack_trace=trace))
     assert (len(stream.answers), stream.status) == (1, None)
+
+
+def test_only_the_client_that_was_asked_answers_and_only_what_it_was_asked(
+    lab: ProxyLab, stream: Asked, admin: Admin
+) -> None:
+    other = lab.client("c2").consume(push=True)
+    stack_of(admin)
+    nonce = sent_to(stream, "print_thread_stack_trace_command").nonce
+    status = m.Status(code=m.Code.OK)
+    trace = m.ThreadStackTrace(nonce=nonce, thread_stack_trace="of another client")
+    other.call.on_message(m.TelemetryCommand(status=status, thread_stack_trace=trace))
+    verified = m.VerifyMessageResult(nonce=nonce)
+    stream.call.on_message(m.TelemetryCommand(status=status, verify_message_result=verified))
+    lab.core.network.settle()
+    assert not admin.answers
+    trace.thread_stack_trace = "its own"
+    stream.call.on_message(m.TelemetryCommand(status=status, thread_stack_trace=trace))
+    assert json.loads(admin.answer.body) == {"jstack": "its own"}

@@ -85,13 +85,14 @@ class Stream:
 
 
 def _take(stream: Stream, command: TelemetryCommand) -> None:
-    kind, proxy = command.WhichOneof("command"), stream.proxy
+    kind, relay = command.WhichOneof("command"), stream.proxy.relay
+    client_id = stream.context.client_id
     if kind == "settings":
         _take_settings(stream, command.settings)
     elif kind == "thread_stack_trace":
-        proxy.relay.stack_trace(command.status, command.thread_stack_trace)
+        relay.stack_trace(client_id, command.status, command.thread_stack_trace)
     elif kind == "verify_message_result":
-        proxy.relay.verified(command.status, command.verify_message_result)
+        relay.verified(client_id, command.status, command.verify_message_result)
 
 
 def _take_settings(stream: Stream, settings: Settings) -> None:
