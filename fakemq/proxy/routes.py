@@ -64,7 +64,7 @@ class WriteQueues(Sequence[Queue]):
         raise IndexError(index)
 
 
-class Route(NamedTuple):
+class TopicRoute(NamedTuple):
     """Where the queues of a topic are."""
 
     topic: str
@@ -125,7 +125,7 @@ class Routes:
         self._name_servers = name_servers
         self._brokers = brokers
         self._randomness = randomness
-        self._topics: Cache[Route] = Cache(clock)
+        self._topics: Cache[TopicRoute] = Cache(clock)
         self._groups: Cache[SubscriptionGroupConfig] = Cache(clock)
 
     def clear(self) -> None:
@@ -133,7 +133,7 @@ class Routes:
         self._topics.clear()
         self._groups.clear()
 
-    def route(self, topic: str) -> Route:
+    def route(self, topic: str) -> TopicRoute:
         """Return the route of a topic; raise RpcError if there is none.
 
         As Java's cache, it also remembers that there was none.
@@ -144,9 +144,9 @@ class Routes:
                 found = name_server.routes.topic_route(topic)
                 turns = {} if route is None else route.turns
                 if found is None:
-                    route = Route(topic, (), (), turns)
+                    route = TopicRoute(topic, (), (), turns)
                 else:
-                    route = Route(topic, found.queue_datas, found.broker_datas, turns)
+                    route = TopicRoute(topic, found.queue_datas, found.broker_datas, turns)
                 self._topics.put(topic, route)
                 break
         if route is None:
@@ -181,11 +181,11 @@ class Routes:
 
     # -- choosing a queue ---------------------------------------------------------------------
 
-    def next_write_queue(self, route: Route) -> Queue | None:
+    def next_write_queue(self, route: TopicRoute) -> Queue | None:
         """Return the queues that can be sent to in turn; None if there are none."""
         return self._next(route, False, route.write_queues())
 
-    def broker_to_read(self, route: Route, broker_name: str) -> Queue | None:
+    def broker_to_read(self, route: TopicRoute, broker_name: str) -> Queue | None:
         """Return a broker by its name, else each in turn; None if no queue can be read.
 
         Source: proxy/grpc/v2/consumer/ReceiveMessageActivity.java#select
@@ -196,7 +196,7 @@ class Routes:
                 return one
         return self._next(route, True, brokers)
 
-    def _next(self, route: Route, read: bool, queues: Sequence[Queue]) -> Queue | None:
+    def _next(self, route: TopicRoute, read: bool, queues: Sequence[Queue]) -> Queue | None:
         if not queues:
             return None
         turn = route.turns.get(read)

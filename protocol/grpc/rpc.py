@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from google.protobuf.message import Message
-
+from typing import Any, Final, NamedTuple
 
 REQUEST_MAX_BYTES: Final = 4 * 1024 * 1024
 """A request, also after it was inflated. RocketMQ takes 130 MiB. But two bytes, an empty part of a
@@ -30,8 +26,3 @@ class Rpc(NamedTuple):
     @property
     def path(self) -> str:
         return f"/{self.service}/{self.name}"
-
-    def parse(self, data: bytes) -> Message:
-        """Return a request; raise `DecodeError` of protobuf."""
-        message: Message = self.request.FromString(data)
-        return message

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from fakemq.proxy.call import Context
     from fakemq.proxy.later import Steps
     from fakemq.proxy.proxy import Proxy
-    from fakemq.proxy.routes import Queue, Route
+    from fakemq.proxy.routes import Queue, TopicRoute
 
 _UNSAFE: Final = {
     int(ResponseCode.FLUSH_DISK_TIMEOUT): (Code.MASTER_PERSISTENCE_TIMEOUT, "FLUSH_DISK_TIMEOUT"),
@@ -148,7 +148,7 @@ def check_type(expected: str, actual: str) -> None:
         )
 
 
-def _queue(proxy: Proxy, route: Route, alone: Message | None) -> Queue | None:
+def _queue(proxy: Proxy, route: TopicRoute, alone: Message | None) -> Queue | None:
     """Return the queue for a request; ``alone`` is its only message.
 
     Source: SendMessageActivity.java#select

@@ -74,7 +74,7 @@ assert pool.FindServiceByName({SERVICE!r})
     ours = """
 from fakemq.protocol.grpc.table import RPCS
 message = RPCS[0].request(topic={"name": "t"})
-assert RPCS[0].parse(message.SerializeToString()).topic.name == "t"
+assert RPCS[0].request.FromString(message.SerializeToString()).topic.name == "t"
 """
     code = ours + theirs + ours if ours_first else theirs + ours
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
