@@ -29,8 +29,8 @@ Source: broker/BrokerController.java#initialize and #registerProcessor (4.9.7)
 MAX_UNFINISHED_OF_NODE = 10_000
 """How many requests of all connections may be unfinished at one node."""
 
-DROPPED = Refused(ResponseCode.SYSTEM_BUSY, "the node was reset or restored meanwhile")
-"""The answer to a request whose store has gone."""
+DROPPED = "the node was reset or restored meanwhile"
+"""The text for a request whose store has gone."""
 
 Answer: TypeAlias = Reply[Any] | Parked[Any] | None
 LongHandler: TypeAlias = Callable[[Any, Request[Any]], Steps[Answer]]
@@ -63,7 +63,7 @@ def in_slices(handler: LongHandler) -> Callable[[Any, Request[Any]], Answer]:
 
         def answer() -> None:
             if work.dropped:
-                parked.resolve(DROPPED)
+                parked.resolve(Refused(ResponseCode.SYSTEM_BUSY, DROPPED))
                 return
             outcome = outcome_of(node, code, work.result)
             if isinstance(outcome, Parked):

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from fakemq.proxy.proxy import Proxy
 
 _CHANGE = "ChangeInvisibleDuration"
-CLIENT_ID_REQUIRED = RpcError(Code.CLIENT_ID_REQUIRED, "client id cannot be empty")
 
 
 def dispatch(proxy: Proxy, call: Call, request: Any) -> None:
@@ -98,7 +97,7 @@ def check(proxy: Proxy, context: Context, request: Any) -> None:
 
         check_account(manager, context, request)
     if is_blank(context.client_id):
-        raise CLIENT_ID_REQUIRED
+        raise RpcError(Code.CLIENT_ID_REQUIRED, "client id cannot be empty")
 
 
 def _answer(proxy: Proxy, context: Context, response: Any) -> None:

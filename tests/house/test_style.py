@@ -127,6 +127,17 @@ def test_real_time_and_randomness_have_one_home_each(module: str, allowed: set[s
     assert not bad, "ask the clock, or a stream of fakemq.randomness, instead"
 
 
+def test_no_exception_is_a_constant() -> None:
+    """Each raise adds to an exception's traceback, whose frames keep what they know."""
+    bad = [
+        f"{name}:{node.lineno}"
+        for name, tree, _ in sources("fakemq", "protocol", "fixtures")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Name) and node.exc.id.isupper()
+    ]
+    assert not bad, "make the exception where it is raised"
+
+
 def test_only_fastjson_imports_json() -> None:
     bad = [
         name

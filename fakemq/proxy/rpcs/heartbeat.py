@@ -23,16 +23,17 @@ if TYPE_CHECKING:
     from fakemq.proxy.call import Context
     from fakemq.proxy.proxy import Proxy
 
-UNKNOWN_CLIENT = RpcError(
-    Code.UNRECOGNIZED_CLIENT_TYPE, "cannot find client settings for this client"
-)
+
+def unknown_client() -> RpcError:
+    """Return the refusal of a client that has sent no settings, or none that are remembered."""
+    return RpcError(Code.UNRECOGNIZED_CLIENT_TYPE, "cannot find client settings for this client")
 
 
 @handles("Heartbeat")
 def heartbeat(proxy: Proxy, context: Context, request: HeartbeatRequest) -> HeartbeatResponse:
     settings = proxy.settings.raw(context.client_id)
     if settings is None:
-        raise UNKNOWN_CLIENT
+        raise unknown_client()
     if settings.client_type == PRODUCER_TYPE:
         for topic in settings.publishing.topics:
             register_producer(proxy, context, topic.name)

@@ -17,7 +17,7 @@ from fakemq.proxy.clients import CONSUMER_TYPES, PRODUCER_TYPE, type_name
 from fakemq.proxy.codes import Code
 from fakemq.proxy.registration import checked_language
 from fakemq.proxy.registry import handles
-from fakemq.proxy.rpcs.heartbeat import UNKNOWN_CLIENT
+from fakemq.proxy.rpcs.heartbeat import unknown_client
 from fakemq.proxy.status import OK, RpcError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def notify_client_termination(
     checked_language(context)
     settings = proxy.settings.remove(context.client_id)
     if settings is None:
-        raise UNKNOWN_CLIENT
+        raise unknown_client()
     if settings.client_type in CONSUMER_TYPES:
         checked_group(request.group)
     elif settings.client_type != PRODUCER_TYPE:
