@@ -12,6 +12,7 @@ import msgspec
 import msgspec.structs
 
 from fakemq.broker.checks import check_not_system_topic
+from fakemq.broker.topic_changes import group_error
 from fakemq.config.checked import MAX_QUEUES, whole
 from fakemq.config.files import load
 from fakemq.config.layout import settled
@@ -117,9 +118,11 @@ def delete_topic(core: ClusterCore, topic: str) -> None:
 def change_group(core: ClusterCore, group: str, **settings: Unpack[GroupSettings]) -> None:
     """Change a group at every running master; create it if it does not exist.
 
-    Raise TypeError for an unknown setting, ValueError for a bad value or a setting that this
-    release lacks, LookupError if no master runs.
+    Raise TypeError for an unknown setting, ValueError for a name that no group can have, a bad
+    value or a setting that this release lacks, LookupError if no master runs.
     """
+    if error := group_error(group):
+        raise ValueError(error)
     for name, value in settings.items():
         _check_setting(name, value)
     masters = core.running_masters()

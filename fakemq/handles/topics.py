@@ -93,13 +93,19 @@ class GroupHandle(Handle):
     def inflight(self) -> list[Inflight]:
         """Return the messages that the group popped, and that are neither acknowledged nor revived.
 
-        The first visible one comes first. A group that pulls has none.
+        The first visible one comes first. A group that pulls has none. Raise LookupError for a name
+        that no group has, and that is almost like one that a group has.
         """
         from fakemq.biographies.inflight import inflight  # few tests pop
 
         assert self._biographer is not None, "a handle of another process"
         chronicle = self._biographer().chronicle
-        return self._call(lambda: inflight(self._core, chronicle(), self.name))
+
+        def look() -> list[Inflight]:
+            check_group(self._core, self.name)
+            return inflight(self._core, chronicle(), self.name)
+
+        return self._call(look)
 
     def lag(self, topic: str) -> int:
         """Return how many stored messages of ``topic`` are beyond the committed offsets.

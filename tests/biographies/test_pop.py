@@ -91,6 +91,8 @@ def test_inflight_names_what_is_out(mq: fakemq.Cluster, client: Popper) -> None:
     assert out.peer
     assert out.attempt_id == "one"
     assert mq.group("others").inflight() == []
+    with pytest.raises(LookupError, match=f"did you mean {GROUP}"):
+        mq.group(GROUP[:-2] + GROUP[-1] + GROUP[-2]).inflight()
     mq.clock.advance("13s")
     assert group.inflight() == []
     again = client.pop()

@@ -211,3 +211,9 @@ def test_group_is_deleted_with_or_without_its_offsets(mq: Cluster, offsets: bool
     assert mq.group(GROUP).offsets(TOPIC) == ({} if offsets else {("broker-a", 0): 5})
     hows = [event.how for event in mq.journal.find(GroupChanged, node="broker-a-0", group=GROUP)]
     assert hows == ["created", "deleted"]
+
+
+@pytest.mark.parametrize("name", ["", "a b", "x" * 256])
+def test_group_that_cannot_be_is_refused(mq: Cluster, name: str) -> None:
+    with pytest.raises(ValueError, match="The specified group"):
+        mq.group(name).set(retry_max_times=1)

@@ -75,7 +75,7 @@ class GrpcFaults(FaultPlacing):
         self,
         rpc: str,
         *,
-        status: Code | GrpcStatus | str,
+        status: Code | GrpcStatus | str | int,
         text: str | None = None,
         **limits: Unpack[RpcLimits],
     ) -> Fault:
@@ -215,17 +215,18 @@ class GrpcFaults(FaultPlacing):
             raise ConfigError(f"there is no RPC {name!r}{hint}")
         return BY_NAME[name]
 
-    def _status(self, given: Code | GrpcStatus | str) -> Code | GrpcStatus:
+    def _status(self, given: Code | GrpcStatus | str | int) -> Code | GrpcStatus:
         self._front()
         from fakemq.protocol.grpc.status import GrpcStatus
         from fakemq.proxy.codes import Code
 
         if isinstance(given, Code | GrpcStatus):
             return given
-        if isinstance(given, str):
-            for names in (Code, GrpcStatus):
-                if given in names.__members__:
-                    return names[given]
+        for names in (Code, GrpcStatus):
+            if isinstance(given, str) and given in names.__members__:
+                return names[given]
+            if isinstance(given, int) and given in {*names}:
+                return names(given)
         hint = did_you_mean(str(given), [*Code.__members__, *GrpcStatus.__members__])
         raise ConfigError(f"there is no status {given!r}{hint}")
 

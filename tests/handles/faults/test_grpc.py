@@ -62,6 +62,12 @@ def test_status_of_grpc_reaches_the_client(
     assert (raised.value.code(), raised.value.details()) == (seen, "as if it were down")
 
 
+def test_status_may_be_a_number(mq: fakemq.Cluster) -> None:
+    for status in (Code.TOO_MANY_REQUESTS, int(Code.TOO_MANY_REQUESTS)):
+        fault = mq.faults.grpc("SendMessage", status=status, must_fire=False)
+        assert "status TOO_MANY_REQUESTS" in repr(fault)
+
+
 def test_lost_answer_ends_with_the_deadline(mq: fakemq.Cluster, client: GrpcClient) -> None:
     mq.faults.grpc_drop("SendMessage", at="before_reply")
     with pytest.raises(grpc.RpcError) as raised:
@@ -110,6 +116,7 @@ def test_faults_of_requests_act_behind_the_front(mq: fakemq.Cluster, client: Grp
     [
         ({"rpc": "SendMesage"}, "there is no RPC 'SendMesage'; did you mean SendMessage"),
         ({"status": "TOO_MANY"}, "there is no status 'TOO_MANY'"),
+        ({"status": -1}, "there is no status -1"),
         ({"group": "g"}, "a SendMessage names no group: group= can never apply; it names topic"),
         ({"at": "never"}, "at='never': expected one of before_store, before_reply"),
         ({"topic": ""}, "topic='': expected a name"),
