@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Final
 
@@ -37,13 +38,16 @@ class ReviveQueue:
         self.due_ms: int | None = None
         """When `timer` fires."""
         self._done: list[int] = []
-        """A heap of the queue offsets of checkpoints that are done, and not committed."""
+        """A heap of the queue offsets of checkpoints that are done, and not committed.
+
+        Only the last before each checkpoint that is pending counts: others may be missing.
+        """
         self._due: list[tuple[int, int, PopCheckPoint]] = []
         """A heap of checkpoints by their time and queue offset; some are no longer pending."""
 
     @property
     def done_count(self) -> int:
-        """How many checkpoints are done, and not committed."""
+        """How many checkpoints are noted as done, and not committed."""
         return len(self._done)
 
     def add(self, ck: PopCheckPoint) -> None:
@@ -51,14 +55,31 @@ class ReviveQueue:
         self.pending.pop(ck.merge_key, None)
         self.pending[ck.merge_key] = ck
         heappush(self._due, (ck.revive_time, ck.revive_offset, ck))
+        self._forget_ended()
 
     def end(self, ck: PopCheckPoint) -> None:
         """Note that a checkpoint is done."""
         del self.pending[ck.merge_key]
         heappush(self._done, ck.revive_offset)
+        self._forget_ended()
+        if len(self._done) > 2 * len(self.pending) + FEW:
+            self._forget_done()
+
+    def _forget_ended(self) -> None:
         if len(self._due) > 2 * len(self.pending) + FEW:
             self._due = [entry for entry in self._due if self._is_pending(entry[2])]
             heapify(self._due)
+
+    def _forget_done(self) -> None:
+        """Keep the last offset that is done before each pending checkpoint, and behind all."""
+        done = sorted(self._done)
+        self._done = []
+        begin = 0
+        for ck in self.pending.values():
+            end = bisect_left(done, ck.revive_offset, begin)
+            self._done += done[max(begin, end - 1) : end]
+            begin = end
+        self._done += done[max(begin, len(done) - 1) :]
 
     def first(self) -> PopCheckPoint | None:
         """Return the checkpoint whose messages become visible first."""
