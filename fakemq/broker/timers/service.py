@@ -197,7 +197,7 @@ class TimerMessageService:
         """
         if not self.running or not self._config.is_slave:
             return
-        self.timers.checkpoint.follow(data)
+        self.timers.follow(data)
         self.enqueue()
         self._changed()
 

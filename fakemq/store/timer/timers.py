@@ -167,6 +167,14 @@ class Timers:
         passed_ms = end_ms if slot_ms is None else min(slot_ms, end_ms)
         self.checkpoint.last_read_ms = max(self.checkpoint.last_read_ms, passed_ms)
 
+    def follow(self, master_checkpoint: bytes) -> None:
+        """Take over a master's progress, and forget the slots that it has delivered.
+
+        Raise BodyError for bytes that are no checkpoint.
+        """
+        self.checkpoint.follow(master_checkpoint)
+        self.first_ms()
+
     def slot_is_done(self) -> None:
         """Note that all messages of the slot that was read are delivered, if one was read."""
         if self._reading_ms is not None:
@@ -201,6 +209,8 @@ class Timers:
         self.log.flush()
         if files.durable:
             self.wheel.write(files, now_ms)
+        else:
+            self.wheel.forget_changes()
         self.checkpoint.timer_log_flushed = self.log.end
         self.checkpoint.write(files, now_ms)
         self.log.delete_before(self._store.log.min_offset)

@@ -92,6 +92,10 @@ class TimerWheel:
         time = before_ms // self.precision_ms
         self._changed = {at: slot for at, slot in self._changed.items() if slot.time >= time}
 
+    def forget_changes(self) -> None:
+        """Take all slots for written, because no file has them."""
+        self._changed.clear()
+
     def messages(self, from_ms: int) -> int:
         """Return how many messages are in the slots from a time on.
 

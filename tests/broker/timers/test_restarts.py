@@ -11,6 +11,7 @@ import pytest
 
 import fakemq
 from fakemq.broker.parts_5_5_0 import parts_of
+from fakemq.core.cluster import ClusterCore
 from fakemq.protocol.properties import encode_properties_as_java
 from fakemq.protocol.timers import TIMER_TOPIC
 from fakemq.store.inner_message import inner_message
@@ -222,3 +223,19 @@ def test_slave_keeps_units_and_delivers_nothing() -> None:
     lab.pass_time(10_000)
     assert lab.messages() == []
     assert lab.keys(TIMER_TOPIC) == ["K"]
+
+
+def test_wheels_in_memory_forget_what_is_delivered() -> None:
+    with fakemq.Cluster(
+        reference="5.5.0", clock="frozen", slaves=1, topics={"orders": 1}, store="memory"
+    ) as mq:
+        for second in range(1, 21):
+            send(mq, f"m{second}", second)
+        mq.clock.advance("3m")
+        assert len(bodies(mq)) == 20
+
+        def remembered(core: ClusterCore) -> list[int]:
+            wheels = [parts_of(broker).timers.timers.wheel for broker in core.brokers.values()]
+            return [len(part) for one in wheels for part in (one._slots, one._times, one._changed)]
+
+        assert mq.inspect(remembered) == [0] * 6
