@@ -305,30 +305,37 @@ class TimerMessageService:
             return  # it has never had a wheel
         found: list[tuple[MessageExt, int]] = []
         deleted: set[tuple[int, str]] = set()
-        for message in self._all_messages():
+        for message, in_slot in self._all_messages():
             try:
                 out_ms = parse_long(message.properties.get(TIMER_OUT_MS, ""))
             except NumberFormatError:
                 continue  # it will be dropped
             key = message.properties.get(TIMER_DEL_UNIQKEY)
-            if key is None:
-                found.append((message, out_ms))
-            else:
+            if key is not None:
                 deleted.add((out_ms, key))
+            elif not (in_slot and self._is_recalled(message)):
+                found.append((message, out_ms))
         for message, out_ms in found:
             if (out_ms, self._delete_key(message)) not in deleted:
                 yield message, out_ms + self._precision_ms
 
-    def _all_messages(self) -> Iterator[MessageExt]:
-        """Yield what is being delivered, what has units, and what has not got one yet."""
-        store = self._store
-        places = [(due.phy_offset, due.size_bytes) for due in self._due]
-        places += [(unit.phy_offset, unit.size_bytes) for unit in self.timers.waiting()]
-        for phy_offset, size_bytes in places:
+    def _all_messages(self) -> Iterator[tuple[MessageExt, bool]]:
+        """Yield what is being delivered, what has units, and what has not got one yet.
+
+        Each comes with whether it is of the slot whose deletions `_recalls` names.
+        """
+        store, timers = self._store, self.timers
+        places = [
+            (due.phy_offset, due.size_bytes, due.enqueue_ms != _NOT_ENQUEUED) for due in self._due
+        ]
+        places += [(unit.phy_offset, unit.size_bytes, True) for unit in timers.unread()]
+        places += [(unit.phy_offset, unit.size_bytes, False) for unit in timers.waiting()]
+        for phy_offset, size_bytes, in_slot in places:
             message = store.look_message_by_offset(phy_offset, size_bytes)
             if message is not None:
-                yield message
-        yield from store.messages_in_queue(TIMER_TOPIC, 0, self.timers.checkpoint.queue_offset)
+                yield message, in_slot
+        for message in store.messages_in_queue(TIMER_TOPIC, 0, timers.checkpoint.queue_offset):
+            yield message, False
 
     # -- waiting ------------------------------------------------------------------------------
 
@@ -418,6 +425,10 @@ class TimerMessageService:
             self._count(message, 1)
             self._recalls.add(key)
 
+    def _is_recalled(self, message: MessageExt) -> bool:
+        """Return whether a deletion of the present slot names a message of that slot."""
+        return bool(self._recalls) and self._delete_key(message) in self._recalls
+
     def _delete_key(self, message: MessageExt) -> str | None:
         """Return what deletions call a message. Source: TimerMessageStore.java#buildDeleteKey"""
         key = message.properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX)
@@ -438,7 +449,7 @@ class TimerMessageService:
         in_slot = due.enqueue_ms != _NOT_ENQUEUED
         if not self._failures and in_slot:
             self._count(message, -1)
-        if self._recalls and in_slot and self._delete_key(message) in self._recalls:
+        if in_slot and self._is_recalled(message):
             self._recalled(message)
             return True
         if not due.rolls and TIMER_DEL_UNIQKEY in message.properties:

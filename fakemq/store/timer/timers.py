@@ -47,6 +47,7 @@ class Timers:
             self._window_slots = SLOTS - BLANK_SLOTS
         self._log_file_bytes = log_file_bytes
         self._reading_ms: int | None = None
+        self._unread = NO_UNIT  # the position of the next unit of that slot
         self.checkpoint = TimerCheckpoint()
 
     def load(self, now_ms: int) -> None:
@@ -55,7 +56,7 @@ class Timers:
         What became due more than a week ago is lost, as in Java.
         Differs: after the clock went back, Java loses what becomes due before the last delivery.
         """
-        self._reading_ms = None
+        self._reading_ms, self._unread = None, NO_UNIT
         files = self._store.files
         self.checkpoint = checkpoint = TimerCheckpoint()
         checkpoint.read(files, now_ms)
@@ -152,14 +153,24 @@ class Timers:
         slot_ms = self.first_ms()
         if slot_ms is None or slot_ms >= end_ms:
             return None
-        self._reading_ms = slot_ms
-        return self._chain(slot_ms)
+        self._reading_ms, self._unread = slot_ms, self._last_position(slot_ms)
+        return self._read()
+
+    def _read(self) -> Iterator[TimerUnit]:
+        for unit in self.unread():
+            self._unread = unit.previous
+            yield unit
+        self._unread = NO_UNIT
+
+    def unread(self) -> Iterator[TimerUnit]:
+        """Yield the units of the slot that is read which are not read yet, newest first."""
+        return self._chain(self._unread)
 
     def waiting(self) -> Iterator[TimerUnit]:
-        """Yield the units of all slots that are not read, those of each slot newest first."""
+        """Yield the units of the slots behind the one that is read, of each slot newest first."""
         for slot_ms in self.wheel.times_ms(self.checkpoint.last_read_ms):
             if slot_ms != self._reading_ms:
-                yield from self._chain(slot_ms)
+                yield from self._chain(self._last_position(slot_ms))
 
     def pass_until(self, end_ms: int) -> None:
         """Note that no message waits before the first slot, or before ``end_ms``."""
@@ -179,16 +190,18 @@ class Timers:
         """Note that all messages of the slot that was read are delivered, if one was read."""
         if self._reading_ms is not None:
             self.checkpoint.last_read_ms = self._reading_ms + self._precision_ms
-            self._reading_ms = None
+            self._reading_ms, self._unread = None, NO_UNIT
 
     def go_back(self, to_ms: int) -> None:
         """Forget what is delivered, and read from ``to_ms`` on if that is before it."""
         self.first_ms()
         self.checkpoint.last_read_ms = min(self.checkpoint.last_read_ms, to_ms)
 
-    def _chain(self, slot_ms: int) -> Iterator[TimerUnit]:
+    def _last_position(self, slot_ms: int) -> int:
         slot = self.wheel.slot(slot_ms)
-        position = NO_UNIT if slot is None else slot.last_position
+        return NO_UNIT if slot is None else slot.last_position
+
+    def _chain(self, position: int) -> Iterator[TimerUnit]:
         while position != NO_UNIT:
             unit = self.log.unit_at(position)
             if unit is None:

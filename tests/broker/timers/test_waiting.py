@@ -8,6 +8,8 @@ import pytest
 
 import fakemq
 from fakemq.protocol.timers import TIMER_TOPIC
+from fakemq.store.puts import put_ended
+from fakemq.store.results import PutMessageStatus
 from tests.support.timer_lab import SECOND_MS, TimerLab
 
 DAY_MS = 86_400_000
@@ -55,6 +57,37 @@ def test_recalled_message_does_not_wait(lab: TimerLab) -> None:
     lab.recall(handles[0])
     lab.recall(handles[2])
     assert due(lab) == {"b": SECOND_MS + 4_000}
+
+
+def test_recalled_message_does_not_wait_while_its_slot_is_delivered(lab: TimerLab) -> None:
+    handles = [
+        lab.send(key, TIMER_DELIVER_MS=SECOND_MS + 4_000).ext_fields["recallHandle"]
+        for key in ("a", "b")
+    ]
+    lab.recall(handles[1])
+    put = lab.parts.timers._put
+    lab.parts.timers._put = lambda message: put_ended(PutMessageStatus.SERVICE_NOT_AVAILABLE)
+    pass_until(lab, SECOND_MS + 4_000)
+    assert due(lab) == {"a": SECOND_MS + 4_000}
+    lab.parts.timers._put = put
+    lab.pass_time(2_000)
+    assert due(lab) == {}
+    assert lab.keys() == ["a"]
+
+
+def test_messages_of_a_slot_that_is_read_in_steps_wait(lab: TimerLab) -> None:
+    lab.config.timer_stop_dequeue = True
+    keys = [f"K{number}" for number in range(6)]
+    handles = [
+        lab.send(key, TIMER_DELIVER_MS=SECOND_MS + 4_000).ext_fields["recallHandle"] for key in keys
+    ]
+    lab.recall(handles[2])
+    pass_until(lab, SECOND_MS + 6_000)
+    wait = dict.fromkeys(keys, SECOND_MS + 4_000)
+    del wait["K2"]
+    for _ in lab.parts.timers._read_next_slot():
+        assert due(lab) == wait
+    assert due(lab) == wait
 
 
 def test_message_without_a_unit_waits(lab: TimerLab) -> None:
