@@ -65,6 +65,8 @@ class LocalSession(Session):
         self._from_node = from_node
         self._opaque = 0
         self._calls: dict[int, OnAnswer] = {}
+        self._lost: set[int] = set()
+        """Requests that never have an answer: a fault has lost it."""
         self._parked: dict[int, Parked[Any]] = {}
         self._paused = False
         self._arrived: list[RemotingCommand] = []
@@ -93,16 +95,20 @@ class LocalSession(Session):
 
     def give_up(self, opaque: int) -> None:
         """Want no answer any more. A request that the node holds is dropped."""
-        self._calls.pop(opaque, None)
+        self._forget(opaque)
         parked = self._parked.pop(opaque, None)
         if parked is not None:
             parked.abandon()
 
     def abandon(self, opaque: int) -> None:
-        """Want no answer if the node holds the request, which is dropped."""
+        """Want no answer if the node holds the request, which is dropped, or if none comes."""
         parked = self._parked.pop(opaque, None)
-        if parked is not None and parked.abandon():
-            self._calls.pop(opaque, None)
+        if (parked is not None and parked.abandon()) or opaque in self._lost:
+            self._forget(opaque)
+
+    def _forget(self, opaque: int) -> OnAnswer | None:
+        self._lost.discard(opaque)
+        return self._calls.pop(opaque, None)
 
     def _take(self, command: RemotingCommand) -> None:
         if self._paused:
@@ -120,10 +126,13 @@ class LocalSession(Session):
     def answered(self, opaque: int, reply: Reply[Any] | None) -> None:
         """Take the answer to a request; with None, there never is one."""
         self._parked.pop(opaque, None)
-        if reply is not None:
-            on_answer = self._calls.pop(opaque, None)
-            if on_answer is not None:
-                on_answer(reply)
+        if reply is None:
+            if opaque in self._calls:
+                self._lost.add(opaque)
+            return
+        on_answer = self._forget(opaque)
+        if on_answer is not None:
+            on_answer(reply)
 
     def invoke_oneway(self, command: RemotingCommand) -> None:
         command.flag |= FLAG_ONEWAY
@@ -152,6 +161,7 @@ class LocalSession(Session):
 
     def _end(self, why: str) -> None:
         super()._end(why)
+        self._lost.clear()
         self._parked.clear()
         self._arrived.clear()
         calls, self._calls = self._calls, {}
