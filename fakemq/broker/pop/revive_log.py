@@ -120,7 +120,14 @@ class ReviveLog:
             self._wait()
 
     def put_checkpoint(self, ck: PopCheckPoint, revive_queue_id: int) -> bool:
-        """Store a checkpoint; return False if the store refuses it."""
+        """Store a checkpoint; return False if the store refuses it.
+
+        As a timer message in Java, it is refused if it comes later than timerMaxDelaySec allows.
+        Source: broker/util/HookUtils.java#transformTimerMessage (5.5.0)
+        """
+        most_ms = later(self._node.config).timer_max_delay_sec * 1000
+        if ck.revive_time - ACK_TIME_INTERVAL_MS - self._node.clock.now_ms() > most_ms:
+            return False
         return self._put_refused() and self._put_checkpoint(ck, revive_queue_id)
 
     def _put_checkpoint(self, ck: PopCheckPoint, revive_queue_id: int) -> bool:

@@ -56,6 +56,18 @@ def test_change_in_the_moment_of_the_pop_loses_nothing(lab: BrokerLab, peer: Pee
     assert Popped(pop(peer)).bodies == [b"hello"]
 
 
+def test_time_beyond_that_of_timers_is_refused(lab: BrokerLab, peer: Peer) -> None:
+    send(peer)
+    popped = Popped(pop(peer))
+    lab.pass_time(1)
+    longest_ms = 3 * 24 * 3_600_000 + 1_000  # timerMaxDelaySec, and a second for acknowledgements
+    assert change(peer, popped, popped.messages[0], longest_ms + 1).code == 1
+    lab.pass_time(REVIVED_MS)
+    (again,) = (later := Popped(pop(peer))).messages  # the time of its pop still counts
+    lab.pass_time(1)
+    assert change(peer, later, again, longest_ms).code == 0
+
+
 def test_change_of_an_offset_without_a_message_is_refused(peer: Peer) -> None:
     send(peer)
     popped = Popped(pop(peer))
