@@ -14,8 +14,7 @@ TYPES = {"orders": "NORMAL", "steps": "FIFO", "later": "DELAY", "sales": "TRANSA
 @pytest.fixture
 def service(rocketmq):
     for topic, message_type in TYPES.items():
-        rocketmq.create_topic(topic, queues=1)
-        rocketmq.topic(topic).message_type = message_type
+        rocketmq.create_topic(topic, queues=1, message_type=message_type)
     rocketmq.group("payments").set(retry_max_times=2)
     rocketmq.group("in-order").set(retry_max_times=2, consume_message_orderly=True)
     with TestClient(create(rocketmq.grpc_addr)) as http:

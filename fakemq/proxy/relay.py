@@ -45,7 +45,7 @@ _RESULTS: Final = {
 _STACK_TRACE, _VERIFY = "stack trace", "verify"
 
 _Asked = tuple[str, str, str]
-"""Who was asked for what: client id, kind, and the nonce that the answer repeats."""
+"""The client id, the kind of what it was asked for, and the nonce that the answer repeats."""
 
 
 class Relay:
