@@ -97,8 +97,8 @@ class Pops:
         """Node → log offset and time of its records."""
         self._msg_ids: dict[tuple[str, str, int, int], str] = {}
         """Node, topic, queue id and queue offset → message id, if machines lose logs."""
-        self._at_slaves: set[tuple[Queue, int, int]] = set()
-        """Pops at slaves: queue with its brokerName as the node, queue offset and pop time."""
+        self._at_slaves: dict[tuple[Queue, int], set[int]] = {}
+        """Pops at slaves: queue with its brokerName as the node, and queue offset → pop times."""
         self.lossy: set[str] = set()
         """Nodes that lost a part of their log."""
 
@@ -113,6 +113,13 @@ class Pops:
         """Return the last hold of a message; None if it was never popped."""
         holds = self._holds.get(queue, {}).get(queue_offset)
         return holds[-1] if holds else None
+
+    def had(self, queue: Queue, queue_offset: int) -> bool:
+        """Return whether a message was ever popped at its broker, or at a slave of it."""
+        if self.last(queue, queue_offset) is not None:
+            return True
+        of_any = queue._replace(node=broker_name(queue.node))
+        return (of_any, queue_offset) in self._at_slaves
 
     def lost(self) -> set[tuple[str, str]]:
         """Return group and message id of messages that may be lost for the group."""
@@ -173,7 +180,7 @@ class Pops:
             self._popped(hold)
             if hold.popped_at_slave:
                 of_any = queue._replace(node=broker_name(queue.node))
-                self._at_slaves.add((of_any, offset, event.pop_time_ms))
+                self._at_slaves.setdefault((of_any, offset), set()).add(event.pop_time_ms)
             if event.in_order:
                 for one in holds.get(offset, ()):
                     one.replaced = True
@@ -222,7 +229,7 @@ class Pops:
     def _was_at_slave(self, queue: Queue, queue_offset: int, pop_time_ms: int) -> bool:
         """Return whether a slave of the same brokerName has popped a message then."""
         of_any = queue._replace(node=broker_name(queue.node))
-        return (of_any, queue_offset, pop_time_ms) in self._at_slaves
+        return pop_time_ms in self._at_slaves.get((of_any, queue_offset), ())
 
     def _revive(self, event: Revived, at_ms: int) -> None:
         queue = Queue(event.node, event.group, event.topic, event.queue_id)

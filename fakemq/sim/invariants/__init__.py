@@ -72,7 +72,10 @@ def _lost_answers(proxy: Proxy, history: History) -> set[tuple[str, str]]:
     It prolongs their invisible time for 3 h, as long as the client is there. So does Java's.
     """
     events: list[Received | Consumed] = [*history.of(Received), *history.of(Consumed)]
-    had = {(one.group, one.msg_id, one.broker, one.queue_id, one.queue_offset) for one in events}
+    had = {
+        (one.group, one.msg_id, one.topic, one.broker, one.queue_id, one.queue_offset)
+        for one in events
+    }
     return {
         (renewed.group, msg_id)
         for msg_id, renewed in proxy.renewals.renewed()
@@ -80,10 +83,11 @@ def _lost_answers(proxy: Proxy, history: History) -> set[tuple[str, str]]:
     }
 
 
-def _place(renewed: Renewed) -> tuple[str, int, int]:
+def _place(renewed: Renewed) -> tuple[str, str, int, int]:
     """Return the first place of a message: a change of its invisible time keeps it."""
     handle = renewed.handle
-    return handle.broker_name, handle.queue_id, handle.offset
+    topic = handle.topic_of(renewed.topic, renewed.group)
+    return topic, handle.broker_name, handle.queue_id, handle.offset
 
 
 def _lost_from(sim: Simulation) -> dict[str, int]:

@@ -44,7 +44,8 @@ def unaccounted(
     """Yield messages of a running broker that no one has and that will not come again.
 
     A popped one has to wait for its revival; in order it must not be behind the next pop. And no
-    message before the next pop may have been left out.
+    message before the next pop may have been left out. What a slave popped in order, its master
+    commits when it is acknowledged.
     """
     waiting = set(tables.waiting())
     for group in groups:
@@ -58,7 +59,7 @@ def unaccounted(
             if node in pops.lossy:
                 continue  # it may store new messages at offsets that were popped before
             for offset in range(first, following):
-                if pops.last(queue, offset) is None:
+                if not pops.had(queue, offset):
                     text = (
                         f"no pop of {group} returned offset {offset} of {topic} queue {queue_id}"
                         f" at {node}, and the next one begins at {following}"

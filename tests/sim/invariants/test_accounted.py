@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec.structs
+
 from fakemq.events import Event
 from fakemq.sim.invariants.accounted import Waiting, unaccounted
 from fakemq.sim.pops import Pops, Queue
@@ -67,3 +69,9 @@ def test_message_in_order_is_before_the_next_pop_only_if_it_is_acknowledged() ->
     assert found(Tables(1), *story) == []
     (text,) = found(Tables(2), *story)
     assert text.startswith("offset 1 of orders queue 0 at broker-a-0")
+
+
+def test_message_in_order_that_a_slave_popped_is_left_out_by_nothing() -> None:
+    at_slave = msgspec.structs.replace(popped(1_000, in_order=True), node="broker-a-1")
+    assert found(Tables(1), at_slave, acknowledged(1_000)) == []
+    assert len(found(Tables(2), at_slave, acknowledged(1_000))) == 1
