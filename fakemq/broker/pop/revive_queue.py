@@ -62,10 +62,9 @@ class ReviveQueue:
         del self.pending[ck.merge_key]
         heappush(self._done, ck.revive_offset)
         self._forget_ended()
-        if len(self._done) > 2 * len(self.pending) + FEW:
-            self._forget_done()
 
     def _forget_ended(self) -> None:
+        """Drop what is no longer pending from the heap, once that is most of it."""
         if len(self._due) > 2 * len(self.pending) + FEW:
             self._due = [entry for entry in self._due if self._is_pending(entry[2])]
             heapify(self._due)
@@ -97,6 +96,8 @@ class ReviveQueue:
         offset = None
         while self._done and (earliest is None or self._done[0] < earliest.revive_offset):
             offset = heappop(self._done)
+        if len(self._done) > 2 * len(self.pending) + FEW:
+            self._forget_done()
         return offset
 
     def _is_pending(self, ck: PopCheckPoint) -> bool:
