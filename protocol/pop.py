@@ -14,7 +14,7 @@ from fakemq.protocol.properties import KEY_SEPARATOR
 from fakemq.protocol.topics import RETRY_PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
 ORDER_REVIVE_QUEUE: Final = 999
 """The revive queue of messages that were popped in order: these have no checkpoint."""
@@ -53,6 +53,18 @@ def normal_topic(topic: str, group: str) -> str:
         return topic
     # Both separators have one character.
     return topic[len(RETRY_PREFIX) + len(group) + 1 :]
+
+
+def is_pop_retry_topic(topic: str, groups: Container[str], topics: Container[str]) -> bool:
+    """Return whether one of ``groups`` gets messages of one of ``topics`` again from a topic.
+
+    Names may contain the separators, so the name of the topic alone does not say it.
+    """
+    name = topic.removeprefix(RETRY_PREFIX)
+    return name != topic and any(
+        char in (_SEPARATOR_V1, _SEPARATOR_V2) and name[:at] in groups and name[at + 1 :] in topics
+        for at, char in enumerate(name)
+    )
 
 
 def retry_mark(topic: str) -> str:

@@ -139,14 +139,22 @@ class RunningCluster:
                 raise MQClientError(text)
 
     def group_names(self) -> set[str]:
-        """Return the groups that any master knows, or that have a topic for retries."""
+        """Return the groups that any master knows, or that have a topic for retries.
+
+        What is popped has such a topic for each group and topic: those name no further group.
+        """
+        from fakemq.protocol.pop import is_pop_retry_topic
         from fakemq.protocol.topics import RETRY_PREFIX
 
         found = self.all_ok({one: self.brokers_admin.groups(one.addr) for one in self.masters})
-        return {name for groups in found.values() for name in groups} | {
+        known = {name for groups in found.values() for name in groups}
+        topics = set(self.client.topic_names())
+        retries = {topic for topic in topics if topic.startswith(RETRY_PREFIX)}
+        groups = known | {topic.removeprefix(RETRY_PREFIX) for topic in retries}
+        return known | {
             topic.removeprefix(RETRY_PREFIX)
-            for topic in self.client.topic_names()
-            if topic.startswith(RETRY_PREFIX)
+            for topic in retries
+            if not is_pop_retry_topic(topic, groups, topics)
         }
 
     def require_group(self, group: str) -> None:

@@ -28,16 +28,13 @@ def trace(
     clients that write them; and for each group whether its offset is beyond the message.
     """
     from fakemq.commands.found_message import found_message
-    from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX, TRACE_TOPIC
+    from fakemq.protocol.topics import TRACE_TOPIC
 
     message = found_message(cluster, message_id, topic)
-    origin = message.topic
-    for prefix in (RETRY_PREFIX, DLQ_PREFIX):
-        if origin.startswith(prefix):
-            origin = message.properties.get("RETRY_TOPIC", origin)
+    origin = _origin(message)
     groups = _groups_of(cluster, origin)
     steps = [
-        *_records(cluster, message, groups),
+        *_records(cluster, message, origin, groups),
         *_traces(cluster, message, trace_topic or TRACE_TOPIC),
     ]
     steps.sort(key=lambda row: (row["at_ms"], _ORDER.index(str(row["step"]))))
@@ -57,6 +54,18 @@ _ORDER = (
 """The steps, in the order in which those of one millisecond are shown."""
 
 
+def _origin(message: MessageExt) -> str:
+    """Return the topic to which a message was sent, also for its retries and dead letters."""
+    from fakemq.protocol.pop import ORIGIN_GROUP, normal_topic
+    from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX
+
+    topic = message.topic
+    if topic.startswith((RETRY_PREFIX, DLQ_PREFIX)):
+        topic = message.properties.get("RETRY_TOPIC", topic)
+    group = message.properties.get(ORIGIN_GROUP)  # of a message that was popped
+    return topic if group is None else normal_topic(topic, group) or topic
+
+
 def _groups_of(cluster: RunningCluster, topic: str) -> list[str]:
     found = cluster.all(
         {one: cluster.brokers_admin.groups_of_topic(topic, one.addr) for one in cluster.masters}
@@ -64,13 +73,17 @@ def _groups_of(cluster: RunningCluster, topic: str) -> list[str]:
     return shown({name for names in found.values() if isinstance(names, list) for name in names})
 
 
-def _records(cluster: RunningCluster, message: MessageExt, groups: list[str]) -> Iterator[Row]:
+def _records(
+    cluster: RunningCluster, message: MessageExt, origin: str, groups: list[str]
+) -> Iterator[Row]:
     """Return the message's records: the first, and those of its retries and dead letters."""
     from fakemq.commands.found_message import broker_of
     from fakemq.protocol.message import MessageExt
+    from fakemq.protocol.pop import pop_retry_topic
     from fakemq.protocol.topics import dlq_topic, retry_topic
 
     topics = [of(group) for group in groups for of in (retry_topic, dlq_topic)]
+    topics += [pop_retry_topic(origin, group, v2=v2) for group in groups for v2 in (False, True)]
     known = set(cluster.client.topic_names())
     more = cluster.all(
         {

@@ -26,6 +26,17 @@ def test_retry_topic_names_its_normal_topic(topic: str, group: str, v2: bool) ->
     assert pop.real_topic(topic, group, pop.retry_mark(retry)) == retry
 
 
+@pytest.mark.parametrize(
+    ("topic", "is_one"),
+    [
+        *(("%RETRY%a_b_c_d", True), ("%RETRY%a_b+c_d", True), ("%RETRY%a_b", False)),
+        *(("%RETRY%a_c_d", False), ("%RETRY%a_b_d", False), ("a_b_c_d", False)),
+    ],
+)
+def test_retry_topic_of_a_pop_is_known_by_group_and_topic(topic: str, is_one: bool) -> None:
+    assert pop.is_pop_retry_topic(topic, {"a_b", "x"}, {"c_d"}) is is_one
+
+
 @pytest.mark.parametrize("mark", ["3", "", None])
 def test_real_topic_of_another_mark_is_an_error(mark: str | None) -> None:
     with pytest.raises(IllegalArgumentError, match="getRetry fail, format is wrong"):
