@@ -130,7 +130,7 @@ class RunningCluster:
     def require_no_mistake(self, topic: str) -> None:
         """Raise MQClientError for an unknown topic whose name is almost like a known one's."""
         from fakemq.client.errors import MQClientError
-        from fakemq.core.near_names import almost_like
+        from fakemq.slips import almost_like
 
         if self.ask(self.client.instance.update_route(topic)) is None:
             near = almost_like(topic, self.topics(all_topics=False))

@@ -57,6 +57,13 @@ def test_imports_point_down() -> None:
     assert upward == []
 
 
+def test_commands_ask_running_clusters_by_the_client_alone() -> None:
+    asking = {one.source for one in imports() if one.target == "commands.running_cluster"}
+    asking.add("commands.running_cluster")
+    nodes = {"net", "store", "dispatch", "ha", "namesrv", "broker", "proxy", "core", "handles"}
+    assert not [one for one in imports() if one.source in asking and folder(one.target) in nodes]
+
+
 @pytest.mark.parametrize(
     "kinds",
     [{"top", "function"}, {"top", "function", "typing"}],

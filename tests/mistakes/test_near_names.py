@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import fakemq
-from fakemq.core.near_names import almost_like
+from fakemq.slips import almost_like
 
 
 @pytest.fixture
