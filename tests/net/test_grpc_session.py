@@ -1,5 +1,7 @@
 """One gRPC connection: calls, their ends, deadlines, flow control; by hand, without a network."""
 
+# Over 400 lines: every way that a call or its connection ends, over one scripted client.
+
 from __future__ import annotations
 
 import gzip

@@ -11,8 +11,7 @@ Refused: a client without settings; a call without a deadline, or with less than
 and filters that are not allowed; a topic that cannot be read.
 
 Source: proxy/grpc/v2/consumer/ReceiveMessageActivity.java, ReceiveMessageResponseStreamWriter.java,
-proxy/processor/ConsumerProcessor.java#popMessage, client/impl/MQClientAPIImpl.java
-#processPopResponse (5.5.0)
+proxy/processor/ConsumerProcessor.java#popMessage (5.5.0)
 """
 
 from __future__ import annotations
@@ -25,9 +24,6 @@ from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.codes_5_5_0 import RequestCode5, ResponseCode5
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.grpc.messages import ReceiveMessageResponse
-from fakemq.protocol.headers.pop import PopMessageResponseHeader
-from fakemq.protocol.message import decode_records
-from fakemq.protocol.pop import POP_CK, extra_info
 from fakemq.protocol.subscription import SubscriptionError, build_subscription_data
 from fakemq.proxy import dispatcher
 from fakemq.proxy.checks import (
@@ -39,11 +35,12 @@ from fakemq.proxy.checks import (
     checked_topic,
 )
 from fakemq.proxy.codes import Code
-from fakemq.proxy.consuming import acknowledge, answer_header, bury, return_message
+from fakemq.proxy.consuming import acknowledge, bury, return_message
 from fakemq.proxy.headers import PopHeader
 from fakemq.proxy.later import carry_out
 from fakemq.proxy.messages import received_message
-from fakemq.proxy.receipts import AUTO_INVISIBLE_MS, decode
+from fakemq.proxy.popped import handle_of, popped_messages
+from fakemq.proxy.receipts import AUTO_INVISIBLE_MS
 from fakemq.proxy.registry import handles
 from fakemq.proxy.settings import LONG_POLLING_MAX_MS, LONG_POLLING_MIN_MS
 from fakemq.proxy.status import OK, RpcError, broker_error, java_error, proxy_error, status
@@ -172,7 +169,7 @@ class _Receiving:
             self._call.on_closed = pending.abandon
         reply: Reply[Any] = yield pending
         if reply.code == ResponseCode.SUCCESS:
-            popped = _popped(reply, queue, self._topic, header.order)
+            popped = popped_messages(reply, queue, self._topic, header.order)
             yield from self._deliver(popped, wanted.tags, wanted.max_attempts)
         elif reply.code == ResponseCode5.POLLING_FULL:
             self._finish(_POLLING_FULL)
@@ -216,7 +213,7 @@ class _Receiving:
         for message in popped:
             has_other_tag = tags and (message.tags is None or message.tags not in tags)
             is_for_client = not has_other_tag and message.reconsume_times < max_attempts
-            handle = None if is_for_client else _handle(message)
+            handle = None if is_for_client else handle_of(message)
             if handle is None:  # the client gets also what cannot be acknowledged, as at Java's
                 wanted.append(message)
             elif has_other_tag:
@@ -248,7 +245,7 @@ class _Receiving:
         """Prolong the time of messages from now on, also while the peer has not read them."""
         self._renews = True
         for message in messages:
-            handle = _handle(message)
+            handle = handle_of(message)
             if handle is not None:
                 self._proxy.renewals.add(
                     self._context.client_id,
@@ -297,7 +294,7 @@ class _Receiving:
         if not self._proxy.running:
             return  # a killed front says nothing to brokers
         for message in messages:
-            handle = _handle(message)
+            handle = handle_of(message)
             if handle is not None:
                 carry_out(self._return_one(message.msg_id, handle), _ignore, _ignore)
 
@@ -348,14 +345,6 @@ def _no_deadline(line: int) -> RpcError:
     )
 
 
-def _handle(message: MessageExt) -> ReceiptHandle | None:
-    """Return the handle of a message, None if it cannot be read: a producer may have set it."""
-    try:
-        return decode(message.properties[POP_CK])
-    except RpcError:
-        return None
-
-
 def _filter(topic: str, request: ReceiveMessageRequest) -> tuple[str, str, frozenset[str]]:
     """Return kind and text of the filter, and its tags, if it is one by tags.
 
@@ -372,59 +361,3 @@ def _filter(topic: str, request: ReceiveMessageRequest) -> tuple[str, str, froze
     except SubscriptionError as error:
         raise RpcError(Code.ILLEGAL_FILTER_EXPRESSION, str(error)) from None
     return "TAG", data.sub_string or "", frozenset(data.tags_set)
-
-
-def _popped(reply: Reply[Any], queue: Queue, topic: str, in_order: bool) -> list[MessageExt]:
-    """Return the messages of an answer, each with its handle.
-
-    Source: MQClientAPIImpl.java#processPopResponse, ConsumerProcessor.java#filterPopResult
-    """
-    body = reply.body
-    messages = decode_records(body if isinstance(body, bytes) else b"".join(body))
-    header: PopMessageResponseHeader = answer_header(reply, PopMessageResponseHeader)
-    starts = _numbers(header.start_offset_info)
-    counts = _counts(header.order_count_info) if in_order else {}
-    for message in messages:
-        properties, queue_id = message.properties, message.queue_id
-        handle = properties.get(POP_CK)
-        if handle is None:
-            handle = extra_info(
-                start_offset=starts.get(queue_id, message.queue_offset),
-                pop_time_ms=header.pop_time,
-                invisible_time_ms=header.invisible_time,
-                revive_queue_id=header.revive_qid,
-                topic=topic,
-                broker_name=queue.broker_name,
-                queue_id=queue_id,
-                queue_offset=message.queue_offset,
-            )
-            if counts:
-                count = counts.get(f"qo{queue_id}%{message.queue_offset}")
-                if count is None:
-                    count = counts.get(str(queue_id), 0)
-                if count > 0:
-                    message.reconsume_times = count
-        properties[POP_CK] = f"{handle} {message.commit_log_offset}"
-    return messages
-
-
-def _numbers(info: str | None) -> dict[int, int]:
-    """Return queue id → number of the entries for the topic itself, in ``mark id number;…``."""
-    found = {}
-    for entry in (info or "").split(";"):
-        mark, _, rest = entry.partition(" ")
-        if mark == "0":
-            queue_id, _, number = rest.partition(" ")
-            found[int(queue_id)] = int(number)
-    return found
-
-
-def _counts(info: str | None) -> dict[str, int]:
-    """Return key → count of the entries for the topic itself."""
-    found = {}
-    for entry in (info or "").split(";"):
-        mark, _, rest = entry.partition(" ")
-        if mark == "0":
-            key, _, count = rest.partition(" ")
-            found[key] = int(count)
-    return found
