@@ -41,3 +41,7 @@ and that waits until the peer reads."""
 HELD_MAX_BYTES: Final = 256 * 1024 * 1024
 """What all peers of a cluster make it hold: frames half received, answers unread. Java's is its
 direct memory."""
+
+ATTEMPT_ID_MAX_CHARS: Final = 1_000
+"""The id of an attempt: each queue that is popped in order keeps one, in memory and in a file.
+Clients have 36. Java has no limit."""

@@ -8,7 +8,6 @@ from fakemq.protocol.grpc.framing import MessageError, MessageReader
 from fakemq.protocol.http2 import frames as f
 from fakemq.protocol.http2.hpack import HeaderDecoder, HpackError
 
-PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _KINDS = {
     f.DATA: "DATA",
     f.HEADERS: "HEADERS",
@@ -58,7 +57,7 @@ _PRIORITY_BYTES = 5
 
 def is_http2(data: bytes) -> bool:
     """Return whether bytes begin as a connection does, at its client's end or its server's."""
-    if data.startswith(PREFACE):
+    if data.startswith(f.PREFACE):
         return True
     # A server begins with its settings. Read as a frame of RocketMQ they would have no header.
     size = int.from_bytes(data[:3], "big")
@@ -88,9 +87,9 @@ class Http2Explainer:
 
     def connection(self, data: bytes, start: int = 0, *, origin: int = 0) -> Explained[None]:
         """Explain a direction from its begin; raise BrokenError where it cannot be read."""
-        if data.startswith(PREFACE, start):
+        if data.startswith(f.PREFACE, start):
             yield Title(origin + start, "HTTP/2, a client's end: gRPC")
-            start += len(PREFACE)
+            start += len(f.PREFACE)
         else:
             yield Title(origin + start, "HTTP/2, a server's end: gRPC")
         while start < len(data):

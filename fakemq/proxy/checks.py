@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from google.protobuf.message import Message
 
-from fakemq.protocol.limits import SUBSCRIPTION_MAX_CHARS
+from fakemq.protocol.limits import ATTEMPT_ID_MAX_CHARS, SUBSCRIPTION_MAX_CHARS
 from fakemq.proxy.codes import Code
 from fakemq.proxy.status import RpcError
 
@@ -69,8 +69,6 @@ MOST_ENTRIES: Final = 10_000
 """The messages or handles of one request, and the topics of a client; Java has no limit."""
 ANSWER_MAX_BYTES: Final = 16 * 1024 * 1024
 """What an answer repeats of a request, at most; Java has no limit."""
-ATTEMPT_ID_MAX_CHARS: Final = 1_000
-"""Clients have 36. Java has no limit."""
 FEW_ENTRIES: Final = 50
 """More are handled in slices."""
 

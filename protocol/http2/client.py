@@ -12,7 +12,7 @@ from collections import deque
 from typing import Final, NamedTuple
 
 from fakemq.protocol.http2 import frames as f
-from fakemq.protocol.http2.events import PREFACE, DataReceived, Http2Error, StreamReset
+from fakemq.protocol.http2.events import DataReceived, Http2Error, StreamReset
 from fakemq.protocol.http2.hpack import Fields, HeaderDecoder, HpackError, encode
 
 WINDOW_BYTES: Final = 1024 * 1024
@@ -242,7 +242,7 @@ class ClientConnection:
 
 
 _BEGIN: Final = (
-    PREFACE
+    f.PREFACE
     + f.frame(f.SETTINGS, 0, 0, f.SETTING.pack(f.INITIAL_WINDOW_SIZE, WINDOW_BYTES))
     + f.frame(f.WINDOW_UPDATE, 0, 0, (WINDOW_BYTES - f.FIRST_WINDOW_BYTES).to_bytes(4, "big"))
 )

@@ -16,7 +16,6 @@ from typing import Final
 
 from fakemq.protocol.http2 import frames as f
 from fakemq.protocol.http2.events import (
-    PREFACE,
     DataReceived,
     Drained,
     Event,
@@ -140,10 +139,10 @@ class ServerConnection:
         return events
 
     def _take_preface(self, data: bytes) -> int:
-        size = min(len(data), len(PREFACE))
-        if data[:size] != PREFACE[:size]:
+        size = min(len(data), len(f.PREFACE))
+        if data[:size] != f.PREFACE[:size]:
             raise _error(f.PROTOCOL_ERROR, "bytes that are no HTTP/2")
-        if size < len(PREFACE):
+        if size < len(f.PREFACE):
             return 0
         self._has_preface = True
         return size

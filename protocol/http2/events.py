@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
-
-PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-"""How a client begins a connection."""
+from typing import NamedTuple
 
 
 class RequestBegun(NamedTuple):

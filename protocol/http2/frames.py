@@ -8,6 +8,9 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final
 
+PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+"""How a client begins a connection, before its first frame."""
+
 DATA: Final = 0
 HEADERS: Final = 1
 PRIORITY: Final = 2

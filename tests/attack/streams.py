@@ -24,7 +24,6 @@ from random import Random
 from fakemq.protocol.grpc import messages as m
 from fakemq.protocol.grpc.framing import framed
 from fakemq.protocol.http2 import frames as f
-from fakemq.protocol.http2.events import PREFACE
 from fakemq.protocol.http2.hpack import encode
 from fakemq.protocol.limits import HELD_MAX_BYTES
 from tests.attack.honest_grpc import TOPIC, Honest
@@ -42,7 +41,7 @@ LINES_MAX = 400
 """Of warnings: each kind has its own limit a minute."""
 
 SETTINGS = f.frame(f.SETTINGS, 0, 0)
-OPEN = PREFACE + SETTINGS
+OPEN = f.PREFACE + SETTINGS
 PATH = "/apache.rocketmq.v2.MessagingService/"
 
 
@@ -108,7 +107,7 @@ def waiting(random: Random) -> bytes:
     first = f.frame(4, 0, 0, f.SETTING.pack(4, random.choice([0, 1 << 20])))
     small = f.frame(f.WINDOW_UPDATE, 0, 0, number(1)) * 9_000
     many = f.frame(4, 0, 0, b"".join(f.SETTING.pack(4, value % 2) for value in range(2_700))) * 99
-    return PREFACE + first + calls + random.choice([small, many])
+    return f.PREFACE + first + calls + random.choice([small, many])
 
 
 def empty_parts(random: Random) -> bytes:
@@ -178,7 +177,7 @@ ATTACKS: dict[str, Attack] = {
     "garbage at once": lambda r: r.randbytes(5_000),
     "HTTP/1": lambda r: b"POST / HTTP/1.1\r\nHost: x\r\n\r\n" * 99,
     "half of TLS": lambda r: b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03" + r.randbytes(200),
-    "slow preface": lambda r: PREFACE[: r.randrange(24)],
+    "slow preface": lambda r: f.PREFACE[: r.randrange(24)],
     "balancer": lambda r: b"PROXY TCP4 " + r.randbytes(r.choice([5, 200])),
     "lying lengths": lying,
     "bomb of gzip": bomb,

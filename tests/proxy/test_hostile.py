@@ -17,8 +17,9 @@ from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.grpc import messages as m
 from fakemq.protocol.grpc.status import GrpcStatus
+from fakemq.protocol.limits import ATTEMPT_ID_MAX_CHARS
 from fakemq.proxy import transactions
-from fakemq.proxy.checks import ATTEMPT_ID_MAX_CHARS, MOST_ENTRIES, count_parts
+from fakemq.proxy.checks import MOST_ENTRIES, count_parts
 from fakemq.proxy.codes import Code
 from fakemq.proxy.receipts import decode
 from fakemq.proxy.settings import CLIENT_BYTES, PART_BYTES

@@ -16,7 +16,7 @@ import fakemq
 from fakemq.core.cluster import ClusterCore
 from fakemq.errors import ConfigError, FakemqError
 from fakemq.events import LinkOpened
-from fakemq.protocol.http2.events import PREFACE
+from fakemq.protocol.http2.frames import PREFACE
 from fakemq.proxy.proxy import Proxy
 from tests.support.grpc_client import grpc_client
 from tests.support.tcp import refuses

@@ -25,6 +25,7 @@ from fakemq.protocol.codes_5_5_0 import ResponseCode5
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_long
 from fakemq.protocol.headers.pop import PopMessageRequestHeader, PopMessageResponseHeader
+from fakemq.protocol.limits import ATTEMPT_ID_MAX_CHARS
 from fakemq.protocol.message_types import MESSAGE_TYPE
 from fakemq.protocol.pop import ORDER_REVIVE_QUEUE, pop_retry_topic
 
@@ -39,8 +40,6 @@ PopReply: TypeAlias = Reply[PopMessageResponseHeader]
 
 MOST_MESSAGES: Final = 32
 TOO_LATE_MS: Final = 500
-ATTEMPT_ID_MAX_CHARS: Final = 1_000
-"""Each queue that is popped in order keeps the id, in memory and in a file. Java has no limit."""
 
 
 def pop(
@@ -82,7 +81,7 @@ def _pop(
     config = readable_queue(broker, topic, queue_id, request.session)
     group_config = consuming_group(broker, group)
     if len(header.attempt_id or "") > ATTEMPT_ID_MAX_CHARS:
-        most = f"fakemq reads no attempt id of over {ATTEMPT_ID_MAX_CHARS} characters"
+        most = f"fakemq keeps no attempt id of over {ATTEMPT_ID_MAX_CHARS} characters"
         raise Refused(ResponseCode5.INVALID_PARAMETER, most)
     make_filter = filter_maker(topic, header.exp, header.exp_type)
     parts.read_subscriptions.popped(group, topic, header.exp, header.exp_type)

@@ -115,7 +115,7 @@ def test_attempt_id_has_a_length(broker: Broker, peer: Peer) -> None:
     refused = pop(peer, order=True, queue_id=0, attempt_id="x" * 1_001)
     assert (refused.code, refused.remark) == (
         29,
-        "fakemq reads no attempt id of over 1000 characters",
+        "fakemq keeps no attempt id of over 1000 characters",
     )
     assert parts_of(broker).pop.order.table == {}
     assert pop(peer, order=True, queue_id=0, attempt_id="x" * 1_000).code == 0

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fakemq.protocol.http2 import frames as f
 from fakemq.protocol.http2.connection import STREAMS_MAX, ServerConnection
-from fakemq.protocol.http2.events import PREFACE, Http2Error
+from fakemq.protocol.http2.events import Http2Error
 from fakemq.protocol.http2.hpack import encode
 
 BLOCK = encode([(":method", "POST"), (":path", "/a/B")])
@@ -25,7 +25,7 @@ def with_streams(count: int, first_window_bytes: int) -> ServerConnection:
     server = ServerConnection()
     setting = f.SETTING.pack(f.INITIAL_WINDOW_SIZE, first_window_bytes)
     begun = [f.frame(f.HEADERS, ENDS, one, BLOCK) for one in range(1, 2 * count, 2)]
-    server.receive(PREFACE + f.frame(f.SETTINGS, 0, 0, setting) + b"".join(begun))
+    server.receive(f.PREFACE + f.frame(f.SETTINGS, 0, 0, setting) + b"".join(begun))
     server.send_data(1, bytes(min(first_window_bytes, f.FIRST_WINDOW_BYTES)))
     for stream_id in range(1, 2 * count, 2):
         server.send_data(stream_id, bytes(100))

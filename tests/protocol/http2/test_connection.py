@@ -20,7 +20,7 @@ from fakemq.protocol.http2.connection import (
     WINDOW_BYTES,
     ServerConnection,
 )
-from fakemq.protocol.http2.events import PREFACE, Http2Error, RequestBegun, StreamReset
+from fakemq.protocol.http2.events import Http2Error, RequestBegun, StreamReset
 from fakemq.protocol.http2.hpack import encode
 from tests.support.http2_judge import STEPS, seen_by_h2, seen_by_us, written_by_client
 
@@ -67,7 +67,7 @@ def test_changed_bytes_mean_the_same_as_to_h2_or_end_the_connection(
 def test_any_bytes_after_the_preface_raise_nothing_else(pieces: list[bytes]) -> None:
     server = ServerConnection()
     try:
-        server.receive(PREFACE + SETTINGS)
+        server.receive(f.PREFACE + SETTINGS)
         for piece in pieces:
             server.receive(piece)
     except Http2Error:
@@ -122,7 +122,7 @@ def test_answers_obey_the_windows_of_h2_and_arrive_whole(
 
 def opened() -> ServerConnection:
     server = ServerConnection()
-    server.receive(PREFACE + SETTINGS)
+    server.receive(f.PREFACE + SETTINGS)
     server.data_to_send()
     return server
 
@@ -242,9 +242,9 @@ def test_data_beyond_the_window_ends_the_connection() -> None:
 
 
 VIOLATIONS = {
-    "no settings first": (PREFACE + headers(1), f.PROTOCOL_ERROR),
+    "no settings first": (f.PREFACE + headers(1), f.PROTOCOL_ERROR),
     "no preface": (b"GET / HTTP/1.1\r\n", f.PROTOCOL_ERROR),
-    "long frame": (PREFACE + f.head(16_385, f.SETTINGS, 0, 0), f.FRAME_SIZE_ERROR),
+    "long frame": (f.PREFACE + f.head(16_385, f.SETTINGS, 0, 0), f.FRAME_SIZE_ERROR),
 }
 
 
