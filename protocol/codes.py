@@ -8,6 +8,7 @@ remoting/protocol/RemotingSysResponseCode.java, LanguageCode.java (4.9.7)
 
 from __future__ import annotations
 
+from contextlib import suppress
 from enum import IntEnum
 
 
@@ -185,16 +186,22 @@ def code_name(code: int) -> str:
         return f"code {code}"
 
 
-def response_name(code: int) -> str:
+def response_name(code: int, request: int | None = None) -> str:
     """Return the name of a response code, or ``code N`` for one that no reference knows.
 
-    A number that means something else in 5.5.0 has its name of 4.9.7.
+    A number that means something else in 5.5.0 has its name of 4.9.7, except in the answer to a
+    ``request`` that only 5.5.0 has: 210 is POLLING_TIMEOUT for a POP_MESSAGE.
     """
-    try:
+    is_later = request is not None and request not in _REQUESTS
+    if code in _RESPONSES and not is_later:
         return ResponseCode(code).name
-    except ValueError:
-        from fakemq.protocol.codes_5_5_0 import ResponseCode5  # few answers have such a code
-    try:
-        return ResponseCode5(code).name
-    except ValueError:
-        return f"code {code}"
+    from fakemq.protocol.codes_5_5_0 import ResponseCode5  # few answers have such a code
+
+    for table in (ResponseCode5, ResponseCode):
+        with suppress(ValueError):
+            return table(code).name
+    return f"code {code}"
+
+
+_REQUESTS = frozenset(RequestCode)
+_RESPONSES = frozenset(ResponseCode)

@@ -141,16 +141,15 @@ def where_fields(where: list[str]) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-_CODES = (("code", code_name), ("response_code", response_name))
-
-
 def shown(entry: Entry) -> Happening:
     """Return an entry as it is sent."""
     event = msgspec.to_builtins(entry.event, enc_hook=list)
     kind = event.pop("type")
     fields = {name: value for name, value in event.items() if name != "node"}
-    codes = ((name, fields.get(name), called) for name, called in _CODES)
-    names = {name: called(value) for name, value, called in codes if isinstance(value, int)}
+    code, response_code = fields.get("code"), fields.get("response_code")
+    names = {} if code is None else {"code": code_name(code)}
+    if response_code is not None:
+        names["response_code"] = response_name(response_code, code)
     return Happening(
         seq=entry.seq,
         at_ms=entry.at_ms,

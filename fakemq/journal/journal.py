@@ -420,7 +420,7 @@ def line(entry: Entry) -> str:
     """Return an entry as one line of text: number, UTC time, kind, node, fields; codes as names."""
     event = entry.event
     fields = " ".join(
-        f"{name}={_text(name, getattr(event, name))}"
+        f"{name}={_text(name, getattr(event, name), getattr(event, 'code', None))}"
         for name in event.__struct_fields__
         if name != "node"
     )
@@ -435,11 +435,11 @@ def clock_text(at_ms: int) -> str:
     return f"{minutes // 60 % 24:02}:{minutes % 60:02}:{seconds:02}.{ms:03}"
 
 
-def _text(name: str, value: object) -> str:
+def _text(name: str, value: object, request: int | None) -> str:
     if name == "code" and isinstance(value, int):
         return code_name(value)
     if name == "response_code" and isinstance(value, int):
-        return response_name(value)
+        return response_name(value, request)
     return str(value) if isinstance(value, int) else repr(value)
 
 
