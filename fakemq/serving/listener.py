@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from fakemq.config.keys import NettyServerKeys
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from fakemq.tls.stream import TlsStream
 
 _BROKER_TRIES = 100
+_LOWER_PORTS = range(12_000, 32_000, 4)
 PAUSE_S = 1.0
 """How long, in real seconds, no connection is accepted after the descriptors ran out."""
 _MOST_AT_ONCE = 1024
@@ -114,35 +116,48 @@ class BrokerPorts:
     """The three ports of a broker: main, VIP (main - 2) and HA (main + 1)."""
 
     def __init__(self, host: str, port: int, node: str = "a broker") -> None:
-        if port == 0:
-            self.main, self.vip, self.ha = _free_broker_ports(host)
-        else:
-            ports: list[Port] = []
-            try:
-                for number, kind in ((port, "main"), (port - 2, "VIP"), (port + 1, "HA")):
-                    ports.append(Port(host, number, f"{kind} port of {node}"))
-            except FakemqError:
-                for held in ports:
-                    held.close()
-                raise
-            self.main, self.vip, self.ha = ports
+        three = _broker_ports(host, port, node) if port else _free_broker_ports(host, node)
+        self.main, self.vip, self.ha = three
 
     def close(self) -> None:
         for port in (self.main, self.vip, self.ha):
             port.close()
 
 
-def _free_broker_ports(host: str) -> tuple[Port, Port, Port]:
+def _broker_ports(host: str, port: int, node: str) -> tuple[Port, Port, Port]:
+    ports: list[Port] = []
+    try:
+        for number, kind in ((port, "main"), (port - 2, "VIP"), (port + 1, "HA")):
+            ports.append(Port(host, number, f"{kind} port of {node}"))
+    except (FakemqError, OverflowError):
+        for held in ports:
+            held.close()
+        raise
+    main, vip, ha = ports
+    return main, vip, ha
+
+
+def _free_broker_ports(host: str, node: str) -> tuple[Port, Port, Port]:
+    for port in _free_ports(host):
+        with suppress(FakemqError, OverflowError):
+            return _broker_ports(host, port, node)
+    raise FakemqError(f"no three free ports (n, n-2, n+1) on {host}")
+
+
+def _free_ports(host: str) -> Iterator[int]:
+    """Yield ports that are free, or were; first those that the system chooses.
+
+    After 14,000 connections within a minute every second port of Linux's range waits in TIME_WAIT:
+    then the neighbours of a free port are free only below that range.
+    """
+    port = 0
     for _ in range(_BROKER_TRIES):
-        held = [Port(host, 0)]
-        try:
-            held.extend(Port(host, held[0].port + shift) for shift in (-2, 1))
-        except (FakemqError, OverflowError):
-            for port in held:
-                port.close()
-            continue
-        return held[0], held[1], held[2]
-    raise FakemqError(f"no three free ports (n, n-2, n+1) on {host} after {_BROKER_TRIES} tries")
+        free = Port(host, 0)
+        port = free.port
+        free.close()
+        yield port
+    for number in range(len(_LOWER_PORTS)):
+        yield _LOWER_PORTS[(port + number) % len(_LOWER_PORTS)]
 
 
 class Acceptor:

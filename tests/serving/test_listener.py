@@ -9,6 +9,7 @@ import pytest
 
 from fakemq.config.model import BrokerConfig
 from fakemq.errors import FakemqError
+from fakemq.serving import listener
 from fakemq.serving.listener import BrokerPorts, Port
 from tests.support.tcp import HOST, refuses
 
@@ -64,6 +65,19 @@ def test_port_in_time_wait_is_available(port: Port) -> None:
 def test_foreign_address_is_refused() -> None:
     with pytest.raises(FakemqError, match=r"cannot listen on 192\.0\.2\.1:0: "):
         Port("192.0.2.1", 0)
+
+
+def test_broker_finds_ports_when_those_of_the_system_have_no_free_neighbours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As after 14,000 connections within a minute: every second port is in TIME_WAIT."""
+    monkeypatch.setattr(listener, "_BROKER_TRIES", 0)
+    one, other = BrokerPorts(HOST, 0), BrokerPorts(HOST, 0)
+    assert one.main.port in listener._LOWER_PORTS
+    assert other.main.port in listener._LOWER_PORTS
+    assert one.main.port != other.main.port
+    one.close()
+    other.close()
 
 
 def test_broker_has_three_ports() -> None:
