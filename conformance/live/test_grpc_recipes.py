@@ -15,12 +15,12 @@ import pytest
 from conformance.drivers.builds import CACHE
 from conformance.drivers.grpc_python_program import client_folder, installed
 from conformance.drivers.official_clients import GO, NODE, RUST
-from conformance.live.groups import CROWDED
+from conformance.live.groups import WAITING
 from conformance.targets.java_jars import NEWEST, class_path, missing_java
 from conformance.targets.processes import FakemqProcess
 
 # Slow: toolchains that build once, JVMs, and a client that is waited for.
-pytestmark = [pytest.mark.slow, pytest.mark.jvm, pytest.mark.timeout(1200), CROWDED]
+pytestmark = [pytest.mark.slow, pytest.mark.jvm, pytest.mark.timeout(1200), WAITING]
 
 ROOT = Path(__file__).parents[2]
 CONFORMANCE = ROOT / "conformance"

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from conformance.live.groups import WAITING
+from conformance.live.groups import CROWDED
 from conformance.mqadmin.later import ALL_PARTS
 from conformance.mqadmin.program import Mqadmin
 from conformance.mqadmin.recordings import diff, differences, expected, recorded
@@ -19,7 +19,7 @@ from conformance.targets.java_cluster import SMALL_JVM, JavaCluster
 from conformance.targets.tls import Tls
 
 # Slow: a JVM for some 180 sub-commands, and a real cluster beside the fake.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), WAITING]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), CROWDED]
 
 
 def test_script_has_every_sub_command_with_all_its_options(java: None) -> None:
