@@ -33,13 +33,13 @@ YIELDING_NICENESS = 10
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return how many workers ``-n auto`` starts: one for each core, and two with live tests.
+    """Return how many workers ``-n auto`` starts: one for each core, and one for tests that wait.
 
-    The workers of the groups "waiting" and "crowded" leave their cores idle half of the time.
+    The worker of the group "waiting" leaves its core idle half of the time.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    live = config.getoption("markexpr") != "not jvm"
-    return (cores or 1) + 2 * live
+    waiting = config.getoption("markexpr") != "not jvm"
+    return (cores or 1) + waiting
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

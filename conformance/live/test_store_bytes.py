@@ -14,6 +14,7 @@ from typing import TypeAlias
 import pytest
 
 import fakemq
+from conformance.live.groups import WAITING
 from conformance.live.store_traffic import CONFIG, Traffic
 from conformance.live.store_walk import EXTENDED, SIZES, java_config
 from conformance.targets.java_cluster import JavaCluster, wait_until
@@ -23,7 +24,7 @@ from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.protocol.topics import TRANS_OP_HALF_TOPIC
 
 # A JVM, and seconds of delays in real time.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), WAITING]
 
 Fields: TypeAlias = Iterator[tuple[int, int]]
 """Where bytes are that are not compared, and how many."""
