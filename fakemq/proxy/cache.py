@@ -25,9 +25,8 @@ class Cache(Generic[T]):
 
     def __init__(self, clock: NodeClock) -> None:
         self._clock = clock
-        self._values: OrderedDict[str, T] = OrderedDict()
-        """The one that was used last is at the end."""
-        self._used_ms: dict[str, int] = {}
+        self._values: OrderedDict[str, tuple[T, int]] = OrderedDict()
+        """Each with the time of its last use, in ms; the one that was used last is at the end."""
         self._timer: Timer | None = None
 
     def __len__(self) -> int:
@@ -35,17 +34,15 @@ class Cache(Generic[T]):
 
     def get(self, name: str) -> T | None:
         """Return a value, which is used by that; None for an unknown name."""
-        value = self._values.get(name)
-        if value is not None:
-            self._values.move_to_end(name)
-            self._used_ms[name] = self._clock.elapsed_ms()
-        return value
+        found = self._values.get(name)
+        if found is None:
+            return None
+        self._use(name, found[0])
+        return found[0]
 
     def put(self, name: str, value: T) -> None:
         """Remember a value, which is used by that."""
-        self._values[name] = value
-        self._values.move_to_end(name)
-        self._used_ms[name] = self._clock.elapsed_ms()
+        self._use(name, value)
         if len(self._values) > MOST:
             self.drop(next(iter(self._values)))
         if self._timer is None:
@@ -54,14 +51,16 @@ class Cache(Generic[T]):
     def drop(self, name: str) -> None:
         """Forget a value, if it is there."""
         self._values.pop(name, None)
-        self._used_ms.pop(name, None)
 
     def clear(self) -> None:
         """Forget all values."""
         self._values.clear()
-        self._used_ms.clear()
         self._clock.cancel(self._timer)
         self._timer = None
+
+    def _use(self, name: str, value: T) -> None:
+        self._values[name] = value, self._clock.elapsed_ms()
+        self._values.move_to_end(name)
 
     def _wait(self, delay_ms: int) -> None:
         self._timer = self._clock.call_later(delay_ms, self._expire, kind="grpc_cache")
@@ -70,8 +69,8 @@ class Cache(Generic[T]):
         """Forget what is over; the oldest of the rest is over next."""
         self._timer, now_ms = None, self._clock.elapsed_ms()
         while self._values:
-            oldest = next(iter(self._values))
-            left_ms = self._used_ms[oldest] + EXPIRED_MS - now_ms
+            oldest, (_, used_ms) = next(iter(self._values.items()))
+            left_ms = used_ms + EXPIRED_MS - now_ms
             if left_ms > 0:
                 self._wait(left_ms)
                 return
