@@ -5,13 +5,13 @@ They end with the module that uses them: a real broker that only stands there bu
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
 
 from conformance.drivers.go_program import missing_go
+from conformance.live.toolchains import require
 from conformance.targets.class_archive import use_archives
 from conformance.targets.java_cluster import JavaCluster
 from conformance.targets.java_jars import missing_java
@@ -28,19 +28,14 @@ def java() -> None:
 
     JVMs of the session start with archives of loaded classes.
     """
-    _require(missing_java())
+    require(missing_java())
     use_archives()
 
 
 @pytest.fixture(scope="session")
 def go() -> None:
     """Skip where the Go toolchain is missing; with CI=true that is a failure."""
-    _require(missing_go())
-
-
-def _require(missing: str | None) -> None:
-    if missing is not None:
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(missing)
+    require(missing_go())
 
 
 @pytest.fixture(scope="module")

@@ -30,17 +30,27 @@ def up_to_date(cache: Path, sources: Iterable[Path], build: Callable[[], None]) 
             stamp.write_text(wanted)
 
 
-def run_tool(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> str | None:
-    """Run a tool; return None if it did its work, else what it printed."""
-    done = subprocess.run(
+def run_to_end(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str], timeout_s: float
+) -> subprocess.CompletedProcess[str]:
+    """Run a program in a folder, with these variables beside ours; return what it printed.
+
+    Raise TimeoutExpired if it has not ended after ``timeout_s``.
+    """
+    return subprocess.run(
         command,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         cwd=folder,
         env=os.environ | environment,
-        timeout=BUILD_TIMEOUT_S,
+        timeout=timeout_s,
     )
+
+
+def run_tool(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> str | None:
+    """Run a tool; return None if it did its work, else what it printed."""
+    done = run_to_end(command, folder, environment, BUILD_TIMEOUT_S)
     return None if done.returncode == 0 else done.stdout + done.stderr
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -12,10 +11,11 @@ from typing import NamedTuple
 
 import pytest
 
-from conformance.drivers.builds import CACHE
+from conformance.drivers.builds import CACHE, run_to_end
 from conformance.drivers.grpc_python_program import client_folder, installed
 from conformance.drivers.official_clients import GO, NODE, RUST
 from conformance.live.groups import WAITING
+from conformance.live.toolchains import require
 from conformance.targets.java_jars import NEWEST, class_path, missing_java
 from conformance.targets.processes import FakemqProcess
 
@@ -83,37 +83,24 @@ def running() -> Iterator[Running]:
 
 @pytest.mark.parametrize(("recipe", "way"), CASES)
 def test_recipe_runs(running: Running, recipe: Recipe, way: str, tmp_path: Path) -> None:
-    _require(recipe.missing())
-    done = subprocess.run(
-        [*recipe.command(), running.grpc_addr, way],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=os.environ
-        | {
-            "HOME": str(tmp_path),
-            "PYTHONPATH": str(client_folder()),
-            # Clients in Python and Node trust what the system trusts, and this file.
-            "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": running.ca_file,
-        },
-        timeout=RUN_TIMEOUT_S,
-    )
+    require(recipe.missing())
+    environment = {
+        "HOME": str(tmp_path),
+        "PYTHONPATH": str(client_folder()),
+        # Clients in Python and Node trust what the system trusts, and this file.
+        "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": running.ca_file,
+    }
+    command = [*recipe.command(), running.grpc_addr, way]
+    done = run_to_end(command, tmp_path, environment, RUN_TIMEOUT_S)
     lines = done.stdout.splitlines()
     assert [one for one in lines if one.startswith("received ")] == ["received hello"], done.stderr
 
 
 def test_service_and_its_tests_run(tmp_path: Path) -> None:
     folders = (ROOT, client_folder(), installed(WORKER / "requirements.txt", CACHE / "grpc_worker"))
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(WORKER)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=os.environ | {"HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(map(str, folders))},
-        timeout=2 * RUN_TIMEOUT_S,
-    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(WORKER)]
+    environment = {"HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(map(str, folders))}
+    done = run_to_end(command, tmp_path, environment, 2 * RUN_TIMEOUT_S)
     assert "4 passed" in done.stdout, done.stdout[-4_000:]
 
 
@@ -123,9 +110,3 @@ def test_page_shows_the_programs_as_they_are() -> None:
     for path in (*sources, WORKER / "payments.py", WORKER / "test_payments.py"):
         text = path.read_text(encoding="utf-8").removeprefix("package conformance;\n\n")
         assert f"\n{text}```" in page, path
-
-
-def _require(missing: str | None) -> None:
-    """Skip where a toolchain is missing; with CI=true that is a failure."""
-    if missing is not None:
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(missing)

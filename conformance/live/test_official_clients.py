@@ -6,7 +6,6 @@ real cluster now. Java's and Python's clients are in test_later_clients.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -23,6 +22,7 @@ from conformance.drivers.official_clients import (
     observe,
 )
 from conformance.live.groups import CROWDED
+from conformance.live.toolchains import require
 
 # Slow: toolchains that build once, checks of transactions, and what comes again after seconds.
 pytestmark = [pytest.mark.slow, pytest.mark.jvm, pytest.mark.timeout(1200), CROWDED]
@@ -64,7 +64,7 @@ def results(where: Where, request: pytest.FixtureRequest) -> Iterator[Results]:
 def test_official_client_sees_what_was_recorded(
     results: Results, where: Where, client: OfficialClient, scenario: str
 ) -> None:
-    _require(client)
+    require(client.missing())
     found = difference(client, scenario, results[client.name].result()[scenario])
     if found:  # look again, alone
         print(found)
@@ -75,10 +75,3 @@ def test_official_client_sees_what_was_recorded(
 @pytest.mark.parametrize("client", CLIENTS, ids=[one.name for one in CLIENTS])
 def test_every_scenario_of_a_client_is_recorded(client: OfficialClient) -> None:
     assert set(client.scenarios) == recorded(client.recording).keys()
-
-
-def _require(client: OfficialClient) -> None:
-    """Skip where a toolchain is missing; with CI=true that is a failure."""
-    missing = client.missing()
-    if missing is not None:
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(missing)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 import platform
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
-from conformance.drivers.builds import CACHE
+from conformance.drivers.builds import CACHE, run_to_end
 from conformance.drivers.go_program import project_tests, recipe
 from conformance.drivers.grpc_python_program import installed
 from conformance.drivers.java_project import SOURCES as JAVA_SOURCES
 from conformance.drivers.java_project import java_recipe, junit
 from conformance.drivers.official_clients import NODE
 from conformance.live.groups import WAITING
+from conformance.live.toolchains import require
 from conformance.targets.java_jars import CLIENT_VERSIONS
 from conformance.targets.processes import FakemqProcess
 from tests.support.pages import blocks
@@ -101,9 +101,7 @@ def test_tests_of_the_go_project_pass(go: None, tmp_path: Path) -> None:
 
 
 def test_tests_of_the_node_project_pass(tmp_path: Path) -> None:
-    missing = NODE.missing()
-    if missing is not None:
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(missing)
+    require(NODE.missing())
     _, program = NODE.command("project.test.cjs")
     assert "# pass 1" in run(
         ["node", "--test", "--test-force-exit", program], tmp_path, of_user(tmp_path)
@@ -111,27 +109,19 @@ def test_tests_of_the_node_project_pass(tmp_path: Path) -> None:
 
 
 def of_user(home: Path) -> dict[str, str]:
-    """Return the environment of a user whose ``python3`` has fakemq."""
+    """Return the variables of a user whose ``python3`` has fakemq."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return os.environ | {"HOME": str(home), "PATH": path, "PYTHONPATH": str(ROOT)}
+    return {"HOME": str(home), "PATH": path, "PYTHONPATH": str(ROOT)}
 
 
 def received(command: Sequence[str], home: Path, **environment: str) -> list[str]:
     """Return what a recipe says that it has received."""
-    printed = run(command, home, os.environ | {"HOME": str(home)} | environment)
+    printed = run(command, home, {"HOME": str(home)} | environment)
     return [line for line in printed.splitlines() if line.startswith("received ")]
 
 
 def run(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> str:
     """Return what a program prints; fail if it does not end well."""
-    done = subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env=environment,
-        timeout=RUN_TIMEOUT_S,
-    )
+    done = run_to_end(command, folder, environment, RUN_TIMEOUT_S)
     assert done.returncode == 0, done.stdout[-4_000:] + done.stderr[-4_000:]
     return done.stdout
