@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import socket
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from contextvars import copy_context
 from functools import partial
 from types import TracebackType
@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 import anyio
 import anyio.lowlevel
 import anyio.to_thread
-from anyio.abc import TaskGroup
 
 from fakemq.client.carrier import Cancellable, OnRequest, Performed, Reply
 from fakemq.client.carriers.connections import Channel
-from fakemq.client.carriers.loops import Wake, current_loop
+from fakemq.client.carriers.loops import TaskGroup, Wake, current_loop
 from fakemq.client.carriers.ownership import OwnProcess, closed_error
 from fakemq.client.carriers.pool import DEFAULT_SIZE
 from fakemq.client.carriers.sockets import Wants, Wire, numeric_address, resolve
@@ -153,8 +152,8 @@ class AsyncCarrier(MachineTime):
         self._sleeps_until_ms = 0
 
     async def __aenter__(self) -> Self:
-        self._group = anyio.create_task_group()
         self._loop = current_loop()
+        self._group = self._loop.task_group()
         self._wake = self._loop.wake()
         self._limiter = anyio.CapacityLimiter(self._pool_size)
         # Of its own, so that a resolver that hangs does not keep threads from functions of users.
@@ -163,7 +162,7 @@ class AsyncCarrier(MachineTime):
         self._context = copy_context()
         await self._group.__aenter__()
         self._entered = True
-        self._spawn(self._group, self._turn_by_turn)
+        self._group.start_soon(self._turn_by_turn)
         return self
 
     async def __aexit__(
@@ -176,12 +175,6 @@ class AsyncCarrier(MachineTime):
         self._group.cancel_scope.cancel()
         # Without the error of the block: the group would raise it again as an ExceptionGroup.
         await self._group.__aexit__(None, None, None)
-
-    def _spawn(
-        self, group: TaskGroup, function: Callable[..., Coroutine[Any, Any, None]], *args: object
-    ) -> None:
-        """Start a task of this carrier."""
-        group.start_soon(function, *args)
 
     def _close(self) -> None:
         self._closed = True
@@ -279,7 +272,7 @@ class AsyncCarrier(MachineTime):
     ) -> Cancellable:
         """Call a function in a task of its own; pass its result or error to ``done``."""
         performing = _Performing(function, args, done, self._limiter)
-        self._context.run(self._spawn, self._group, performing.run)
+        self._context.run(self._group.start_soon, performing.run)
         return performing
 
     # -- turns --------------------------------------------------------------------
@@ -311,7 +304,7 @@ class AsyncCarrier(MachineTime):
 
     def connect(self, channel: Channel) -> None:
         """Begin to connect a channel, in a task that then reads it."""
-        self._context.run(self._spawn, self._group, self._carry, channel)
+        self._context.run(self._group.start_soon, self._carry, channel)
 
     def write(self, channel: Channel) -> None:
         """Write what a channel has to send."""
@@ -333,9 +326,9 @@ class AsyncCarrier(MachineTime):
             if wire.wants is Wants.NOTHING:
                 carried.unused.append(sock)
             elif wire.wants is Wants.READ_AND_WRITE:
-                self._spawn(carried.group, self._write_rest, wire, sock)
+                carried.group.start_soon(self._write_rest, wire, sock)
 
-        group = anyio.create_task_group()
+        group = self._loop.task_group()
         wire = Wire(channel, changed)
         carried = self._carried[channel] = _Carried(wire, group)
         try:

@@ -11,13 +11,15 @@ import sys
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 import anyio
 
 if TYPE_CHECKING:
     import socket
 
+    import anyio.abc
     import trio.lowlevel
 
 AsyncFunction: TypeAlias = Callable[..., Coroutine[Any, Any, None]]
@@ -68,6 +70,46 @@ class TrioWake:
         return self._event.wait().__await__()
 
 
+class TrioTasks:
+    """A task group of trio in whose tasks trio raises no KeyboardInterrupt.
+
+    anyio's group cannot serve: it runs a function in a coroutine of its own, which Ctrl-C reaches.
+    """
+
+    def __init__(self) -> None:
+        from trio import open_nursery
+        from trio.lowlevel import enable_ki_protection
+
+        @enable_ki_protection
+        async def protected(function: AsyncFunction, *args: object) -> None:
+            await function(*args)
+
+        self._protected = protected
+        self._manager = open_nursery(strict_exception_groups=True)
+
+    async def __aenter__(self) -> Self:
+        self._nursery = await self._manager.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        # The manager is typed as None; it returns whether the error was that of its own cancelling.
+        return await self._manager.__aexit__(kind, error, traceback)  # type: ignore[return-value]
+
+    def start_soon(self, function: AsyncFunction, *args: object) -> None:
+        """Start a task."""
+        self._nursery.start_soon(self._protected, function, *args)
+
+    @property
+    def cancel_scope(self) -> trio.CancelScope:
+        """Cancels all tasks."""
+        return self._nursery.cancel_scope
+
+
 class AsyncioLoop:
     """The running loop of asyncio."""
 
@@ -78,9 +120,9 @@ class AsyncioLoop:
         """Run an async function in a task; the caller keeps it, or it may be collected."""
         return self.key.create_task(function())
 
-    def shielded(self, function: AsyncFunction) -> AsyncFunction:
-        """Return the function: Ctrl-C cancels the main task alone."""
-        return function
+    def task_group(self) -> anyio.abc.TaskGroup:
+        """Return a group of tasks that Ctrl-C does not end: it cancels the main task alone."""
+        return anyio.create_task_group()
 
     def call_threadsafe(self, function: Callable[[], object]) -> None:
         """Call a function in the loop, from any thread; raise RuntimeError if the loop is over."""
@@ -130,15 +172,7 @@ class TrioLoop:
     """The running loop of trio."""
 
     def __init__(self, token: trio.lowlevel.TrioToken) -> None:
-        from trio.lowlevel import enable_ki_protection
-
         self.key = token
-
-        @enable_ki_protection
-        async def protected(function: AsyncFunction, *args: object) -> None:
-            await function(*args)
-
-        self._protected = protected
 
     def spawn(self, function: Callable[[], Coroutine[None, None, None]]) -> object:
         """Run an async function in a system task."""
@@ -146,11 +180,12 @@ class TrioLoop:
 
         return spawn_system_task(function)
 
-    def shielded(self, function: AsyncFunction) -> AsyncFunction:
-        """Return an async function in which trio raises no KeyboardInterrupt."""
-        from functools import partial
+    def task_group(self) -> TrioTasks:
+        """Return a group of tasks that Ctrl-C does not end.
 
-        return partial(self._protected, function)
+        trio raises KeyboardInterrupt in any task, if the group does not prevent it.
+        """
+        return TrioTasks()
 
     def call_threadsafe(self, function: Callable[[], object]) -> None:
         """Call a function in the loop, from any thread; raise RuntimeError if the loop is over."""
@@ -179,6 +214,7 @@ async def _read_by_anyio(sock: socket.socket, receive: Receive, take: Take) -> N
 
 
 Loop: TypeAlias = AsyncioLoop | TrioLoop
+TaskGroup: TypeAlias = "anyio.abc.TaskGroup | TrioTasks"
 
 
 def current_loop() -> Loop:

@@ -12,10 +12,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import anyio
-from anyio.abc import TaskGroup
 
 from fakemq.client.carriers.asynchronous import AsyncCarrier
-from fakemq.client.carriers.loops import AsyncFunction, current_loop
+from fakemq.client.carriers.loops import current_loop
 
 if TYPE_CHECKING:
     from fakemq.protocol.signature import Credentials
@@ -42,11 +41,6 @@ class HostedCarrier(AsyncCarrier):
         self._task: object = None
         self.before_close: Callable[[], None] = _nothing
         """Ends what it carries, of which each part would otherwise log that it has failed."""
-
-    def _spawn(self, group: TaskGroup, function: AsyncFunction, *args: object) -> None:
-        """Start a task that Ctrl-C does not end: trio raises KeyboardInterrupt in any task, and
-        then in the program's main one, which shuts down."""
-        group.start_soon(self.loop.shielded(function), *args)
 
     async def begin(self) -> None:
         """Let it live, until `end`; return when it can run tasks."""

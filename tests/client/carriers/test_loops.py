@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import anyio
 import pytest
+import trio.lowlevel
 
-from fakemq.client.carriers.loops import AsyncioLoop, Loop, current_loop
+from fakemq.client.carriers.loops import AsyncioLoop, Loop, TrioTasks, current_loop
 
 pytestmark = pytest.mark.anyio
 
@@ -143,3 +144,20 @@ async def test_loop_without_readers_reads_by_anyio(
     with anyio.fail_after(10):
         await reading.run(loop)
     assert reading.taken == b"some"
+
+
+async def test_tasks_of_a_group_are_out_of_reach_of_ctrl_c() -> None:
+    loop = current_loop()
+    async with loop.task_group() as group:
+        group.start_soon(check)
+
+
+async def check() -> None:
+    if isinstance(current_loop(), AsyncioLoop):
+        return  # Ctrl-C cancels the main task alone
+    assert trio.lowlevel.currently_ki_protected()
+    # And so is the coroutine that the loop runs: the first one, or Ctrl-C could end it just before
+    # and after the task's own function.
+    frame = trio.lowlevel.current_task().coro.cr_frame
+    assert frame is not None
+    assert frame.f_globals["__name__"] == TrioTasks.__module__
