@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.addresses import store_host
-from fakemq.clock.timers import is_regular, notes_nothing
+from fakemq.clock.timers import SEEN_MS, notes_nothing
 from fakemq.dispatch.java_errors import required
 from fakemq.events.core import HalfStored, TransactionDiscarded
 from fakemq.protocol.errors import NumberFormatError
@@ -121,12 +121,13 @@ class TransactionalMessageService:
 
     def _wait(self) -> None:
         self._node.clock.cancel(self._timer)
-        is_routine = is_regular(self._interval_ms) and self._is_all_checked()
+        is_routine = 0 < self._interval_ms <= SEEN_MS and self._is_all_checked()
         self._timer = self._node.clock.call_later(
             self._interval_ms,
             self._on_wait_end,
             kind="txn_check",
             routine=notes_nothing if is_routine else None,
+            grid_ms=self._interval_ms,
         )
 
     def _is_all_checked(self) -> bool:

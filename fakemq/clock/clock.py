@@ -302,12 +302,14 @@ class Clock:
         owner: str,
         outside: bool = False,
         routine: Routine | None = None,
+        grid_ms: int = 0,
     ) -> Timer:
         """Call ``callback`` once, ``delay_ms`` from now.
 
         ``kind`` is a row of `timers.DOMAINS`. ``outside`` says that the timer watches a peer
         outside the cluster: a liveness timer then counts on the outside axis.
-        ``routine`` says that the callback is routine, see `fakemq.clock.timers`.
+        ``routine`` says that the callback is routine, see `fakemq.clock.timers`; ``grid_ms`` is
+        its period if that need not divide `CYCLE_MS`.
         """
         domain = DOMAINS.get(kind) or domain_of(kind)  # most kinds have no number
         outside = outside and domain is Domain.LIVENESS
@@ -322,6 +324,7 @@ class Clock:
             domain,
             outside,
             routine,
+            grid_ms,
         )
         if axis.timeline.push(timer) and axis.running:
             self.on_change()
@@ -568,7 +571,7 @@ class Clock:
         skipped_ms = max(0, next_ms - at_ms) // CYCLE_MS * CYCLE_MS
         if skipped_ms > 0:
             self.on_skip(skipped_ms)
-            axis.timeline.skip_routine(skipped_ms)
+            axis.timeline.skip_routine(at_ms, skipped_ms)
         return skipped_ms
 
     def _advance_both(self, ms: int, fired: list[Timer]) -> int:

@@ -96,6 +96,7 @@ class NodeClock:
         kind: str,
         outside: bool = False,
         routine: Routine | None = None,
+        grid_ms: int = 0,
     ) -> Timer:
         """As `Clock.call_later`, with this node as the owner."""
 
@@ -107,7 +108,13 @@ class NodeClock:
                 self._call(kind, callback)
 
         timer = self.cluster.call_later(
-            delay_ms, fire, kind=kind, owner=self.owner, outside=outside, routine=routine
+            delay_ms,
+            fire,
+            kind=kind,
+            owner=self.owner,
+            outside=outside,
+            routine=routine,
+            grid_ms=grid_ms,
         )
         self._timers.add(timer)
         return timer

@@ -16,8 +16,8 @@ A long advance skips it after two conditions have held for `SEEN_MS`:
    changed. A name server forgets a broker within 130 s of its last registration.
 2. No fault is placed, and no node is paused: a fault or the silence may act at any time.
 
-What is skipped is a multiple of `CYCLE_MS`, which is a multiple of every period. So all routine is
-due at the same times as without the skip.
+What is skipped is a multiple of `CYCLE_MS`, which is a multiple of every period, except where a
+timer has a `Timer.grid_ms`. So all routine is due at the same times as without the skip.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from typing import Final, Protocol
 from fakemq.errors import did_you_mean
 
 SEEN_MS: Final = 300_000
-CYCLE_MS: Final = 600_000
+CYCLE_MS: Final = 300_000
 
 
 class Domain(Enum):
@@ -160,7 +160,10 @@ def is_regular(period_ms: int) -> bool:
 class Timer:
     """A callback that is due at ``due_ms`` of its axis."""
 
-    __slots__ = ("_callback", "domain", "due_ms", "kind", "outside", "owner", "routine", "seq")
+    __slots__ = (
+        *("_callback", "domain", "due_ms", "grid_ms", "kind", "outside", "owner", "routine"),
+        "seq",
+    )
 
     def __init__(
         self,
@@ -172,6 +175,7 @@ class Timer:
         domain: Domain,
         outside: bool,
         routine: Routine | None = None,
+        grid_ms: int = 0,
     ) -> None:
         self.due_ms = due_ms
         self.seq = seq
@@ -181,6 +185,8 @@ class Timer:
         self.outside = outside
         self.routine = routine
         """Moves the times that the callback notes, if it is routine; otherwise None."""
+        self.grid_ms = grid_ms
+        """The period of routine whose period need not divide `CYCLE_MS`; otherwise 0."""
         self._callback: Callable[[], None] | None = callback
 
     @property
@@ -253,12 +259,13 @@ class Timeline:
             default=None,
         )
 
-    def skip_routine(self, ms: int) -> None:
-        """Let all routine be due ``ms`` later, as if it had been carried out meanwhile."""
+    def skip_routine(self, at_ms: int, ms: int) -> None:
+        """Let all routine be due later, as if it was carried out for ``ms`` after ``at_ms``."""
         for timer in self.pending():
             if timer.routine is not None:
-                timer.due_ms += ms
-                timer.routine(ms)
+                later_ms = _left_on_grid_ms(timer, at_ms + ms) if timer.grid_ms else ms
+                timer.due_ms += later_ms
+                timer.routine(later_ms)
         self._heap = [
             (timer.due_ms, timer.seq, timer) for _, _, timer in self._heap if timer.pending
         ]
@@ -270,6 +277,11 @@ class Timeline:
 
     def clear(self) -> None:
         self._heap.clear()
+
+
+def _left_on_grid_ms(timer: Timer, now_ms: int) -> int:
+    """Return how much later a timer with a grid is due, so that it is at or after ``now_ms``."""
+    return max(0, -(-(now_ms - timer.due_ms) // timer.grid_ms) * timer.grid_ms)
 
 
 def pending_of(kind: str, timers: list[Timer]) -> list[Timer]:

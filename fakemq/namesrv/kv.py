@@ -121,7 +121,11 @@ class KvConfig:
 
     def _print_in(self, delay_ms: int) -> None:
         self._clock.call_later(
-            delay_ms, self._print_all, kind="kv_config_print", routine=notes_nothing
+            delay_ms,
+            self._print_all,
+            kind="kv_config_print",
+            routine=notes_nothing,
+            grid_ms=PRINT_PERIOD_MS,
         )
 
     def _print_all(self) -> None:

@@ -37,7 +37,12 @@ class Beat:
 
     def _wait(self) -> None:
         self._clock.call_later(
-            self._period_ms, self._fire, kind="heartbeat", owner="n", routine=self._move
+            self._period_ms,
+            self._fire,
+            kind="heartbeat",
+            owner="n",
+            routine=self._move,
+            grid_ms=self._period_ms if CYCLE_MS % self._period_ms else 0,
         )
 
     def _fire(self) -> None:
@@ -56,7 +61,9 @@ def other_work(clock: Clock, delay_ms: int, done: list[int]) -> Timer:
 
 
 @given(
-    periods_ms=st.lists(st.sampled_from([10_000, 30_000, 60_000, 120_000]), min_size=1, max_size=3),
+    periods_ms=st.lists(
+        st.sampled_from([10_000, 30_000, 60_000, 120_000, 600_000]), min_size=1, max_size=3
+    ),
     work_ms=st.lists(st.integers(0, 3 * DAY_MS), max_size=4),
     moves_ms=st.lists(st.integers(0, 2 * DAY_MS), min_size=1, max_size=3),
 )
@@ -114,7 +121,8 @@ def test_time_within_a_skip_does_not_go_back_when_the_advance_ends() -> None:
 
 
 @pytest.mark.parametrize(
-    ("period_ms", "regular"), [(0, False), (7_000, False), (30_000, True), (CYCLE_MS, False)]
+    ("period_ms", "regular"),
+    [(0, False), (7_000, False), (30_000, True), (120_000, False), (2 * CYCLE_MS, False)],
 )
 def test_period_must_fit_into_what_is_skipped(period_ms: int, regular: bool) -> None:
     assert is_regular(period_ms) is regular
@@ -146,13 +154,13 @@ def core_of(reference: str, *, skip: bool, **options: Any) -> ClusterCore:
 def state_of(core: ClusterCore) -> object:
     """What is pending, and when each broker registered last.
 
-    When a node looks next whether a connection is idle makes no difference.
+    When a node looks next whether a connection or a broker is silent makes no difference.
     """
     clock = core.clock
     timers = sorted(
         (one.kind, one.owner, clock.due_in_ms(one))
         for one in clock.timers()
-        if one.kind != "channel_idle"
+        if one.kind not in ("channel_idle", "broker_expiry")
     )
     tables = [one.tables.broker_live_table for one in core.name_servers]
     lives = [
