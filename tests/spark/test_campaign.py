@@ -17,6 +17,7 @@ from fakemq.sim.replay import replay_seed
 from fakemq.spark import campaign as module
 from fakemq.spark.campaign import CampaignReader, _text, campaign
 from fakemq.spark.options import Options
+from tests.support.pages import run_block
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,9 +31,15 @@ SEEDS, MINUTES = range(40, 46), 5
 
 @pytest.mark.slow  # six runs of five virtual minutes, in processes of their own and here again
 def test_rows_equal_those_of_a_local_campaign(spark: SparkSession, tmp_path: Path) -> None:
-    path = str(tmp_path / "campaign")
-    campaign(spark, SEEDS, MINUTES, journals=True, tasks=2).write.parquet(path)
-    rows = {row.seed: row for row in spark.read.parquet(path).collect()}
+    page = run_block(
+        *("simulation.md", 0, {"spark": spark}),
+        {
+            "range(10_000)": f"range({SEEDS.start}, {SEEDS.stop})",
+            "minutes=10, journals=True": f"{MINUTES}, journals=True, tasks=2",
+            '"campaign"': repr(str(tmp_path / "campaign")),
+        },
+    )
+    rows = {row.seed: row for row in page["rows"].collect()}
     assert sorted(rows) == list(SEEDS)
     for seed in SEEDS:
         journal: list[str] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,6 +14,7 @@ pytest.importorskip("pyspark")
 
 from fakemq.dump.rows import Selection, index_rows, log_rows, queue_rows
 from fakemq.store.stored_node import find_nodes
+from tests.support.pages import run_block
 from tests.support.store_directory import write_store
 
 if TYPE_CHECKING:
@@ -77,6 +79,15 @@ def test_only_selected_columns_are_built(spark: SparkSession, stores: Path) -> N
         reader(spark).schema("bdy binary").load(str(stores)).collect()
     with pytest.raises(Exception, match=r"column offset is long, not string"):
         reader(spark).schema("offset string").load(str(stores)).collect()
+
+
+def test_examples_of_the_page_run(
+    spark: SparkSession, stores: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = {'"DIR"': repr(str(stores))}
+    run_block("spark_store.md", 0, {"spark": spark}, folder)
+    assert re.search(r"broker-a-1\| *orders\| *15\|", capsys.readouterr().out)
+    run_block("spark_store.md", 1, {"spark": spark}, folder)
 
 
 def test_damage_is_a_row_or_an_error(spark: SparkSession, stores: Path, tmp_path: Path) -> None:

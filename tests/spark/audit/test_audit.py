@@ -11,6 +11,7 @@ from fakemq.spark.audit import Summary, Verdict, audit, audited
 from fakemq.spark.audit.pipeline import Asked
 from fakemq.spark.audit.progress import STEPS
 from tests.support.audit_runs import clean_run, faulty_run
+from tests.support.pages import run_block
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,7 +51,8 @@ def test_sound_run_has_no_findings(spark: SparkSession, tmp_path: Path) -> None:
 def test_every_lost_and_duplicated_message_is_named(spark: SparkSession, tmp_path: Path) -> None:
     run = faulty_run(tmp_path)
     assert len(run.lost) > 10
-    found = audit(spark, str(run.store), journal=str(run.journal))
+    paths = {'"stores/"': repr(str(run.store)), '"journal.jsonl"': repr(str(run.journal))}
+    found = run_block("audit.md", 0, {"spark": spark}, paths)["found"]
     summary = found.summary()
     assert of(summary, Verdict.LOST) == run.lost
     assert of(summary, Verdict.DUPLICATED) == run.duplicated
