@@ -136,14 +136,14 @@ def test_every_option_reaches_the_spec(served: list[ClusterSpec], tmp_path: Path
 @pytest.mark.parametrize(
     ("args", "line"),
     [
-        ("--masters 0", "Error: masters=0: expected a whole number from 1 to 1000"),
+        ("--masters 0", "Error: --masters=0: expected a whole number from 1 to 1000"),
         (
             "--topic orders",
             "Error: topic 'orders': expected NAME:QUEUES, such as orders:8, or NAME:QUEUES:TYPE",
         ),
         (
             "--topic orders:8:FIFO",
-            "Error: topic orders: topics of 4.9.7 have no message types: use reference='5.5.0'",
+            "Error: topic orders: topics of 4.9.7 have no message types: use --reference='5.5.0'",
         ),
         (
             "--topic orders:65537",
@@ -151,7 +151,7 @@ def test_every_option_reaches_the_spec(served: list[ClusterSpec], tmp_path: Path
         ),
         (
             "--control-port 65536",
-            "Error: control_port=65536: expected a whole number from 0 to 65535",
+            "Error: --control-port=65536: expected a whole number from 0 to 65535",
         ),
         ("-c /none", "Error: /none: cannot read this config: No such file or directory"),
     ],

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from fakemq.broker.parts_5_5_0 import Parts5
 from fakemq.core import inspection
 from fakemq.dispatch.node import NodeState
+from fakemq.journal.journal import clock_text
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.subscription import is_tag_type
 from fakemq.protocol.sysflag import PermName
@@ -78,6 +80,10 @@ def _groups(core: ClusterCore, chronicle: Chronicle, topic: str) -> list[str]:
 
 
 def _why_not(core: ClusterCore, broker: Broker, stored: MessageExt, group: str) -> Reason:
+    if isinstance(broker.parts, Parts5):
+        earlier = _out_before(broker, broker.parts, stored, group)
+        if earlier is not None:
+            return Reason(earlier)
     members = inspection.members(core, group)
     if not members:
         # Not certain: a fault may have removed the members, and faults are listed before this.
@@ -89,6 +95,17 @@ def _why_not(core: ClusterCore, broker: Broker, stored: MessageExt, group: str) 
     if refused is not None:
         return Reason(refused)
     return Reason(f"no member of group {group} has pulled it", certain=False)
+
+
+def _out_before(broker: Broker, parts: Parts5, stored: MessageExt, group: str) -> str | None:
+    """Return which earlier message keeps a queue from a group that pops in order; None if none."""
+    for offset, at_ms, _ in parts.pop.order.out(stored.topic, group, stored.queue_id):
+        if offset < stored.queue_offset and at_ms > broker.clock.now_ms():
+            return (
+                f"group {group} consumes its queue in order, and offset {offset} is not"
+                f" acknowledged and invisible until {clock_text(at_ms - broker.clock.skew_ms)}"
+            )
+    return None
 
 
 def _refused(broker: Broker, stored: MessageExt, group: str, client_ids: set[str]) -> str | None:

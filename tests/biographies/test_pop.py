@@ -103,6 +103,20 @@ def test_inflight_names_what_is_out(mq: fakemq.Cluster, client: Popper) -> None:
     assert popped.bodies == again.bodies
 
 
+def test_queue_in_order_waits_for_the_message_that_is_out(
+    mq: fakemq.Cluster, client: Popper
+) -> None:
+    mq.seed("orders", ["a", "b"])
+    client.pop(order=True, queue_id=0, max_msg_nums=1)
+    waits = (
+        f"b'b' of orders: never delivered: group {GROUP} consumes its queue in order, and offset 0"
+        " is not acknowledged and invisible until 12:00:10.000"
+    )
+    assert waits in mq.diagnosis("orders", GROUP)
+    mq.clock.advance("10s")
+    assert not any("consumes its queue in order" in line for line in mq.diagnosis("orders", GROUP))
+
+
 def test_inflight_has_what_is_out_in_order(mq: fakemq.Cluster, client: Popper) -> None:
     mq.seed("orders", ["a", "b"])
     popped = client.pop(order=True, queue_id=0)
