@@ -227,7 +227,10 @@ class GrpcFaults(FaultPlacing):
                 return names[given]
             if isinstance(given, int) and given in {*names}:
                 return names(given)
-        hint = did_you_mean(str(given), [*Code.__members__, *GrpcStatus.__members__])
+        if isinstance(given, int):
+            hint = ": expected 0 to 16 for gRPC's own, or a code of RocketMQ's such as 40402"
+        else:
+            hint = did_you_mean(given, [*Code.__members__, *GrpcStatus.__members__])
         raise ConfigError(f"there is no status {given!r}{hint}")
 
     def _rpc_scope(self, row: Rpc, limits: RpcLimits) -> Scope:
