@@ -45,3 +45,4 @@ direct memory."""
 ATTEMPT_ID_MAX_CHARS: Final = 1_000
 """The id of an attempt: each queue that is popped in order keeps one, in memory and in a file.
 Clients have 36. Java has no limit."""
+ATTEMPT_ID_TOO_LONG: Final = f"fakemq keeps no attempt id of over {ATTEMPT_ID_MAX_CHARS} characters"

@@ -61,11 +61,13 @@ class RemotingError(FakemqError):
 
 
 class RemotingConnectError(RemotingError, ConnectionError):
-    """No peer answers at the address, for ``reason``."""
+    """No peer answers at the address, for ``reason``; ``advice`` says what may help."""
 
-    def __init__(self, addr: str, reason: str = "") -> None:
-        super().__init__(f"connect to {addr} failed{reason and ': '}{reason}", addr)
+    def __init__(self, addr: str, reason: str = "", advice: str = "") -> None:
+        why = "".join(f": {text}" for text in (reason, advice) if text)
+        super().__init__(f"connect to {addr} failed{why}", addr)
         self.reason = reason
+        self.advice = advice
 
 
 class RemotingSendRequestError(RemotingError, ConnectionError):

@@ -46,6 +46,4 @@ class NameServers:
             except RemotingError:
                 self.chosen = None
                 raise
-        raise RemotingConnectError(
-            f"[{', '.join(self.addrs)}]", f"{reason}: {ADVICE}" if reason else ADVICE
-        )
+        raise RemotingConnectError(f"[{', '.join(self.addrs)}]", reason, ADVICE)

@@ -264,18 +264,19 @@ def opened(given: dict[str, Any]) -> RunningCluster:
 @contextmanager
 def connected(given: dict[str, Any]) -> Iterator[RunningCluster]:
     """Open the cluster as `opened` does, and close it; say how to name another if none answers."""
-    from fakemq.client.errors import MQClientError, RemotingError
-    from fakemq.client.name_servers import ADVICE
+    from fakemq.client.errors import MQClientError, RemotingConnectError, RemotingError
 
     another = "name another by -n or $NAMESRV_ADDR"
     with closing(opened(given)) as cluster:
         try:
             yield cluster
         except RemotingError as error:
+            if isinstance(error, RemotingConnectError) and error.advice:
+                advice = f"no name server answers, start one there or {another}"
+                error = RemotingConnectError(error.addr, error.reason, advice)
             text = str(error)
             if error.addr in cluster.client.instance.name_servers.addrs:
                 text += f": no name server answers there, {another}"
-            text = text.replace(ADVICE, f"no name server answers, start one there or {another}")
             raise MQClientError(text) from None
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from google.protobuf.message import Message
 
-from fakemq.protocol.limits import ATTEMPT_ID_MAX_CHARS, SUBSCRIPTION_MAX_CHARS
+from fakemq.protocol.limits import ATTEMPT_ID_MAX_CHARS, ATTEMPT_ID_TOO_LONG, SUBSCRIPTION_MAX_CHARS
 from fakemq.proxy.codes import Code
 from fakemq.proxy.status import RpcError
 
@@ -121,8 +121,7 @@ def check_expressions(expressions: Iterable[FilterExpression]) -> None:
 def check_attempt_id(text: str) -> None:
     """Raise RpcError for an id of an attempt that is too long to be kept with a queue."""
     if len(text) > ATTEMPT_ID_MAX_CHARS:
-        most = f"fakemq keeps no attempt id of over {ATTEMPT_ID_MAX_CHARS} characters"
-        raise RpcError(Code.BAD_REQUEST, most)
+        raise RpcError(Code.BAD_REQUEST, ATTEMPT_ID_TOO_LONG)
 
 
 def checked_topic(topic: Resource) -> str:

@@ -25,7 +25,7 @@ from fakemq.protocol.codes_5_5_0 import ResponseCode5
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_long
 from fakemq.protocol.headers.pop import PopMessageRequestHeader, PopMessageResponseHeader
-from fakemq.protocol.limits import ATTEMPT_ID_MAX_CHARS
+from fakemq.protocol.limits import ATTEMPT_ID_MAX_CHARS, ATTEMPT_ID_TOO_LONG
 from fakemq.protocol.message_types import MESSAGE_TYPE
 from fakemq.protocol.pop import ORDER_REVIVE_QUEUE, pop_retry_topic
 
@@ -81,8 +81,7 @@ def _pop(
     config = readable_queue(broker, topic, queue_id, request.session)
     group_config = consuming_group(broker, group)
     if len(header.attempt_id or "") > ATTEMPT_ID_MAX_CHARS:
-        most = f"fakemq keeps no attempt id of over {ATTEMPT_ID_MAX_CHARS} characters"
-        raise Refused(ResponseCode5.INVALID_PARAMETER, most)
+        raise Refused(ResponseCode5.INVALID_PARAMETER, ATTEMPT_ID_TOO_LONG)
     make_filter = filter_maker(topic, header.exp, header.exp_type)
     parts.read_subscriptions.popped(group, topic, header.exp, header.exp_type)
     if header.max_msg_nums < 0:  # Java makes a list with it as its capacity

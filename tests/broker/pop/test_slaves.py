@@ -7,6 +7,7 @@ import pytest
 from fakemq.broker.parts_5_5_0 import parts_of
 from fakemq.broker.pop.offsets import SLAVE_KEEPS_MS
 from fakemq.store.consumequeue import ConsumeQueue
+from tests.support.form import pure_only
 from tests.support.peer import Peer
 from tests.support.pops import GROUP, TOPIC, Popped, ack, held_pops, long_pop, pop, send
 from tests.support.replication import Replicated
@@ -76,6 +77,7 @@ def test_broker_that_is_no_slave_any_more_commits_its_pops(
     assert pair.slave.offsets.query(GROUP, TOPIC, 0) == 2
 
 
+@pure_only
 def test_pop_of_a_queue_that_lacks_a_file_is_held(
     at_slave: Peer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
