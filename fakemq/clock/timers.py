@@ -29,7 +29,7 @@ from typing import Final, Protocol
 
 from fakemq.errors import did_you_mean
 
-SEEN_MS: Final = 300_000
+SEEN_MS: Final = 180_000
 CYCLE_MS: Final = 300_000
 
 
