@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from fakemq.events.core import ClockSkewed, NodeStopped
+from fakemq.events.core import ClockMoved, ClockSkewed, NodeStopped
 from fakemq.events.store import UnsyncedLost
 from fakemq.events.timers import TimerDelivered, TimerDiscarded, TimerSet
 from fakemq.sim.events import RecallEnded
@@ -40,6 +40,10 @@ def wrong_timers(
         elif isinstance(event, ClockSkewed):
             skew_ms[event.node] = event.skew_ms
             due_again |= _due_behind(entry.at_ms + event.skew_ms, event.node, came, due)
+        elif isinstance(event, ClockMoved):
+            for node in {node for node, _ in came}:
+                now_ms = entry.at_ms + skew_ms.get(node, 0)
+                due_again |= _due_behind(now_ms, node, came, due)
         elif isinstance(event, UnsyncedLost):
             may_repeat |= {place for place in came if place[0] == event.node}
         elif isinstance(event, NodeStopped):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fakemq.events import ClockSkewed, Event, NodeStopped
+from fakemq.events import ClockMoved, ClockSkewed, Event, NodeStopped
 from fakemq.events.store import UnsyncedLost
 from fakemq.events.timers import TimerDelivered, TimerDiscarded, TimerSet
 from fakemq.sim.events import RecallEnded
@@ -102,6 +102,8 @@ def test_recalled_message_that_comes_is_a_violation_unless_the_recall_was_late()
 def test_clock_that_has_gone_back_lets_a_delivered_message_be_recalled() -> None:
     came, slow = (DUE_MS, CAME), (DUE_MS + 1, ClockSkewed(node=NODE, skew_ms=-1_000))
     assert found(SET, came, slow, (DUE_MS + 2, RECALLED)) == []
+    jump = (1_000, ClockMoved(node="cluster", how="jump", by_ms=-DUE_MS))
+    assert found(SET, came, jump, (1_001, RECALLED)) == []
     text = "ID, a timer message of broker-a, came although it was recalled"
     assert found(SET, came, (DUE_MS + 2, RECALLED)) == [text]
     early = ClockSkewed(node=NODE, skew_ms=-10_000)
