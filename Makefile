@@ -3,6 +3,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PYTEST ?= $(BIN)/python -m pytest
+# Python compiles what it imports; pip would compile every file of every package first.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
 # Without cached bytecode every worker compiles all tests, and every process that a test starts all
 # of fakemq: half a minute in all.
@@ -35,12 +37,12 @@ help:
 # A stamp says what was installed, so that a second run costs nothing.
 .venv/.runtime: pyproject.toml setup.py
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[acl,tls]'
+	$(INSTALL) -e '.[acl,tls]'
 	@touch $@
 
 .venv/.development: pyproject.toml setup.py | .venv/.runtime
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary atheris -e '.[fuzz]' \
+	$(INSTALL) -e '.[dev]'
+	@$(INSTALL) --only-binary atheris -e '.[fuzz]' \
 		|| echo "no wheel of atheris for this Python: the fuzz corpus is replayed, nothing is explored"
 	@touch $@ .venv/.runtime
 
@@ -55,7 +57,7 @@ OLDEST_PYSPARK := 4.2.0
 
 .venv/.oldest-pyspark-$(OLDEST_PYSPARK): | .venv/.development
 	rm -rf .venv/oldest-pyspark .venv/.oldest-pyspark-*
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile \
+	$(INSTALL) \
 		--target .venv/oldest-pyspark pyspark==$(OLDEST_PYSPARK)
 	@touch $@
 
@@ -112,14 +114,14 @@ differ: setup
 	$(BIN)/python -m conformance.differ $(ARGS)
 
 .venv/.bench: pyproject.toml setup.py | .venv/.development
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(INSTALL) -e '.[bench]'
 	@touch $@
 
 # WHEEL=dist/….whl measures what that installs, such as compiled modules, instead of the checkout.
 bench: setup .venv/.bench
 ifdef WHEEL
 	rm -rf build/bench/wheel
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/bench/wheel $(WHEEL)
+	$(INSTALL) --no-deps --target build/bench/wheel $(WHEEL)
 	PYTHONPATH=$(CURDIR)/build/bench/wheel:$(CURDIR) $(BIN)/python -P -m bench $(ARGS)
 else
 	$(BIN)/python -m bench $(ARGS)

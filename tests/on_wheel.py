@@ -82,7 +82,8 @@ def copy() -> Path:
     """Copy the checkout; links to the installed packages replace the sources. Return the copy."""
     place = PLACE / "tree"
     shutil.rmtree(place, ignore_errors=True)
-    ignored = shutil.ignore_patterns(".[!g]*", ".git", "__pycache__", "build", "dist", "*.egg-info")
+    # With what pytest has made of the tests: they are compiled once.
+    ignored = shutil.ignore_patterns(".[!g]*", ".git", "build", "dist", "*.egg-info")
     place.mkdir(parents=True)
     for entry in ROOT.iterdir():
         if entry.name in ignored(str(ROOT), [entry.name]) or entry.name in ("fakemq", *FOLDERS):
