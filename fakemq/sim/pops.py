@@ -209,6 +209,7 @@ class Pops:
         at_slave = self._was_at_slave(queue, event.queue_offset, event.pop_time_ms)
         if before is not None:
             before.replaced = True
+            before.uncertain = before.uncertain or at_slave
         # A handle of a message that is acknowledged or visible again is as good as any.
         holds = self._holds.setdefault(queue, {}).setdefault(event.queue_offset, [])
         holds[:] = [one for one in holds if one.pop_time_ms != event.next_pop_time_ms]

@@ -188,4 +188,6 @@ def test_pops_of_a_master_and_its_slave_in_one_millisecond_prove_nothing() -> No
     revivals = (2_000, revived(1_001)), (9_000, revived(1_001))
     assert found(*both, short, long, *revivals) == []
     assert found(*both, acknowledged(1_000), (11_000, revived(1_000))) == []
+    assert found(*both, short, (11_000, revived(1_000))) == []
+    assert len(found(popped(1_000), short, (11_000, revived(1_000)))) == 1
     assert len(found(popped(1_000), short, long, *revivals)) == 2
