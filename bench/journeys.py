@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import chain, pairwise
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -37,6 +37,10 @@ _READS = ("clock.py", "machine_time.py", "node_clock.py", "axis.py", "journal.py
 """Files that are read for the time or written for the journal, in old and new trees."""
 
 SEND_MESSAGE_V2, PULL_MESSAGE = 310, 11
+
+Calls = list[list[CodeType]]
+"""The functions that each thread called, in its order: how threads take turns depends on the load
+of the machine."""
 
 
 def _is_ours(path: str) -> bool:
@@ -57,11 +61,12 @@ class Count(NamedTuple):
     core_files: int
 
     @classmethod
-    def of(cls, calls: list[CodeType]) -> Count:
+    def of(cls, calls: Calls) -> Count:
         """Return what the calls of one journey add up to."""
-        files = [code.co_filename for code in calls]
+        by_thread = [[code.co_filename for code in one] for one in calls]
+        files = [*chain.from_iterable(by_thread)]
         core = [name for name in files if os.path.basename(name) not in _READS]
-        changes = sum(one != other for one, other in pairwise(files))
+        changes = sum(one != other for names in by_thread for one, other in pairwise(names))
         return cls(len(files), len(set(files)), changes, len(core), len(set(core)))
 
 
@@ -70,7 +75,8 @@ class Recorder:
 
     def __init__(self) -> None:
         self._on = False
-        self._calls: list[CodeType] = []
+        self._calls: dict[int, list[CodeType]] = {}
+        """Thread → its calls."""
 
     def install(self) -> None:
         """Watch this thread, and each thread that is started from now on."""
@@ -84,19 +90,19 @@ class Recorder:
 
     def _note(self, frame: FrameType, event: str, argument: object) -> None:
         if self._on and event == "call" and _is_ours(frame.f_code.co_filename):
-            self._calls.append(frame.f_code)
+            self._calls.setdefault(threading.get_ident(), []).append(frame.f_code)
 
-    def calls(self, journey: Callable[[], object]) -> list[CodeType]:
-        """Do a journey and return the functions that were called, in their order."""
+    def calls(self, journey: Callable[[], object]) -> Calls:
+        """Do a journey and return the functions that were called."""
         time.sleep(QUIET_S)  # the last journey's bytes are written
-        self._calls = []
+        self._calls = {}
         self._on = True
         try:
             journey()
             time.sleep(QUIET_S)
         finally:
             self._on = False
-        return self._calls
+        return [*self._calls.values()]
 
 
 class Peer:
@@ -191,15 +197,15 @@ class Journeys:
         self._recorder = Recorder()
         self._number = 0
 
-    def run(self) -> dict[str, list[CodeType]]:
-        """Return the calls of each journey, in their order, by its name."""
+    def run(self) -> dict[str, Calls]:
+        """Return the calls of each journey by its name."""
         self._recorder.install()
         try:
             return self._of_one_broker() | self._of_a_pair() | self._of_faults()
         finally:
             self._recorder.remove()
 
-    def _of_one_broker(self) -> dict[str, list[CodeType]]:
+    def _of_one_broker(self) -> dict[str, Calls]:
         with Cluster(clock="frozen", topics={"orders": 1}) as mq:
             addr = mq.broker("broker-a").addr
             sender, puller = Peer(addr), Peer(addr)
@@ -220,7 +226,7 @@ class Journeys:
             puller.close()
         return found
 
-    def _of_a_pair(self) -> dict[str, list[CodeType]]:
+    def _of_a_pair(self) -> dict[str, Calls]:
         config = {"brokerRole": "SYNC_MASTER"}
         with Cluster(clock="frozen", topics={"orders": 1}, slaves=1, config=config) as mq:
             sender = Peer(mq.brokers[0].addr)
@@ -228,7 +234,7 @@ class Journeys:
             sender.close()
         return found
 
-    def _of_faults(self) -> dict[str, list[CodeType]]:
+    def _of_faults(self) -> dict[str, Calls]:
         with Cluster(clock="frozen", topics={"orders": 1}) as mq:
 
             def placed() -> None:
@@ -242,14 +248,14 @@ class Journeys:
         assert answer["code"] == 0, answer
         self._number += 1
 
-    def _best(self, journey: Callable[[], object]) -> list[CodeType]:
+    def _best(self, journey: Callable[[], object]) -> Calls:
         return min((self._recorder.calls(journey) for _ in range(RUNS)), key=Count.of)
 
 
 def main() -> None:
     found = Journeys().run()
     if sys.argv[1:2] == ["--calls"]:
-        for code in found[" ".join(sys.argv[2:]) or "send"]:
+        for code in chain.from_iterable(found[" ".join(sys.argv[2:]) or "send"]):
             print(f"{code.co_filename.rpartition('/fakemq/')[2]}:{code.co_qualname}")
         return
     print(f"{'journey':<20} {'calls':>6} {'files':>6} {'changes':>8}  core calls  core files")
