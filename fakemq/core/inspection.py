@@ -41,7 +41,11 @@ def topics(core: ClusterCore) -> list[str]:
 
 def has_topic(core: ClusterCore, topic: str) -> bool:
     """Return whether a broker, running or not, has a topic."""
-    return any(broker.topics.select(topic) is not None for broker in core.brokers.values())
+    return bool(_having(core, topic))
+
+
+def _having(core: ClusterCore, topic: str) -> list[Broker]:
+    return [broker for broker in core.brokers.values() if broker.topics.select(topic) is not None]
 
 
 def queues(core: ClusterCore, topic: str) -> list[Queue]:
@@ -320,16 +324,19 @@ def seed(
     """Store ``bodies`` in turn over the topic's queues, as sends of a producer are stored.
 
     Return them as stored. ``queue`` limits this to the queues with one id; raise LookupError if
-    there is none. Brokers that do not run are skipped; raise RuntimeError if none runs, FakemqError
-    if one stops meanwhile.
+    there is none. Brokers that do not run are skipped; raise FakemqError if no master that has the
+    topic runs, or if one stops meanwhile.
     """
     masters = core.running_masters()
     if masters and not list(_queues(core, topic)):
         core.create_topic(topic, TopicSpec())
     queues = list(_queues(core, topic))
     targets = [(broker, queue_id) for broker, queue_id in queues if broker in masters]
+    if not masters:
+        raise FakemqError(f"no broker runs that could store messages for {topic}")
     if not targets:
-        raise RuntimeError(f"no broker runs that could store messages for {topic}")
+        there = ", ".join(f"{one.name}, which is {one.state}" for one in _having(core, topic))
+        raise FakemqError(f"no running master has the topic {topic}; it is at {there}")
     if queue is not None:
         ids = sorted({queue_id for _, queue_id in targets})
         targets = [target for target in targets if target[1] == queue]

@@ -83,7 +83,8 @@ class StoredMessages(Handle):
         two messages of a long list.
 
         Raise ConfigError for a message that no broker would store, LookupError for a ``queue`` that
-        the topic does not have, FakemqError if a broker refuses the message for now.
+        the topic does not have, FakemqError if no running master has the topic, or if a broker
+        refuses the message for now.
         """
         more = checked_properties({} if properties is None else properties)
         if delay is not None:

@@ -9,6 +9,7 @@ import pytest
 
 import fakemq
 from fakemq.client import Client, Message, MQClientError
+from fakemq.events import HandlerFailed
 from fakemq.events.replication import Replicated
 from tests.support.control import Http
 from tests.support.tcp import TcpPeer
@@ -177,6 +178,20 @@ def test_seeding_is_refused_when_no_broker_runs(mq: fakemq.Cluster, http_client:
         409,
         "no broker runs that could store messages for orders",
     )
+
+
+def test_seeding_is_refused_when_the_topic_is_at_no_running_broker() -> None:
+    with fakemq.Cluster(masters=2, control_port=0, clock="frozen") as mq:
+        assert mq.control_url is not None
+        http = Http(mq.control_url)
+        http.post("/v1/brokers/broker-a/kill")
+        http.ask("PUT", "/v1/topics/late", {})
+        http.post("/v1/brokers/broker-a/restart")
+        http.post("/v1/brokers/broker-b/kill")
+        answer = http.ask("POST", "/v1/topics/late/messages", {"bodies": ["one"]})
+        assert answer.status == 409
+        assert "no running master has the topic late; it is at broker-b-0" in answer.error
+        assert not mq.journal.find(HandlerFailed)
 
 
 def test_delayed_messages_are_listed(mq: fakemq.Cluster, http_client: Http) -> None:

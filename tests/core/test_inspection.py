@@ -11,6 +11,7 @@ import pytest
 import zstandard
 
 from fakemq.cluster import Cluster
+from fakemq.errors import FakemqError
 from fakemq.events import Delivered
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.pull import PullMessageRequestHeader
@@ -160,5 +161,15 @@ def test_seeding_skips_brokers_that_are_down(mq: Cluster) -> None:
     mq.broker("broker-a").kill()
     assert {one.broker for one in mq.seed("orders", [b"1", b"2", b"3"])} == {"broker-b"}
     mq.broker("broker-b").pause()
-    with pytest.raises(RuntimeError, match="no broker runs that could store messages for orders"):
+    with pytest.raises(FakemqError, match="no broker runs that could store messages for orders"):
         mq.seed("orders", [b"1"])
+
+
+def test_seeding_names_the_broker_that_alone_has_the_topic_and_is_down(mq: Cluster) -> None:
+    mq.broker("broker-b").kill()
+    mq.create_topic("late", 1)
+    mq.broker("broker-b").restart()
+    mq.broker("broker-a").kill()
+    text = "no running master has the topic late; it is at broker-a-0, which is stopped"
+    with pytest.raises(FakemqError, match=text):
+        mq.seed("late", [b"1"])
