@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -100,12 +99,14 @@ class _Commands(click.Group):
             raise click.ClickException(NO_MEMORY) from None
 
     def _with_options(self, ctx: click.Context, text: str) -> str:
-        """Return an error's text with options as they are typed: ``--grpc-port=`` for ``grpc=``."""
+        """Return an error that begins with an option as that is typed: ``--grpc-port=`` for
+        ``grpc=``."""
         command = self.get_command(ctx, ctx.invoked_subcommand or "")
         params = [] if command is None else command.params
         typed = {one.name: max(one.opts, key=len) for one in params if one.opts[0][0] == "-"}
         typed |= {name[2:].replace("-", "_"): name for name in typed.values()}
-        return re.sub(r"(?<![\w-])\w+(?==)", lambda found: typed.get(found[0], found[0]), text)
+        option, equals, rest = text.partition("=")
+        return f"{typed.get(option, option)}{equals}{rest}"
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -232,9 +232,13 @@ def test_timer_of_days_is_delivered_in_its_second(mq: fakemq.Cluster) -> None:
         assert [one.body for one in mq.messages("orders")] == [b"later"]
 
 
-def test_checks_of_a_transaction_are_not_skipped(mq: fakemq.Cluster) -> None:
+@pytest.mark.parametrize("interval_ms", [60_000, SEEN_MS, 280_000])
+def test_checks_of_a_transaction_are_not_skipped(interval_ms: int) -> None:
+    config = {"transactionCheckInterval": interval_ms}
+
     def checks(prepare: Callable[[fakemq.Cluster], None]) -> list[int]:
-        with fakemq.Cluster(clock="frozen", topics={"orders": 1}) as cluster:
+        with fakemq.Cluster(clock="frozen", topics={"orders": 1}, config=config) as cluster:
+            cluster.clock.advance("1m")
             prepare(cluster)
             with Client(cluster.namesrv_addr, producer_group="billing") as client:
                 client.send(Message("orders", b"half", properties={"TRAN_MSG": "true"}))
