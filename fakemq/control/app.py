@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from urllib.parse import parse_qs, unquote_to_bytes
 
@@ -109,15 +109,15 @@ class EventStream(Response):
 
     media_type = "text/event-stream"
 
-    def __init__(self, parts: AsyncIterator[bytes]) -> None:
+    def __init__(self, stream: Stream) -> None:
         super().__init__(headers={"Cache-Control": "no-store"})
         del self.headers["content-length"]
-        self._parts = parts
+        self._parts, self._ended = stream
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         gone = asyncio.ensure_future(receive())
         try:
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             while scope["method"] != "HEAD":
                 part = asyncio.ensure_future(anext(self._parts, b""))
                 await asyncio.wait((part, gone), return_when=asyncio.FIRST_COMPLETED)
@@ -129,6 +129,7 @@ class EventStream(Response):
                     break
                 await send({"type": "http.response.body", "body": part.result(), "more_body": True})
         finally:
+            self._ended()
             gone.cancel()
             if isinstance(self._parts, AsyncGenerator):
                 await self._parts.aclose()
@@ -190,7 +191,7 @@ def _answering(control: Control, guard: Guard, here: dict[str, Endpoint]) -> Ans
         if isinstance(result, Asset):
             return Response(result.content, headers=PAGE_HEADERS, media_type=result.media_type)
         if isinstance(result, Stream):
-            return EventStream(result.parts)
+            return EventStream(result)
         if chosen.result is Text:
             return Response(str(result), media_type="text/plain")
         if isinstance(result, list) and len(result) > json_text.LONG_LIST:

@@ -46,13 +46,19 @@ class Follow(Query):
 @endpoint("GET", "/v1/journal/stream")
 def stream_journal(control: Control, query: Follow) -> Stream:
     """Follow the journal by server-sent events: the newest 100 entries each quarter of a second."""
+    wanted = Wanted(query.kind, where_fields(query.where))
+    # The place is taken at once: many requests may be looked at before the first stream begins.
     if control.readers >= READERS_MOST:
         raise Refusal(429, f"{READERS_MOST} readers follow the journal; expected fewer")
-    return Stream(_batches(control, Wanted(query.kind, where_fields(query.where))))
+    control.readers += 1
+
+    def leave() -> None:
+        control.readers -= 1
+
+    return Stream(_batches(control, wanted), leave)
 
 
 async def _batches(control: Control, wanted: Wanted) -> AsyncIterator[bytes]:
-    control.readers += 1
     journal = control.core.journal
     seen = max(0, journal.last_seq - BATCH_MOST)
 
@@ -62,19 +68,16 @@ async def _batches(control: Control, wanted: Wanted) -> AsyncIterator[bytes]:
         seen = journal.last_seq
         return found if found[1] else None
 
-    try:
-        while not control.closing:
-            found = await control.wait_until(look, ALIVE_S, (OTHERS, wanted.key))
-            if found is None:
-                yield b": alive\n\n"
-                continue
-            entries, count = found
-            batch = Batch(
-                entries=[*map(shown, entries)],
-                skipped=count - len(entries),
-                next_since=seen,
-            )
-            yield b"id: %d\ndata: %s\n\n" % (seen, json_text.encoded(batch))
-            await asyncio.sleep(EVERY_S)
-    finally:
-        control.readers -= 1
+    while not control.closing:
+        found = await control.wait_until(look, ALIVE_S, (OTHERS, wanted.key))
+        if found is None:
+            yield b": alive\n\n"
+            continue
+        entries, count = found
+        batch = Batch(
+            entries=[*map(shown, entries)],
+            skipped=count - len(entries),
+            next_since=seen,
+        )
+        yield b"id: %d\ndata: %s\n\n" % (seen, json_text.encoded(batch))
+        await asyncio.sleep(EVERY_S)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import NamedTuple, NewType, TypeAlias
 
 import msgspec
@@ -24,6 +24,8 @@ class Stream(NamedTuple):
     """A result that is sent part by part, as server-sent events, until its reader is gone."""
 
     parts: AsyncIterator[bytes]
+    ended: Callable[[], None]
+    """Called once at the end, also if no part was asked for."""
 
 
 Scalar: TypeAlias = bool | Long | float | str | None

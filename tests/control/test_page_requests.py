@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
@@ -209,3 +212,25 @@ def test_readers_of_the_stream_are_limited(
     assert Http(mq.control_url).ask("GET", "/v1/journal/stream?where=x").status in (400, 429)
     answer.close()
     first.close()
+
+
+def test_readers_that_come_together_are_limited(mq: fakemq.Cluster) -> None:
+    assert mq.control_url is not None
+    place = urlsplit(mq.control_url)
+    address = place.hostname, place.port
+    with ExitStack() as stack:
+        peers = [
+            stack.enter_context(socket.create_connection(address, timeout=20))
+            for _ in range(live.READERS_MOST + 8)
+        ]
+
+        def ask(core: ClusterCore) -> None:
+            # On the cluster's thread, which reads all of them afterwards, in one turn.
+            for peer in peers:
+                peer.sendall(b"GET /v1/journal/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
+
+        mq.inspect(ask)
+        statuses = [peer.recv(12)[-3:] for peer in peers]
+    assert Counter(statuses) == {b"200": live.READERS_MOST, b"429": 8}
+    # The places are free again once the readers are gone.
+    mq.wait_for(lambda: Http(place.geturl()).ask("HEAD", "/v1/journal/stream").status == 200)
