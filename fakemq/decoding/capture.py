@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import struct
+from bisect import bisect_right
 from collections.abc import Iterator
+from heapq import heappop, heappush
+from itertools import count
+from operator import itemgetter
 from typing import NamedTuple
 
-from fakemq.decoding.fields import BrokenError
+from fakemq.decoding.fields import BrokenError, Problem
 from fakemq.protocol.hosts import Host, format_host
 
 _PCAP = {
@@ -56,66 +60,75 @@ class Stream:
         self.times: list[tuple[int, int]] = []
         """(offset, ms): the bytes from there on came then."""
         self.lost_bytes = 0
-        self._next: int | None = None
-        self._early: dict[int, Segment] = {}
+        self._first: int | None = None
+        """The sequence number of place 0. Places are offsets in what was sent, with lost bytes;
+        unlike sequence numbers they never begin again at 0."""
+        self._early: list[tuple[int, int, Segment]] = []
+        """A heap of segments behind a hole: (place, number, segment)."""
         self._early_bytes = 0
+        self._numbers = count()
 
     @property
     def name(self) -> str:
         return f"{format_host(self.source)} > {format_host(self.target)}"
 
+    @property
+    def _reached(self) -> int:
+        """The place behind ``data``."""
+        return len(self.data) + self.lost_bytes
+
     def add(self, segment: Segment) -> None:
         """Take the segment's bytes; those that came before are left out."""
         begin = segment.sequence
         if segment.flags & _SYN:
-            self._next, self.from_begin = (begin + 1) % (1 << 32), True
-            begin = self._next
+            begin += 1
+            if self._first is None:
+                self._first, self.from_begin = begin, True
         if not segment.data:
             return
-        if self._next is None:
-            self._next = begin
-        ahead = (begin - self._next) % (1 << 32)
-        if ahead >= _HALF:  # begins before what is known
-            overlap = (1 << 32) - ahead
-            if overlap < len(segment.data):
-                self._take(segment, segment.data[overlap:])
-        elif ahead:
-            self._early[begin] = segment
-            self._early_bytes += len(segment.data)
-            if self._early_bytes > _MOST_PENDING_BYTES:
-                self.skip_hole()
-        else:
-            self._take(segment, segment.data)
-        while self._next in self._early:
-            early = self._early.pop(self._next)
-            self._early_bytes -= len(early.data)
-            self._take(early, early.data)
+        if self._first is None:
+            self._first = begin
+        # The difference of two sequence numbers counts modulo 2^32.
+        ahead = (begin - self._first - self._reached + _HALF) % (2 * _HALF) - _HALF
+        heappush(self._early, (self._reached + ahead, next(self._numbers), segment))
+        self._early_bytes += len(segment.data)
+        self._take_reached()
+        while self._early_bytes > _MOST_PENDING_BYTES:
+            self._skip_hole()
 
-    def skip_hole(self) -> None:
-        """Continue behind segments that the capture does not have."""
-        if not self._early or self._next is None:
-            return
-        nearest = min(self._early, key=lambda one: (one - (self._next or 0)) % (1 << 32))
-        self.lost_bytes += (nearest - self._next) % (1 << 32)
-        self._next = nearest
-        early = self._early.pop(nearest)
-        self._early_bytes -= len(early.data)
-        self._take(early, early.data)
+    def end(self) -> None:
+        """Take what waits behind segments that the capture does not have."""
+        while self._early:
+            self._skip_hole()
 
     def at_ms(self, offset: int) -> int:
         """Return when the byte at an offset came."""
-        at_ms = 0
-        for begin, came_ms in self.times:
-            if begin > offset:
-                break
-            at_ms = came_ms
-        return at_ms
+        number = bisect_right(self.times, offset, key=itemgetter(0))
+        return self.times[number - 1][1] if number else 0
 
-    def _take(self, segment: Segment, data: bytes) -> None:
-        self.times.append((len(self.data), segment.at_ms))
-        self.data += data
-        assert self._next is not None
-        self._next = (self._next + len(data)) % (1 << 32)
+    def _skip_hole(self) -> None:
+        self.lost_bytes += self._early[0][0] - self._reached
+        self._take_reached()
+
+    def _take_reached(self) -> None:
+        """Take the early segments that begin at or before the place reached."""
+        while self._early and self._early[0][0] <= self._reached:
+            place, _, segment = heappop(self._early)
+            self._early_bytes -= len(segment.data)
+            data = segment.data[self._reached - place :]
+            if data:
+                self.times.append((len(self.data), segment.at_ms))
+                self.data += data
+
+
+class Capture(NamedTuple):
+    """The directions of all TCP connections, in the order of their first packets.
+
+    ``problem`` says where no further packet can be read, such as at the end of a cut file.
+    """
+
+    streams: list[Stream]
+    problem: Problem | None
 
 
 def is_capture(data: bytes) -> bool:
@@ -123,30 +136,32 @@ def is_capture(data: bytes) -> bool:
     return data[:4] in _PCAP or data[:4] == _PCAPNG
 
 
-def streams(data: bytes) -> list[Stream]:
-    """Return the directions of all TCP connections, in the order of their first packets."""
+def read(data: bytes) -> Capture:
+    """Put the TCP connections of a capture together, as far as its packets can be read."""
     found: dict[tuple[Host, Host], Stream] = {}
     seen: set[tuple[object, ...]] = set()
-    last: dict[tuple[Host, Host], Stream] = {}
     every: list[Stream] = []
-    for packet in _packets(data):
-        segment = _segment(packet)
-        if segment is None:
-            continue
-        key = (segment.source, segment.target)
-        # Loopback shows some systems' packets twice.
-        once = (*key, segment.sequence, segment.flags, len(segment.data))
-        is_new = segment.flags & _SYN and key in found and once not in seen
-        if key not in found or is_new:
-            found[key] = last[key] = Stream(*key)
-            every.append(found[key])
-        if segment.flags & _SYN:
-            seen.add(once)
-        found[key].add(segment)
+    problem = None
+    try:
+        for packet in _packets(data):
+            segment = _segment(packet)
+            if segment is None:
+                continue
+            key = (segment.source, segment.target)
+            # Loopback shows some systems' packets twice.
+            once = (*key, segment.sequence, segment.flags, len(segment.data))
+            is_new = segment.flags & _SYN and key in found and once not in seen
+            if key not in found or is_new:
+                found[key] = Stream(*key)
+                every.append(found[key])
+            if segment.flags & _SYN:
+                seen.add(once)
+            found[key].add(segment)
+    except BrokenError as error:
+        problem = error.problem
     for stream in every:
-        while stream._early:
-            stream.skip_hole()
-    return [stream for stream in every if stream.data]
+        stream.end()
+    return Capture([stream for stream in every if stream.data], problem)
 
 
 def _packets(data: bytes) -> Iterator[Packet]:
@@ -163,11 +178,16 @@ def _of_pcap(data: bytes) -> Iterator[Packet]:
     at = 24
     while at < len(data):
         if len(data) - at < 16:
-            raise BrokenError(at, f"the head of a packet has 16 bytes; {len(data) - at} are left")
+            raise BrokenError(
+                at,
+                f"the capture is cut: the head of a packet has 16 bytes; {len(data) - at} are left",
+            )
         seconds, parts, size, _ = struct.unpack_from(f"{order}4I", data, at)
         at += 16
         if size > len(data) - at:
-            raise BrokenError(at - 8, f"a packet of {size} bytes; {len(data) - at} are left")
+            raise BrokenError(
+                at - 8, f"the capture is cut: a packet has {size} bytes; {len(data) - at} are left"
+            )
         yield Packet(seconds * 1000 + parts * unit_ns // 1_000_000, link, data[at : at + size])
         at += size
 
@@ -175,13 +195,21 @@ def _of_pcap(data: bytes) -> Iterator[Packet]:
 def _of_pcapng(data: bytes) -> Iterator[Packet]:
     order, at = "<", 0
     interfaces: list[tuple[int, int]] = []
-    while at + 12 <= len(data):
+    while at < len(data):
+        if len(data) - at < 12:
+            raise BrokenError(
+                at, f"the capture is cut: a block has 12 bytes or more; {len(data) - at} are left"
+            )
         if data[at : at + 4] == _PCAPNG:
             order = "<" if data[at + 8 : at + 12] == b"\x4d\x3c\x2b\x1a" else ">"
             interfaces.clear()
         kind, size = struct.unpack_from(f"{order}2I", data, at)
-        if size < 12 or size % 4 or size > len(data) - at:
-            raise BrokenError(at + 4, f"a block of {size} bytes; {len(data) - at} are left")
+        if size < 12 or size % 4:
+            raise BrokenError(at + 4, f"a block of {size} bytes; expected 12 or more, in fours")
+        if size > len(data) - at:
+            raise BrokenError(
+                at + 4, f"the capture is cut: a block has {size} bytes; {len(data) - at} are left"
+            )
         body = data[at + 8 : at + size - 4]
         if kind == 1 and len(body) >= 8:
             interfaces.append((struct.unpack_from(f"{order}H", body)[0], _unit_ns(body[8:], order)))

@@ -69,8 +69,8 @@ def _capture(data: bytes) -> Explained[None]:
     """Explain the frames of all connections, each direction after the other, requests first."""
     requested: dict[frozenset[object], dict[int, int]] = {}
     paths: dict[frozenset[object], dict[int, str]] = {}
-    streams = capture.streams(data)
-    if not streams:
+    streams, problem = capture.read(data)
+    if not streams and problem is None:
         yield Title(0, "no data of TCP connections")
     for stream in streams:
         pair = frozenset((stream.source, stream.target))
@@ -79,6 +79,8 @@ def _capture(data: bytes) -> Explained[None]:
             continue
         explainer = Explainer(requested.setdefault(pair, {}))
         yield from _stream(explainer, stream)
+    if problem is not None:
+        yield problem
 
 
 def _http2(explainer: Http2Explainer, stream: capture.Stream) -> Explained[None]:
