@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakemq.broker.parts_5_5_0 import Parts5
+from fakemq.biographies.inflight import parts_with_pop
 from fakemq.core import inspection
 from fakemq.dispatch.node import NodeState
 from fakemq.journal.journal import clock_text
@@ -80,10 +80,9 @@ def _groups(core: ClusterCore, chronicle: Chronicle, topic: str) -> list[str]:
 
 
 def _why_not(core: ClusterCore, broker: Broker, stored: MessageExt, group: str) -> Reason:
-    if isinstance(broker.parts, Parts5):
-        earlier = _out_before(broker, broker.parts, stored, group)
-        if earlier is not None:
-            return Reason(earlier)
+    earlier = _out_before(broker, stored, group)
+    if earlier is not None:
+        return Reason(earlier)
     members = inspection.members(core, group)
     if not members:
         # Not certain: a fault may have removed the members, and faults are listed before this.
@@ -97,8 +96,11 @@ def _why_not(core: ClusterCore, broker: Broker, stored: MessageExt, group: str) 
     return Reason(f"no member of group {group} has pulled it", certain=False)
 
 
-def _out_before(broker: Broker, parts: Parts5, stored: MessageExt, group: str) -> str | None:
+def _out_before(broker: Broker, stored: MessageExt, group: str) -> str | None:
     """Return which earlier message keeps a queue from a group that pops in order; None if none."""
+    parts = parts_with_pop(broker)
+    if parts is None:
+        return None
     for offset, at_ms, _ in parts.pop.order.out(stored.topic, group, stored.queue_id):
         if offset < stored.queue_offset and at_ms > broker.clock.now_ms():
             return (

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from fakemq.broker.parts_5_5_0 import Parts5
 from fakemq.core.views import Inflight
 
 if TYPE_CHECKING:
     from fakemq.biographies.chronicle import Chronicle
     from fakemq.broker.broker import Broker
+    from fakemq.broker.parts_5_5_0 import Parts5
     from fakemq.core.cluster import ClusterCore
 
 
@@ -22,10 +22,19 @@ def inflight(core: ClusterCore, chronicle: Chronicle, group: str | None = None) 
     found = [
         one
         for broker in core.running_masters()
-        if isinstance(broker.parts, Parts5)
-        for one in _of_broker(broker, broker.parts, chronicle, group)
+        if (parts := parts_with_pop(broker)) is not None
+        for one in _of_broker(broker, parts, chronicle, group)
     ]
     return sorted(found, key=lambda one: (one.visible_at_ms, one.topic, one.queue_id, one.offset))
+
+
+def parts_with_pop(broker: Broker) -> Parts5 | None:
+    """Return the parts of a broker that knows POP; None for one of 4.9.7."""
+    if broker.parts is None:
+        return None
+    from fakemq.broker.parts_5_5_0 import Parts5  # a cluster of 4.9.7 imports nothing of it
+
+    return broker.parts if isinstance(broker.parts, Parts5) else None
 
 
 def _of_broker(

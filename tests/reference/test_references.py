@@ -45,6 +45,7 @@ import json, sys
 import fakemq
 with fakemq.Cluster(topics={"orders": 4}) as mq:
     mq.seed("orders", [b"one"])
+    mq.diagnosis()
 print(json.dumps([name for name in sys.modules if "5_5_0" in name]))
 """
     done = subprocess.run(

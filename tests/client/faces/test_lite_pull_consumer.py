@@ -205,9 +205,13 @@ def test_paused_queue_is_read_no_further(mq: fakemq.Cluster) -> None:
         eventually(lambda: mq.journal.find("PullHeld", topic="refunds"))
         queues = c.assignment()
         c.pause(queues)
-        mq.seed("refunds", [b"while it is held", b"later"])
+        mq.seed("refunds", [b"while it is held"])
+        assert polled(c, 1) == [b"while it is held"]
+        c.committed(queues[0])  # a further pull would be before it on the connection
+        assert len(mq.journal.find("PullHeld", topic="refunds")) == 1
         c.resume(queues)
-        polled(c, 2)
+        mq.seed("refunds", [b"later"])
+        assert polled(c, 1) == [b"later"]
 
 
 def test_topic_is_subscribed_before_and_after_the_start(mq: fakemq.Cluster) -> None:
@@ -240,9 +244,14 @@ def test_tags_of_assigned_queues_are_set_before_the_start(mq: fakemq.Cluster) ->
             c.set_sub_expression_for_assign("orders", "*")
 
 
-def test_changed_queues_are_passed_to_a_listener(mq: fakemq.Cluster) -> None:
+def test_listener_of_queues_asks_for_the_present_ones(mq: fakemq.Cluster) -> None:
+    def routes() -> int:
+        return len(mq.journal.find("RequestReceived", code="GET_ROUTEINFO_BY_TOPIC"))
+
     with consumer(mq) as c:
-        c.register_topic_message_queue_change_listener("orders", print)
+        before = routes()
+        c.register_topic_message_queue_change_listener("refunds", print)
+        assert routes() == before + 1, "what is there now is compared with what comes"
 
 
 def test_consumer_that_does_not_run_says_what_to_do(mq: fakemq.Cluster) -> None:

@@ -192,8 +192,14 @@ def test_suspended_consumer_pulls_nothing(mq: fakemq.Cluster) -> None:
         eventually(lambda: len(mq.journal.find("PullHeld")) >= 2)
         c.suspend()
         mq.seed("orders", [b"later"])
+        eventually(lambda: seen.messages)  # by a pull that was held before
+        pulls = len(mq.journal.find("PullHeld", topic="orders"))
+        beats = len(mq.journal.find("RequestReceived", code="HEART_BEAT"))
+        c.subscribe("refunds")  # whose heartbeat a further pull would be before
+        eventually(lambda: len(mq.journal.find("RequestReceived", code="HEART_BEAT")) > beats)
+        assert len(mq.journal.find("PullHeld", topic="orders")) == pulls
         c.resume()
-        eventually(lambda: seen.messages)
+        eventually(lambda: len(mq.journal.find("PullHeld", topic="orders")) > pulls)
 
 
 # -- life -------------------------------------------------------------------------------------
