@@ -85,6 +85,10 @@ def _why_not(core: ClusterCore, broker: Broker, stored: MessageExt, group: str) 
         return Reason(earlier)
     members = inspection.members(core, group)
     if not members:
+        committed = broker.offsets.query(group, stored.topic, stored.queue_id)
+        if committed > stored.queue_offset:
+            past = f"group {group} committed offset {committed}, which is past it"
+            return Reason(f"{past}, and has no member now")
         # Not certain: a fault may have removed the members, and faults are listed before this.
         return Reason(f"group {group} has no member", certain=False)
     if core.proxy is not None and any(core.proxy.clients.consumers(group)):

@@ -120,24 +120,37 @@ def assert_deliveries(
 
 
 def consumed(biography: Biography, group: str) -> bool:
-    """Return whether a group has acknowledged the last delivery of a message to it."""
+    """Return whether a group has received a message and acknowledged its last delivery.
+
+    Commits before the first delivery, such as those past a message that a filter removed or by a
+    reset of the offsets, do not count.
+    """
     from fakemq.biographies.steps import (
         Acknowledged,
         DeadLettered,
+        Delivered,
         PopAcknowledged,
         SentBack,
         SetBack,
     )
 
-    # Each SentBack and SetBack needs one acknowledgement more before the message is consumed.
-    acked = sum(step.group == group for step in biography.of(Acknowledged))
-    acked += sum(
-        step.group == group and not step.too_late for step in biography.of(PopAcknowledged)
-    )
-    given_back = sum(step.group == group for step in biography.of(SentBack))
-    set_back = sum(step.group == group for step in biography.of(SetBack))
-    dead = any(step.group == group for step in biography.of(DeadLettered))
-    return acked > given_back + set_back and not dead
+    received = False
+    acked = 0  # each SentBack and SetBack needs one acknowledgement more
+    for step in biography:
+        if getattr(step, "group", "") != group:
+            continue
+        match step:
+            case DeadLettered():
+                return False
+            case Delivered():
+                received = True
+            case Acknowledged():
+                acked += received
+            case PopAcknowledged(too_late=False):
+                acked += 1
+            case SentBack() | SetBack():
+                acked -= received
+    return acked > 0
 
 
 def _compare(

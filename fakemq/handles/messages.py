@@ -276,7 +276,8 @@ class StoredMessages(Handle):
         ``bodies``.
 
         The last delivery of a message counts: a message that was sent back is consumed when its
-        retry is; a message that went to the DLQ is never consumed.
+        retry is; a message that went to the DLQ is never consumed, and neither is one that no
+        member received although the group committed past it, as a tag filter makes it do.
         """
         from fakemq.handles.assertions import assert_consumed
 

@@ -11,6 +11,8 @@ from fakemq.client import Message
 from fakemq.cluster import AsyncCluster
 from tests.support.consumer import Consumer, consuming
 
+NEVER = "b'tea' of orders: never delivered: "
+
 
 @pytest.fixture
 def mq() -> Iterator[fakemq.Cluster]:
@@ -89,6 +91,41 @@ def test_assert_consumed_counts_consumed_messages(mq: fakemq.Cluster, client: Co
         "seen:     b'one' 2 times",
     ]
     assert failure(lambda: mq.assert_consumed("orders", "shipping"))[1] == "seen:     0"
+
+
+def test_message_that_a_filter_removed_is_not_consumed(mq: fakemq.Cluster) -> None:
+    mq.seed("orders", ["tea"], tags="paid")
+    consumer = mq.consumer(group="billing", subscribe={"orders": "payed"}, consume_from="first")
+    mq.settle()
+    assert consumer.received == []
+    assert "acked by billing: offset 1 committed" in str(mq.messages("orders")[0].biography)
+    assert failure(lambda: mq.assert_consumed("orders", "billing"))[:4] == [
+        "expected: 1 message of orders consumed by billing",
+        "seen:     0",
+        "most likely:",
+        f"  {NEVER}tag filter 'payed' of group billing does not match tag 'paid'",
+    ]
+    assert failure(lambda: mq.assert_consumed("orders", "billing", bodies=["tea"]))[1] == (
+        "seen:     0"
+    )
+    consumer.close()
+    assert mq.diagnosis("orders", "billing") == [
+        f"{NEVER}group billing committed offset 1, which is past it, and has no member now"
+    ]
+
+
+def test_message_after_a_reset_of_offsets_is_consumed_once_received(
+    mq: fakemq.Cluster, client: Consumer
+) -> None:
+    mq.seed("orders", ["tea"])
+    (queue,) = client.subscribe_queues("orders")
+    client.update_offset(queue, 1, oneway=False)
+    assert failure(lambda: mq.assert_consumed("orders", "billing"))[1] == "seen:     0"
+    client.update_offset(queue, 0, oneway=False)
+    client.take("orders", commit=False)
+    assert failure(lambda: mq.assert_consumed("orders", "billing"))[1] == "seen:     0"
+    client.update_offset(queue, 1, oneway=False)
+    mq.assert_consumed("orders", "billing")
 
 
 def test_undelivered_message_is_not_delivered_once(mq: fakemq.Cluster) -> None:
