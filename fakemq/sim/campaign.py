@@ -5,16 +5,18 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import signal
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import NamedTuple, TypeAlias
 
 from fakemq.clock.machine_time import real_elapsed_ms
+from fakemq.errors import counted
 from fakemq.sim.drawing import draw_plan
 from fakemq.sim.plan import REFERENCES
 from fakemq.sim.replay import replay, store_folder
@@ -75,12 +77,13 @@ class Campaign:
         self.took_ms = 0
 
     def run(self, seeds: Iterable[int]) -> None:
-        """Run all seeds. On return every worker process has ended."""
+        """Run all seeds. On return, and after an exception, every worker process has ended."""
         left, began_ms = list(reversed(list(seeds))), real_elapsed_ms()
         with store_folder() as root:
             start = partial(_Worker, self._work, self._minutes, root)
-            workers = [start() for _ in range(min(self._jobs, len(left)))]
+            workers: list[_Worker] = []
             try:
+                workers += [start() for _ in range(min(self._jobs, len(left)))]
                 while left or any(worker.seed is not None for worker in workers):
                     for number, worker in enumerate(workers):
                         if worker.seed is None and left:
@@ -91,7 +94,7 @@ class Campaign:
             finally:
                 for worker in workers:
                     worker.end()
-        self.took_ms = real_elapsed_ms() - began_ms
+                self.took_ms = real_elapsed_ms() - began_ms
 
     def _receive(self, workers: list[_Worker]) -> None:
         busy = {worker.pipe: worker for worker in workers if worker.seed is not None}
@@ -120,7 +123,7 @@ class Campaign:
             len(self.failed) > _SHOWN
         )
         return (
-            f"{self.seeds} seeds of {self._minutes:g} virtual minutes in"
+            f"{counted(self.seeds, 'seed')} of {self._minutes:g} virtual minutes in"
             f" {self.took_ms / 1000:.0f} s: {self.messages} messages,"
             f" {self.faults.total()} faults ({faults});"
             f" {f'{len(self.failed)} failed: {failed}' if failed else 'every invariant held'}"
@@ -136,7 +139,8 @@ class _Worker:
         self.usable = True
         self._began_ms: int | None = None
         self._process = _context.Process(target=work, args=(theirs, minutes, root), daemon=True)
-        self._process.start()
+        with _without_interrupts():
+            self._process.start()
         theirs.close()
 
     def begin(self, seed: int) -> None:
@@ -180,11 +184,28 @@ class _Worker:
         return Outcome(self._done(), f"the run did not end within {self.busy_ms // 1000} s")
 
     def end(self) -> None:
+        """End the process; at once if its seed is still running, because nothing reads that."""
+        if self.seed is not None:
+            self._process.kill()
         self.pipe.close()
         self._process.join(1)
         if self._process.is_alive():
             self._process.kill()
             self._process.join()
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Hold Ctrl-C back until the end of the block; a process that is started in it never gets one.
+
+    A terminal sends Ctrl-C to every process. Only the parent is to act on it: it ends the workers.
+    """
+    resource_tracker.ensure_running()  # it would let Ctrl-C in again, if it began in the block
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def run_worker(

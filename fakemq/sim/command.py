@@ -13,8 +13,8 @@ from fakemq.sim.plan import REFERENCES
 from fakemq.sim.replay import drawn, lines_about, replay, store_folder
 
 Write = Callable[[str], None]
-HELD, VIOLATED = 0, 1
-"""Exit codes."""
+HELD, VIOLATED, INTERRUPTED = 0, 1, 130
+"""Exit codes. The last one is what shells report of a command that Ctrl-C ended."""
 
 
 def replay_one(
@@ -58,7 +58,10 @@ def run_campaign(
     *,
     grpc: bool = False,
 ) -> int:
-    """Run the seeds ``FROM:TO``, TO excluded. Print a line for each failure, and a summary."""
+    """Run the seeds ``FROM:TO``, TO excluded. Print a line for each failure, and a summary.
+
+    Ctrl-C stops it; the summary is of the seeds that ran until then.
+    """
     first, _, end = seeds.partition(":")
     if not (first.isdecimal() and end.isdecimal() and int(first) < int(end)):
         raise ConfigError(f"--seeds {seeds}: expected FROM:TO, such as 0:500")
@@ -78,12 +81,21 @@ def run_campaign(
     progress = Progress(len(seeds_of), sys.stderr, "seeds")
     work = partial(run_worker, reference=reference, grpc=grpc)
     campaign = Campaign(minutes, jobs, report, work)
-    campaign.run(seeds_of)
+    interrupted = False
+    try:
+        campaign.run(seeds_of)
+    except KeyboardInterrupt:
+        interrupted = True
     progress.clear()
-    write(campaign.summary())
+    if interrupted:
+        write(f"stopped by Ctrl-C after {campaign.seeds} of {counted(len(seeds_of), 'seed')}")
+    if campaign.seeds:
+        write(campaign.summary())
     if campaign.failed:
         other = "" if reference == REFERENCES[0] else f" --reference {reference}"
         if grpc:
             other = " --grpc"
         write(f"look closer with: python -m fakemq replay --seed {min(campaign.failed)}{other}")
+    if interrupted:
+        return INTERRUPTED
     return VIOLATED if campaign.failed else HELD

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 import threading
 from multiprocessing.connection import Connection
 
@@ -56,6 +59,36 @@ def test_command_runs_a_campaign() -> None:
     assert done.exit_code == 0, done.output
     assert done.output.startswith("4 seeds of 5 virtual minutes in ")
     assert done.output.endswith("; every invariant held\n")
+
+
+INTERRUPTS = """
+import os, signal
+from fakemq.sim import campaign, command
+count = campaign.Campaign._count
+def count_and_interrupt(self, outcome):
+    count(self, outcome)
+    os.killpg(0, signal.SIGINT)
+campaign.Campaign._count = count_and_interrupt
+raise SystemExit(command.run_campaign("0:500", 5, 2, print))
+"""
+
+
+@pytest.mark.slow  # real runs in real processes
+def test_ctrl_c_ends_a_campaign_with_what_it_found() -> None:
+    # As a terminal does: SIGINT to the command and to its worker processes.
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTS],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as process:
+        out, errors = process.communicate(timeout=60)
+    stopped, summary = out.splitlines()
+    assert (process.returncode, errors) == (130, "")
+    assert stopped == "stopped by Ctrl-C after 1 of 500 seeds"
+    assert summary.startswith("1 seed of 5 virtual minutes in ")
 
 
 def test_exception_of_a_run_is_its_failure() -> None:
