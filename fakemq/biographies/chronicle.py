@@ -50,6 +50,7 @@ from fakemq.events.timers import (
     TimerRolled,
     TimerSet,
 )
+from fakemq.journal.cursor import Cursor
 from fakemq.journal.entries import Entry
 from fakemq.journal.journal import Journal
 from fakemq.protocol.codes import RequestCode
@@ -110,10 +111,7 @@ class Chronicle:
         self._journal = journal
         self.broker_names = broker_names
         """Node name → brokerName."""
-        self._read_seq = 0
-        """The number of the last entry that was read."""
-        self._epoch = journal.epoch
-        """The journal's epoch of the entries read; a reset of the cluster begins another one."""
+        self._read = Cursor(journal)
         self._readers: dict[type[Event], Callable[[Entry], None]] = {
             Acknowledged: self._pop_news,
             AnswerWithheld: self._withheld,
@@ -210,16 +208,16 @@ class Chronicle:
         more than half of the entries that this index holds, so that the index would only grow.
         """
         journal = self._journal
-        if self._epoch != journal.epoch or len(self.appended) > 2 * max(len(journal), 1):
+        if not self._read.seq or len(self.appended) > 2 * max(len(journal), 1):
             self._begin_anew()
-            self._epoch, self._read_seq = journal.epoch, 0
-        if self._read_seq == journal.last_seq:
+            self._read.seq = 0
+        if self._read.seq == journal.last_seq:
             return
-        for entry in journal.after(self._read_seq):
+        for entry in journal.after(self._read.seq):
             reader = self._readers.get(type(entry.event))
             if reader is not None:
                 reader(entry)
-        self._read_seq = journal.last_seq
+        self._read.seq = journal.last_seq
 
     def client(self, node: str, peer: str) -> str:
         """Return the id that a client at an address sent in its heartbeats; "" without one.

@@ -10,6 +10,7 @@ from fakemq.control.results import Duration, Refusal
 from fakemq.control.topics import Limit, Offset
 from fakemq.events.core import Event
 from fakemq.events.kinds import fields_of, kind_named
+from fakemq.journal.cursor import Cursor
 from fakemq.journal.entries import Entry
 from fakemq.journal.journal import Journal
 from fakemq.journal.wakes import OTHERS, Key
@@ -79,10 +80,10 @@ class Wanted:
         return self._kind
 
     def after(self, journal: Journal, seq: int) -> list[Entry]:
-        """Return the matching entries after number ``seq``; all if the journal was reset since."""
+        """Return the matching entries after number ``seq``."""
         return [
             entry
-            for entry in journal.after(seq if seq <= journal.last_seq else 0)
+            for entry in journal.after(seq)
             if isinstance(entry.event, self._kind)
             and all(_says(entry.event, name, text) for name, text in self._fields.items())
         ]
@@ -95,8 +96,7 @@ class Wanted:
         if self._kind is not Event or self._fields:
             found = self.after(journal, seq)
             return found[-most:], len(found)
-        begin = max(journal.first_seq - 1, seq if seq <= journal.last_seq else 0)
-        count = journal.last_seq - begin
+        count = journal.last_seq - max(journal.first_seq - 1, seq)
         return journal.tail(min(most, count)) if count else [], count
 
 
@@ -119,17 +119,16 @@ async def get_journal(control: Control, query: Find) -> Happenings:
     """Return the journal's entries, oldest first; with a timeout, wait for the next ones."""
     wanted = Wanted(query.kind, where_fields(query.where))
     journal = control.core.journal
-    seen = query.since
+    read = Cursor(journal, query.since)
 
     def look() -> list[Entry]:
-        nonlocal seen
-        found = wanted.after(journal, seen)[: query.limit]
+        found = wanted.after(journal, read.seq)[: query.limit]
         # A full page may have more behind it; otherwise everything up to the end was examined.
-        seen = found[-1].seq if found and len(found) == query.limit else journal.last_seq
+        read.seq = found[-1].seq if found and len(found) == query.limit else journal.last_seq
         return found
 
     found = await control.wait_until(look, query.timeout, (OTHERS, wanted.key))
-    return Happenings(entries=[*map(shown, found)], next_since=seen)
+    return Happenings(entries=[*map(shown, found)], next_since=read.seq)
 
 
 def where_fields(where: list[str]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from fakemq.control.endpoints import Query, endpoint
 from fakemq.control.journal import Happening, Wanted, shown, where_fields
 from fakemq.control.results import Refusal, Stream
 from fakemq.journal import json_text
+from fakemq.journal.cursor import Cursor
 from fakemq.journal.entries import Entry
 from fakemq.journal.wakes import OTHERS
 
@@ -60,12 +61,11 @@ def stream_journal(control: Control, query: Follow) -> Stream:
 
 async def _batches(control: Control, wanted: Wanted) -> AsyncIterator[bytes]:
     journal = control.core.journal
-    seen = max(0, journal.last_seq - BATCH_MOST)
+    read = Cursor(journal, max(0, journal.last_seq - BATCH_MOST))
 
     def look() -> tuple[list[Entry], int] | None:
-        nonlocal seen
-        found = wanted.newest(journal, seen, BATCH_MOST)
-        seen = journal.last_seq
+        found = wanted.newest(journal, read.seq, BATCH_MOST)
+        read.seq = journal.last_seq
         return found if found[1] else None
 
     while not control.closing:
@@ -77,7 +77,7 @@ async def _batches(control: Control, wanted: Wanted) -> AsyncIterator[bytes]:
         batch = Batch(
             entries=[*map(shown, entries)],
             skipped=count - len(entries),
-            next_since=seen,
+            next_since=read.seq,
         )
-        yield b"id: %d\ndata: %s\n\n" % (seen, json_text.encoded(batch))
+        yield b"id: %d\ndata: %s\n\n" % (batch.next_since, json_text.encoded(batch))
         await asyncio.sleep(EVERY_S)

@@ -17,6 +17,7 @@ from fakemq.control.results import Duration, Refusal
 from fakemq.control.topics import Offset
 from fakemq.events.core import Delivered
 from fakemq.handles.cluster import PATIENCE_MS
+from fakemq.journal.cursor import Cursor
 from fakemq.journal.wakes import OTHERS, Key
 from fakemq.protocol.bodies.body import Long
 
@@ -107,18 +108,19 @@ class _Count:
     def __init__(self, control: Control, wanted: Wanted, since: int) -> None:
         self._journal = control.core.journal
         self._wanted = wanted
-        self._seq = since
+        self._read = Cursor(self._journal, since)
         self._found = 0
 
     def now(self) -> int:
         """Return the number of events up to now."""
-        if self._journal.last_seq < self._seq:  # a reset started the journal again
+        seq = self._read.seq
+        if not seq:  # a reset may have started the journal again
             self._found = 0
-        for entry in self._wanted.after(self._journal, self._seq):
+        for entry in self._wanted.after(self._journal, seq):
             event = entry.event
             # One Delivered event stands for all messages of a pull answer.
             self._found += len(event.offsets) if isinstance(event, Delivered) else 1
-        self._seq = self._journal.last_seq
+        self._read.seq = self._journal.last_seq
         return self._found
 
 

@@ -18,7 +18,7 @@ import fakemq
 from fakemq.control import live
 from fakemq.core import topology
 from fakemq.core.cluster import ClusterCore
-from fakemq.events import LogAppended
+from fakemq.events import LogAppended, TopicChanged
 from fakemq.protocol.grpc import messages as m
 from tests.support.control import Http
 from tests.support.grpc_client import grpc_client
@@ -196,6 +196,39 @@ def test_stream_has_batches_of_bounded_size(mq: fakemq.Cluster) -> None:
     answer.close()
     connection.close()
     mq.seed("orders", ["y"])
+
+
+@pytest.mark.parametrize("query", ["", "?kind=TopicChanged"])
+def test_stream_begins_anew_after_a_reset_however_long_the_new_journal_is(
+    mq: fakemq.Cluster, query: str
+) -> None:
+    def begin_longer(core: ClusterCore) -> None:
+        number = core.journal.last_seq + 200
+        core.journal.clear()
+        for _ in range(number):
+            core.journal.add(TopicChanged(node="broker-a-0", topic="orders", how="anew"))
+
+    assert mq.control_url is not None
+    mq.create_topic("others")
+    connection = http.client.HTTPConnection(urlsplit(mq.control_url).netloc, timeout=20)
+    connection.request("GET", f"/v1/journal/stream{query}")
+    answer = connection.getresponse()
+    before = next_batch(answer)["next_since"]
+    mq.inspect(begin_longer)
+    batch = next_batch(answer)
+    while all(one["fields"].get("how") != "anew" for one in batch["entries"]):
+        batch = next_batch(answer)  # that was of before the reset
+    seqs = [one["seq"] for one in batch["entries"]]
+    assert batch["skipped"] == seqs[0] - 1 > before, "all before these are new, too"
+    answer.close()
+    connection.close()
+
+
+def next_batch(answer: http.client.HTTPResponse) -> Any:
+    """Return the next event's data."""
+    while not (line := answer.readline()).startswith(b"data: "):
+        assert line, "the stream has ended"
+    return json.loads(line[6:])
 
 
 def test_readers_of_the_stream_are_limited(

@@ -13,7 +13,8 @@ import pytest
 import fakemq
 from fakemq.client import Client
 from fakemq.control.port import ControlPort
-from fakemq.events import LinkOpened
+from fakemq.core.cluster import ClusterCore
+from fakemq.events import LinkOpened, TopicChanged
 from fakemq.protocol.bodies.queue import MessageQueue
 from tests.support.control import Answer, Http
 
@@ -159,6 +160,32 @@ def test_reset_restarts_counting(mq: fakemq.Cluster, http_client: Http) -> None:
 
     seen = meanwhile(mq, lambda: http_client.post("/v1/wait-for", wanted), begin_anew)
     assert seen == {"journal": 2}
+
+
+def begin_longer(core: ClusterCore) -> int:
+    """Reset the journal, and let it be longer than before within the same turn of the loop."""
+    number = core.journal.last_seq + 5
+    core.journal.clear()
+    for _ in range(number):
+        core.journal.add(TopicChanged(node="broker-a-0", topic="orders", how="anew"))
+    return number
+
+
+def test_reset_is_seen_although_the_new_journal_is_longer(
+    mq: fakemq.Cluster, http_client: Http
+) -> None:
+    before = http_client.get("/v1/state")["journal_seq"]
+    wanted = {"kind": "TopicChanged", "fields": {"topic": "orders"}, "at_least": before + 5}
+    seen = meanwhile(
+        mq,
+        lambda: http_client.post("/v1/wait-for", {"journal": wanted, "timeout": "5s"}),
+        lambda: mq.inspect(begin_longer),
+    )
+    assert seen == {"journal": before + 5}
+    since = http_client.get("/v1/state")["journal_seq"]
+    path = f"/v1/journal?kind=TopicChanged&where=topic=orders&since={since}&timeout=10s"
+    found = meanwhile(mq, lambda: http_client.get(path), lambda: mq.inspect(begin_longer))
+    assert [one["seq"] for one in found["entries"]] == [*range(1, since + 6)]
 
 
 def test_wait_is_answered_when_the_cluster_stops() -> None:
