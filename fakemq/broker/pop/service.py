@@ -90,9 +90,11 @@ class PopService:
         self.modes.reset()
 
     def persist(self) -> None:
-        """Write what is out in order, as a broker that stops does."""
-        if not self.node.config.is_slave:
-            self._order_file.persist()
+        """Write what is out in order, as a broker that stops does, a slave too.
+
+        Source: BrokerController.java#shutdownBasicService (5.5.0)
+        """
+        self._order_file.persist()
 
     def stop(self) -> None:
         """Revive nothing more, and wait for no queue."""

@@ -10,10 +10,12 @@ import fakemq
 from fakemq.broker.broker import Broker
 from fakemq.broker.parts_5_5_0 import parts_of
 from fakemq.broker.pop.modes import POP, PULL
+from fakemq.client import MQBrokerError
 from fakemq.core.cluster import ClusterCore
 from fakemq.protocol.bodies.pop import SetMessageRequestModeRequestBody
 from fakemq.reference.v5_5_0 import REFERENCE
 from tests.support.broker_lab import BrokerLab
+from tests.support.popper import Popper
 from tests.support.pops import GROUP, TOPIC, Popped, ack, pop, send, set_mode
 
 
@@ -119,3 +121,25 @@ def test_pop_in_order_forgets_what_no_client_has_read_for_a_day(
     assert table.find(TOPIC, "idle", 0) is not None
     pop(lab.peer(broker.addr, "later"), order=True, queue_id=0)
     assert table.find(TOPIC, "idle", 0) is None
+
+
+def test_order_at_a_slave_survives_a_stop(tmp_path: Path) -> None:
+    with (
+        fakemq.Cluster(
+            reference="5.5.0",
+            clock="frozen",
+            slaves=1,
+            topics={TOPIC: 1},
+            store=tmp_path,
+        ) as mq,
+        Popper(mq.namesrv_addr, consumer_group=GROUP) as client,
+    ):
+        mq.seed(TOPIC, [b"a"])
+        slave = mq.broker("broker-a-1")
+        mq.clock.advance("10s")
+        client.addr = slave.addr
+        assert client.pop(order=True, queue_id=0).bodies == [b"a"]
+        slave.stop()
+        slave.restart()
+        with pytest.raises(MQBrokerError, match="NO_MESSAGE_IN_QUEUE|210"):
+            client.pop(order=True, queue_id=0)
