@@ -141,5 +141,5 @@ def test_order_at_a_slave_survives_a_stop(tmp_path: Path) -> None:
         assert client.pop(order=True, queue_id=0).bodies == [b"a"]
         slave.stop()
         slave.restart()
-        with pytest.raises(MQBrokerError, match="NO_MESSAGE_IN_QUEUE|210"):
+        with pytest.raises(MQBrokerError, match=r"NO_MESSAGE_IN_QUEUE|210"):
             client.pop(order=True, queue_id=0)
