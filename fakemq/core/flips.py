@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from fakemq.clock.slices import finished
 from fakemq.config import checked
 from fakemq.core.inspection import messages, topics
 from fakemq.core.views import Message
@@ -51,11 +52,11 @@ def found(core: ClusterCore, wanted: object) -> Message:
         return wanted
     if isinstance(wanted, str):
         for topic in topics(core):
-            for message in messages(core, topic):
+            for message in finished(messages(core, topic)):
                 if wanted in (message.msg_id, message.offset_msg_id):
                     return message
     elif isinstance(wanted, Mapping) and {"topic"} < wanted.keys() <= set(_PLACE):
-        for message in messages(core, checked.text("topic", wanted["topic"])):
+        for message in finished(messages(core, checked.text("topic", wanted["topic"]))):
             if all(getattr(message, name) == value for name, value in wanted.items()):
                 return message
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.broker.delay import real_place
 from fakemq.broker.seeding import seed as put
-from fakemq.clock.slices import Steps, finished
+from fakemq.clock.slices import Steps
 from fakemq.config.checked import MAX_QUEUES, TopicSpec
 from fakemq.core.views import Delayed, Delivery, Member, Message, Queue
 from fakemq.errors import ArgumentError, FakemqError
@@ -133,9 +133,13 @@ def members(core: ClusterCore, group: str) -> list[Member]:
     return [found[client_id] for client_id in sorted(found)]
 
 
-def messages(core: ClusterCore, topic: str) -> list[Message]:
-    """Return every message of ``topic``, in the order of storing, with its deliveries."""
-    return finished(_messages(core, topic))[1]
+def messages(core: ClusterCore, topic: str) -> Steps[list[Message]]:
+    """Return every message of ``topic``, in the order of storing, with its deliveries.
+
+    What arrives between the steps is not among them.
+    """
+    _, found = yield from _messages(core, topic)
+    return found
 
 
 def delayed(core: ClusterCore, topic: str | None) -> list[Delayed]:
@@ -192,17 +196,20 @@ def _messages(
     unpacking: Unpacking | None = None,
 ) -> Steps[tuple[int, list[Message]]]:
     """Return the number of messages of ``topic``, and the wanted ones."""
+    # Queues and journal as they are now: a message that arrives later had no place in the order.
+    ends = [
+        (broker, queue_id, broker.store.max_offset_in_queue(topic, queue_id))
+        for broker, queue_id in _written_queues(core, topic)
+    ]
     appended, delivered = yield from _biographies(core, topic)
     found: list[tuple[tuple[int, int, int], MessageExt, Place]] = []
-    for broker, queue_id in list(_written_queues(core, topic)):
-        for stored in broker.store.messages_in_queue(topic, queue_id):
+    for broker, queue_id, end in ends:
+        for stored in broker.store.messages_in_queue(topic, queue_id, until=end):
             place = (broker.config.broker_name, queue_id, stored.queue_offset)
             # What the journal has forgotten is older than what it knows.
             order = (appended.get(place, 0), stored.store_timestamp_ms, stored.commit_log_offset)
             found.append((order, stored, place))
             yield
-            if broker.store.consume_queue(topic, queue_id) is None:
-                break  # it was deleted meanwhile
     found.sort(key=itemgetter(0))
     unpacking = unpacking or Unpacking()
     views = []

@@ -102,11 +102,11 @@ class StoredMessages(Handle):
         """Return every message stored in a topic, in the order of storing, with its deliveries.
 
         A topic that does not exist has none; LookupError if its name is almost like an existing
-        one, because a mistyped name would let many a test pass.
+        one, because a mistyped name would let many a test pass. Other events may happen while it
+        reads a long topic; messages that arrive meanwhile are not in the list.
         """
-        core = self._core
         self._check_topic(topic)
-        return self._seen(self._call(lambda: inspection.messages(core, topic)))
+        return self._seen(self._running().carry_out(inspection.messages(self._core, topic)))
 
     def biography(self, message: Message) -> Biography:
         """Return the history of a message until now, as far as the journal knows.

@@ -586,13 +586,21 @@ class MessageStore:
         except RemoteProtocolError:
             return None
 
-    def messages_in_queue(self, topic: str, queue_id: int, since: int = 0) -> Iterator[MessageExt]:
-        """Yield the messages of a queue from ``since`` on, in order; deleted ones are skipped."""
+    def messages_in_queue(
+        self, topic: str, queue_id: int, since: int = 0, until: int | None = None
+    ) -> Iterator[MessageExt]:
+        """Yield the messages of a queue from ``since`` to before ``until``, in order.
+
+        By default it ends before the first message that is stored later. Deleted messages are
+        skipped, and a queue that is deleted meanwhile has no more.
+        """
         queue = self.queues.find(topic, queue_id)
         if queue is None:
             return
         offset, end = max(since, queue.min_offset), queue.max_offset
-        while offset < end:
+        if until is not None:
+            end = min(end, until)
+        while offset < end and self.queues.find(topic, queue_id) is queue:
             unit = queue.unit_at(offset)
             message = None if unit is None else self.look_message_by_offset(unit[0], unit[1])
             if message is not None:

@@ -128,6 +128,38 @@ def test_long_seed_lets_others_go_first_and_returns_its_own_messages(mq: Cluster
     raise AssertionError("each time it waited for the whole list")
 
 
+def test_long_read_lets_others_go_first_and_shows_what_was_there_before(mq: Cluster) -> None:
+    numbers = [b"%d" % n for n in range(5_000)]
+    mq.seed("orders", numbers)
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(mq.messages, "orders")
+        mq.wait_for(lambda: mq.inspect(lambda core: core.clock.slices.waiting))
+        mq.seed("orders", [b"later"])
+        assert not reading.done()
+        assert [one.body for one in reading.result()] == numbers
+    assert mq.messages("orders")[-1].body == b"later"
+
+
+def test_long_read_ends_with_its_topic_a_reset_and_the_cluster() -> None:
+    with Cluster(clock="frozen") as mq, ThreadPoolExecutor(1) as pool:
+        store = mq.inspect(lambda core: core.broker("broker-a").store)
+        for end, error in (
+            (lambda: mq.inspect(lambda _: store.delete_consume_queue("orders")), ""),
+            (mq.reset, "the cluster was reset or restored meanwhile: ask again"),
+            (mq.stop, "the cluster has been stopped"),
+        ):
+            mq.seed("orders", [b"%d" % n for n in range(5_000)])
+            reading = pool.submit(mq.messages, "orders")
+            mq.wait_for(lambda: mq.inspect(lambda core: core.clock.slices.waiting))
+            end()
+            if error:
+                with pytest.raises(FakemqError, match=error):
+                    reading.result()
+            else:
+                assert len(reading.result()) < 5_000
+                mq.reset()
+
+
 def test_lag_counts_messages_behind_the_committed_offset(mq: Cluster) -> None:
     mq.seed("orders", [str(n) for n in range(8)])
     broker = mq.inspect(lambda core: core.broker("broker-b"))
