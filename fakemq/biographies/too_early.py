@@ -5,16 +5,21 @@ A client asks a name server for its topics when it starts, and again only every 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from fakemq.biographies.because import duration_text
 from fakemq.core import inspection
 from fakemq.errors import counted, printable
+from fakemq.events.core import RouteRefused
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.topics import RETRY_PREFIX
 
 if TYPE_CHECKING:
     from fakemq.biographies.chronicle import Chronicle
     from fakemq.core.cluster import ClusterCore
+    from fakemq.journal.entries import Entry
 
 
 def asked_too_early(
@@ -24,28 +29,66 @@ def asked_too_early(
 
     There are two cases:
     1. The topic does not exist; this is a finding only where messages are missing, not consumers.
-    2. With ``consumers``: it exists now and has messages, and no consumer has asked a broker for
-       them.
+    2. With ``consumers``: it exists now and has messages, clients that consume asked for it before
+       it was created, and no consumer has asked a broker for them.
     """
     lines = []
     for topic, refused in chronicle.refused_routes.items():
         if not wants(topic):
             continue
-        times = counted(len(refused), "time")
-        peers = {entry.event.peer for entry in refused if hasattr(entry.event, "peer")}
-        asked = f"{counted(len(peers), 'client')} asked for {topic} {times}"
         declare = f"declare it when the cluster starts: topics={{{topic!r}: 8}}"
         created = chronicle.created.get(topic)
         if not inspection.has_topic(core, topic):
             if not consumers:
-                lines.append(f"{asked}, and it does not exist: {declare}")
+                lines.append(f"{_asked(topic, refused)}, and it does not exist: {declare}")
         elif created is not None and consumers and _waits(chronicle, topic):
-            ago = duration_text(max(0, created.at_ms - refused[-1].at_ms))
-            lines.append(
-                f"{asked} before it was created, the last time {ago} before, and no consumer has"
-                f" pulled it since: clients ask again after 30 s of their own time; {declare}"
-            )
+            early = _of_consumers(chronicle, refused, created)
+            if early:
+                ago = duration_text(created.at_ms - early[-1].at_ms)
+                lines.append(
+                    f"{_asked(topic, early)} before it was created, the last time {ago} before, and"
+                    " no consumer has pulled it since: clients ask again after 30 s of their own"
+                    f" time; {declare}"
+                )
     return [*map(printable, lines)]
+
+
+def _asked(topic: str, refused: Sequence[Entry]) -> str:
+    peers = {_peer(entry) for entry in refused}
+    return f"{counted(len(peers), 'client')} asked for {topic} {counted(len(refused), 'time')}"
+
+
+def _of_consumers(chronicle: Chronicle, refused: list[Entry], created: Entry) -> list[Entry]:
+    """Return the refusals before a topic was created, of clients that consume.
+
+    A name server does not know what its clients do. There are two signs:
+    1. A consumer asks for the retry topic of its group, too, on the same connection.
+    2. It asks twice when it starts. A producer asks once, then sends to the topic that brokers
+       create others from; where a send created the topic, the last one that asked was its sender.
+    """
+    early = [entry for entry in refused if entry.seq < created.seq]
+    if not early:
+        return []
+    retrying = {
+        _peer(entry)
+        for topic, entries in chronicle.refused_routes.items()
+        if topic.startswith(RETRY_PREFIX)
+        for entry in entries
+    }
+    times = Counter(map(_peer, early))
+    request = chronicle.requests.get(created.cause)
+    by_admin = getattr(request and request.event, "code", 0) == RequestCode.UPDATE_AND_CREATE_TOPIC
+    sender = None if request is None or by_admin else _peer(early[-1])
+    return [
+        entry
+        for entry in early
+        if (peer := _peer(entry)) in retrying or (times[peer] > 1 and peer != sender)
+    ]
+
+
+def _peer(refused: Entry) -> str:
+    assert isinstance(refused.event, RouteRefused)
+    return refused.event.peer
 
 
 def _waits(chronicle: Chronicle, topic: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fakemq
-from fakemq.client import Client
+from fakemq.client import Client, Producer
 
 
 def ask(mq: fakemq.Cluster, topic: str, times: int) -> None:
@@ -46,3 +46,41 @@ def test_consumer_that_pulls_is_no_such_finding() -> None:
             mq.clock.advance("1m")
             mq.seed("orders", ["one"])
             assert not [line for line in mq.diagnosis("orders") if "asked for" in line]
+
+
+def test_producer_whose_send_created_the_topic_did_not_ask_too_early() -> None:
+    with fakemq.Cluster() as mq:
+        with Producer(mq.namesrv_addr, group="shop") as producer:
+            producer.send("orders", "tea")
+        assert mq.journal.find("RouteRefused", topic="orders")
+        assert mq.diagnosis() == [
+            "b'tea' of orders: never delivered: no group has asked for orders"
+        ]
+        mq.producer().send("bills", "tea")
+        assert mq.journal.find("RouteRefused", topic="bills")
+        assert mq.diagnosis("bills") == [
+            "b'tea' of bills: never delivered: no group has asked for bills"
+        ]
+
+
+def test_consumer_is_counted_beside_a_producer_whose_send_created_the_topic() -> None:
+    with fakemq.Cluster() as mq:
+        with Client(mq.namesrv_addr) as client:  # as a consumer does when it starts
+            for topic in ("orders", "%RETRY%billing"):
+                client.update_route(topic)
+        with Producer(mq.namesrv_addr, group="shop") as producer:
+            producer.send("orders", "tea")
+        assert mq.diagnosis()[0].startswith(
+            "1 client asked for orders 1 time before it was created"
+        )
+
+
+def test_client_that_asked_while_the_broker_was_stopped_did_not_ask_too_early() -> None:
+    with fakemq.Cluster(clock="frozen") as mq:
+        mq.seed("orders", ["tea"])
+        mq.broker("broker-a").kill()
+        ask(mq, "orders", 3)
+        assert len(mq.journal.find("RouteRefused", topic="orders")) == 3
+        assert mq.diagnosis() == [
+            "b'tea' of orders: never delivered: its broker broker-a-0 is stopped"
+        ]
