@@ -43,7 +43,8 @@ def brokers(cluster: RunningCluster) -> Iterator[Table]:
         rows.append(row)
     columns = ("cluster", "broker", "id", "addr", "version", "in_tps", "out_tps", "in_today")
     errors = ("error",) if any("error" in row for row in rows) else ()
-    yield Table("broker", (*columns, "out_today", "disk", *errors), rows)
+    minor = ("out_today", "in_today", "version", "disk")
+    yield Table("broker", (*columns, "out_today", "disk", *errors), rows, minor=minor)
 
 
 def _first(info: Mapping[str, str], name: str) -> float:

@@ -68,7 +68,8 @@ def clients(cluster: RunningCluster, names: tuple[str, ...]) -> Iterator[Table]:
         for name in names:  # of producers no broker keeps the name
             cluster.require_group(name)
         note += f" of {' or '.join(names)}"
-    yield Table("client", columns, list(rows.values()), note)
+    minor = ("version", "language", "model")
+    yield Table("client", columns, list(rows.values()), note, minor=minor)
 
 
 def _version(number: int) -> str:

@@ -55,4 +55,5 @@ def groups(cluster: RunningCluster, names: tuple[str, ...], all_groups: bool) ->
                 "lag": known_stats.compute_total_diff(),
             }
         )
-    yield Table("group", ("group", "members", "type", "model", "tps", "lag", "topics"), rows)
+    columns = ("group", "members", "type", "model", "tps", "lag", "topics")
+    yield Table("group", columns, rows, minor=("type", "model", "tps"))

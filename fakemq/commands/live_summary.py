@@ -61,7 +61,9 @@ def _summary() -> Iterator[Show]:
 
     # Warnings that are logged meanwhile are written above the summary.
     with Live(console=screen, auto_refresh=False, transient=True) as live:
-        yield lambda shown: live.update(Group(*map(drawn, shown)), refresh=True)
+        yield lambda shown: live.update(
+            Group(*(drawn(one, screen.width) for one in shown)), refresh=True
+        )
 
 
 @contextmanager

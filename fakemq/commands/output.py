@@ -27,7 +27,8 @@ class Table(NamedTuple):
     """Rows with the same names; a name that ends with ``_ms`` is a time in milliseconds.
 
     ``note`` is a line below it. JSON has the rows alone, each with ``kind``. With ``by_field``
-    people see each field of a row on a line of its own.
+    people see each field of a row on a line of its own. A terminal that is too narrow leaves out
+    the columns of ``minor``, the first first.
     """
 
     kind: str
@@ -35,6 +36,7 @@ class Table(NamedTuple):
     rows: Sequence[Row]
     note: str = ""
     by_field: bool = False
+    minor: Sequence[str] = ()
 
 
 WATCH_DEFAULT = "2s"
@@ -122,7 +124,8 @@ def show(tables: Iterable[Table], *, as_json: bool) -> None:
             for row in table.rows:
                 write_line(json_line({"kind": table.kind, **row}))
         elif screen is not None:
-            screen.print(drawn(_for_people(table)))
+            # Names are not broken: what does not fit makes long lines, as in docker and ps.
+            screen.print(drawn(_for_people(table), screen.width), crop=False)
         else:
             if number:
                 write_line("")
@@ -149,33 +152,86 @@ _WARNS = ("lag", "behind")
 """Columns whose numbers over 0 stand out."""
 
 
-def drawn(table: Table) -> RichTable:
-    """Return a table for a terminal."""
+_GAP, _EDGES = 2, 2
+"""Cells between two columns, and at both ends of a line."""
+
+
+def drawn(table: Table, screen_width: int) -> RichTable:
+    """Return a table for a terminal of a width in cells. It folds texts between words only.
+
+    It leaves out minor columns if it is too wide; if it is too wide without them, too, it stays so.
+    A table by fields breaks words, because its values can be long.
+    """
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    result = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
-    result.caption = table.note or None
+    columns, left_out = list(table.columns), list[str]()
+    for name in table.minor:
+        if _least_width(table, columns) > screen_width:
+            columns.remove(name)
+            left_out.append(label(name))
+    narrow = f"not shown, the terminal is too narrow: {', '.join(left_out)}" if left_out else ""
+    result = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    result.caption = "\n".join(text for text in (table.note, narrow) if text) or None
     result.caption_justify = "left"
-    for name in table.columns:
+    widths = _widths(table, columns, screen_width)
+    for name in columns:
         numbers = all(isinstance(row.get(name), (int, float, type(None))) for row in table.rows)
         is_time = name.endswith("_ms")
         result.add_column(
             label(name),
             justify="right" if numbers and not is_time else "left",
             overflow="fold",
-            no_wrap=is_time or name == "addr",  # a narrow terminal folds the others first
+            width=widths.get(name),
         )
+    if widths:
+        result.width = sum(widths.values()) + _GAP * (len(widths) - 1) + _EDGES
     for row in table.rows:
         cells = []
-        for name in table.columns:
+        for name in columns:
             value = row.get(name)
             stands_out = name in _WARNS and isinstance(value, int) and value > 0
             style = "bold yellow" if stands_out else "cyan" if name == table.columns[0] else ""
             cells.append(Text(cell(name, value), style=style))
         result.add_row(*cells)
     return result
+
+
+def _texts(table: Table, name: str) -> list[str]:
+    return [label(name), *(cell(name, row.get(name)) for row in table.rows)]
+
+
+def _least(table: Table, name: str) -> int:
+    """Return the length of the longest word of a column; a time is one word."""
+    from rich.cells import cell_len
+
+    texts = _texts(table, name)
+    words = texts if name.endswith("_ms") else [word for text in texts for word in text.split()]
+    return max(map(cell_len, words), default=0)
+
+
+def _least_width(table: Table, columns: Sequence[str]) -> int:
+    return sum(_least(table, name) for name in columns) + _GAP * (len(columns) - 1) + _EDGES
+
+
+def _widths(table: Table, columns: Sequence[str], screen_width: int) -> dict[str, int]:
+    """Return the width of each column, with every word whole; the longest texts get what is left.
+
+    {} for a table by fields whose values do not fit: `rich` breaks them.
+    """
+    from rich.cells import cell_len
+
+    left = screen_width - _least_width(table, columns)
+    if table.by_field and left < 0:
+        return {}
+    widths = {name: _least(table, name) for name in columns}
+    more = {name: max(map(cell_len, _texts(table, name))) - width for name, width in widths.items()}
+    for name in sorted(columns, key=lambda name: -more[name]):
+        given = max(0, min(more[name], left))
+        widths[name] += given
+        left -= given
+    return widths
 
 
 View = Callable[..., Iterable[Table]]
@@ -237,7 +293,9 @@ def _watch(
     with Live(console=screen, auto_refresh=False, screen=True) as live:
         while True:
             cluster.forget()
-            live.update(Group(*(drawn(_for_people(one)) for one in look())), refresh=True)
+            live.update(
+                Group(*(drawn(_for_people(one), screen.width) for one in look())), refresh=True
+            )
             cluster.client.poll(timeout_ms=every_ms)
 
 
@@ -256,4 +314,4 @@ def _for_people(table: Table) -> Table:
         for name in table.columns
         if row[name] is not None
     ]
-    return Table(table.kind, ("field", "value"), rows, table.note)
+    return Table(table.kind, ("field", "value"), rows, table.note, by_field=True)

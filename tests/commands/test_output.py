@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import io
 import json
+import re
 import sys
 from collections.abc import Callable
 
@@ -54,10 +55,75 @@ def test_json_has_raw_values(capsys: pytest.CaptureFixture[str]) -> None:
 def test_terminal_gets_a_table_with_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     console = pytest.importorskip("rich.console")
     out = Terminal()
-    console.Console(file=out, width=80, force_terminal=True).print(drawn(TABLE))
+    console.Console(file=out, width=80, force_terminal=True).print(drawn(TABLE, 80))
     assert "\x1b[1;33m" in out.getvalue(), "a lag over 0 stands out"
     assert "b\\x1b[31m" in out.getvalue()
     assert "two topics" in out.getvalue()
+
+
+BROKERS = Table(
+    "broker",
+    ("cluster", "broker", "id", "addr", "version", "in_tps", "out_tps", "in_today", "out_today"),
+    [
+        {
+            "cluster": "DefaultCluster",
+            "broker": "broker-a",
+            "id": 0,
+            "addr": "127.0.0.1:10911",
+            "version": "V4_9_7",
+            **dict.fromkeys(("in_tps", "out_tps", "in_today", "out_today"), 0),
+        }
+    ],
+    minor=("out_today", "in_today", "version"),
+)
+
+
+def shown_at(width: int, table: Table, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return what a terminal of this width gets, without colours."""
+    pytest.importorskip("rich")
+    out = Terminal()
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", out)
+        patch.setenv("COLUMNS", str(width))
+        patch.setenv("TERM", "xterm")
+        show([table], as_json=False)
+    return re.sub(r"\x1b\[[\d;]*m", "", out.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("width", "left_out"),
+    [
+        (100, ""),
+        (86, ""),
+        (78, "out today"),
+        (60, "out today, in today, version"),
+        (40, "out today, in today, version"),
+    ],
+)
+def test_narrow_terminal_breaks_no_name(
+    monkeypatch: pytest.MonkeyPatch, width: int, left_out: str
+) -> None:
+    text = shown_at(width, BROKERS, monkeypatch)
+    for name in ("DefaultCluster", "broker-a", "127.0.0.1:10911"):
+        assert name in text
+    assert ("V4_9_7" in text) == ("version" not in left_out)
+    note = f"not shown, the terminal is too narrow: {left_out}"
+    assert (note in " ".join(text.split())) == bool(left_out)
+    assert width == 40 or max(map(len, text.splitlines())) <= width
+
+
+def test_narrow_terminal_folds_lists_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    topics = [f"a-topic-{number}" for number in range(4)]
+    table = Table("group", ("group", "topics"), [{"group": "a-group", "topics": topics}])
+    text = shown_at(30, table, monkeypatch)
+    assert all(topic in text for topic in topics)
+    assert max(map(len, text.splitlines())) <= 30
+
+
+def test_narrow_terminal_breaks_long_values_by_field(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = shown_at(30, as_fields("message", {"body": "x" * 50}), monkeypatch)
+    assert text.count("x") == 50
+    assert max(map(len, text.splitlines())) <= 30
 
 
 def test_terminal_without_rich_gets_columns_and_one_hint(
