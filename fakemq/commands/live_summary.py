@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -13,8 +13,8 @@ import msgspec
 
 from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.commands.output import Table, console, drawn, lines
-from fakemq.core.overview import Overview, overview
-from fakemq.errors import counted
+from fakemq.core.overview import Overview, overview_steps
+from fakemq.errors import FakemqError, counted
 
 if TYPE_CHECKING:
     from fakemq.serving.ready import ReadyInfo
@@ -39,9 +39,12 @@ async def watch(server: ClusterServer, info: ReadyInfo) -> None:
     before: Look | None = None
     with _summary() as show:
         while True:
-            now = Look(real_elapsed_ms(), overview(server.core))
-            show([one for one in tables(now, before) if one.rows or one.note])
-            before = now
+            # All of them: which are the busiest is known only once all are summed up.
+            steps = overview_steps(server.core, most=None)
+            with suppress(FakemqError):  # a reset meanwhile; the next look shows what is left
+                now = Look(real_elapsed_ms(), await server.carry_out(steps))
+                show([one for one in tables(now, before) if one.rows or one.note])
+                before = now
             await asyncio.sleep(EVERY_S)
 
 

@@ -45,8 +45,17 @@ class Glance(msgspec.Struct, frozen=True, kw_only=True):
     clients: list[Client]
     links: list[LinkSum]
     faults: list[FaultState]
-    left_out: int
-    """How many topics and groups are not shown."""
+    topics_left_out: int
+    """How many further topics there are that the query means."""
+    groups_left_out: int
+    clients_left_out: int
+
+
+class Looked(Query):
+    topic: str = ""
+    """Only topics with this text in their names, in capitals or not."""
+    system: bool = True
+    """Whether topics of RocketMQ itself are among them, retries and dead letters included."""
 
 
 class Find(Query):
@@ -58,6 +67,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     """Where a message is; its biography is asked for by topic and id."""
 
     topic: str
+    system: bool
+    """Whether RocketMQ itself uses the topic, retries and dead letters included."""
     broker: str
     queue_id: int
     offset: int
@@ -69,17 +80,20 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @endpoint("GET", "/v1/overview")
-def get_overview(control: Control) -> Glance:
-    """Return nodes, connections, topics, groups, clients and faults: at most 200 topics, groups."""
-    seen = overview.overview(control.core)
+def get_overview(control: Control, query: Looked) -> Glance:
+    """Return nodes, connections, topics, groups, clients, faults: the first 200 of each by name."""
+    seen = overview.overview(control.core, topic=query.topic, system=query.system)
+    clients = _clients(control)
     return Glance(
         state=get_state(control),
         topics=seen.topics,
         groups=seen.groups,
-        clients=_clients(control),
+        clients=clients[: overview.MOST],
         links=links(control.core),
         faults=get_faults(control),
-        left_out=seen.left_out,
+        topics_left_out=seen.topics_left_out,
+        groups_left_out=seen.groups_left_out,
+        clients_left_out=max(0, len(clients) - overview.MOST),
     )
 
 
@@ -105,7 +119,7 @@ def _clients(control: Control) -> list[Client]:
                     found.setdefault((role, group, one.client_id), client)
     for member in _clients_of_front(control):
         found.setdefault((member.role, member.group, member.client_id), member)
-    return [found[key] for key in sorted(found)][: overview.MOST]
+    return [found[key] for key in sorted(found)]
 
 
 def _clients_of_front(control: Control) -> Iterator[Client]:
@@ -127,6 +141,7 @@ def _found(control: Control, word: str) -> Steps[list[Found]]:
     def add(broker: str, message: MessageExt) -> None:
         found[broker, message.physical_offset] = Found(
             topic=message.topic,
+            system=overview.is_system(control.core, message.topic),
             broker=broker,
             queue_id=message.queue_id,
             offset=message.queue_offset,

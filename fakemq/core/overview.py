@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fakemq.broker.groups import BUILT_IN_GROUPS, SYSTEM_GROUP_PREFIX
+from fakemq.clock.slices import Steps, finished
 from fakemq.core import inspection
 from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from fakemq.core.cluster import ClusterCore
 
 MOST = 200
-"""How many topics, and how many groups, are shown: each is summed up anew for each look."""
+"""How many topics, and how many groups, a page shows at once."""
 
 
 class TopicSum(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -45,20 +46,42 @@ class GroupSum(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """The topics and groups by name, those of users first; at most `MOST` of each."""
+    """The topics and groups by name, those of users first."""
 
     topics: list[TopicSum]
     groups: list[GroupSum]
-    left_out: int
-    """How many topics and groups are not shown."""
+    topics_left_out: int
+    """How many further topics there are."""
+    groups_left_out: int
     connections: int
     """The connections to brokers, and to the gRPC front."""
 
 
-def overview(core: ClusterCore, *, most: int = MOST) -> Overview:
-    """Return the sums of now."""
+def overview(
+    core: ClusterCore, *, most: int | None = MOST, topic: str = "", system: bool = True
+) -> Overview:
+    """Return the sums of now; see `overview_steps`."""
+    return finished(overview_steps(core, most=most, topic=topic, system=system))
+
+
+def overview_steps(
+    core: ClusterCore, *, most: int | None = MOST, topic: str = "", system: bool = True
+) -> Steps[Overview]:
+    """Return the sums of at most ``most`` topics and ``most`` groups; None means all.
+
+    Only topics with the text ``topic`` in their names count, in capitals or not; without ``system``
+    none that RocketMQ itself uses.
+    """
     brokers, front = list(core.brokers.values()), core.proxy
-    names = sorted(inspection.topics(core), key=lambda name: (_is_system(brokers, name), name))
+    kinds = {
+        name: is_system(core, name)
+        for name in inspection.topics(core)
+        if topic.lower() in name.lower()
+    }
+    names = sorted(
+        (name for name, of_rocketmq in kinds.items() if system or not of_rocketmq),
+        key=lambda name: (kinds[name], name),
+    )
     groups = sorted(
         {
             group
@@ -67,18 +90,27 @@ def overview(core: ClusterCore, *, most: int = MOST) -> Overview:
             if group not in BUILT_IN_GROUPS and not group.startswith(SYSTEM_GROUP_PREFIX)
         }
     )
+    topic_sums, group_sums = [], []
+    for name in names[:most]:
+        topic_sums.append(_topic(core, name, kinds[name]))
+        yield
+    for name in groups[:most]:
+        group_sums.append(_group(core, brokers, name))
+        yield
     return Overview(
-        topics=[_topic(core, name, _is_system(brokers, name)) for name in names[:most]],
-        groups=[_group(core, brokers, name) for name in groups[:most]],
-        left_out=max(0, len(names) - most) + max(0, len(groups) - most),
+        topics=topic_sums,
+        groups=group_sums,
+        topics_left_out=len(names) - len(topic_sums),
+        groups_left_out=len(groups) - len(group_sums),
         connections=sum(len(broker.sessions) for broker in brokers)
         + (0 if front is None else len(front.sessions)),
     )
 
 
-def _is_system(brokers: list[Broker], name: str) -> bool:
-    return name.startswith((RETRY_PREFIX, DLQ_PREFIX)) or any(
-        broker.topics.is_system(name) for broker in brokers
+def is_system(core: ClusterCore, topic: str) -> bool:
+    """Return whether RocketMQ itself uses a topic, retries and dead letters included."""
+    return topic.startswith((RETRY_PREFIX, DLQ_PREFIX)) or any(
+        broker.topics.is_system(topic) for broker in core.brokers.values()
     )
 
 

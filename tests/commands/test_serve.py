@@ -10,13 +10,18 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import fakemq
-from fakemq.commands.live_summary import Look, _plain_summary, hints, tables
+from fakemq.clock.slices import Steps, finished
+from fakemq.commands import live_summary
+from fakemq.commands.live_summary import Look, Show, _plain_summary, hints, tables, watch
 from fakemq.commands.output import Table
-from fakemq.core.overview import overview
+from fakemq.core.cluster import ClusterCore
+from fakemq.core.overview import Overview, overview
 from fakemq.serving.ready import ReadyInfo
 
 FREE = ("--namesrv-port", "0", "--broker-port", "0")
@@ -109,6 +114,32 @@ def test_summary_has_rates_since_the_look_before() -> None:
     assert [row["topic"] for row in topics.rows] == ["orders", "bills"]
     assert (groups.rows[0]["group"], groups.rows[0]["members"]) == ("billing", 1)
     assert all(row["per_second"] == 0 for row in tables(before, None)[0].rows)
+
+
+def test_summary_has_the_busiest_of_many_topics(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[list[Table]] = []
+
+    @contextmanager
+    def screen() -> Iterator[Show]:
+        yield shown.append
+
+    async def carry_out(steps: Steps[Overview]) -> Overview:
+        return finished(steps)
+
+    def look(core: ClusterCore) -> None:
+        server: Any = SimpleNamespace(core=core, carry_out=carry_out)
+        watching = watch(server, ReadyInfo(namesrv="a:1", cluster="c", pid=1))
+        watching.send(None)  # up to the pause after the first look
+        watching.close()
+
+    monkeypatch.setattr(live_summary, "_summary", screen)
+    names = [f"topic-{number:03}" for number in range(300)]
+    with fakemq.Cluster(topics=dict.fromkeys([*names, "zzz"], 1)) as mq:
+        mq.seed("zzz", ["x"])
+        mq.inspect(look)
+    topics = shown[0][0]
+    assert topics.rows[0]["topic"] == "zzz"
+    assert "293 more topics" in topics.note
 
 
 def test_summary_without_rich_takes_the_place_of_the_one_before(

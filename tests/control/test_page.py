@@ -126,6 +126,23 @@ def test_error_of_an_action_is_shown(page: Browser, mq: fakemq.Cluster) -> None:
 
 @needs_chromium
 @pytest.mark.slow  # a browser
+def test_filter_finds_a_topic_that_is_left_out(page: Browser, mq: fakemq.Cluster) -> None:
+    left_out = text_of("topics-left-out")
+    assert page.run(left_out) == ""
+    for number in range(260):
+        mq.create_topic(f"topic-{number:03}", queues=1)
+    mq.create_topic("zzz", queues=1)
+    page.wait(f"{left_out}.startsWith('62 more topics are not shown')")
+    assert "zzz" not in page.run(text_of("topics"))
+    page.fill("topic-filter", "Zz")
+    page.run("document.getElementById('topic-filter').dispatchEvent(new Event('input'))")
+    page.wait(f"{text_of('topics')}.startsWith('zzz')")
+    page.wait(f"{left_out} === ''")
+    assert page.console == []
+
+
+@needs_chromium
+@pytest.mark.slow  # a browser
 def test_journal_is_live_and_filtered(page: Browser, mq: fakemq.Cluster) -> None:
     page.fill("kind", "LogAppended")
     page.fill("where", "topic=orders")

@@ -28,5 +28,14 @@ def test_overview_sums_up_topics_and_groups() -> None:
     )
     assert billing.consumed >= 10
     assert billing.lags["orders"] == 0
-    assert few.left_out == len(seen.topics) - 1
-    assert seen.left_out == 0
+    assert few.topics_left_out == len(seen.topics) - 1
+    assert seen.topics_left_out == seen.groups_left_out == 0
+
+
+def test_overview_is_of_topics_with_a_text_in_their_names() -> None:
+    with fakemq.Cluster(topics={"Orders": 1, "orders-late": 1, "bills": 1}) as mq:
+        seen = mq.inspect(lambda core: overview(core, most=1, topic="ORDERS"))
+        own = mq.inspect(lambda core: overview(core, most=None, system=False))
+    assert [one.name for one in seen.topics] == ["Orders"]
+    assert seen.topics_left_out == 1
+    assert [one.name for one in own.topics] == ["Orders", "bills", "orders-late"]
