@@ -143,6 +143,46 @@ def test_filter_finds_a_topic_that_is_left_out(page: Browser, mq: fakemq.Cluster
 
 @needs_chromium
 @pytest.mark.slow  # a browser
+def test_names_may_be_those_of_properties_of_every_object(
+    page: Browser, mq: fakemq.Cluster
+) -> None:
+    for name in ("constructor", "valueOf", "__proto__"):
+        mq.create_topic(name, queues=1)
+    mq.consumer(group="toString", subscribe="__proto__")
+    mq.clock.advance("1m")
+    mq.wait_for(lambda: mq.group("toString").offsets("__proto__"))
+    page.wait(f"{text_of('topics')}.includes('toString: 0')")
+    rows = page.run(text_of("topics"))
+    assert all(name in rows for name in ("constructor", "valueOf", "__proto__"))
+    assert rows.count("toString") == 1
+    assert "native code" not in rows
+    # Clients choose their ids: of these only the first 24 are drawn.
+    page.run(
+        """
+        const ask = window.fetch;
+        window.fetch = async (path, options) => {
+          const answer = await ask(path, options);
+          if (!path.startsWith("/v1/overview")) return answer;
+          const seen = await answer.json();
+          const names = ["__proto__", ...Array(23).keys(), "constructor"];
+          seen.links = names.map((b) => (
+            { a: "broker-a-0", b: String(b), client: true, count: 1, faulty: false }));
+          return new Response(JSON.stringify(seen));
+        };
+        """
+    )
+    page.wait(f"{text_of('drawn-left-out')} === '1 more client is not shown.'")
+    titles = page.run("[...document.querySelectorAll('#topology title')].map((o) => o.textContent)")
+    assert "__proto__" in titles
+    assert not any("constructor" in one for one in titles)
+    # The page goes on to look: all of it is shown after the drawing.
+    mq.create_topic("last", queues=1)
+    page.wait(f"{text_of('topics')}.includes('last')")
+    assert page.console == []
+
+
+@needs_chromium
+@pytest.mark.slow  # a browser
 def test_journal_is_live_and_filtered(page: Browser, mq: fakemq.Cluster) -> None:
     page.fill("kind", "LogAppended")
     page.fill("where", "topic=orders")
