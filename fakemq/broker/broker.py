@@ -40,7 +40,7 @@ from fakemq.faults.points import BEFORE_REPLY
 from fakemq.net.link import Link
 from fakemq.net.session import Session
 from fakemq.protocol.bodies.topic import DataVersion, TopicConfig
-from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.codes import RequestCode, ResponseCode, code_name
 from fakemq.protocol.message_id import UniqueIdGenerator
 from fakemq.protocol.sysflag import PermName
 from fakemq.protocol.table import NoHeader
@@ -75,6 +75,14 @@ if TYPE_CHECKING:
 
 _PULLS: Final = frozenset({RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE})
 """Codes that the VIP port does not answer."""
+
+_FOR_NAME_SERVERS: Final = frozenset(
+    (
+        *(RequestCode.REGISTER_BROKER, RequestCode.GET_ROUTEINFO_BY_TOPIC),
+        *(RequestCode.GET_BROKER_CLUSTER_INFO, RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER),
+    )
+)
+"""What clients and brokers ask of every name server; Java's answer does not say so."""
 
 
 class Broker:
@@ -610,6 +618,12 @@ class Broker:
         if feature is not None:
             remark += f": {feature} are out of fakemq's scope"
             self.journal.peer_warnings.warn(self.name, feature, remark.lstrip())
+        elif code in _FOR_NAME_SERVERS:
+            text = (
+                f"{code_name(code)} ({code}) is for a name server, and this is a broker: a client"
+            )
+            text += f" takes {self.addr} for the address of a name server"
+            self.journal.peer_warnings.warn(self.name, "requests for a name server", text)
         return Reply(code=ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark=remark)
 
     def _new_unique_ids(self) -> UniqueIdGenerator:

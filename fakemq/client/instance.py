@@ -194,7 +194,10 @@ class ClientInstance:
         """
         addr = self.name_servers.chosen or ""
         if response.code != ResponseCode.SUCCESS:
-            raise MQBrokerError(response.code, response.remark, addr)
+            # Every name server knows the requests that this client sends it.
+            unknown = response.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
+            detail = f": {addr} is a broker, give the name server's address" if unknown else ""
+            raise MQBrokerError(response.code, response.remark, addr, detail)
         return Reading(addr)
 
     def update_route(self, topic: str) -> Operation[Route | None]:

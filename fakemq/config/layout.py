@@ -179,12 +179,15 @@ def refuse_shared_ports(
     configs: Sequence[BrokerConfig],
     namesrv_ports: Sequence[int] = (),
     grpc_port: int | None = None,
+    control_port: int | None = None,
 ) -> None:
     """Raise ConfigError if two nodes want one port, or a port is invalid; 0 means a free port."""
     owners: dict[int, str] = {}
     wanted = [(port, f"name server {number}") for number, port in enumerate(namesrv_ports)]
     if grpc_port:
         wanted.append((grpc_port, "gRPC clients (grpc)"))
+    if control_port:
+        wanted.append((control_port, "the control port (control_port)"))
     for config in configs:
         port, node = config.listen_port, config.node_name
         if port:

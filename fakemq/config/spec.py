@@ -148,9 +148,11 @@ def cluster_spec(
         role=role if role is None else one_of("role", role, CHOICES["BrokerRole"][:2]),
         store=store if store is None else os.fspath(store),
     )
-    refuse_shared_ports(brokers, namesrv_ports, grpc_port)
-    require_supported(brokers)
     control_listen = host_text("control_listen", given["control_listen"]).strip("[]")
+    control = _control(given["control_port"], control_listen, given["control_token"])
+    control_port = None if control is None else control.port
+    refuse_shared_ports(brokers, namesrv_ports, grpc_port, control_port)
+    require_supported(brokers)
     return ClusterSpec(
         listen=listen,
         advertised_host=advertised,
@@ -169,7 +171,7 @@ def cluster_spec(
         topics=declared_topics(given["topics"], reference),
         acl=acl,
         tls=tls,
-        control=_control(given["control_port"], control_listen, given["control_token"]),
+        control=control,
         ready_file=path_text("ready_file", given["ready_file"]),
         journal_path=path_text("journal", given["journal"]),
     )

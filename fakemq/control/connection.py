@@ -26,6 +26,11 @@ REQUEST_S = 10.0
 ANSWER_S = 30.0
 """How long a peer may take to read what was written to it."""
 
+_REMOTING = (
+    "closed a connection with bytes of RocketMQ's remoting protocol: this is the control port,"
+    " which speaks HTTP; such a client needs the port of a name server"
+)
+
 
 class HttpConnection(H11Protocol):
     """One HTTP connection; ``warn`` is called with each problem that its peer causes."""
@@ -39,6 +44,7 @@ class HttpConnection(H11Protocol):
         """Fires if the rest of a request does not arrive; None while a request is being done."""
         self._leaves: asyncio.TimerHandle | None = None
         """Fires if the peer does not read; None while nothing is unsent."""
+        self._has_bytes = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -52,6 +58,15 @@ class HttpConnection(H11Protocol):
         super().connection_lost(exc)
 
     # -- what the peer sends ------------------------------------------------------------------
+
+    def data_received(self, data: bytes) -> None:
+        # A remoting frame begins with a length below 2^24; no HTTP request begins so.
+        if data[0] == 0 and not self._has_bytes:
+            self._warn(_REMOTING)
+            self.transport.abort()
+            return
+        self._has_bytes = True
+        super().data_received(data)
 
     def handle_events(self) -> None:
         super().handle_events()

@@ -46,6 +46,11 @@ STREAMS_OF_COST: Final = 100
 RESET_COST: Final = 10
 """What a stream that is reset or refused costs of it: it has made this end work for nothing."""
 
+_REMOTING: Final = (
+    "bytes of RocketMQ's remoting protocol: this is the port for gRPC clients, such a client needs"
+    " the port of a name server"
+)
+
 
 class _Stream:
     """A stream that is not over at both ends."""
@@ -141,7 +146,9 @@ class ServerConnection:
     def _take_preface(self, data: bytes) -> int:
         size = min(len(data), len(f.PREFACE))
         if data[:size] != f.PREFACE[:size]:
-            raise _error(f.PROTOCOL_ERROR, "bytes that are no HTTP/2")
+            # Only a remoting frame begins with 0: with a length below 2^24.
+            why = "bytes that are no HTTP/2" if data[0] else _REMOTING
+            raise _error(f.PROTOCOL_ERROR, why)
         if size < len(f.PREFACE):
             return 0
         self._has_preface = True

@@ -8,7 +8,7 @@ import pytest
 
 from fakemq.broker.broker import Broker
 from fakemq.config.model import BrokerConfig
-from fakemq.events import NodeStarted, NodeStopped
+from fakemq.events import NodeStarted, NodeStopped, Warned
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import SerializeType
 from fakemq.protocol.headers.offset import GetMaxOffsetRequestHeader
@@ -37,6 +37,17 @@ def test_unknown_code_is_answered_with_javas_remark(peer: Peer, code: int) -> No
     response = peer.ask(code)
     assert response.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
     assert response.remark == f" request type {code} not supported"
+
+
+def test_request_for_a_name_server_is_in_the_log(
+    lab: BrokerLab, broker: Broker, peer: Peer
+) -> None:
+    peer.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC)
+    (warned,) = lab.journal.find(Warned)
+    assert warned.text == (
+        "GET_ROUTEINFO_BY_TOPIC (105) is for a name server, and this is a broker: a client takes"
+        f" {broker.addr} for the address of a name server"
+    )
 
 
 def test_vip_port_serves_all_but_pulls(lab: BrokerLab, broker: Broker) -> None:

@@ -50,6 +50,14 @@ def test_topics_have_their_messages(cluster: fakemq.Cluster) -> None:
     assert {"orders", "TBW102", "SCHEDULE_TOPIC_XXXX", "broker-a"} <= every
 
 
+def test_broker_as_a_name_server_is_named(cluster: fakemq.Cluster) -> None:
+    addr = cluster.brokers[0].addr
+    for words in (("topics",), ("send", "orders")):
+        done = CliRunner().invoke(main, [*words, "-n", addr], input="one")
+        assert done.exit_code == 1
+        assert f"{addr} is a broker, give the name server's address" in done.output
+
+
 def test_queues_have_the_offsets_of_the_brokers(cluster: fakemq.Cluster) -> None:
     found = rows("queues", "orders", "-n", cluster.namesrv_addr)
     assert [

@@ -115,6 +115,10 @@ def test_wildcard_address_is_published_as_a_real_one() -> None:
         ({"broker_port": 65520, "masters": 2}, "port 65540 for broker-b-0 (listenPort): expected"),
         ({"broker_port": 2}, "port 0 for broker-a-0 (VIP port, listenPort - 2): expected a port"),
         ({"broker_port": 9876}, "port 9876 is wanted by name server 0 and broker-a-0 (listenPort)"),
+        (
+            {"control_port": 9876},
+            "port 9876 is wanted by name server 0 and the control port (control_port)",
+        ),
         ({"listen": ""}, "listen='': expected a host name or an address"),
         ({"listen": LONG_NAME}, f"listen='{LONG_NAME}': expected a host name or an address"),
         ({"advertise": "a b"}, "advertise='a b': expected a host name or an address"),

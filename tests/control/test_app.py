@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import fakemq
+from fakemq.client.blocking import Client
 from fakemq.control.endpoints import BODY_MAX_BYTES, SEED_MAX_BYTES, STRINGS_MAX
 from fakemq.control.routes import ENDPOINTS
 from fakemq.errors import ConfigError, FakemqError
@@ -202,6 +203,16 @@ def test_invalid_http_is_logged_by_our_logger(
         assert peer.recv(100).startswith(b"HTTP/1.1 400 ")
     (record,) = caplog.records
     assert (record.name, record.levelname) == ("fakemq", "WARNING")
+
+
+def test_remoting_client_at_the_control_port_is_named(
+    mq: fakemq.Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert mq.control_url is not None
+    with pytest.raises(FakemqError), Client(mq.control_url.removeprefix("http://")) as client:
+        client.topic_names()
+    (record,) = caplog.records
+    assert "with bytes of RocketMQ's remoting protocol: this is the control port" in record.message
 
 
 def test_cluster_has_no_control_port_by_default() -> None:

@@ -196,6 +196,13 @@ def test_wrong_window_costs_as_much_as_a_reset(more: int) -> None:
     ends(f.frame(f.WINDOW_UPDATE, 0, 3, number(more)), CALM, server)
 
 
+def test_remoting_frame_is_named() -> None:
+    error = ends(b"\0\0\0\x60\0\0\0\x5c{", f.PROTOCOL_ERROR, ServerConnection())
+    assert str(error).startswith("bytes of RocketMQ's remoting protocol: this is the port for gRPC")
+    error = ends(b"GET / HTTP/1.1", f.PROTOCOL_ERROR, ServerConnection())
+    assert str(error) == "bytes that are no HTTP/2"
+
+
 def test_streams_beyond_the_limit_are_refused_and_then_end_the_connection() -> None:
     server = opened()
     ids = [2 * one + 1 for one in range(STREAMS_MAX)]
