@@ -42,8 +42,6 @@ def decode(
     gRPC clients, stored messages, batches, the files of a store, and pcap or pcapng captures, whose
     TCP connections it puts together. The exit code is 1 if something is wrong with the bytes.
     """
-    from itertools import islice
-
     from fakemq.decoding.explain import explain, kind_of, unwrapped
     from fakemq.decoding.fields import Problem, Title
 
@@ -52,7 +50,7 @@ def decode(
     kind = kind or kind_of(data, path)
     problems = 0
     titles = 0
-    for item in islice(explain(data, kind), None):
+    for item in explain(data, kind):
         titles += isinstance(item, Title)
         if limit is not None and titles > limit:
             break
