@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.instance import ClientInstance
 from fakemq.client.messages import pulled_messages
@@ -146,14 +143,8 @@ class Admin:
         header = QueryMessageRequestHeader(
             topic=topic, key=key, max_num=max_num, begin_timestamp=begin_ms, end_timestamp=end_ms
         )
-        found = yield from self._query(topic, header)
-        # Brokers find by hash, and so other keys as well.
-        matching = [
-            one
-            for one in found
-            if one.topic == topic and key in (one.keys or "").split(KEY_SEPARATOR)
-        ]
-        return sorted(matching, key=lambda one: one.store_timestamp_ms)
+        found = yield from self._query(header)
+        return sorted(found, key=lambda one: one.store_timestamp_ms)
 
     def query_message_by_unique_key(
         self, topic: str, unique_key: str
@@ -162,40 +153,26 @@ class Admin:
 
         Source: client/impl/MQAdminImpl.java#queryMessageByUniqKey (4.9.7)
         """
-        header = QueryMessageRequestHeader(
-            topic=topic, key=unique_key, max_num=32, begin_timestamp=0, end_timestamp=LONG_MAX
-        )
-        found = yield from self._query(topic, header, {UNIQUE_MSG_QUERY_FLAG: "true"})
-        same = [one for one in found if one.msg_id == unique_key]
-        return min(same, key=lambda one: one.store_timestamp_ms, default=None)
+        found = yield from self._query(key_query(topic, unique_key, 32), unique=True)
+        return min(found, key=lambda one: one.store_timestamp_ms, default=None)
 
     def _query(
-        self,
-        topic: str,
-        header: QueryMessageRequestHeader,
-        more_fields: Mapping[str, str] = MappingProxyType({}),
+        self, header: QueryMessageRequestHeader, *, unique: bool = False
     ) -> Operation[list[MessageExt]]:
         """Return the results of all brokers of the topic; ignore failures if any broker answers."""
-        route = yield from self._instance.known_route(topic)
+        route = yield from self._instance.known_route(header.topic)
         if route is None:
             raise MQClientError(
-                f"The topic[{topic}] not matched route info", ResponseCode.TOPIC_NOT_EXIST
+                f"The topic[{header.topic}] not matched route info", ResponseCode.TOPIC_NOT_EXIST
             )
         found: list[MessageExt] = []
         failures: list[MQBrokerError | RemotingError] = []
-        addrs = [addr for one in route.data.broker_datas if (addr := _any_addr(one)) is not None]
+        addrs = [addr for one in route.data.broker_datas if (addr := any_addr(one)) is not None]
         for addr in addrs:
-            command = self._instance.command(RequestCode.QUERY_MESSAGE, header)
-            command.ext_fields |= more_fields
             try:
-                response = yield from self._instance.invoke_ok(addr, command)
-                with Reading(addr):
-                    found += pulled_messages(response.body)
+                found += yield from messages_at(self._instance, addr, header, unique=unique)
             except (MQBrokerError, RemotingError) as error:
-                not_found = isinstance(error, MQBrokerError) and (
-                    error.code == ResponseCode.QUERY_NOT_FOUND
-                )
-                failures += [] if not_found else [error]
+                failures.append(error)
         if failures and len(failures) == len(addrs):
             raise failures[-1]
         return found
@@ -210,13 +187,7 @@ class Admin:
         addrs = yield from self._masters_of(None)
         result = ConsumeStats()
         for addr in addrs:
-            header = GetConsumeStatsRequestHeader(consumer_group=group, topic=topic)
-            command = self._instance.command(RequestCode.GET_CONSUME_STATS, header)
-            response = yield from self._instance.invoke_ok(addr, command)
-            with Reading(addr):
-                stats = ConsumeStats.decode(response.body)
-            result.offset_table |= stats.offset_table
-            result.consume_tps += stats.consume_tps
+            add_stats(result, (yield from consume_stats_at(self._instance, addr, group, topic)))
         return result
 
     def create_topic(
@@ -298,7 +269,62 @@ class Admin:
         return masters(list(brokers.values()))
 
 
-def _any_addr(broker: BrokerData) -> str | None:
+def any_addr(broker: BrokerData) -> str | None:
     """Return the master's address, or that of any slave."""
     addrs = broker.broker_addrs
     return addrs.get(MASTER_ID, next(iter(addrs.values()), None))
+
+
+def key_query(topic: str, key: str, max_num: int = 64) -> QueryMessageRequestHeader:
+    """Return the query for messages with a key, or with a unique id, of all times."""
+    return QueryMessageRequestHeader(
+        topic=topic, key=key, max_num=max_num, begin_timestamp=0, end_timestamp=LONG_MAX
+    )
+
+
+def messages_at(
+    instance: ClientInstance, addr: str, header: QueryMessageRequestHeader, *, unique: bool
+) -> Operation[list[MessageExt]]:
+    """Return the messages that one broker finds; ``unique``: by unique id, not by key.
+
+    Raise MQBrokerError, RemotingError; an empty result is no error.
+    """
+    command = instance.command(RequestCode.QUERY_MESSAGE, header)
+    if unique:
+        command.ext_fields[UNIQUE_MSG_QUERY_FLAG] = "true"
+    try:
+        response = yield from instance.invoke_ok(addr, command)
+    except MQBrokerError as error:
+        if error.code == ResponseCode.QUERY_NOT_FOUND:
+            return []
+        raise
+    with Reading(addr):
+        found = list(pulled_messages(response.body))
+    if unique:
+        return [one for one in found if one.msg_id == header.key]
+    # Brokers find by hash, and so other keys as well.
+    return [
+        one
+        for one in found
+        if one.topic == header.topic and header.key in (one.keys or "").split(KEY_SEPARATOR)
+    ]
+
+
+def consume_stats_at(
+    instance: ClientInstance, addr: str, group: str, topic: str | None
+) -> Operation[ConsumeStats]:
+    """Return how far a group has consumed one topic, or all of its topics, at one broker.
+
+    Raise MQBrokerError, RemotingError.
+    """
+    header = GetConsumeStatsRequestHeader(consumer_group=group, topic=topic)
+    command = instance.command(RequestCode.GET_CONSUME_STATS, header)
+    response = yield from instance.invoke_ok(addr, command)
+    with Reading(addr):
+        return ConsumeStats.decode(response.body)
+
+
+def add_stats(whole: ConsumeStats, part: ConsumeStats) -> None:
+    """Add the queues and the rate of one broker to those of others."""
+    whole.offset_table |= part.offset_table
+    whole.consume_tps += part.consume_tps

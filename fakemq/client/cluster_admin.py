@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fakemq.client.admin import consume_stats_at, key_query, messages_at
 from fakemq.client.errors import MQBrokerError
 from fakemq.client.instance import ClientInstance
 from fakemq.client.operation import Operation, Reading
@@ -13,12 +14,14 @@ from fakemq.protocol.bodies.group import (
 )
 from fakemq.protocol.bodies.kv import KVTable
 from fakemq.protocol.bodies.route import TopicList
+from fakemq.protocol.bodies.stats import ConsumeStats
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.client import (
     GetAllProducerInfoRequestHeader,
     GetConsumerConnectionListRequestHeader,
 )
 from fakemq.protocol.headers.topic import QueryTopicConsumeByWhoRequestHeader
+from fakemq.protocol.message import MessageExt
 
 
 class ClusterAdmin:
@@ -49,6 +52,18 @@ class ClusterAdmin:
             raise
         with Reading(addr):
             return ConsumerConnection.decode(response.body)
+
+    def consume_stats(
+        self, group: str, addr: str, topic: str | None = None
+    ) -> Operation[ConsumeStats]:
+        """Return how far a group has consumed one topic, or all of its topics, at one broker."""
+        return consume_stats_at(self._instance, addr, group, topic)
+
+    def messages(
+        self, topic: str, key: str, addr: str, *, unique: bool
+    ) -> Operation[list[MessageExt]]:
+        """Return a topic's messages with a key, or with a unique id, at one broker."""
+        return messages_at(self._instance, addr, key_query(topic, key), unique=unique)
 
     def producers(self, addr: str) -> Operation[ProducerTableInfo]:
         """Return a broker's producers by group; none if its release cannot list them."""

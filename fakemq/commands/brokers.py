@@ -17,19 +17,19 @@ def brokers(cluster: RunningCluster) -> Iterator[Table]:
 
     The rates are those of "mqadmin clusterList".
     """
-    found = cluster.all(
+    found = cluster.answers(
         {one: cluster.brokers_admin.runtime_info(one.addr) for one in cluster.nodes}
     )
     rows = []
     for one in cluster.nodes:
-        info = found[one]
+        info = found.get(one)
         row: dict[str, object] = {
             "cluster": one.cluster,
             "broker": one.name,
             "id": one.id,
             "addr": one.addr,
         }
-        if isinstance(info, dict):
+        if info is not None:
             row |= {
                 "version": info.get("brokerVersionDesc"),
                 "in_tps": _first(info, "putTps"),
@@ -39,7 +39,7 @@ def brokers(cluster: RunningCluster) -> Iterator[Table]:
                 "disk": info.get("commitLogDiskRatio"),
             }
         else:
-            row["error"] = str(info)
+            row["error"] = str(cluster.failures[one.addr])
         rows.append(row)
     columns = ("cluster", "broker", "id", "addr", "version", "in_tps", "out_tps", "in_today")
     errors = ("error",) if any("error" in row for row in rows) else ()

@@ -8,7 +8,6 @@ import click
 
 from fakemq.commands.output import Table, shows
 from fakemq.commands.running_cluster import RunningCluster, completes, consumer_groups
-from fakemq.protocol.bodies.connection import ConsumerConnection, ProducerTableInfo
 
 
 @click.command(short_help="Connected producers and consumers.")
@@ -17,19 +16,19 @@ from fakemq.protocol.bodies.connection import ConsumerConnection, ProducerTableI
 def clients(cluster: RunningCluster, names: tuple[str, ...]) -> Iterator[Table]:
     """The connected clients by group: producers and consumers, with their subscriptions."""
     groups = set(names) or cluster.group_names()
-    members = cluster.all(
+    members = cluster.answers(
         {
             (group, one): cluster.brokers_admin.members(group, one.addr)
             for group in sorted(groups)
             for one in cluster.masters
         }
     )
-    producers = cluster.all(
+    producers = cluster.answers(
         {one: cluster.brokers_admin.producers(one.addr) for one in cluster.masters}
     )
     rows: dict[tuple[object, ...], dict[str, object]] = {}
     for (group, _), found in members.items():
-        if not isinstance(found, ConsumerConnection):
+        if found is None:
             continue
         subscription = [
             f"{topic}:{one.sub_string}" for topic, one in sorted(found.subscription_table.items())
@@ -49,7 +48,7 @@ def clients(cluster: RunningCluster, names: tuple[str, ...]) -> Iterator[Table]:
                 },
             )
     for table in producers.values():
-        for group, infos in table.data.items() if isinstance(table, ProducerTableInfo) else ():
+        for group, infos in table.data.items():
             for info in infos if not names or group in names else ():
                 rows.setdefault(
                     ("producer", group, info.client_id),

@@ -15,7 +15,6 @@ def found_message(cluster: RunningCluster, message_id: str, topic: str | None) -
     Raise MQClientError if there is none.
     """
     from fakemq.client.errors import MQClientError
-    from fakemq.protocol.message import MessageExt
 
     by_place = _at_its_place(cluster, message_id)
     if by_place is not None and topic in (None, by_place.topic):
@@ -23,15 +22,10 @@ def found_message(cluster: RunningCluster, message_id: str, topic: str | None) -
     if topic is not None:
         cluster.require_topic(topic)
     topics = [topic] if topic else cluster.topics(all_topics=True)
-    results = cluster.all(
-        {one: cluster.admin.query_message_by_unique_key(one, message_id) for one in topics}
-    )
-    found = [one for one in results.values() if isinstance(one, MessageExt)]
+    found = cluster.messages(topics, message_id, unique=True)
     if not found:
         where = f"in {topic}" if topic else f"in any of {len(topics)} topics"
-        failed = next((one for one in results.values() if isinstance(one, Exception)), None)
-        why = f"; the last answer: {failed}" if failed is not None and topic else ""
-        raise MQClientError(f"there is no message {message_id} {where}{why}")
+        raise MQClientError(f"there is no message {message_id} {where}{cluster.where_known()}")
     # Its retries and dead letters have the same id, and so has what waits for its delay level.
     return min(found, key=lambda one: (_is_copy(one.topic), one.store_timestamp_ms))
 

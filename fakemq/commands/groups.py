@@ -9,7 +9,6 @@ import click
 from fakemq.commands.output import Table, shows
 from fakemq.commands.running_cluster import RunningCluster, completes, consumer_groups, shown
 from fakemq.protocol.bodies.connection import ConsumerConnection
-from fakemq.protocol.bodies.stats import ConsumeStats
 
 
 @click.command(short_help="Consumer groups: members, rates, lags.")
@@ -25,8 +24,8 @@ def groups(cluster: RunningCluster, names: tuple[str, ...], all_groups: bool) ->
         cluster.require_group(name)
     known = () if names else cluster.group_names()
     chosen = list(names) or (sorted(known) if all_groups else shown(known))
-    stats = cluster.all({name: cluster.admin.consume_stats(name) for name in chosen})
-    members = cluster.all(
+    stats = cluster.consume_stats(chosen)
+    members = cluster.answers(
         {
             (name, one): cluster.brokers_admin.members(name, one.addr)
             for name in chosen
@@ -36,12 +35,9 @@ def groups(cluster: RunningCluster, names: tuple[str, ...], all_groups: bool) ->
     rows = []
     for name in chosen:
         connections = [
-            found
-            for one in cluster.masters
-            if isinstance(found := members[name, one], ConsumerConnection)
+            found for one in cluster.masters if (found := members.get((name, one))) is not None
         ]
         progress = stats[name]
-        known_stats = progress if isinstance(progress, ConsumeStats) else ConsumeStats()
         first = connections[0] if connections else ConsumerConnection()
         ids = {client.client_id for one in connections for client in one.connection_set}
         rows.append(
@@ -50,9 +46,9 @@ def groups(cluster: RunningCluster, names: tuple[str, ...], all_groups: bool) ->
                 "members": len(ids),
                 "type": first.consume_type,
                 "model": first.message_model,
-                "topics": sorted({queue.topic or "" for queue in known_stats.offset_table}),
-                "tps": known_stats.consume_tps,
-                "lag": known_stats.compute_total_diff(),
+                "topics": sorted({queue.topic or "" for queue in progress.offset_table}),
+                "tps": progress.consume_tps,
+                "lag": progress.compute_total_diff(),
             }
         )
     columns = ("group", "members", "type", "model", "tps", "lag", "topics")

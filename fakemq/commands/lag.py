@@ -22,7 +22,7 @@ def lag(cluster: RunningCluster, group: str, topic: str | None) -> Iterator[Tabl
     cluster.require_group(group)
     if topic is not None:
         cluster.require_topic(topic)
-    stats = cluster.ask(cluster.admin.consume_stats(group, topic))
+    stats = cluster.consume_stats([group], topic)[group]
     rows = [
         {
             "topic": queue.topic,

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from fakemq.commands.running_cluster import RunningCluster, connected, connection_options
+from fakemq.commands.connection_options import connection_options
+from fakemq.commands.running_cluster import RunningCluster, connected, failures_reported
 from fakemq.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -248,7 +249,8 @@ def shows(look: View) -> Callable[..., None]:
         every_ms = None if watch is None else _interval_ms(watch)
         with connected(given) as cluster:
             if every_ms is None:
-                show(look(cluster=cluster, **given), as_json=as_json)
+                with failures_reported(cluster):
+                    show(look(cluster=cluster, **given), as_json=as_json)
                 return
             try:
                 _watch(cluster, lambda: look(cluster=cluster, **given), every_ms, as_json)
@@ -286,16 +288,19 @@ def _watch(
         while True:
             cluster.forget()
             show(look(), as_json=as_json)
+            for text in cluster.take_failures():
+                click.echo(f"Error: {text}", err=True)
             cluster.client.poll(timeout_ms=every_ms)
     from rich.console import Group
     from rich.live import Live
+    from rich.text import Text
 
     with Live(console=screen, auto_refresh=False, screen=True) as live:
         while True:
             cluster.forget()
-            live.update(
-                Group(*(drawn(_for_people(one), screen.width) for one in look())), refresh=True
-            )
+            tables = [drawn(_for_people(one), screen.width) for one in look()]
+            errors = [Text(f"Error: {text}", style="red") for text in cluster.take_failures()]
+            live.update(Group(*tables, *errors), refresh=True)
             cluster.client.poll(timeout_ms=every_ms)
 
 

@@ -21,7 +21,7 @@ def queues(cluster: RunningCluster, topic: str) -> Iterator[Table]:
     cluster.require_topic(topic)
     route = cluster.ask(cluster.client.instance.fetch_route(topic))
     names = {one.broker_name for one in route.broker_datas} if route else set()
-    stats = cluster.all_ok(
+    stats = cluster.answers(
         {
             one: cluster.admin.topic_offsets(topic, one.addr)
             for one in cluster.masters

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from fakemq.commands.connection_options import CLIENT_NAMES, DEFAULTS, connection_options
+
 if TYPE_CHECKING:
     from fakemq.client.admin import Admin
     from fakemq.client.blocking import Client
@@ -16,14 +18,14 @@ if TYPE_CHECKING:
     from fakemq.client.operation import Operation
     from fakemq.client.options import ClientOptions
     from fakemq.errors import FakemqError
+    from fakemq.protocol.bodies.stats import ConsumeStats
+    from fakemq.protocol.message import MessageExt
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
-F = TypeVar("F", bound=Callable[..., Any])
 
 Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 
-DEFAULT_NAMESRV = "127.0.0.1:9876"
 TOOLS_GROUP = "TOOLS_CONSUMER"
 """The group of tools that read queues; each broker has it. Source: common/MixAll.java (4.9.7)"""
 AT_ONCE = 16
@@ -49,6 +51,8 @@ class RunningCluster:
         self.client: Client = Client(namesrv_addr, **options)
         self.admin: Admin = self.client.admin
         self.brokers_admin: ClusterAdmin = ClusterAdmin(self.client.instance)
+        self.failures: dict[str, FakemqError] = {}
+        """Why a broker did not answer, by its address; see `answers` and `failures_reported`."""
 
     def close(self) -> None:
         """Close every connection."""
@@ -77,6 +81,26 @@ class RunningCluster:
                 parallel.wait(timeout_ms=1000)
         return {key: found[key] for key in operations}
 
+    def answers(self, operations: Mapping[K, Operation[T]]) -> dict[K, T]:
+        """Run many operations; return the results of the brokers that answer.
+
+        The first error of each of the others is kept in `failures`.
+        """
+        from fakemq.client.errors import MQBrokerError, RemotingError
+        from fakemq.errors import FakemqError
+        from fakemq.protocol.codes import ResponseCode
+
+        results: dict[K, T] = {}
+        for key, result in self.all(operations).items():
+            if not isinstance(result, FakemqError):
+                results[key] = result
+            elif not isinstance(result, (MQBrokerError, RemotingError)):
+                raise result
+            elif getattr(result, "code", None) != ResponseCode.TOPIC_NOT_EXIST:
+                # A topic may be deleted meanwhile; anything else makes the result incomplete.
+                self.failures.setdefault(result.addr, result)
+        return results
+
     def all_ok(self, operations: Mapping[K, Operation[T]]) -> dict[K, T]:
         """Run many operations; raise the first error of any."""
         from fakemq.errors import FakemqError
@@ -101,6 +125,24 @@ class RunningCluster:
             for broker_id, addr in one.broker_addrs.items()
         )
 
+    def take_failures(self) -> list[str]:
+        """Return a line for each broker that did not answer, and forget it."""
+        texts = [self.with_name(addr, error) for addr, error in self.failures.items()]
+        self.failures.clear()
+        return texts
+
+    def with_name(self, addr: str, error: FakemqError) -> str:
+        """Return an error with the name of the broker at the address, if there is one."""
+        from fakemq.errors import FakemqError
+
+        try:
+            node = next((one for one in self.nodes if one.addr == addr), None)
+        except FakemqError:
+            node = None
+        if node is None:
+            return str(error)
+        return f"{node.name}{'' if node.id == 0 else f' (slave {node.id})'}: {error}"
+
     @property
     def masters(self) -> list[BrokerNode]:
         return [one for one in self.nodes if one.id == 0]
@@ -112,8 +154,10 @@ class RunningCluster:
         names = sorted(self.client.topic_names())
         if all_topics:
             return names
-        own = self.all({one: self.brokers_admin.system_topics(one.addr) for one in self.masters})
-        system = {topic for topics in own.values() if isinstance(topics, list) for topic in topics}
+        own = self.answers(
+            {one: self.brokers_admin.system_topics(one.addr) for one in self.masters}
+        )
+        system = {topic for topics in own.values() for topic in topics}
         system |= {one.name for one in self.nodes} | {one.cluster for one in self.nodes}
         prefixes = (RETRY_PREFIX, DLQ_PREFIX, SYSTEM_TOPIC_PREFIX)
         return [name for name in names if name not in system and not name.startswith(prefixes)]
@@ -146,7 +190,7 @@ class RunningCluster:
         from fakemq.protocol.pop import is_pop_retry_topic
         from fakemq.protocol.topics import RETRY_PREFIX
 
-        found = self.all_ok({one: self.brokers_admin.groups(one.addr) for one in self.masters})
+        found = self.answers({one: self.brokers_admin.groups(one.addr) for one in self.masters})
         known = {name for groups in found.values() for name in groups}
         topics = set(self.client.topic_names())
         retries = {topic for topic in topics if topic.startswith(RETRY_PREFIX)}
@@ -164,7 +208,50 @@ class RunningCluster:
             from fakemq.client.errors import MQClientError
             from fakemq.errors import did_you_mean
 
-            raise MQClientError(f"there is no group {group!r}{did_you_mean(group, shown(names))}")
+            near = did_you_mean(group, shown(names))
+            raise MQClientError(f"there is no group {group!r}{self.where_known()}{near}")
+
+    def where_known(self) -> str:
+        """Return words that limit what was not found to the brokers that answered."""
+        return " at the brokers that answered" if self.failures else ""
+
+    def consume_stats(
+        self, groups: Iterable[str], topic: str | None = None
+    ) -> dict[str, ConsumeStats]:
+        """Return how far each group has consumed one topic, or all, at the masters that answer."""
+        from fakemq.client.admin import add_stats
+        from fakemq.protocol.bodies.stats import ConsumeStats
+
+        stats = {group: ConsumeStats() for group in groups}
+        found = self.answers(
+            {
+                (group, one): self.brokers_admin.consume_stats(group, one.addr, topic)
+                for group in stats
+                for one in self.masters
+            }
+        )
+        for (group, _), part in found.items():
+            add_stats(stats[group], part)
+        return stats
+
+    def messages(self, topics: Iterable[str], key: str, *, unique: bool) -> list[MessageExt]:
+        """Return the topics' messages with a key, or a unique id, at the brokers that answer.
+
+        The first stored one is the first.
+        """
+        from fakemq.client.admin import any_addr
+
+        routes = self.all_ok({one: self.client.instance.fetch_route(one) for one in topics})
+        found = self.answers(
+            {
+                (topic, addr): self.brokers_admin.messages(topic, key, addr, unique=unique)
+                for topic, route in routes.items()
+                for broker in (route.broker_datas if route else ())
+                if (addr := any_addr(broker)) is not None
+            }
+        )
+        messages = [message for part in found.values() for message in part]
+        return sorted(messages, key=lambda one: one.store_timestamp_ms)
 
 
 SYSTEM_GROUPS = frozenset(
@@ -190,61 +277,6 @@ def shown(groups: Iterable[str]) -> list[str]:
     )
 
 
-_OPTIONS = (
-    click.option(
-        "-n",
-        "--namesrv",
-        envvar="NAMESRV_ADDR",
-        default=DEFAULT_NAMESRV,
-        show_default=True,
-        metavar="HOST:PORT[;...]",
-        help="The name servers of the cluster; also $NAMESRV_ADDR.",
-    ),
-    click.option(
-        "--timeout",
-        default="3s",
-        show_default=True,
-        metavar="DURATION",
-        help="How long to wait for an answer.",
-    ),
-    click.option("--access-key", default="", metavar="NAME", help="The account that signs."),
-    click.option(
-        "--secret-key",
-        default="",
-        metavar="TEXT",
-        envvar="FAKEMQ_SECRET_KEY",
-        help="Its secret; also $FAKEMQ_SECRET_KEY, which no process list shows.",
-    ),
-    click.option(
-        "--security-token", default="", metavar="TEXT", envvar="FAKEMQ_SECURITY_TOKEN", hidden=True
-    ),
-    click.option("--tls", is_flag=True, help="Connect by TLS."),
-    click.option("--tls-ca-file", default="", metavar="PEM", help="Trust only these authorities."),
-    click.option(
-        "--tls-check-host/--no-tls-check-host",
-        default=True,
-        help="Whether the certificate must be for its host.  [default: checked with --tls-ca-file]",
-    ),
-    click.option("--tls-cert-file", default="", metavar="PEM", help="A certificate to show."),
-    click.option("--tls-key-file", default="", metavar="PEM", help="Its private key."),
-    click.option(
-        "--tls-key-password", default="", metavar="TEXT", envvar="FAKEMQ_TLS_KEY_PASSWORD",
-        help="The key's password; also $FAKEMQ_TLS_KEY_PASSWORD.",
-    ),
-)  # fmt: skip
-_CLIENT_NAMES = (
-    *("access_key", "secret_key", "security_token", "tls", "tls_ca_file", "tls_check_host"),
-    *("tls_cert_file", "tls_key_file", "tls_key_password"),
-)
-
-_DEFAULTS: dict[str, Any] = {
-    "namesrv": DEFAULT_NAMESRV,
-    **dict.fromkeys(_CLIENT_NAMES, ""),
-    "tls": False,
-    "tls_check_host": True,
-}
-
-
 def opened(given: dict[str, Any]) -> RunningCluster:
     """Take the options of a connection out of a command's options, and return the cluster."""
     from fakemq.clock.durations import duration_ms
@@ -253,7 +285,7 @@ def opened(given: dict[str, Any]) -> RunningCluster:
     timeout_ms = duration_ms(given.pop("timeout"), name="timeout")
     if timeout_ms < 1:
         raise ConfigError(f"timeout={timeout_ms} ms: expected over 0")
-    options: Any = {name: given.pop(name) for name in _CLIENT_NAMES}
+    options: Any = {name: given.pop(name) for name in CLIENT_NAMES}
     # A certificate without TLS would have no use.
     options["tls"] = options["tls"] or bool(options["tls_ca_file"] or options["tls_cert_file"])
     options |= {"api_timeout_ms": timeout_ms, "send_timeout_ms": timeout_ms}
@@ -274,10 +306,28 @@ def connected(given: dict[str, Any]) -> Iterator[RunningCluster]:
             if isinstance(error, RemotingConnectError) and error.advice:
                 advice = f"no name server answers, start one there or {another}"
                 error = RemotingConnectError(error.addr, error.reason, advice)
-            text = str(error)
             if error.addr in cluster.client.instance.name_servers.addrs:
-                text += f": no name server answers there, {another}"
+                text = f"{error}: no name server answers there, {another}"
+            else:
+                text = cluster.with_name(error.addr, error)
             raise MQClientError(text) from None
+
+
+@contextmanager
+def failures_reported(cluster: RunningCluster) -> Iterator[None]:
+    """End a command with a line for each broker that did not answer, and with exit code 1.
+
+    What the others answered is shown before.
+    """
+    texts: list[str] = []
+    try:
+        yield
+    finally:
+        texts = cluster.take_failures()
+        for text in texts:
+            click.echo(f"Error: {text}", err=True)
+    if texts:
+        raise click.exceptions.Exit(1)
 
 
 def completes(names: Callable[[RunningCluster], Iterable[str]]) -> Complete:
@@ -290,7 +340,7 @@ def completes(names: Callable[[RunningCluster], Iterable[str]]) -> Complete:
         from fakemq.errors import FakemqError
 
         try:
-            with closing(opened({**_DEFAULTS, **_given(ctx), "timeout": "500ms"})) as cluster:
+            with closing(opened({**DEFAULTS, **_given(ctx), "timeout": "500ms"})) as cluster:
                 return [name for name in names(cluster) if name.startswith(incomplete)]
         except FakemqError:
             return []
@@ -309,14 +359,7 @@ def consumer_groups(cluster: RunningCluster) -> list[str]:
 
 
 def _given(ctx: click.Context) -> dict[str, Any]:
-    return {name: ctx.params[name] for name in _DEFAULTS if ctx.params.get(name) is not None}
-
-
-def connection_options(function: F) -> F:
-    """Add the options that say which cluster is asked, and how."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+    return {name: ctx.params[name] for name in DEFAULTS if ctx.params.get(name) is not None}
 
 
 def asks_cluster(function: Callable[..., None]) -> Callable[..., None]:

@@ -91,16 +91,18 @@ def _delay(cluster: RunningCluster, delay: str) -> tuple[int, dict[str, str]]:
 
     Brokers before RocketMQ 5 deliver a message with a time of its own at once.
     """
+    from fakemq.client.errors import MQClientError
     from fakemq.client.messages import level_of
     from fakemq.clock.durations import duration_ms
 
     delay_ms = duration_ms(delay, name="delay")
-    infos = cluster.all(
+    infos = cluster.answers(
         {one: cluster.brokers_admin.runtime_info(one.addr) for one in cluster.masters}
     )
-    releases = [
-        str(one.get("brokerVersionDesc")) for one in infos.values() if isinstance(one, dict)
-    ]
+    failures = cluster.take_failures()
+    if failures and not infos:
+        raise MQClientError(f"delay={delay}: no broker says its release: {failures[0]}")
+    releases = [str(one.get("brokerVersionDesc")) for one in infos.values()]
     if any(release.startswith(("V3_", "V4_")) for release in releases):
         return level_of(delay), {}
     return 0, {"TIMER_DELAY_MS": str(delay_ms)}

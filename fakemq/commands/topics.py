@@ -28,7 +28,7 @@ def topics(cluster: RunningCluster, names: tuple[str, ...], all_topics: bool) ->
         name: [one.broker_name or "" for one in route.broker_datas] if route else []
         for name, route in found.items()
     }
-    stats = cluster.all(
+    stats = cluster.answers(
         {
             (name, broker): cluster.admin.topic_offsets(name, master_addr[broker])
             for name in chosen
@@ -39,10 +39,7 @@ def topics(cluster: RunningCluster, names: tuple[str, ...], all_topics: bool) ->
     rows = []
     for name in chosen:
         offsets = [
-            one
-            for broker in brokers[name]
-            if isinstance(table := stats.get((name, broker)), dict)
-            for one in table.values()
+            one for broker in brokers[name] for one in stats.get((name, broker), {}).values()
         ]
         rows.append(
             {

@@ -67,10 +67,10 @@ def _origin(message: MessageExt) -> str:
 
 
 def _groups_of(cluster: RunningCluster, topic: str) -> list[str]:
-    found = cluster.all(
+    found = cluster.answers(
         {one: cluster.brokers_admin.groups_of_topic(topic, one.addr) for one in cluster.masters}
     )
-    return shown({name for names in found.values() if isinstance(names, list) for name in names})
+    return shown({name for names in found.values() for name in names})
 
 
 def _records(
@@ -78,23 +78,19 @@ def _records(
 ) -> Iterator[Row]:
     """Return the message's records: the first, and those of its retries and dead letters."""
     from fakemq.commands.found_message import broker_of
-    from fakemq.protocol.message import MessageExt
     from fakemq.protocol.pop import pop_retry_topic
     from fakemq.protocol.topics import dlq_topic, retry_topic
 
     topics = [of(group) for group in groups for of in (retry_topic, dlq_topic)]
     topics += [pop_retry_topic(origin, group, v2=v2) for group in groups for v2 in (False, True)]
     known = set(cluster.client.topic_names())
-    more = cluster.all(
-        {
-            topic: cluster.admin.query_message_by_unique_key(topic, message.msg_id)
-            for topic in topics
-            if topic in known and topic != message.topic
-        }
+    copies = cluster.messages(
+        [topic for topic in topics if topic in known and topic != message.topic],
+        message.msg_id,
+        unique=True,
     )
-    for one in (message, *more.values()):
-        if not isinstance(one, MessageExt):
-            continue
+    first = {one.topic: one for one in reversed(copies)}  # of each topic its first stored one
+    for one in (message, *first.values()):
         where = f"{one.topic} {broker_of(cluster, one)}:{one.queue_id}:{one.queue_offset}"
         step = "stored"
         if one.topic.startswith("%RETRY%"):
@@ -107,12 +103,8 @@ def _records(
 
 def _traces(cluster: RunningCluster, message: MessageExt, topic: str) -> Iterator[Row]:
     from fakemq.client.trace_reading import read_traces
-    from fakemq.errors import FakemqError
 
-    try:
-        found = cluster.ask(cluster.admin.query_messages(topic, message.msg_id))
-    except FakemqError:
-        return  # without such a topic no client writes traces
+    found = cluster.messages([topic], message.msg_id, unique=False)
     steps = [
         step
         for one in found
@@ -151,12 +143,10 @@ def _detail(step: str, cost_ms: int, retries: int, detail: str) -> str:
 
 def _consumed(cluster: RunningCluster, message: MessageExt, groups: list[str]) -> list[Row]:
     from fakemq.commands.found_message import broker_of
-    from fakemq.protocol.bodies.connection import ConsumerConnection
-    from fakemq.protocol.bodies.stats import ConsumeStats
 
     broker = broker_of(cluster, message)
-    stats = cluster.all({one: cluster.admin.consume_stats(one, message.topic) for one in groups})
-    members = cluster.all(
+    stats = cluster.consume_stats(groups, message.topic)
+    members = cluster.answers(
         {
             (group, one): cluster.brokers_admin.members(group, one.addr)
             for group in groups
@@ -165,12 +155,10 @@ def _consumed(cluster: RunningCluster, message: MessageExt, groups: list[str]) -
     )
     rows: list[Row] = []
     for group in groups:
-        found = stats[group]
-        offsets = found.offset_table if isinstance(found, ConsumeStats) else {}
         offset = next(
             (
                 one.consumer_offset
-                for queue, one in offsets.items()
+                for queue, one in stats[group].offset_table.items()
                 if (queue.broker_name, queue.queue_id) == (broker, message.queue_id)
             ),
             None,
@@ -178,7 +166,7 @@ def _consumed(cluster: RunningCluster, message: MessageExt, groups: list[str]) -
         ids = {
             client.client_id
             for one in cluster.masters
-            if isinstance(connection := members[group, one], ConsumerConnection)
+            if (connection := members.get((group, one))) is not None
             for client in connection.connection_set
         }
         if offset is not None and offset > message.queue_offset:
