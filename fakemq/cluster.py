@@ -229,8 +229,9 @@ class Cluster(_StartableCluster):
         """Wait in real time until ``predicate`` returns a true value, and return that value.
 
         ``predicate`` is called at once and again whenever the journal grows. ``timeout`` is a
-        duration such as ``"5s"`` (default). Raise WaitTimeout, with the journal's last entries,
-        when the time is over. Raise FakemqError at once if the cluster is stopped meanwhile.
+        duration such as ``"5s"`` (default). Raise WaitTimeout, with the likely causes and the
+        journal's last entries, when the time is over. Raise FakemqError at once if the cluster is
+        stopped meanwhile.
         """
         return self._wait_for(predicate, span_ms(timeout, name="timeout"), Wait())
 
@@ -243,8 +244,8 @@ class Cluster(_StartableCluster):
         peers outside the process are connected, each step leaves them up to 50 ms of real time to
         react. Their timeouts count the moved time only with ``outside_peers=True``.
 
-        Raise WaitTimeout, with the journal's last entries, when ``at_most`` has passed; FakemqError
-        if the cluster is stopped meanwhile.
+        Raise WaitTimeout, with the likely causes and the journal's last entries, when ``at_most``
+        has passed; FakemqError if the cluster is stopped meanwhile.
         """
         at_most_ms = span_ms(at_most, name="at_most")
         return self._run_until(predicate, at_most_ms, outside_peers, Wait())

@@ -11,7 +11,7 @@ ConfigWarning            a UserWarning: a setting in the config has no effect
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _LONGEST_WORD = 200
 """The rest of a longer word is not compared: a peer may send one of megabytes."""
@@ -53,7 +53,17 @@ class NotYetSupported(FakemqError, NotImplementedError):  # noqa: N818 - a state
 
 
 class WaitTimeout(FakemqError, TimeoutError):  # noqa: N818 - named like the wait it ends
-    """The awaited condition did not come true in time; the text ends with the journal's tail."""
+    """The awaited condition did not come true in time.
+
+    The text has the first lines of the cluster's diagnosis, and ends with the journal's tail.
+    """
+
+    diagnosis: Sequence[str] = ()
+    """All lines of the diagnosis at the end of the wait; a consumer may be closed since."""
+    namesrv_addr: str = ""
+    """The name server address of the cluster that was waited for."""
+    last_seq: int = 0
+    """The number of the last journal entry in the text; 0 if there is none."""
 
 
 class ConfigWarning(UserWarning):

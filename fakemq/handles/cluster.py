@@ -31,6 +31,8 @@ MAX_PAUSE_MS = 100
 """The longest pause between two calls of a predicate, in real time."""
 _WAITS_OF_A_MS = 3
 """The pause has one more millisecond for every three waits: 300 waits look 3,000 times a second."""
+_CAUSES_SHOWN = 3
+"""How many lines of the diagnosis are in the text of a wait that has failed."""
 PATIENCE_MS = 50
 """How long, in real ms, peers outside the process may react to each step of `run_until`."""
 
@@ -266,8 +268,15 @@ class ClusterBase(StoredMessages):
             wait.news.wait(max(0, until_ms - real_elapsed_ms()) / 1000)
 
     def _timed_out(self, why: str) -> WaitTimeout:
-        tail = inspection.text(self.journal.tail())
-        return WaitTimeout(f"{why}; the journal ends with\n{tail}")
+        causes, entries = self.diagnosis(), self.journal.tail()
+        lines = [f"  {cause}" for cause in causes[:_CAUSES_SHOWN]]
+        if len(causes) > _CAUSES_SHOWN:
+            lines.append(f"  and {len(causes) - _CAUSES_SHOWN} more")
+        likely = "\n".join(["most likely:", *lines, ""]) if causes else ""
+        error = WaitTimeout(f"{why}; {likely}the journal ends with\n{inspection.text(entries)}")
+        error.diagnosis, error.namesrv_addr = causes, self.namesrv_addr
+        error.last_seq = entries[-1].seq if entries else 0
+        return error
 
     def stillness(self) -> str:
         """Return why the clock does not move by itself, and its next deadlines; "" if it moves."""

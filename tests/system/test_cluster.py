@@ -291,9 +291,28 @@ def test_wait_for_raises_with_the_journals_tail(mq: Cluster) -> None:
     with pytest.raises(WaitTimeout) as raised:
         mq.wait_for(list, timeout=0.01)
     lines = str(raised.value).splitlines()
-    assert lines[0] == "still [] after 10 ms of real time; the journal ends with"
+    cause = "b'one' of orders: never delivered: no group has asked for orders"
+    assert lines[:3] == [
+        "still [] after 10 ms of real time; most likely:",
+        f"  {cause}",
+        "the journal ends with",
+    ]
     assert "Dispatched" in lines[-1]
     assert isinstance(raised.value, TimeoutError)
+    assert raised.value.diagnosis == [cause]
+
+
+def test_run_until_raises_with_a_few_likely_causes(mq: Cluster) -> None:
+    topics = [f"orders-{number}" for number in range(5)]
+    for topic in topics:
+        mq.seed(topic, ["one"])
+    with pytest.raises(WaitTimeout) as raised:
+        mq.run_until(lambda: False, at_most="1ms")
+    lines = str(raised.value).splitlines()
+    assert lines[0] == "not after 1 ms of the cluster's time; most likely:"
+    assert [line.rpartition(" ")[2] for line in lines[1:4]] == topics[:3]
+    assert lines[4:6] == ["  and 2 more", "the journal ends with"]
+    assert len(raised.value.diagnosis) == 5
 
 
 def test_wait_for_leaves_no_listener(mq: Cluster) -> None:
