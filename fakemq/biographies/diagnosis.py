@@ -16,6 +16,7 @@ from fakemq import events
 from fakemq.biographies.because import answer_text, duration_text, missing, named
 from fakemq.biographies.groups import why_not_delivered
 from fakemq.biographies.inflight import inflight
+from fakemq.biographies.no_route import asked_for_mistyped
 from fakemq.biographies.too_early import asked_too_early
 from fakemq.core import inspection
 from fakemq.dispatch.node import NodeState
@@ -81,8 +82,9 @@ def diagnosis(
     ``group`` limits them to one consumer group.
     """
     search = _Search(core, chronicle, topic, group)
-    certain = search.certain()  # first: it also collects what `uncertain` returns
-    return [*search.too_early(), *certain, *search.faults(), *search.uncertain()]
+    certain = search.certain()  # first: it also collects what the others return
+    early = [*search.mistyped(), *search.too_early()]
+    return [*early, *certain, *search.faults(), *search.uncertain()]
 
 
 def diagnosis_of_sends(core: ClusterCore, chronicle: Chronicle, topic: str) -> list[str]:
@@ -93,7 +95,8 @@ def diagnosis_of_sends(core: ClusterCore, chronicle: Chronicle, topic: str) -> l
         for broker in core.brokers.values()
         if broker.state is not NodeState.RUNNING and not broker.config.is_slave
     ]
-    return [*search.too_early(), *search.certain(), *down, *search.faults()]
+    early = [*search.mistyped(), *search.too_early()]
+    return [*early, *search.certain(), *down, *search.faults()]
 
 
 class _Search:
@@ -119,6 +122,8 @@ class _Search:
         """Whether deliveries to consumers matter."""
         self._out: set[tuple[str, str, int, int, str]] = set()
         """Place and group of each message that is popped, collected by `certain`."""
+        self._undelivered_topics: set[str] = set()
+        """Topics with a message that was not delivered, collected by `certain`."""
         self._uncertain = Findings()
         """Observations, collected by `certain` and returned by `uncertain`."""
 
@@ -150,6 +155,15 @@ class _Search:
     def too_early(self) -> list[str]:
         """Return which topics clients asked for before these existed."""
         return asked_too_early(self._core, self._chronicle, self._wants, consumers=self._consumers)
+
+    def mistyped(self) -> list[str]:
+        """Return which topics clients asked for that are most likely mistyped ones of these.
+
+        Where consumers matter call `certain` before.
+        """
+        topics = self._undelivered_topics
+        wants = topics.__contains__ if self._consumers else self._wants
+        return asked_for_mistyped(self._core, self._chronicle, wants)
 
     def _wants(self, topic: str) -> bool:
         return self._topics is None or topic in self._topics
@@ -331,6 +345,7 @@ class _Search:
         stored = broker.store.look_message_by_offset(record[1])
         if stored is None:
             return
+        self._undelivered_topics.add(event.topic)
         group = stored.properties.get(ORIGIN_GROUP)
         if event.topic.startswith(RETRY_PREFIX) and group is not None:
             attempt = stored.reconsume_times + 1

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from fakemq.biographies.because import duration_text
+from fakemq.biographies.no_route import peers
 from fakemq.core import inspection
 from fakemq.errors import counted, printable
 from fakemq.events.core import RouteRefused
@@ -54,8 +55,8 @@ def asked_too_early(
 
 
 def _asked(topic: str, refused: Sequence[Entry]) -> str:
-    peers = {_peer(entry) for entry in refused}
-    return f"{counted(len(peers), 'client')} asked for {topic} {counted(len(refused), 'time')}"
+    clients = counted(len(peers(refused)), "client")
+    return f"{clients} asked for {topic} {counted(len(refused), 'time')}"
 
 
 def _of_consumers(chronicle: Chronicle, refused: list[Entry], created: Entry) -> list[Entry]:

@@ -1,6 +1,10 @@
-"""A client that asked for a topic before it existed is a diagnosis of its own."""
+"""A client that asked for a topic before it existed, or for a mistyped one, is a diagnosis."""
 
 from __future__ import annotations
+
+import re
+
+import pytest
 
 import fakemq
 from fakemq.client import Client, Producer
@@ -84,3 +88,21 @@ def test_client_that_asked_while_the_broker_was_stopped_did_not_ask_too_early() 
         assert mq.diagnosis() == [
             "b'tea' of orders: never delivered: its broker broker-a-0 is stopped"
         ]
+
+
+def test_mistyped_topic_of_a_client_is_a_diagnosis() -> None:
+    with fakemq.Cluster(topics={"orders": 1, "bills": 1}) as mq:
+        ask(mq, "ordres", 2)
+        ask(mq, "ordres", 1)
+        assert mq.diagnosis() == []
+        mq.seed("orders", ["tea"])
+        mistyped = "2 clients asked for ordres, which does not exist; did you mean orders?"
+        never = "b'tea' of orders: never delivered: "
+        assert mq.diagnosis() == [mistyped, never + "no group has asked for orders"]
+        assert mq.diagnosis("orders", "billing")[0] == mistyped
+        assert mq.diagnosis("bills") == []
+        with pytest.raises(AssertionError, match=f"most likely:\n  {re.escape(mistyped)}\n"):
+            mq.assert_sent("orders", 2)
+        with mq.consumer(group="billing", subscribe="orders", consume_from="first") as consumer:
+            mq.wait_for(lambda: consumer.received)
+        assert not any("ordres" in line for line in mq.diagnosis())
