@@ -12,6 +12,7 @@ from fakemq.biographies.nodes import LiveNodes
 from fakemq.biographies.walk import Walk, message_name
 
 if TYPE_CHECKING:
+    from fakemq.clock.slices import Steps
     from fakemq.core.cluster import ClusterCore
     from fakemq.core.views import Message
 
@@ -40,10 +41,18 @@ class Biographer:
 
         Records are known by the present brokerNames: a peer can rename a running broker.
         """
+        chronicle = self._present()
+        chronicle.read()
+        return chronicle
+
+    def reading(self) -> Steps[None]:
+        """Bring the chronicle up to date in steps, because it may take long at first."""
+        yield from self._present().reading()
+
+    def _present(self) -> Chronicle:
         names = self._names()
         if names != self._chronicle.broker_names:
             self._chronicle = Chronicle(self._core.journal, names)
-        self._chronicle.read()
         return self._chronicle
 
     def tell(self, message: Message, epoch: int | None = None) -> Biography:

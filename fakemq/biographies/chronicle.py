@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.biographies.pops import Place, Pops
 from fakemq.events.core import (
@@ -55,6 +55,11 @@ from fakemq.journal.entries import Entry
 from fakemq.journal.journal import Journal
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.topics import RETRY_PREFIX, TRANS_HALF_TOPIC
+
+if TYPE_CHECKING:
+    from fakemq.clock.slices import Steps
+
+_ENTRIES_A_STEP = 1_000
 
 Record: TypeAlias = tuple[str, int]
 """brokerName and physical offset."""
@@ -207,17 +212,30 @@ class Chronicle:
         Read all entries again in two cases: 1. the journal was cleared; 2. the journal has dropped
         more than half of the entries that this index holds, so that the index would only grow.
         """
+        while self._read_some():
+            pass
+
+    def reading(self) -> Steps[None]:
+        """Do the same in steps: a `read` soon after has little left to read."""
+        while self._read_some():
+            yield
+
+    def _read_some(self) -> bool:
+        """Read some of the new entries; return whether there are more."""
         journal = self._journal
         if not self._read.seq or len(self.appended) > 2 * max(len(journal), 1):
             self._begin_anew()
             self._read.seq = 0
-        if self._read.seq == journal.last_seq:
-            return
-        for entry in journal.after(self._read.seq):
+        last_seq = journal.last_seq
+        if self._read.seq == last_seq:
+            return False
+        entries = journal.after(self._read.seq, _ENTRIES_A_STEP)
+        for entry in entries:
             reader = self._readers.get(type(entry.event))
             if reader is not None:
                 reader(entry)
-        self._read.seq = journal.last_seq
+        self._read.seq = entries[-1].seq if entries else last_seq
+        return self._read.seq != last_seq
 
     def client(self, node: str, peer: str) -> str:
         """Return the id that a client at an address sent in its heartbeats; "" without one.

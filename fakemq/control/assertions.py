@@ -45,43 +45,46 @@ class InDlq(Body):
     bodies: list[str | Base64] | None = None
 
 
-@endpoint("POST", "/v1/assert/sent")
-def assert_sent(control: Control, body: Sent) -> Done:
+@endpoint("POST", "/v1/assert/sent", waits=True)
+async def assert_sent(control: Control, body: Sent) -> Done:
     """Assert that a topic has these messages; a count of 0 asserts that it has none."""
-    return _held(
+    return await _held(
+        control,
         lambda: control.mq.assert_sent(
             body.topic, body.count, bodies=_bytes(body.bodies), keys=body.keys, tags=body.tags
-        )
+        ),
     )
 
 
-@endpoint("POST", "/v1/assert/consumed")
-def assert_consumed(control: Control, body: Consumed) -> Done:
+@endpoint("POST", "/v1/assert/consumed", waits=True)
+async def assert_consumed(control: Control, body: Consumed) -> Done:
     """Assert that a group got and acknowledged the messages of a topic."""
-    return _held(
+    return await _held(
+        control,
         lambda: control.mq.assert_consumed(
             body.topic, body.group, body.count, bodies=_bytes(body.bodies)
-        )
+        ),
     )
 
 
-@endpoint("POST", "/v1/assert/delivered-once")
-def assert_delivered_once(control: Control, body: OfGroup) -> Done:
+@endpoint("POST", "/v1/assert/delivered-once", waits=True)
+async def assert_delivered_once(control: Control, body: OfGroup) -> Done:
     """Assert that a group got every message of a topic exactly once, retries included."""
-    return _held(lambda: control.mq.assert_delivered_once(body.topic, body.group))
+    return await _held(control, lambda: control.mq.assert_delivered_once(body.topic, body.group))
 
 
-@endpoint("POST", "/v1/assert/not-redelivered")
-def assert_not_redelivered(control: Control, body: OfGroup) -> Done:
+@endpoint("POST", "/v1/assert/not-redelivered", waits=True)
+async def assert_not_redelivered(control: Control, body: OfGroup) -> Done:
     """Assert that a group got no message of a topic twice, retries included."""
-    return _held(lambda: control.mq.assert_not_redelivered(body.topic, body.group))
+    return await _held(control, lambda: control.mq.assert_not_redelivered(body.topic, body.group))
 
 
-@endpoint("POST", "/v1/assert/in-dlq")
-def assert_in_dlq(control: Control, body: InDlq) -> Done:
+@endpoint("POST", "/v1/assert/in-dlq", waits=True)
+async def assert_in_dlq(control: Control, body: InDlq) -> Done:
     """Assert that a group has these dead letters."""
-    return _held(
-        lambda: control.mq.assert_in_dlq(body.group, body.count, bodies=_bytes(body.bodies))
+    return await _held(
+        control,
+        lambda: control.mq.assert_in_dlq(body.group, body.count, bodies=_bytes(body.bodies)),
     )
 
 
@@ -91,10 +94,9 @@ def _bytes(bodies: list[str | Base64] | None) -> list[bytes | str] | None:
     return [one if isinstance(one, str) else one.base64 for one in bodies]
 
 
-def _held(check: Callable[[], None]) -> Done:
-    """Return Done if the check raises nothing; Refusal (412) with the text of an assertion."""
-    try:
-        check()
-    except AssertionError as error:
-        raise Refusal(412, str(error)) from None
+async def _held(control: Control, assertion: Callable[[], None]) -> Done:
+    """Return Done if an assertion holds; Refusal (412) with the text of its failure if not."""
+    why_not = await control.server.carry_out(control.mq.assertion(assertion))
+    if why_not:
+        raise Refusal(412, why_not)
     return Done()

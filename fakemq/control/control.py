@@ -19,6 +19,7 @@ from fakemq.journal.wakes import Waiter
 from fakemq.serving.on_loop import OnLoop
 
 if TYPE_CHECKING:
+    from fakemq.clock.slices import Steps
     from fakemq.control.results import Duration
     from fakemq.core.cluster import ClusterCore
     from fakemq.core.movement import Movement
@@ -63,7 +64,7 @@ class ClusterOnLoop(ClusterBase):
     """The running cluster as a test sees it, for callers on the cluster's own loop.
 
     Such a caller must not block: an operation that takes time, such as a broker's restart, is
-    awaited at the `ClusterServer` instead.
+    awaited at the `ClusterServer` instead, and an assertion is awaited by `assertion`.
     """
 
     def __init__(self, server: ClusterServer) -> None:
@@ -72,6 +73,18 @@ class ClusterOnLoop(ClusterBase):
     @property
     def clock(self) -> ClockHandle:
         return ClockHandle(self._running)
+
+    def assertion(self, assertion: Callable[[], None]) -> Steps[str]:
+        """Call a function that calls one assertion of this object; return the assertion's steps.
+
+        They return the text of the failure, "" if there is none.
+        """
+        assertion()
+        return self._asserted
+
+    def _require(self, why_not: Steps[str]) -> None:
+        # Whoever awaits the steps lets other requests go on meanwhile.
+        self._asserted = why_not
 
     def broker(self, name: str) -> BrokerView:
         """Return the broker ``broker-a-0``; a bare ``broker-a`` means its master."""

@@ -2,6 +2,9 @@
 
 The text says what was expected and seen, the most likely cause, the placed faults, and the
 biographies of the messages concerned. pytest's traceback ends at the assertion.
+
+The functions ``why_not_…`` return the text of the failure, "" if there is none. They work in steps,
+on the cluster's thread: many messages take long. ``stored`` are the steps that read the messages.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from fakemq.config.checked import whole
 from fakemq.core.inspection import payloads
@@ -18,6 +21,7 @@ from fakemq.protocol.topics import dlq_topic
 
 if TYPE_CHECKING:
     from fakemq.biographies.biography import Biography
+    from fakemq.clock.slices import Steps
     from fakemq.handles.values import Message
 
 BIOGRAPHIES_AT_MOST = 5
@@ -29,27 +33,56 @@ Explain = Callable[[Sequence["Message"], str | None, str | None], str]
 """Return the rest of a failure's text, for these messages, a topic and a group."""
 
 
-class HasMessages(Protocol):
-    """A cluster of this process or another one, whose stored messages can be read."""
+class Wanted:
+    """How many messages, or which bodies, an assertion wants; at least one by default.
 
-    def messages(self, topic: str) -> list[Message]: ...
+    Raise ConfigError for a number or bodies that cannot be.
+    """
+
+    def __init__(self, count: int | None, bodies: Iterable[bytes | str] | None) -> None:
+        if count is not None:
+            whole("count", count, 0)
+        self.count = count
+        self.bodies = None if bodies is None else Counter(payloads(bodies))
+
+    def why_not(self, what: str, seen: Sequence[Message], explain: Callable[[], str]) -> str:
+        """Return the failure's text if other messages are seen; "" if it is these."""
+        count, wanted = self.count, self.bodies
+        there = Counter(message.body for message in seen)
+        if wanted is not None:
+            fits = there == wanted and count in (None, len(seen))
+            expected = f"{counted(wanted.total(), 'message')} {what}: {_bodies(wanted)}"
+            if differences := [
+                f"{word} {_bodies(part)}"
+                for word, part in (("missing", wanted - there), ("too many", there - wanted))
+                if part
+            ]:
+                expected += f" ({'; '.join(differences)})"
+        else:
+            fits = bool(seen) if count is None else count == len(seen)
+            number = "at least 1 message" if count is None else counted(count, "message")
+            expected = f"{number} {what}"
+        if fits:
+            return ""
+        return (
+            f"expected: {expected}\n"
+            f"seen:     {len(seen)}{f': {_bodies(there)}' if seen else ''}\n{explain()}"
+        )
 
 
-def assert_sent(
-    cluster: HasMessages,
+def why_not_sent(
+    stored: Steps[list[Message]],
     topic: str,
-    count: int | None,
-    bodies: Iterable[bytes | str] | None,
+    wanted: Wanted,
     keys: str | None,
     tags: str | None,
     explain: Explain,
-) -> None:
-    """Assert that a topic's messages with these keys and tags have this count or these bodies."""
-    __tracebackhide__ = True  # pytest then shows the caller's line, not one of this file
-    stored = cluster.messages(topic)
+) -> Steps[str]:
+    """Look whether a topic's messages with these keys and tags are the wanted ones."""
+    messages = yield from stored
     fitting = [
         message
-        for message in stored
+        for message in messages
         if tags in (None, message.tags) and (keys is None or keys in message.keys.split())
     ]
     which = "".join(
@@ -57,66 +90,64 @@ def assert_sent(
         for name, value in (("keys", keys), ("tags", tags))
         if value is not None
     )
-    _compare(f"in {topic}{which}", fitting, count, bodies, lambda: explain(stored, topic, None))
+    yield
+    return wanted.why_not(f"in {topic}{which}", fitting, lambda: explain(messages, topic, None))
 
 
-def assert_in_dlq(
-    cluster: HasMessages,
-    group: str,
-    count: int | None,
-    bodies: Iterable[bytes | str] | None,
-    explain: Explain,
-) -> None:
-    """Assert that the dead letters of a group have this count, or these bodies."""
-    __tracebackhide__ = True
-    topic = dlq_topic(group)
-    dead = cluster.messages(topic)
-    _compare(f"in {topic}", dead, count, bodies, lambda: explain(dead, None, group))
+def why_not_in_dlq(
+    stored: Steps[list[Message]], group: str, wanted: Wanted, explain: Explain
+) -> Steps[str]:
+    """Look whether the dead letters of a group, the stored messages, are the wanted ones."""
+    dead = yield from stored
+    return wanted.why_not(f"in {dlq_topic(group)}", dead, lambda: explain(dead, None, group))
 
 
-def assert_consumed(
-    cluster: HasMessages,
-    topic: str,
-    group: str,
-    count: int | None,
-    bodies: Iterable[bytes | str] | None,
-    explain: Explain,
-) -> None:
-    """Assert that a group has acknowledged all messages of a topic, this count, or these bodies."""
-    __tracebackhide__ = True
-    stored = cluster.messages(topic)
+def why_not_consumed(
+    stored: Steps[list[Message]], topic: str, group: str, wanted: Wanted, explain: Explain
+) -> Steps[str]:
+    """Look whether a group has acknowledged the wanted messages of a topic, by default all."""
+    messages = yield from stored
     done: list[Message] = []
     left: list[Message] = []
-    for message in stored:
+    for message in messages:
         (done if consumed(message.biography, group) else left).append(message)
-    if count is None and bodies is None and stored:
-        count = len(stored)
+        yield
+    if wanted.count is None and wanted.bodies is None and messages:
+        wanted.count = len(messages)
     what = f"of {topic} consumed by {group}"
-    _compare(what, done, count, bodies, lambda: explain(left or done, topic, group))
+    return wanted.why_not(what, done, lambda: explain(left or done, topic, group))
 
 
-def assert_deliveries(
-    cluster: HasMessages, topic: str, group: str, least: int, most: int, explain: Explain
-) -> None:
-    """Assert that every message of a topic was delivered to a group ``least`` to ``most`` times.
+def why_not_delivered(
+    stored: Steps[list[Message]], topic: str, group: str, least: int, most: int, explain: Explain
+) -> Steps[str]:
+    """Look whether each message of a topic was delivered to a group ``least`` to ``most`` times.
 
     Deliveries of its retries count, too.
     """
     from fakemq.biographies.steps import Delivered
 
-    __tracebackhide__ = True
     wrong, seen = [], []
-    for message in cluster.messages(topic):
+    for message in (yield from stored):
         times = sum(step.group == group for step in message.biography.of(Delivered))
         if not least <= times <= most:
             wrong.append(message)
             seen.append(f"{_shown(message.body)} {counted(times, 'time')}")
-    if wrong:
-        often = "once" if least == most else "at most once"
-        raise AssertionError(
-            f"expected: every message of {topic} delivered to {group} {often}\n"
-            f"seen:     {_listed(seen, len(seen))}\n{explain(wrong, topic, group)}"
-        )
+        yield
+    if not wrong:
+        return ""
+    often = "once" if least == most else "at most once"
+    return (
+        f"expected: every message of {topic} delivered to {group} {often}\n"
+        f"seen:     {_listed(seen, len(seen))}\n{explain(wrong, topic, group)}"
+    )
+
+
+def require(why_not: str) -> None:
+    """Raise AssertionError with a failure's text, unless it is empty."""
+    __tracebackhide__ = True  # pytest then shows the caller's line, not one of this file
+    if why_not:
+        raise AssertionError(why_not)
 
 
 def consumed(biography: Biography, group: str) -> bool:
@@ -151,37 +182,6 @@ def consumed(biography: Biography, group: str) -> bool:
             case SentBack() | SetBack():
                 acked -= received
     return acked > 0
-
-
-def _compare(
-    what: str,
-    seen: Sequence[Message],
-    count: int | None,
-    bodies: Iterable[bytes | str] | None,
-    explain: Callable[[], str],
-) -> None:
-    __tracebackhide__ = True
-    if count is not None:
-        whole("count", count, 0)
-    there = Counter(message.body for message in seen)
-    if bodies is not None:
-        wanted = Counter(payloads(bodies))
-        fits = there == wanted and count in (None, len(seen))
-        expected = f"{counted(wanted.total(), 'message')} {what}: {_bodies(wanted)}"
-        if differences := [
-            f"{word} {_bodies(part)}"
-            for word, part in (("missing", wanted - there), ("too many", there - wanted))
-            if part
-        ]:
-            expected += f" ({'; '.join(differences)})"
-    else:
-        fits = bool(seen) if count is None else count == len(seen)
-        expected = f"{'at least 1 message' if count is None else counted(count, 'message')} {what}"
-    if not fits:
-        raise AssertionError(
-            f"expected: {expected}\n"
-            f"seen:     {len(seen)}{f': {_bodies(there)}' if seen else ''}\n{explain()}"
-        )
 
 
 def _bodies(bodies: Counter[bytes]) -> str:

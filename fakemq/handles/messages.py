@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from fakemq.protocol.properties import (
     NAME_VALUE_SEPARATOR,
     PROPERTY_SEPARATOR,
 )
+from fakemq.protocol.topics import dlq_topic
 
 if TYPE_CHECKING:
     from fakemq.biographies.biographer import Biographer
@@ -90,7 +92,7 @@ class StoredMessages(Handle):
         if delay is not None:
             more[DELAY_TIME_LEVEL] = str(self._level_of(delay))
         steps = seeding(self._core, topic, bodies, tags, keys, more, queue)
-        return self._seen(self._running().carry_out(steps))
+        return self._running().carry_out(self._seen(steps))
 
     def _level_of(self, delay: Duration) -> int:
         """Return the level of a delay at this cluster's brokers."""
@@ -105,8 +107,12 @@ class StoredMessages(Handle):
         one, because a mistyped name would let many a test pass. Other events may happen while it
         reads a long topic; messages that arrive meanwhile are not in the list.
         """
+        return self._running().carry_out(self._stored(topic))
+
+    def _stored(self, topic: str) -> Steps[list[Message]]:
+        """Check the name of a topic, and return the steps of `messages`."""
         self._check_topic(topic)
-        return self._seen(self._running().carry_out(inspection.messages(self._core, topic)))
+        return self._seen(inspection.messages(self._core, topic))
 
     def biography(self, message: Message) -> Biography:
         """Return the history of a message until now, as far as the journal knows.
@@ -117,10 +123,14 @@ class StoredMessages(Handle):
         origin = message.origin
         return self._biographer().tell(message, None if origin is None else origin.epoch)
 
-    def _seen(self, messages: list[views.Message]) -> list[Message]:
+    def _seen(self, steps: Steps[list[views.Message]]) -> Steps[list[Message]]:
         """Return the same messages with their origin, from which they look up their biographies."""
-        origin = self._origin
-        return Listing(message_of(message, origin) for message in messages)
+        left, origin = deque((yield from steps)), self._origin
+        found: Listing[Message] = Listing()
+        while left:  # each is freed in its step: all together would take long
+            found.append(message_of(left.popleft(), origin))
+            yield
+        return found
 
     @property
     def _origin(self) -> Origin:
@@ -248,12 +258,11 @@ class StoredMessages(Handle):
         ``keys`` and ``tags`` select the messages to look at. All assertions raise AssertionError,
         which says what was seen, the likely reasons, and the biographies of the messages.
         """
-        from fakemq.handles.assertions import assert_sent
+        from fakemq.handles.assertions import Wanted, why_not_sent
 
         __tracebackhide__ = True
-        if count == 0:
-            self._check_topic(topic)
-        assert_sent(self, topic, count, bodies, keys, tags, self._explain_sends)
+        wanted, stored = Wanted(count, bodies), self._stored(topic)
+        self._require(why_not_sent(stored, topic, wanted, keys, tags, self._explain_sends))
 
     def assert_nothing_sent(self, topic: str) -> None:
         """Assert that no message is in ``topic``; the topic need not exist.
@@ -279,29 +288,30 @@ class StoredMessages(Handle):
         retry is; a message that went to the DLQ is never consumed, and neither is one that no
         member received although the group committed past it, as a tag filter makes it do.
         """
-        from fakemq.handles.assertions import assert_consumed
+        from fakemq.handles.assertions import Wanted, why_not_consumed
 
         __tracebackhide__ = True
         self._check_group(group)
-        assert_consumed(self, topic, group, count, bodies, self._explain)
+        wanted, stored = Wanted(count, bodies), self._told(topic)
+        self._require(why_not_consumed(stored, topic, group, wanted, self._explain))
 
     def assert_delivered_once(self, topic: str, group: str) -> None:
         """Assert that ``group`` got every message of ``topic`` exactly once, retries included."""
-        from fakemq.handles.assertions import assert_deliveries
-
         __tracebackhide__ = True
-        self._check_topic(topic)
-        self._check_group(group)
-        assert_deliveries(self, topic, group, 1, 1, self._explain)
+        self._assert_deliveries(topic, group, 1, 1)
 
     def assert_not_redelivered(self, topic: str, group: str) -> None:
         """Assert that ``group`` got no message of ``topic`` twice, retries included."""
-        from fakemq.handles.assertions import assert_deliveries
+        __tracebackhide__ = True
+        self._assert_deliveries(topic, group, 0, 1)
+
+    def _assert_deliveries(self, topic: str, group: str, least: int, most: int) -> None:
+        from fakemq.handles.assertions import why_not_delivered
 
         __tracebackhide__ = True
-        self._check_topic(topic)
+        stored = self._told(topic)
         self._check_group(group)
-        assert_deliveries(self, topic, group, 0, 1, self._explain)
+        self._require(why_not_delivered(stored, topic, group, least, most, self._explain))
 
     def assert_in_dlq(
         self,
@@ -311,11 +321,30 @@ class StoredMessages(Handle):
         bodies: Iterable[bytes | str] | None = None,
     ) -> None:
         """Assert that ``group`` has ``count`` dead letters, these ``bodies``, or at least one."""
-        from fakemq.handles.assertions import assert_in_dlq
+        from fakemq.handles.assertions import Wanted, why_not_in_dlq
 
         __tracebackhide__ = True
         self._check_group(group)
-        assert_in_dlq(self, group, count, bodies, self._explain)
+        wanted, stored = Wanted(count, bodies), self._stored(dlq_topic(group))
+        self._require(why_not_in_dlq(stored, group, wanted, self._explain))
+
+    def _told(self, topic: str) -> Steps[list[Message]]:
+        """As `_stored`; the biographies of these messages are quick to write afterwards."""
+
+        def steps() -> Steps[list[Message]]:
+            found = yield from stored
+            yield from self._biographer().reading()
+            return found
+
+        stored = self._stored(topic)
+        return steps()
+
+    def _require(self, why_not: Steps[str]) -> None:
+        """Raise AssertionError with the text that these steps return, unless it is empty."""
+        from fakemq.handles.assertions import require
+
+        __tracebackhide__ = True
+        require(self._running().carry_out(why_not))
 
 
 def seeding(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 
 import lz4.frame  # type: ignore[import-untyped]  # it has none
 import pytest
@@ -13,12 +13,12 @@ import zstandard
 from fakemq.cluster import Cluster
 from fakemq.errors import FakemqError
 from fakemq.events import Delivered
-from fakemq.handles.values import Message
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.pull import PullMessageRequestHeader
 from fakemq.protocol.headers.send import SendMessageRequestHeaderV2
 from fakemq.protocol.sysflag import PullSysFlag
 from tests.support.broker_lab import send_header
+from tests.support.long_reads import wait_until_in_slices
 from tests.support.tcp import TcpPeer
 
 
@@ -129,17 +129,12 @@ def test_long_seed_lets_others_go_first_and_returns_its_own_messages(mq: Cluster
     raise AssertionError("each time it waited for the whole list")
 
 
-def wait_until_it_reads(mq: Cluster, reading: Future[list[Message]]) -> None:
-    while not mq.inspect(lambda core: core.clock.slices.waiting):
-        assert not reading.done(), "it was read at once"
-
-
 def test_long_read_lets_others_go_first_and_shows_what_was_there_before(mq: Cluster) -> None:
     numbers = [b"%d" % n for n in range(10_000)]
     mq.seed("orders", numbers)
     with ThreadPoolExecutor(1) as pool:
         reading = pool.submit(mq.messages, "orders")
-        wait_until_it_reads(mq, reading)
+        wait_until_in_slices(mq, reading)
         mq.seed("orders", [b"later"])
         assert not reading.done()
         assert [one.body for one in reading.result()] == numbers
@@ -161,7 +156,7 @@ def test_long_read_ends_with_its_topic_a_reset_and_the_cluster() -> None:
         for end, error in ends:
             mq.seed("orders", [b"%d" % n for n in range(10_000)])
             reading = pool.submit(mq.messages, "orders")
-            wait_until_it_reads(mq, reading)
+            wait_until_in_slices(mq, reading)
             end()
             if error:
                 with pytest.raises(FakemqError, match=error):
