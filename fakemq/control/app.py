@@ -7,7 +7,7 @@ import hmac
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
-from urllib.parse import parse_qs, unquote_to_bytes
+from urllib.parse import parse_qs, quote, unquote, unquote_to_bytes
 
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
@@ -77,14 +77,23 @@ def _name_of(host: str) -> str | None:
 
 def _path_of(scope: Scope) -> str:
     """Return a request's path; Refusal if it is no path, or its percent-codes are not UTF-8."""
-    path: str = scope["path"]
-    if not path.startswith("/"):
-        raise Refusal(403, f"expected a path, not {path!r}: this is no proxy")
+    raw: str = scope["raw_path"].decode()
+    if not raw.startswith("/"):
+        raise Refusal(403, f"expected a path, not {raw!r}: this is no proxy")
     try:
-        unquote_to_bytes(scope["raw_path"]).decode()
+        return unquote(raw, errors="strict")
     except UnicodeDecodeError:
-        raise Refusal(400, f"the path {scope['raw_path'].decode()} is not UTF-8") from None
-    return path
+        raise Refusal(400, f"the path {raw} is not UTF-8") from None
+
+
+class _BySegment(Starlette):
+    """Splits a path into segments before it decodes them: a ``%2F`` is part of a name."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # In one form, so that `/v1/%74opics` is `/v1/topics`.
+        segments = scope["raw_path"].decode().split("/")
+        path = "/".join(quote(unquote_to_bytes(one), safe="") for one in segments)
+        await super().__call__({**scope, "path": path}, receive, send)
 
 
 class LongList(Response):
@@ -155,7 +164,7 @@ def make_app(control: Control, guard: Guard) -> Starlette:
     for path in dict.fromkeys(one.path for one in routes.ENDPOINTS):
         here = {one.method: one for one in routes.ENDPOINTS if one.path == path}
         made.append(Route(path, _answering(control, guard, here), methods=_METHODS))
-    app = Starlette(routes=made, exception_handlers={404: _nowhere, 405: _no_method})
+    app = _BySegment(routes=made, exception_handlers={404: _nowhere, 405: _no_method})
     app.router.redirect_slashes = False
     return app
 
@@ -181,7 +190,8 @@ def _answering(control: Control, guard: Guard, here: dict[str, Endpoint]) -> Ans
             if method != "GET":
                 _require_json(request)
             body = await _read(request, chosen.body_max_bytes)
-            answer = chosen.answer(control, dict(request.path_params), query, body)
+            in_path = {name: unquote(one) for name, one in request.path_params.items()}
+            answer = chosen.answer(control, in_path, query, body)
             result = await (_unless_gone(request, answer) if chosen.waits else answer)
         except Exception as error:
             return _refused(_refusal_of(control, error))

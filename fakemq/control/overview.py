@@ -73,6 +73,9 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     queue_id: int
     offset: int
     msg_id: str
+    """The unique id that its producer gave it, or ``offset_msg_id``."""
+    offset_msg_id: str
+    """The offset id: its broker's address, and its place in the log."""
     keys: str
     tags: str
     stored_at_ms: int
@@ -146,6 +149,7 @@ def _found(control: Control, word: str) -> Steps[list[Found]]:
             queue_id=message.queue_id,
             offset=message.queue_offset,
             msg_id=message.msg_id,
+            offset_msg_id=message.offset_msg_id,
             keys=message.keys or "",
             tags=message.tags or "",
             stored_at_ms=message.store_timestamp_ms,

@@ -12,7 +12,7 @@ import fakemq
 from fakemq.core.cluster import ClusterCore
 from fakemq.events import ClockMoved, FaultPlaced, TopicChanged
 from tests.support.browser import Browser, browser, chromium_command
-from tests.support.control import Http
+from tests.support.control import Http, send_with_id
 
 CHROMIUM = chromium_command()
 
@@ -175,9 +175,24 @@ def test_names_may_be_those_of_properties_of_every_object(
     titles = page.run("[...document.querySelectorAll('#topology title')].map((o) => o.textContent)")
     assert "__proto__" in titles
     assert not any("constructor" in one for one in titles)
-    # The page goes on to look: all of it is shown after the drawing.
+    # The page continues to look, and shows more after the drawing.
     mq.create_topic("last", queues=1)
     page.wait(f"{text_of('topics')}.includes('last')")
+    assert page.console == []
+
+
+@needs_chromium
+@pytest.mark.slow  # a browser
+@pytest.mark.parametrize("msg_id", ["../../../../page/x", "..", "a/b", "%2F?#"])
+def test_biography_of_a_message_with_any_id_is_shown(
+    page: Browser, mq: fakemq.Cluster, msg_id: str
+) -> None:
+    send_with_id(mq, "orders", msg_id)
+    page.fill("word", msg_id)
+    page.click("#find button")
+    page.wait("document.querySelectorAll('#biography li').length >= 1")
+    assert "stored in orders" in page.run(text_of("biography"))
+    assert page.run("document.querySelector('#found button').innerText") == msg_id
     assert page.console == []
 
 

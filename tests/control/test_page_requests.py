@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import pytest
 
@@ -20,7 +20,7 @@ from fakemq.core import topology
 from fakemq.core.cluster import ClusterCore
 from fakemq.events import LogAppended, TopicChanged
 from fakemq.protocol.grpc import messages as m
-from tests.support.control import Http
+from tests.support.control import Http, send_with_id
 from tests.support.grpc_client import grpc_client
 
 
@@ -153,6 +153,34 @@ def test_messages_are_found_by_id_and_key(mq: fakemq.Cluster) -> None:
         other.offset,
     )
     assert client.ask("GET", "/v1/messages?word=").status == 400
+
+
+@pytest.mark.parametrize(
+    "msg_id", ["../../../../page/x", "a/b", "a%2Fb", "..", "%", "\u00fc ?#&;", "/", "\\"]
+)
+def test_id_of_a_message_may_have_any_characters(mq: fakemq.Cluster, msg_id: str) -> None:
+    assert mq.control_url is not None
+    client = Http(mq.control_url)
+    send_with_id(mq, "orders", msg_id)
+    assert [one.msg_id for one in mq.messages("orders")] == [msg_id]
+    path = f"/v1/topics/orders/messages/{quote(msg_id, safe='')}/biography"
+    biography = client.get(path)
+    assert any("stored in orders" in step for step in biography["steps"])
+    (found,) = client.get(f"/v1/messages?word={quote(msg_id)}")
+    assert found["msg_id"] == msg_id
+    same = client.get(f"/v1/topics/%6frders/messages/{found['offset_msg_id']}/biography")
+    assert (same["name"], same["steps"][0]) == (biography["name"], biography["steps"][0])
+
+
+@pytest.mark.parametrize("name", ["a%2Fb", "..%2F..%2Fa", "%2F"])
+def test_name_with_a_slash_creates_nothing(mq: fakemq.Cluster, name: str) -> None:
+    assert mq.control_url is not None
+    client = Http(mq.control_url)
+    before = mq.topics()
+    assert client.ask("PUT", f"/v1/topics/{name}", {}).status == 400
+    assert client.ask("POST", f"/v1/topics/{name}/messages", {"bodies": ["x"]}).status == 400
+    assert client.ask("PUT", f"/v1/groups/{name}", {"settings": {}}).status == 400
+    assert mq.topics() == before
 
 
 def test_assertions_hold_or_say_why(mq: fakemq.Cluster) -> None:

@@ -1,4 +1,4 @@
-"""A plain HTTP client at a control port."""
+"""A plain HTTP client at a control port, and a message whose id is a path."""
 
 from __future__ import annotations
 
@@ -7,6 +7,17 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
+
+import fakemq
+from fakemq.client import Client, Message
+
+
+def send_with_id(mq: fakemq.Cluster, topic: str, msg_id: str) -> None:
+    """Send a message with a unique id that no producer of ours would choose."""
+    message = Message(topic, b"x")
+    message.properties["UNIQ_KEY"] = msg_id
+    with Client(mq.namesrv_addr) as client:
+        client.send(message)
 
 
 class Answer(NamedTuple):
