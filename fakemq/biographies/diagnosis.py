@@ -16,7 +16,7 @@ from fakemq import events
 from fakemq.biographies.because import answer_text, duration_text, missing, named
 from fakemq.biographies.groups import why_not_delivered
 from fakemq.biographies.inflight import inflight
-from fakemq.biographies.no_route import asked_for_mistyped
+from fakemq.biographies.no_route import asked_for_mistyped, asked_while_down
 from fakemq.biographies.too_early import asked_too_early
 from fakemq.core import inspection
 from fakemq.dispatch.node import NodeState
@@ -84,7 +84,7 @@ def diagnosis(
     search = _Search(core, chronicle, topic, group)
     certain = search.certain()  # first: it also collects what the others return
     early = [*search.mistyped(), *search.too_early()]
-    return [*early, *certain, *search.faults(), *search.uncertain()]
+    return [*early, *certain, *search.down(), *search.faults(), *search.uncertain()]
 
 
 def diagnosis_of_sends(core: ClusterCore, chronicle: Chronicle, topic: str) -> list[str]:
@@ -164,6 +164,17 @@ class _Search:
         topics = self._undelivered_topics
         wants = topics.__contains__ if self._consumers else self._wants
         return asked_for_mistyped(self._core, self._chronicle, wants)
+
+    def down(self) -> list[str]:
+        """Return for which topics clients got no route because of a broker that is down.
+
+        Call `certain` before: it has named the brokers of undelivered messages.
+        """
+
+        def wants(topic: str) -> bool:
+            return self._wants(topic) and topic not in self._undelivered_topics
+
+        return asked_while_down(self._core, self._chronicle, wants)
 
     def _wants(self, topic: str) -> bool:
         return self._topics is None or topic in self._topics

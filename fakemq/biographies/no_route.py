@@ -1,4 +1,4 @@
-"""Finds out that clients asked for a mistyped topic."""
+"""Finds out that clients got no route: for a mistyped topic, or while all brokers were down."""
 
 from __future__ import annotations
 
@@ -32,6 +32,25 @@ def asked_for_mistyped(
             lines.append(
                 f"{clients} asked for {topic}, which does not exist; did you mean {meant}?"
             )
+    return [*map(printable, lines)]
+
+
+def asked_while_down(
+    core: ClusterCore, chronicle: Chronicle, wants: Callable[[str], bool]
+) -> list[str]:
+    """Return one line for each wanted topic that clients got no route for, since it exists, and all
+    of whose brokers are down now."""
+    lines = []
+    for topic, refused in chronicle.refused_routes.items():
+        masters = [one for one in inspection.having(core, topic) if not one.config.is_slave]
+        if not wants(topic) or not masters or any(one.running for one in masters):
+            continue
+        created = chronicle.created.get(topic)
+        since = [entry for entry in refused if created is None or entry.seq > created.seq]
+        if since:
+            asked = f"{counted(len(peers(since)), 'client')} got no route for {topic}"
+            states = ", ".join(f"{one.name} is {one.state}" for one in masters)
+            lines.append(f"{asked}: {states}")
     return [*map(printable, lines)]
 
 

@@ -41,10 +41,11 @@ def topics(core: ClusterCore) -> list[str]:
 
 def has_topic(core: ClusterCore, topic: str) -> bool:
     """Return whether a broker, running or not, has a topic."""
-    return bool(_having(core, topic))
+    return bool(having(core, topic))
 
 
-def _having(core: ClusterCore, topic: str) -> list[Broker]:
+def having(core: ClusterCore, topic: str) -> list[Broker]:
+    """Return the brokers, running or not, that have a topic."""
     return [broker for broker in core.brokers.values() if broker.topics.select(topic) is not None]
 
 
@@ -342,7 +343,7 @@ def seed(
     if not masters:
         raise FakemqError(f"no broker runs that could store messages for {topic}")
     if not targets:
-        there = ", ".join(f"{one.name}, which is {one.state}" for one in _having(core, topic))
+        there = ", ".join(f"{one.name}, which is {one.state}" for one in having(core, topic))
         raise FakemqError(f"no running master has the topic {topic}; it is at {there}")
     if queue is not None:
         ids = sorted({queue_id for _, queue_id in targets})

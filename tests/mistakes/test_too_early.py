@@ -1,4 +1,4 @@
-"""A client that asked for a topic before it existed, or for a mistyped one, is a diagnosis."""
+"""Diagnoses of clients that got no route: too early, for a mistyped topic, brokers are down."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 import fakemq
 from fakemq.client import Client, Producer
+from fakemq.client.errors import MQClientError
 
 
 def ask(mq: fakemq.Cluster, topic: str, times: int) -> None:
@@ -106,3 +107,22 @@ def test_mistyped_topic_of_a_client_is_a_diagnosis() -> None:
         with mq.consumer(group="billing", subscribe="orders", consume_from="first") as consumer:
             mq.wait_for(lambda: consumer.received)
         assert not any("ordres" in line for line in mq.diagnosis())
+
+
+def test_stopped_broker_explains_that_a_send_had_no_route() -> None:
+    with fakemq.Cluster(masters=2, topics={"orders": 1}) as mq:
+        mq.broker("broker-a").kill()
+        with Producer(mq.namesrv_addr, group="shop") as producer:
+            producer.send("orders", "tea")
+        assert not [line for line in mq.diagnosis() if "no route" in line]
+        mq.reset()
+        mq.broker("broker-a").kill()
+        mq.broker("broker-b").kill()
+        no_route = pytest.raises(MQClientError, match="No route info of this topic: orders")
+        with Producer(mq.namesrv_addr, group="shop") as producer, no_route:
+            producer.send("orders", "tea")
+        stopped = "broker-a-0 is stopped, broker-b-0 is stopped"
+        assert mq.diagnosis() == [f"1 client got no route for orders: {stopped}"]
+        assert mq.diagnosis("orders") == mq.diagnosis()
+        mq.broker("broker-b").restart()
+        assert mq.diagnosis() == []
