@@ -83,7 +83,7 @@ class ClusterOnLoop(ClusterBase):
         return self._asserted
 
     def _require(self, why_not: Steps[str]) -> None:
-        # Whoever awaits the steps lets other requests go on meanwhile.
+        # An endpoint awaits the steps, so that other requests are answered meanwhile.
         self._asserted = why_not
 
     def broker(self, name: str) -> BrokerView:

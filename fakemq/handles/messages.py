@@ -292,7 +292,7 @@ class StoredMessages(Handle):
 
         __tracebackhide__ = True
         self._check_group(group)
-        wanted, stored = Wanted(count, bodies), self._told(topic)
+        wanted, stored = Wanted(count, bodies), self._stored_with_biographies(topic)
         self._require(why_not_consumed(stored, topic, group, wanted, self._explain))
 
     def assert_delivered_once(self, topic: str, group: str) -> None:
@@ -309,7 +309,7 @@ class StoredMessages(Handle):
         from fakemq.handles.assertions import why_not_delivered
 
         __tracebackhide__ = True
-        stored = self._told(topic)
+        stored = self._stored_with_biographies(topic)
         self._check_group(group)
         self._require(why_not_delivered(stored, topic, group, least, most, self._explain))
 
@@ -328,7 +328,7 @@ class StoredMessages(Handle):
         wanted, stored = Wanted(count, bodies), self._stored(dlq_topic(group))
         self._require(why_not_in_dlq(stored, group, wanted, self._explain))
 
-    def _told(self, topic: str) -> Steps[list[Message]]:
+    def _stored_with_biographies(self, topic: str) -> Steps[list[Message]]:
         """As `_stored`; the biographies of these messages are quick to write afterwards."""
 
         def steps() -> Steps[list[Message]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import re
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -13,7 +12,6 @@ from fakemq.client import Client, Message, MQClientError
 from fakemq.events import HandlerFailed
 from fakemq.events.replication import Replicated
 from tests.support.control import Http
-from tests.support.long_reads import wait_until_in_slices
 from tests.support.tcp import TcpPeer
 
 # -- nodes ------------------------------------------------------------------------------------
@@ -166,25 +164,6 @@ def test_long_list_of_messages_is_stored_and_returned(
     shown = http_client.post("/v1/topics/orders/messages", {"bodies": bodies})
     assert [one["text"] for one in shown] == bodies
     assert [one.body.decode() for one in mq.messages("orders")] == bodies
-
-
-@pytest.mark.parametrize(
-    ("path", "body"),
-    [
-        ("sent", {"topic": "orders", "count": 5_000}),
-        ("not-redelivered", {"topic": "orders", "group": "billing"}),
-    ],
-)
-def test_long_assertion_lets_other_requests_go_first(
-    mq: fakemq.Cluster, http_client: Http, path: str, body: dict[str, object]
-) -> None:
-    mq.seed("orders", ["x"] * 5_000)
-    with ThreadPoolExecutor(1) as pool:
-        asserting = pool.submit(http_client.post, f"/v1/assert/{path}", body)
-        wait_until_in_slices(mq, asserting)
-        assert mq.queues("orders")
-        assert not asserting.done()
-        asserting.result()
 
 
 def test_names_with_percent_signs_are_paths(mq: fakemq.Cluster, http_client: Http) -> None:
