@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fakemq.core import inspection
 from fakemq.errors import counted, printable
 from fakemq.events.core import RouteRefused
-from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX
+from fakemq.protocol.topics import AUTO_CREATE_TOPIC_KEY_TOPIC, DLQ_PREFIX, RETRY_PREFIX
 from fakemq.slips import almost_like
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def asked_for_mistyped(
     there = [topic for topic in inspection.topics(core) if wants(topic)]
     lines = []
     for topic, refused in chronicle.refused_routes.items():
-        if topic.startswith((RETRY_PREFIX, DLQ_PREFIX)) or inspection.has_topic(core, topic):
+        if _is_clients_own(topic) or inspection.has_topic(core, topic):
             continue
         meant = almost_like(topic, there)
         if meant is not None:
@@ -43,7 +43,8 @@ def asked_while_down(
     lines = []
     for topic, refused in chronicle.refused_routes.items():
         masters = [one for one in inspection.having(core, topic) if not one.config.is_slave]
-        if not wants(topic) or not masters or any(one.running for one in masters):
+        running = any(one.running for one in masters)
+        if not masters or running or not wants(topic) or _is_clients_own(topic):
             continue
         created = chronicle.created.get(topic)
         since = [entry for entry in refused if created is None or entry.seq > created.seq]
@@ -52,6 +53,11 @@ def asked_while_down(
             states = ", ".join(f"{one.name} is {one.state}" for one in masters)
             lines.append(f"{asked}: {states}")
     return [*map(printable, lines)]
+
+
+def _is_clients_own(topic: str) -> bool:
+    """Return whether clients ask for a topic by themselves, beside those of their programs."""
+    return topic == AUTO_CREATE_TOPIC_KEY_TOPIC or topic.startswith((RETRY_PREFIX, DLQ_PREFIX))
 
 
 def peers(refused: Sequence[Entry]) -> set[str]:
