@@ -69,7 +69,7 @@ async def assert_consumed(control: Control, body: Consumed) -> Done:
 
 @endpoint("POST", "/v1/assert/delivered-once", waits=True)
 async def assert_delivered_once(control: Control, body: OfGroup) -> Done:
-    """Assert that a group got every message of a topic exactly once, retries included."""
+    """Assert that a group got every message of a topic exactly once, and there is at least one."""
     return await _held(control, lambda: control.mq.assert_delivered_once(body.topic, body.group))
 
 

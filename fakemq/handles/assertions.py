@@ -123,12 +123,19 @@ def why_not_delivered(
 ) -> Steps[str]:
     """Look whether each message of a topic was delivered to a group ``least`` to ``most`` times.
 
-    Deliveries of its retries count, too.
+    Deliveries of its retries count, too. A topic without messages has none that was delivered, so
+    it is right only if ``least`` is 0.
     """
     from fakemq.biographies.steps import Delivered
 
     wrong, seen = [], []
-    for message in (yield from stored):
+    messages = yield from stored
+    if least and not messages:
+        return (
+            f"expected: at least 1 message of {topic} delivered to {group}\n"
+            f"seen:     0\n{explain(messages, topic, group)}"
+        )
+    for message in messages:
         times = sum(step.group == group for step in message.biography.of(Delivered))
         if not least <= times <= most:
             wrong.append(message)

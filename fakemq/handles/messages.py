@@ -296,7 +296,10 @@ class StoredMessages(Handle):
         self._require(why_not_consumed(stored, topic, group, wanted, self._explain))
 
     def assert_delivered_once(self, topic: str, group: str) -> None:
-        """Assert that ``group`` got every message of ``topic`` exactly once, retries included."""
+        """Assert that ``group`` got every message of ``topic`` exactly once, retries included.
+
+        A topic without messages fails, as in `assert_consumed`.
+        """
         __tracebackhide__ = True
         self._assert_deliveries(topic, group, 1, 1)
 

@@ -154,6 +154,17 @@ def test_undelivered_message_is_not_delivered_once(mq: fakemq.Cluster) -> None:
     ]
 
 
+@pytest.mark.parametrize("topic", ["orders", "refunds"])
+def test_topic_without_messages_has_none_that_was_delivered(
+    mq: fakemq.Cluster, client: Consumer, topic: str
+) -> None:
+    for group in ("billing", "reports"):
+        for claim in (mq.assert_delivered_once, mq.assert_consumed):
+            with pytest.raises(AssertionError, match=rf"^expected: at least 1 message of {topic} "):
+                claim(topic, group)
+        mq.assert_not_redelivered(topic, group)
+
+
 def test_assert_dead_letters_finds_dead_letters(mq: fakemq.Cluster, client: Consumer) -> None:
     client.send(Message("orders", b"one"))
     (message,) = client.take("orders")
