@@ -12,6 +12,7 @@ outside the checkout. The tag stays here: nothing is pushed or uploaded.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shutil
 import subprocess
@@ -119,15 +120,18 @@ def first_tests() -> dict[str, str]:
 def try_out(archive: Path) -> None:
     """Run a user's first tests with an archive, in an environment and a folder of its own."""
     began_s = time.monotonic()
+    # PYTHONPATH would bring a checkout's code.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     with tempfile.TemporaryDirectory() as folder:
         venv.create(f"{folder}/venv", symlinks=True, with_pip=True)
         python = f"{folder}/venv/bin/python"
         pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, str(archive), "pytest"], cwd=folder, check=True)
+        subprocess.run([*pip, str(archive), "pytest"], cwd=folder, env=environment, check=True)
         files = first_tests() | {"test_files.py": FILES_TEST.replace("CHECKOUT", str(ROOT))}
         for name, text in files.items():
             Path(folder, name).write_text(text)
-        subprocess.run([python, "-m", "pytest", "-q", *files], cwd=folder, check=True)
+        tests = [python, "-m", "pytest", "-q", *files]
+        subprocess.run(tests, cwd=folder, env=environment, check=True)
     print(f"from nothing to tests that pass: {time.monotonic() - began_s:.0f} s", flush=True)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 import yaml
@@ -51,6 +52,23 @@ def test_lowest_versions_are_those_of_the_project() -> None:
 
 def test_version_is_the_same_everywhere() -> None:
     assert release.project()["version"] == fakemq.__version__
+
+
+def test_archive_is_tried_without_the_code_of_a_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
+    environments: list[dict[str, str]] = []
+
+    def run(*_: object, env: dict[str, str], **__: object) -> None:
+        environments.append(env)
+
+    monkeypatch.setenv("PYTHONPATH", str(release.ROOT))
+    monkeypatch.setenv("PIP_INDEX_URL", "https://fakemq.example/simple")
+    monkeypatch.setattr("subprocess.run", run)
+    monkeypatch.setattr("venv.create", lambda *_, **__: None)
+    release.try_out(Path("fakemq.whl"))
+    assert len(environments) == 2
+    for one in environments:
+        assert "PYTHONPATH" not in one
+        assert one["PIP_INDEX_URL"] == "https://fakemq.example/simple"
 
 
 def test_first_tests_are_those_of_readme_and_tutorial() -> None:
