@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from fakemq import __version__
-from fakemq.errors import ConfigError, FakemqError, NotYetSupported, did_you_mean
+from fakemq.errors import (
+    NO_MEMORY_FOR_COMMAND,
+    ConfigError,
+    FakemqError,
+    NotYetSupported,
+    did_you_mean,
+)
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -26,8 +32,6 @@ SECTIONS = {
 
 BAD_INPUT = 2
 """Exit code for a wrong option or value, as in click. Later failures exit with 1."""
-
-NO_MEMORY = "no memory is left for the process; a higher limit (ulimit -v) is needed"
 
 
 class _BadInput(click.ClickException):
@@ -96,7 +100,7 @@ class _Commands(click.Group):
         except FakemqError as error:
             raise click.ClickException(str(error)) from None
         except MemoryError:
-            raise click.ClickException(NO_MEMORY) from None
+            raise click.ClickException(NO_MEMORY_FOR_COMMAND) from None
 
     def _with_options(self, ctx: click.Context, text: str) -> str:
         """Return an error that begins with an option as that is typed: ``--grpc-port=`` for

@@ -18,11 +18,12 @@ _LONGEST_WORD = 200
 _MOST_LISTED = 60
 """From a longer list of known words only the most similar word is printed."""
 
-NO_MEMORY = (
-    "the system refuses memory to fakemq: a higher limit (ulimit -v) or less data would do,"
-    " and a reset of the cluster frees memory"
+NO_MEMORY_FOR_COMMAND = (
+    "the system refuses memory to fakemq: a higher limit (ulimit -v) or less data would do"
 )
-"""The text of a MemoryError, which is no bug."""
+"""The text of a MemoryError, which is no bug, where a command ends by it."""
+NO_MEMORY = f"{NO_MEMORY_FOR_COMMAND}, and a reset of the cluster frees memory"
+"""The same of a cluster that continues, and can be reset."""
 
 
 class FakemqError(Exception):

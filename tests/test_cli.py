@@ -17,7 +17,7 @@ import fakemq
 from fakemq.cli import main
 from fakemq.config.model import BrokerConfig, NamesrvConfig
 from fakemq.config.spec import ClusterSpec, cluster_spec
-from fakemq.errors import FakemqError
+from fakemq.errors import NO_MEMORY, NO_MEMORY_FOR_COMMAND, FakemqError
 from fakemq.serving import foreground
 from fakemq.serving.ready import (
     ReadyBroker,
@@ -365,3 +365,13 @@ def test_token_without_a_control_port_is_refused(
     monkeypatch.setenv("FAKEMQ_CONTROL_TOKEN", "t")  # for a run with a control port
     assert run().exit_code == 0
     assert served[-1].control is None
+
+
+def test_missing_memory_ends_a_command_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def explain(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("fakemq.decoding.explain.explain", explain)
+    result = run("decode", "00")
+    assert (result.exit_code, result.stderr) == (1, f"Error: {NO_MEMORY_FOR_COMMAND}\n")
+    assert NO_MEMORY.startswith(NO_MEMORY_FOR_COMMAND)
