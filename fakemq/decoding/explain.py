@@ -84,18 +84,22 @@ def _capture(data: bytes) -> Explained[None]:
 
 
 def _http2(explainer: Http2Explainer, stream: capture.Stream) -> Explained[None]:
-    yield Title(0, f"{stream.name}, {len(stream.data)} bytes")
+    yield from _head(stream)
     try:
         yield from explainer.connection(bytes(stream.data))
     except BrokenError as error:
         yield error.problem
 
 
-def _stream(explainer: Explainer, stream: capture.Stream) -> Explained[None]:
-    data = bytes(stream.data)
-    yield Title(0, f"{stream.name}, {len(data)} bytes")
+def _head(stream: capture.Stream) -> Explained[None]:
+    yield Title(0, f"{stream.name}, {len(stream.data)} bytes")
     if stream.lost_bytes:
         yield Problem(0, f"the capture has lost {stream.lost_bytes} bytes of this direction")
+
+
+def _stream(explainer: Explainer, stream: capture.Stream) -> Explained[None]:
+    data = bytes(stream.data)
+    yield from _head(stream)
     start = 0 if stream.from_begin else next(plausible_starts(data[: 1 << 20]), 0)
     if start:
         yield Title(0, f"{start} bytes of a frame whose begin the capture does not have")

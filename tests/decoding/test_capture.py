@@ -19,6 +19,7 @@ from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.frame import encode_frame
 from tests.support.captures import BROKER, CLIENT, SYN, Sent, pcap, pcapng
 from tests.support.command_line import run
+from tests.support.grpc_bytes import from_client
 
 FRAMES = [encode_frame(RemotingCommand(106, body=bytes([65 + one]) * 90)) for one in range(3)]
 """Three requests without fields, of one length."""
@@ -82,6 +83,14 @@ def test_segment_that_covers_a_part_of_an_early_one_loses_nothing() -> None:
     assert [one.text.partition(",")[0] for one in items if isinstance(one, Title)] == [
         "127.0.0.1:40000 > 127.0.0.1:10911", "frame 0", "frame 1", "frame 2",
     ]  # fmt: skip
+
+
+def test_lost_bytes_of_http2_are_named() -> None:
+    data = from_client()
+    there = [client_sent(1, data[:60]), client_sent(71, data[70:])]
+    items = explain(pcap(there), "capture")
+    texts = [one.text for one in items if isinstance(one, Problem)]
+    assert texts[0] == "the capture has lost 10 bytes of this direction"
 
 
 @pytest.mark.parametrize("write", [pcap, pcapng])
