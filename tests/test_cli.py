@@ -139,7 +139,10 @@ def test_every_option_reaches_the_spec(served: list[ClusterSpec], tmp_path: Path
         ("--masters 0", "Error: --masters=0: expected a whole number from 1 to 1000"),
         (
             "--topic orders",
-            "Error: topic 'orders': expected NAME:QUEUES, such as orders:8, or NAME:QUEUES:TYPE",
+            (
+                "Error: topic 'orders': expected NAME:QUEUES, such as orders:8, or"
+                " NAME:QUEUES:TYPE; in Python better topics={'orders': 8}"
+            ),
         ),
         (
             "--topic orders:8:FIFO",

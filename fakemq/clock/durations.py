@@ -63,6 +63,16 @@ def duration_ms(value: Duration, *, name: str = "duration") -> int:
     return round(milliseconds)
 
 
+def written_duration(ms: int) -> str:
+    """Return milliseconds, 0 or more, as a text that `duration_ms` reads: ``1m30s``, ``500ms``."""
+    parts = []
+    for unit, unit_ms in _UNITS_MS.items():
+        number, ms = divmod(ms, unit_ms)
+        if number:
+            parts.append(f"{number}{unit}")
+    return "".join(parts) or "0s"
+
+
 def span_ms(value: Duration, *, name: str) -> int:
     """Return a duration as `duration_ms` does; raise ConfigError also if it is negative."""
     ms = duration_ms(value, name=name)

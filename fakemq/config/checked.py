@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from fakemq.clock.durations import written_duration
 from fakemq.errors import ConfigError, did_you_mean
 from fakemq.protocol.topics import topic_name_error
 
@@ -76,11 +77,14 @@ def delay_level(delay_ms: int, shown: object, levels: Mapping[int, int]) -> int:
     for level, ms in levels.items():
         if ms == delay_ms:
             return level
-    near = sorted(sorted(levels.values(), key=lambda ms: abs(ms - delay_ms))[:2])
+    shorter = max((ms for ms in levels.values() if ms < delay_ms), default=None)
+    longer = min((ms for ms in levels.values() if ms > delay_ms), default=None)
+    near = [written_duration(ms) for ms in (shorter, longer) if ms is not None]
+    wait = "waits" if len(near) == 1 else "wait"
+    nearest = f"; the nearest {wait} {' and '.join(near)}" if near else ""
     raise ConfigError(
-        f"delay={shown!r}: no delay level waits so long; the nearest wait"
-        f" {' and '.join(f'{ms / 1000:g} s' for ms in near)}. A timer message of RocketMQ 5 may"
-        ' have any delay: properties={"TIMER_DELAY_MS": "…"}'
+        f"delay={shown!r}: no delay level waits so long{nearest}. A timer"
+        ' message of RocketMQ 5 may have any delay: properties={"TIMER_DELAY_MS": "…"}'
     )
 
 
@@ -188,7 +192,8 @@ def _read_texts(texts: Iterable[str]) -> dict[str, TopicSettings]:
         number = others[0] if name and len(others) in (1, 2) else ""
         if not (number.isascii() and number.isdigit() and len(number) < 10):
             raise ConfigError(
-                f"topic {text!r}: expected NAME:QUEUES, such as orders:8, or NAME:QUEUES:TYPE"
+                f"topic {text!r}: expected NAME:QUEUES, such as orders:8, or NAME:QUEUES:TYPE;"
+                f" in Python better topics={{{name or 'orders'!r}: 8}}"
             )
         if name in found:
             raise ConfigError(f"topic {name} is given twice; once is enough")

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fakemq.clock.durations import Duration, Size, duration_ms, instant_ms, size_bytes
+from fakemq.clock.durations import (
+    Duration,
+    Size,
+    duration_ms,
+    instant_ms,
+    size_bytes,
+    written_duration,
+)
 from fakemq.errors import ConfigError
 
 
@@ -121,3 +128,13 @@ def test_instant_is_parsed() -> None:
 def test_invalid_instant_is_refused(value: object) -> None:
     with pytest.raises(ConfigError, match=r"start_at=.*: expected an ISO 8601 date and time"):
         instant_ms(value, name="start_at")  # type: ignore[arg-type]
+
+
+@given(st.integers(0, 2**63 - 1))
+def test_written_duration_is_read_again(ms: int) -> None:
+    assert duration_ms(written_duration(ms)) == ms
+
+
+def test_duration_is_written_in_its_units() -> None:
+    written = [*map(written_duration, (0, 1, 90_000, 3_600_000, 93_784_005))]
+    assert written == ["0s", "1ms", "1m30s", "1h", "1d2h3m4s5ms"]

@@ -44,7 +44,19 @@ REFUSED: list[tuple[Ask, str]] = [
     (lambda mq: mq.seed("orders", ["x"], properties=5), "properties=5: expected names and values"),  # type: ignore[arg-type]
     (
         lambda mq: mq.seed("orders", ["x"], delay="25m"),
-        "delay='25m': no delay level waits so long; the nearest wait 1200 s and 1800 s",
+        "delay='25m': no delay level waits so long; the nearest wait 20m and 30m. ",
+    ),
+    (
+        lambda mq: mq.seed("orders", ["x"], delay="31m"),
+        "delay='31m': no delay level waits so long; the nearest wait 30m and 1h. ",
+    ),
+    (
+        lambda mq: mq.seed("orders", ["x"], delay=10_800),
+        "delay=10800: no delay level waits so long; the nearest waits 2h. ",
+    ),
+    (
+        lambda mq: mq.seed("orders", ["x"], delay=0.5),
+        "delay=0.5: no delay level waits so long; the nearest waits 1s. ",
     ),
     (lambda mq: mq.messages(5), "topic=5: expected text"),  # type: ignore[arg-type]
     (lambda mq: mq.topic(5), "topic=5: expected text"),  # type: ignore[arg-type]
@@ -62,6 +74,10 @@ REFUSED: list[tuple[Ask, str]] = [
         lambda _: fakemq.Cluster(mastres=2),  # type: ignore[call-arg]
         "a cluster has no option 'mastres'; did you mean masters?",
     ),
+    (
+        lambda _: fakemq.Cluster(topics=["bills"]),
+        "or NAME:QUEUES:TYPE; in Python better topics={'bills': 8}",
+    ),
     (lambda _: fakemq.Cluster(topics=5), 'topics=5: expected {"orders": 8}, or NAME:QUEUES texts'),  # type: ignore[arg-type]
     (lambda _: Message("t", 5), "the body is 5: expected bytes or text"),  # type: ignore[arg-type]
     (lambda _: Message("t", {"a": 1}), "the body is {'a': 1}: expected bytes or text"),  # type: ignore[arg-type]
@@ -69,7 +85,7 @@ REFUSED: list[tuple[Ask, str]] = [
         lambda _: Message("t", b"", properties={"a": 1}),  # type: ignore[dict-item]
         "properties has 'a': 1: expected text for both",
     ),
-    (lambda _: Message("t", b"", delay="7s"), "the nearest wait 5 s and 10 s"),
+    (lambda _: Message("t", b"", delay="7s"), "the nearest wait 5s and 10s. "),
     (lambda _: Message("t", b"", delay="soon"), "delay='soon': expected a duration"),
     (lambda _: Message("t", b"", delay="5s", delay_level=2), "delay and delay_level: expected one"),
     (lambda mq: mq.producer().send("orders", {"a": 1}), "the body is {'a': 1}: expected bytes or"),  # type: ignore[arg-type]
