@@ -74,6 +74,10 @@ class ClusterOnLoop(ClusterBase):
     def clock(self) -> ClockHandle:
         return ClockHandle(self._running)
 
+    def reading_of_journal(self) -> Steps[None]:
+        """Read the journal for biographies: these are quick to write afterwards."""
+        return self._biographer().reading()
+
     def assertion(self, assertion: Callable[[], None]) -> Steps[str]:
         """Call a function that calls one assertion of this object; return the assertion's steps.
 

@@ -12,9 +12,11 @@ from fakemq.control.control import Control
 from fakemq.control.endpoints import SEED_MAX_BYTES, Body, Query, endpoint
 from fakemq.control.results import Done, Refusal
 from fakemq.core import changes, inspection, message_types
+from fakemq.core.finding import find
 from fakemq.core.near_names import check_topic
 from fakemq.core.views import Delayed, Message, Queue
 from fakemq.handles.messages import seeding
+from fakemq.handles.values import message_of
 from fakemq.protocol.bodies.body import Int
 
 if TYPE_CHECKING:
@@ -177,14 +179,16 @@ async def seed_messages(control: Control, topic: str, body: Seed) -> list[ShownM
     return await control.server.carry_out(_all_shown(steps))
 
 
-@endpoint("GET", "/v1/topics/{topic}/messages/{message}/biography")
-def get_biography(control: Control, topic: str, message: str) -> Biography:
+@endpoint("GET", "/v1/topics/{topic}/messages/{message}/biography", waits=True)
+async def get_biography(control: Control, topic: str, message: str) -> Biography:
     """Return everything that happened to a message; 404 if the topic has no message of this id."""
-    for found in control.mq.messages(topic):
-        if message in (found.msg_id, found.offset_msg_id):
-            biography = found.biography
-            return Biography(name=biography.name, steps=[str(step) for step in biography])
-    raise Refusal(404, f"no message {message} in {topic}")
+    check_topic(control.core, topic)
+    found = await control.server.carry_out(find(control.core, topic, message))
+    if found is None:
+        raise Refusal(404, f"no message {message} in {topic}")
+    await control.server.carry_out(control.mq.reading_of_journal())
+    biography = control.mq.biography(message_of(found))
+    return Biography(name=biography.name, steps=[str(step) for step in biography])
 
 
 @endpoint("GET", "/v1/diagnosis")

@@ -36,7 +36,7 @@ def text(entries: list[Entry]) -> str:
 
 def topics(core: ClusterCore) -> list[str]:
     """Return the names of all topics, sorted."""
-    return sorted({topic for broker in _holders(core) for topic in broker.topics.snapshot()})
+    return sorted({topic for broker in holders(core) for topic in broker.topics.snapshot()})
 
 
 def has_topic(core: ClusterCore, topic: str) -> bool:
@@ -63,7 +63,7 @@ def queues(core: ClusterCore, topic: str) -> list[Queue]:
     ]
 
 
-def _holders(core: ClusterCore) -> Iterator[Broker]:
+def holders(core: ClusterCore) -> Iterator[Broker]:
     """Return one broker of each brokerName: its master, or a slave if the master is down.
 
     The other slaves hold the same data.
@@ -81,7 +81,7 @@ def _rank(broker: Broker) -> tuple[bool, bool]:
 
 
 def _queues(core: ClusterCore, topic: str) -> Iterator[tuple[Broker, int]]:
-    for broker in _holders(core):
+    for broker in holders(core):
         config = broker.topics.select(topic)
         if config is not None:
             queue_nums = max(config.read_queue_nums, config.write_queue_nums)
@@ -91,7 +91,7 @@ def _queues(core: ClusterCore, topic: str) -> Iterator[tuple[Broker, int]]:
 
 
 def _written_queues(core: ClusterCore, topic: str) -> Iterator[tuple[Broker, int]]:
-    for broker in _holders(core):
+    for broker in holders(core):
         for queue_id in broker.store.queue_ids(topic):
             yield broker, queue_id
 
@@ -111,7 +111,7 @@ def offsets(core: ClusterCore, group: str, topic: str) -> dict[tuple[str, int], 
     """Return the committed offsets: (broker name, queue id) → next offset to consume."""
     return {
         (broker.config.broker_name, queue_id): offset
-        for broker in _holders(core)
+        for broker in holders(core)
         for queue_id, offset in broker.offsets.query_all(group, topic).items()
     }
 
@@ -170,7 +170,7 @@ def at_delay_levels(core: ClusterCore, topic: str | None = None) -> Iterator[Del
 def _timer_messages(core: ClusterCore, topic: str | None) -> Iterator[Delayed]:
     """Yield the messages that wait in the timer wheel of any broker, in no order."""
     unpacking = Unpacking()
-    for broker in _holders(core):
+    for broker in holders(core):
         if broker.parts is None:
             continue  # of 4.9.7
         from fakemq.broker.parts_5_5_0 import parts_of

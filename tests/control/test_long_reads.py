@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import fakemq
+from fakemq.events import HandlerFailed
 from tests.support.control import Http
 from tests.support.long_reads import wait_until_in_slices
 
@@ -28,3 +29,23 @@ def test_long_assertion_lets_other_requests_go_first(
         assert mq.queues("orders")
         assert not asserting.done()
         asserting.result()
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+def test_biography_of_one_of_many_messages_lets_others_go_first(indexed: bool) -> None:
+    config = {"messageIndexEnable": str(indexed).lower()}
+    with (
+        fakemq.Cluster(control_port=0, clock="frozen", config=config) as mq,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        assert mq.control_url is not None
+        http = Http(mq.control_url)
+        wanted = mq.seed("orders", ["x"] * 5_000)[-1]
+        path = "/v1/topics/orders/messages/{}/biography"
+        for name in (wanted.msg_id, wanted.offset_msg_id):
+            asking = pool.submit(http.get, path.format(name))
+            wait_until_in_slices(mq, asking)
+            assert asking.result()["steps"] == [str(step) for step in wanted.biography]
+        unknown = http.ask("GET", path.format("none"))
+        assert (unknown.status, unknown.error) == (404, "no message none in orders")
+        assert not mq.journal.find(HandlerFailed)
