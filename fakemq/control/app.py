@@ -25,6 +25,7 @@ from fakemq.journal import json_text
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
+    from fakemq.control.bodies import Arriving
     from fakemq.control.control import Control
 
 T = TypeVar("T")
@@ -189,10 +190,10 @@ def _answering(control: Control, guard: Guard, here: dict[str, Endpoint]) -> Ans
             query = _query_of(request.scope)
             if method != "GET":
                 _require_json(request)
-            body = await _read(request, chosen.body_max_bytes)
             in_path = {name: unquote(one) for name, one in request.path_params.items()}
-            answer = chosen.answer(control, in_path, query, body)
-            result = await (_unless_gone(request, answer) if chosen.waits else answer)
+            with control.bodies.begin(chosen.body_max_bytes) as body:
+                answer = chosen.answer(control, in_path, query, await _read(request, body))
+                result = await (_unless_gone(request, answer) if chosen.waits else answer)
         except Exception as error:
             return _refused(_refusal_of(control, error))
         # One turn of the loop: it passes the bytes of the change to the kernel. A client that then
@@ -248,17 +249,14 @@ def _gone() -> Refusal:
     return Refusal(400, "the client has closed the connection")
 
 
-async def _read(request: Request, max_bytes: int) -> bytes:
+async def _read(request: Request, body: Arriving) -> bytes:
     """Return the body; Refusal if it is too large, or the client disconnected before its end."""
-    body = bytearray()
     try:
         async for part in request.stream():
-            body += part
-            if len(body) > max_bytes:
-                raise Refusal(413, f"the body has over {max_bytes >> 20} MiB")
+            body.add(part)
     except ClientDisconnect:
         raise _gone() from None
-    return bytes(body)
+    return body.whole()
 
 
 def _refusal_of(control: Control, error: Exception) -> Refusal:

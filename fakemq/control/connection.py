@@ -25,6 +25,10 @@ REQUEST_S = 10.0
 """How long a request may take to arrive, its head and its body, and how long none may arrive."""
 ANSWER_S = 30.0
 """How long a peer may take to read what was written to it."""
+LINGER_S = 1.0
+"""How long a peer that is turned away may take to read why, and to close."""
+CONNECTIONS_MOST = 512
+"""Connections of one port: each may hold a head, and a part of a body that is not looked at yet."""
 
 _REMOTING = (
     "closed a connection with bytes of RocketMQ's remoting protocol: this is the control port,"
@@ -41,15 +45,29 @@ class HttpConnection(H11Protocol):
         self.logger = _ToWarnings(warn)  # type: ignore[assignment]  # has all that uvicorn calls
         self._warn = warn
         self._arrives: asyncio.TimerHandle | None = None
-        """Fires if the rest of a request does not arrive; None while a request is being done."""
+        """Fires if the rest of a request does not arrive, or the end of a connection that is turned
+        away; None while a request is being done."""
         self._leaves: asyncio.TimerHandle | None = None
         """Fires if the peer does not read; None while nothing is unsent."""
+        self._turned_away = False
+        """Whether it was one connection too many: what it sends is dropped."""
         self._has_bytes = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         transport.set_write_buffer_limits(high=0)  # `pause_writing` then says that bytes are unsent
-        self._watch_arrival()
+        if len(self.connections) > CONNECTIONS_MOST:
+            self._turn_away(f"{CONNECTIONS_MOST} connections are open; close what you do not need")
+        else:
+            self._watch_arrival()
+
+    def _turn_away(self, text: str) -> None:
+        """Answer 503, and read nothing; a close at once could lose the answer on its way."""
+        self._warn(text)
+        self._turned_away = True
+        self._refuse(503, text)
+        self.transport.write_eof()
+        self._arrives = self.loop.call_later(LINGER_S, self.transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
         for timer in (self._arrives, self._leaves):
@@ -60,6 +78,8 @@ class HttpConnection(H11Protocol):
     # -- what the peer sends ------------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
+        if self._turned_away:
+            return
         # A remoting frame begins with a length below 2^24; no HTTP request begins so.
         if data[0] == 0 and not self._has_bytes:
             self._warn(_REMOTING)

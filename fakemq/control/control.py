@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 from fakemq.clock.durations import duration_ms
+from fakemq.control.bodies import Bodies
 from fakemq.control.results import Refusal
 from fakemq.events.core import Event
 from fakemq.handles.brokers import BrokerView
@@ -109,6 +110,8 @@ class Control:
         """Number → fault, as the placing method returned it; only faults placed by this port."""
         self.holds: Numbered[ClockHold] = Numbered("hold")
         self.snapshots: Numbered[Snapshot] = Numbered("snapshot")
+        self.bodies = Bodies()
+        """What requests make the port hold until they are answered."""
         self.readers = 0
         """How many requests follow the journal."""
         self._waits: set[asyncio.Event] = set()
