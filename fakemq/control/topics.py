@@ -197,18 +197,15 @@ def get_diagnosis(control: Control, query: Waiting) -> list[str]:
     return control.mq.diagnosis(query.topic, query.group)
 
 
-@endpoint("GET", "/v1/delayed")
-def get_delayed(control: Control, query: OfTopic) -> list[ShownDelayed]:
+@endpoint("GET", "/v1/delayed", waits=True)
+async def get_delayed(control: Control, query: OfTopic) -> list[ShownDelayed]:
     """Return the messages that wait for their delay level or time, of a topic or all.
 
     The next due one comes first. A timer message has the level 0.
     """
     if query.topic is not None:
         check_topic(control.core, query.topic)
-    return [
-        ShownDelayed(**msgspec.structs.asdict(one), text=_text(one.message.body))
-        for one in inspection.delayed(control.core, query.topic)
-    ]
+    return await control.server.carry_out(_delayed(control, query.topic))
 
 
 def _state(control: Control, topic: str) -> TopicState:
@@ -217,6 +214,16 @@ def _state(control: Control, topic: str) -> TopicState:
     stored = sum(queue.max_offset - queue.min_offset for queue in queues)
     kind = message_types.last_message_type(control.core, topic)
     return TopicState(name=topic, queues=queues, messages=stored, message_type=kind)
+
+
+def _delayed(control: Control, topic: str | None) -> Steps[list[ShownDelayed]]:
+    left = deque((yield from inspection.delayed(control.core, topic)))
+    shown = []
+    while left:
+        one = left.popleft()
+        shown.append(ShownDelayed(**msgspec.structs.asdict(one), text=_text(one.message.body)))
+        yield
+    return shown
 
 
 def _all_shown(steps: Steps[list[Message]]) -> Steps[list[ShownMessage]]:

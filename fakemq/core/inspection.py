@@ -143,16 +143,22 @@ def messages(core: ClusterCore, topic: str) -> Steps[list[Message]]:
     return found
 
 
-def delayed(core: ClusterCore, topic: str | None) -> list[Delayed]:
+def delayed(core: ClusterCore, topic: str | None) -> Steps[list[Delayed]]:
     """Return the messages that wait for a delay level or their time, soonest due first.
 
     ``topic`` limits them to one topic; None means all.
     """
-    found = [*at_delay_levels(core, topic), *_timer_messages(core, topic)]
-    return sorted(found, key=lambda one: one.due_at_ms)
+    # At once: between two steps a timer message may move from its topic into the wheel.
+    timers = list(_timer_messages(core, topic))
+    found = []
+    for one in at_delay_levels(core):
+        if topic in (None, one.topic):
+            found.append(one)
+        yield
+    return sorted([*found, *timers], key=lambda one: one.due_at_ms)
 
 
-def at_delay_levels(core: ClusterCore, topic: str | None = None) -> Iterator[Delayed]:
+def at_delay_levels(core: ClusterCore) -> Iterator[Delayed]:
     """Yield the messages that wait for a delay level at any broker, in no order."""
     unpacking = Unpacking()
     for broker, queue_id in _written_queues(core, SCHEDULE_TOPIC):
@@ -161,7 +167,7 @@ def at_delay_levels(core: ClusterCore, topic: str | None = None) -> Iterator[Del
         for stored in broker.store.messages_in_queue(SCHEDULE_TOPIC, queue_id, since):
             place = real_place(stored)
             unit = broker.store.queue_unit(SCHEDULE_TOPIC, queue_id, stored.queue_offset)
-            if place is not None and unit is not None and topic in (None, place[0]):
+            if place is not None and unit is not None:
                 name = broker.config.broker_name
                 message = message_view(stored, unpacking.body(stored), name)
                 yield Delayed(place[0], name, place[1], level, unit[2], message)

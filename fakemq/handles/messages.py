@@ -151,13 +151,17 @@ class StoredMessages(Handle):
         messages for one topic; None means all. A retry waits as a message for the group's retry
         topic, such as ``%RETRY%billing``. Raise LookupError as `messages`.
         """
-        core = self._core
         self._check_topic(topic)
-        found = self._call(lambda: inspection.delayed(core, topic))
-        origin = self._origin
-        return Listing(
-            Delayed(**(asdict(one) | {"message": message_of(one.message, origin)})) for one in found
-        )
+        return self._running().carry_out(self._delayed(topic))
+
+    def _delayed(self, topic: str | None) -> Steps[list[Delayed]]:
+        left, origin = deque((yield from inspection.delayed(self._core, topic))), self._origin
+        found: Listing[Delayed] = Listing()
+        while left:  # each is freed in its step
+            one = left.popleft()
+            found.append(Delayed(**(asdict(one) | {"message": message_of(one.message, origin)})))
+            yield
+        return found
 
     def queues(self, topic: str) -> list[Queue]:
         """Return the queues of a topic on every broker that has it; LookupError as `messages`."""

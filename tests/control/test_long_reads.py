@@ -49,3 +49,19 @@ def test_biography_of_one_of_many_messages_lets_others_go_first(indexed: bool) -
         unknown = http.ask("GET", path.format("none"))
         assert (unknown.status, unknown.error) == (404, "no message none in orders")
         assert not mq.journal.find(HandlerFailed)
+
+
+def test_long_list_of_delayed_messages_lets_others_go_first(
+    mq: fakemq.Cluster, http_client: Http
+) -> None:
+    mq.seed("others", ["x"], delay="30s")
+    mq.seed("orders", ["x"] * 3_000, delay="10s")
+    with ThreadPoolExecutor(1) as pool:
+        for asked in (
+            lambda: len(http_client.get("/v1/delayed?topic=orders")),
+            lambda: len(mq.delayed("orders")),
+        ):
+            asking = pool.submit(asked)
+            wait_until_in_slices(mq, asking)
+            assert asking.result() == 3_000
+    assert [one.topic for one in mq.delayed()] == ["orders"] * 3_000 + ["others"]
