@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.dump import rows, show
 from fakemq.dump.check import check
+from fakemq.errors import ConfigError, did_you_mean
 from fakemq.progress import Progress
 from fakemq.store.stored_node import find_nodes, require_logs
 
@@ -48,7 +49,8 @@ def dump(
     """Show the store, all or only ``parts``, at most ``limit`` rows of each; return 0.
 
     ``log_folders`` are as for `find_nodes`.
-    Raise ConfigError for a directory that is no store or cannot be read.
+    Raise ConfigError for a directory that is no store or cannot be read, and for a topic of which
+    it has nothing.
     """
     nodes = find_nodes(path, log_folders)
     require_logs(nodes)
@@ -56,9 +58,17 @@ def dump(
     # A bar among rows on the same terminal would be in the way.
     passed = progress.passed if not sys.stdout.isatty() else _ignore
     of = rows.Selection(topic, queue_id)
+    shown = 0
+
+    def counted(found: Iterator[rows.Row]) -> Iterator[rows.Row]:
+        nonlocal shown
+        for row in found:
+            shown += 1
+            yield row
+
     for node in nodes:
         for part in parts or PARTS:
-            found = islice(PARTS[part](node, of, passed), limit)
+            found = counted(islice(PARTS[part](node, of, passed), limit))
             if as_json:
                 for row in found:
                     write(show.json_line(part, node.name, row))
@@ -66,6 +76,12 @@ def dump(
                 write(f"-- {part} of {node.name}")
                 show.table(part, found, write)
     progress.clear()
+    if topic is not None and not shown:
+        known = sorted({one for node in nodes for one in rows.topics(node)})
+        if topic not in known:
+            raise ConfigError(
+                f"topic={topic}: {path} has no such topic{did_you_mean(topic, known)}"
+            )
     return 0
 
 

@@ -155,6 +155,12 @@ def config_rows(node: StoredNode, of: Selection, passed: Passed) -> Iterator[Row
                 yield _setting("filter", f"{topic}@{group}", config)
 
 
+def topics(node: StoredNode) -> set[str]:
+    """Return the topics of the node's config and consume queues."""
+    configured = _table(node, "topics.json", "topicConfigTable")
+    return {str(topic) for topic, _ in configured} | {topic for topic, _, _ in node.queues()}
+
+
 def _setting(of: str, name: object, config: object) -> Row:
     return {"of": of, "name": str(name), "settings": config}
 

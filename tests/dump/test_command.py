@@ -44,6 +44,13 @@ def rows(*arguments: str | Path) -> Iterator[dict[str, object]]:
     yield from map(json.loads, result.stdout.splitlines())
 
 
+def test_unknown_topic_is_refused_with_a_similar_one(whole: Path) -> None:
+    result = run(whole, "--topic", "ordrs", "--index")
+    assert result.exit_code == 2
+    assert f"--topic=ordrs: {whole} has no such topic; did you mean orders?" in result.output
+    assert run(whole, "--topic", "orders", "--index", "--queue", "77").exit_code == 0
+
+
 def findings(root: Path) -> list[str]:
     result = run(root, "--check")
     *lines, last = result.stdout.splitlines()
