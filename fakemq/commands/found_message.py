@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,9 +26,29 @@ def found_message(cluster: RunningCluster, message_id: str, topic: str | None) -
     found = cluster.messages(topics, message_id, unique=True)
     if not found:
         where = f"in {topic}" if topic else f"in any of {len(topics)} topics"
-        raise MQClientError(f"there is no message {message_id} {where}{cluster.where_known()}")
+        where += cluster.where_known()
+        hint = "" if _ID.fullmatch(message_id) else _as_key(cluster, message_id, topics)
+        raise MQClientError(f"there is no message {message_id} {where}{hint}")
     # Its retries and dead letters have the same id, and so has what waits for its delay level.
     return min(found, key=lambda one: (_is_copy(one.topic), one.store_timestamp_ms))
+
+
+_ID = re.compile("[0-9A-Fa-f]{32,56}")
+"""A unique id or an offset id, of a host with IPv4 or IPv6."""
+
+_MOST_NAMED = 3
+"""How many messages with a key an error names, the newest."""
+
+
+def _as_key(cluster: RunningCluster, key: str, topics: list[str]) -> str:
+    """Return the end of an error: the messages of which this is a key, or what an id is."""
+    messages = cluster.messages(topics, key, unique=False)
+    found = [one for one in messages if not _is_copy(one.topic)]
+    if not found:
+        return "; an id is what send and tail print, a unique id or an offset id"
+    names = ", ".join(f"{one.msg_id} in {one.topic}" for one in found[: -_MOST_NAMED - 1 : -1])
+    more = f", and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+    return f"; it is a key of {names}{more}: give one of these ids"
 
 
 def _is_copy(topic: str) -> bool:

@@ -46,7 +46,7 @@ def send(
     only: str | None,
     as_json: bool,
 ) -> None:
-    """Send messages: each BODY, or without one each line of standard input.
+    """Send messages: each BODY, or without one each line of standard input that is not empty.
 
     Prints where each was stored, once the broker has answered. A topic that does not exist is
     created if the broker allows it, unless its name is almost like that of another.
@@ -114,8 +114,14 @@ def _lines() -> Iterator[bytes]:
     if sys.stdin.isatty():
         click.echo("Each line is a message; Ctrl-D ends.", err=True)
     lines: Iterable[bytes] = sys.stdin.buffer
-    for line in lines:
-        yield line.rstrip(b"\r\n")
+    for number, line in enumerate(lines, 1):
+        body = line.rstrip(b"\r\n")
+        if body:
+            yield body
+        else:
+            click.echo(
+                f"line {number} is empty: skipped, as no message has an empty body", err=True
+            )
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -129,7 +129,9 @@ def test_send_says_where_each_message_is_stored(cluster: fakemq.Cluster) -> None
     )
     broker = one["broker"]  # the topic may exist there alone
     queue = f"{broker}:1"
-    piped = run("send", "sent", "--queue", queue, "-n", cluster.namesrv_addr, stdin=b"l 1\r\nl 2\n")
+    stdin = b"l 1\r\n\r\nl 2\n"
+    piped = run("send", "sent", "--queue", queue, "-n", cluster.namesrv_addr, stdin=stdin)
+    assert piped.stderr == "line 2 is empty: skipped, as no message has an empty body\n"
     head, *lines = piped.stdout.splitlines()
     assert head.split("\t") == ["status", "message id", "broker", "queue id", "offset"]
     assert [line.split("\t")[2:4] for line in lines] == [[broker, "1"]] * 2
@@ -200,6 +202,15 @@ def test_browse_finds_a_message_by_either_id(cluster: fakemq.Cluster) -> None:
     assert ["body", message.body.decode()] in [line.split("\t") for line in lines]
 
 
+@pytest.mark.parametrize("command", ["browse", "trace"])
+def test_key_instead_of_an_id_leads_to_the_ids(cluster: fakemq.Cluster, command: str) -> None:
+    ids = [one.msg_id for one in cluster.messages("orders")]
+    for args in (["k2"], ["k2", "--topic", "orders"]):
+        errors = run(command, *args, "-n", cluster.namesrv_addr, exit_code=1).stderr
+        assert "; it is a key of " in errors
+        assert sum(f"{one} in orders" in errors for one in ids) == 3
+
+
 def test_trace_follows_a_message_to_its_dead_letter() -> None:
     with fakemq.Cluster(topics={"orders": 1, "RMQ_SYS_TRACE_TOPIC": 1}, clock="frozen") as mq:
         consumer = mq.consumer(
@@ -235,6 +246,7 @@ def test_trace_follows_a_message_to_its_dead_letter() -> None:
             "there is no topic 'order'; did you mean orders? --create creates",
         ),
         (["browse", "AB"], "there is no message AB in any of "),
+        (["browse", "k2"], "there is no message k2 in any of "),
     ],
     ids=" ".join,
 )
