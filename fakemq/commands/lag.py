@@ -31,7 +31,7 @@ def lag(cluster: RunningCluster, group: str, topic: str | None) -> Iterator[Tabl
             "broker_offset": offset.broker_offset,
             "consumer_offset": offset.consumer_offset,
             "lag": offset.broker_offset - offset.consumer_offset,
-            "last_consumed_at_ms": offset.last_timestamp,
+            "last_consumed_at_ms": offset.last_timestamp or None,
         }
         for queue, offset in stats.offset_table.items()
     ]

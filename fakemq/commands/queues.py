@@ -35,7 +35,7 @@ def queues(cluster: RunningCluster, topic: str) -> Iterator[Table]:
             "min_offset": offset.min_offset,
             "max_offset": offset.max_offset,
             "messages": offset.max_offset - offset.min_offset,
-            "last_message_at_ms": offset.last_update_timestamp,
+            "last_message_at_ms": offset.last_update_timestamp or None,
         }
         for table in stats.values()
         for queue, offset in table.items()

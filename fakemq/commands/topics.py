@@ -46,9 +46,8 @@ def topics(cluster: RunningCluster, names: tuple[str, ...], all_topics: bool) ->
                 "topic": name,
                 "queues": len(offsets),
                 "messages": sum(one.max_offset - one.min_offset for one in offsets),
-                "last_message_at_ms": max(
-                    (one.last_update_timestamp for one in offsets), default=0
-                ),
+                "last_message_at_ms": max((one.last_update_timestamp for one in offsets), default=0)
+                or None,
                 "brokers": sorted(brokers[name]),
             }
         )

@@ -88,15 +88,24 @@ def delay_level(delay_ms: int, shown: object, levels: Mapping[int, int]) -> int:
     )
 
 
-def host_text(name: str, value: object) -> str:
-    """Return the text of a host name or address: not empty, without spaces."""
-    found = text(name, value)
+def _is_host(given: str) -> bool:
     try:
-        if not found.isascii():
-            found.encode("idna")  # as a socket encodes it
-    except UnicodeError:
-        found = ""
-    if not found.strip("[]") or any(one.isspace() or not one.isprintable() for one in found):
+        if ":" in given:
+            from ipaddress import IPv6Address
+
+            IPv6Address(given.removeprefix("[").removesuffix("]"))
+            return True
+        if not given.isascii():
+            given.encode("idna")  # as a socket encodes it
+    except ValueError:
+        return False
+    return bool(given) and all(not one.isascii() or one.isalnum() or one in "-._" for one in given)
+
+
+def host_text(name: str, value: object) -> str:
+    """Return the text of a host name or address, without a port."""
+    found = text(name, value)
+    if not _is_host(found):
         raise ConfigError(f"{name}={value!r}: expected a host name or an address")
     return found
 

@@ -45,7 +45,9 @@ def test_topics_have_their_messages(cluster: fakemq.Cluster) -> None:
         "last_message_at_ms": newest,
         "brokers": ["broker-a", "broker-b"],
     }
-    assert found["empty"]["messages"] == found["empty"]["last_message_at_ms"] == 0
+    assert (found["empty"]["messages"], found["empty"]["last_message_at_ms"]) == (0, None)
+    queues = rows("queues", "empty", "-n", cluster.namesrv_addr)
+    assert [row["last_message_at_ms"] for row in queues] == [None, None]
     every = {row["topic"] for row in rows("topics", "--all", "-n", cluster.namesrv_addr)}
     assert {"orders", "TBW102", "SCHEDULE_TOPIC_XXXX", "broker-a"} <= every
 

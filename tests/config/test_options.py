@@ -122,6 +122,8 @@ def test_wildcard_address_is_published_as_a_real_one() -> None:
         ({"listen": ""}, "listen='': expected a host name or an address"),
         ({"listen": LONG_NAME}, f"listen='{LONG_NAME}': expected a host name or an address"),
         ({"advertise": "a b"}, "advertise='a b': expected a host name or an address"),
+        ({"advertise": "a@b"}, "advertise='a@b': expected a host name or an address"),
+        ({"advertise": "a:9"}, "advertise='a:9': expected a host name or an address"),
         ({"clock": "slow"}, "clock='slow': expected real or frozen"),
         ({"role": "SLAVE"}, "role='SLAVE': expected ASYNC_MASTER or SYNC_MASTER"),
         ({"flush": "NO"}, "flush='NO': expected ASYNC_FLUSH or SYNC_FLUSH"),

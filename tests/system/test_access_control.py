@@ -263,7 +263,10 @@ def test_snapshot_leaves_files_of_rules(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("accounts: [", "broker-a-0: the rules of access control: .*while parsing"),
+        (
+            "accounts:\n  [",
+            r"the rules of access control: .*plain_acl.yml: line \d, column \d: .*, while parsing",
+        ),
         ("accounts: [{accessKey: short}]", "cannot be null and length should longer than 6"),
     ],
 )

@@ -136,7 +136,7 @@ class FileHome:
         except OSError as error:
             raise AclError(f"{path}: {error.strerror}") from None
         except (yaml.YAMLError, ValueError, RecursionError, AclError) as error:
-            raise AclError(f"{path}: {error}") from None
+            raise AclError(f"{path}: {_in_one_line(error)}") from None
         if content is None:
             return None
         if not isinstance(content, dict):
@@ -160,6 +160,16 @@ class FileHome:
 
     def restore(self, image: Mapping[str, Any]) -> None:
         """Leave the files, too."""
+
+
+def _in_one_line(error: Exception) -> str:
+    """Return the text of an error; of one of YAML's, whose text has several lines, its parts."""
+    import yaml
+
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
+        return " ".join(str(error).split())
+    mark, context = error.problem_mark, error.context and f", {error.context}"
+    return f"line {mark.line + 1}, column {mark.column + 1}: {error.problem}{context or ''}"
 
 
 def _loaded(data: bytes) -> Any:
