@@ -46,22 +46,31 @@ class Guard:
         self._token = token
         self._hosts = hosts
 
-    def check(self, scope: Scope) -> None:
-        """Raise Refusal if this request is not allowed."""
-        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
-        host = headers.get(b"host", "")  # h11 refuses several of them
+    def check_host(self, scope: Scope) -> None:
+        """Raise Refusal for the ``Host`` of another server."""
+        host = _header(scope, b"host") or ""
         if self._hosts is not None and _name_of(host) not in self._hosts:
             there = ", ".join(sorted(self._hosts))
             raise Refusal(403, f"Host {host!r} is not this server; expected one of: {there}")
-        origin = headers.get(b"origin")
-        if origin is not None and origin != f"http://{host}":
+
+    def check(self, scope: Scope) -> None:
+        """Raise Refusal if this request is not allowed."""
+        self.check_host(scope)
+        origin = _header(scope, b"origin")
+        if origin is not None and origin != f"http://{_header(scope, b'host')}":
             raise Refusal(403, f"pages of {origin} may not send requests here")
         if self._token is not None:
-            scheme, _, given = headers.get(b"authorization", "").partition(" ")
+            scheme, _, given = (_header(scope, b"authorization") or "").partition(" ")
             right = hmac.compare_digest(given.strip().encode("latin-1"), self._token.encode())
             if not (right and scheme.lower() == "bearer"):  # RFC 9110: in capitals or not
                 raise Refusal(401, "expected the header Authorization: Bearer TOKEN, with the token"
                               " of --control-token or FAKEMQ_CONTROL_TOKEN")  # fmt: skip
+
+
+def _header(scope: Scope, name: bytes) -> str | None:
+    """Return the last header of a name, None without one. h11 refuses several hosts."""
+    value: bytes | None = dict(scope["headers"]).get(name)
+    return None if value is None else value.decode("latin-1")
 
 
 _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::([1-9][0-9]{0,4}))?", re.IGNORECASE)
@@ -182,6 +191,8 @@ def _answering(control: Control, guard: Guard, here: dict[str, Endpoint]) -> Ans
         try:
             if chosen is None or not chosen.open:
                 guard.check(request.scope)
+            elif chosen.result is Asset:  # a name server's address is found by any Host
+                guard.check_host(request.scope)
             path = _path_of(request.scope)
             if chosen is None:
                 there = ", ".join(here)

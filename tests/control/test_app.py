@@ -22,8 +22,9 @@ from tests.support.control import Http
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "", "[::1", "127.0.0.1.evil"])
-def test_foreign_host_name_is_refused(http_client: Http, host: str) -> None:
-    answer = http_client.ask("GET", "/v1/state", headers={"Host": host})
+@pytest.mark.parametrize("path", ["/v1/state", "/", "/docs"])
+def test_foreign_host_name_is_refused(http_client: Http, path: str, host: str) -> None:
+    answer = http_client.ask("GET", path, headers={"Host": host})
     assert answer.status == 403
     assert answer.error.endswith("expected one of: 127.0.0.1, ::1, localhost")
 
