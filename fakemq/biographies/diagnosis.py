@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from fakemq.biographies.chronicle import Chronicle, Record
     from fakemq.biographies.pops import Place
     from fakemq.broker.broker import Broker
+    from fakemq.clock.slices import Steps
     from fakemq.core.cluster import ClusterCore
     from fakemq.journal.entries import Entry
     from fakemq.protocol.message import MessageExt
@@ -76,18 +77,19 @@ def _names(topic: str, names: list[str]) -> str:
 
 def diagnosis(
     core: ClusterCore, chronicle: Chronicle, topic: str | None = None, group: str | None = None
-) -> list[str]:
+) -> Steps[list[str]]:
     """Return the findings about the messages of a topic, or of all topics for None.
 
     ``group`` limits them to one consumer group.
     """
     search = _Search(core, chronicle, topic, group)
-    certain = search.certain()  # first: it also collects what the others return
+    certain = yield from search.certain()  # first: it also collects what the others return
     early = [*search.mistyped(), *search.too_early()]
-    return [*early, *certain, *search.down(), *search.faults(), *search.uncertain()]
+    uncertain = yield from search.uncertain()
+    return [*early, *certain, *search.down(), *search.faults(), *uncertain]
 
 
-def diagnosis_of_sends(core: ClusterCore, chronicle: Chronicle, topic: str) -> list[str]:
+def diagnosis_of_sends(core: ClusterCore, chronicle: Chronicle, topic: str) -> Steps[list[str]]:
     """Return the findings about messages that a topic should have, whether consumed or not."""
     search = _Search(core, chronicle, topic, None, consumers=False)
     down = [
@@ -96,7 +98,8 @@ def diagnosis_of_sends(core: ClusterCore, chronicle: Chronicle, topic: str) -> l
         if broker.state is not NodeState.RUNNING and not broker.config.is_slave
     ]
     early = [*search.mistyped(), *search.too_early()]
-    return [*early, *search.certain(), *down, *search.faults()]
+    certain = yield from search.certain()
+    return [*early, *certain, *down, *search.faults()]
 
 
 class _Search:
@@ -127,7 +130,7 @@ class _Search:
         self._uncertain = Findings()
         """Observations, collected by `certain` and returned by `uncertain`."""
 
-    def certain(self) -> list[str]:
+    def certain(self) -> Steps[list[str]]:
         """Return the certain reasons: a message waits for time or for a decision, is lost, or can
         have no consumer."""
         found, copies = Findings(), Findings()
@@ -135,7 +138,9 @@ class _Search:
         self._timers(found)
         if self._consumers:
             self._popped(found)
-        for record, entry in self._chronicle.appended.items():
+        # Copies of the tables: others may read more of the journal between two steps.
+        for record, entry in list(self._chronicle.appended.items()):
+            yield
             event = entry.event
             assert isinstance(event, events.LogAppended)
             broker = self._core.brokers[event.node]
@@ -186,10 +191,11 @@ class _Search:
         )
         return [f"{what} hit {_times(times)}" for what, times in hits.items()]
 
-    def uncertain(self) -> list[str]:
+    def uncertain(self) -> Steps[list[str]]:
         """Return the messages that no member has pulled or acknowledged. Call `certain` before."""
         found = self._uncertain
-        for place, deliveries in self._chronicle.delivered.items():
+        for place, deliveries in list(self._chronicle.delivered.items()):
+            yield
             broker, topic, queue_id, offset = place
             if not self._wants(topic):
                 continue

@@ -79,6 +79,12 @@ class ClusterOnLoop(ClusterBase):
         """Read the journal for biographies: these are quick to write afterwards."""
         return self._biographer().reading()
 
+    def diagnosing(self, topic: str | None, group: str | None) -> Steps[list[str]]:
+        """Check the names, and return the steps of `diagnosis`."""
+        self._check_topic(topic, may_come=False)
+        self._check_group(group)
+        return self._diagnosis(topic, group)
+
     def assertion(self, assertion: Callable[[], None]) -> Steps[str]:
         """Call a function that calls one assertion of this object; return the assertion's steps.
 

@@ -191,10 +191,10 @@ async def get_biography(control: Control, topic: str, message: str) -> Biography
     return Biography(name=biography.name, steps=[str(step) for step in biography])
 
 
-@endpoint("GET", "/v1/diagnosis")
-def get_diagnosis(control: Control, query: Waiting) -> list[str]:
+@endpoint("GET", "/v1/diagnosis", waits=True)
+async def get_diagnosis(control: Control, query: Waiting) -> list[str]:
     """Return the most likely reasons why messages are not consumed, the most certain first."""
-    return control.mq.diagnosis(query.topic, query.group)
+    return await control.server.carry_out(control.mq.diagnosing(query.topic, query.group))
 
 
 @endpoint("GET", "/v1/delayed", waits=True)

@@ -29,7 +29,7 @@ SHOWN_AT_MOST = 20
 """The most messages that a failure names, so that it stays readable."""
 BODY_SHOWN_BYTES = 40
 
-Explain = Callable[[Sequence["Message"], str | None, str | None], str]
+Explain = Callable[[Sequence["Message"], str | None, str | None], "Steps[str]"]
 """Return the rest of a failure's text, for these messages, a topic and a group."""
 
 
@@ -45,7 +45,9 @@ class Wanted:
         self.count = count
         self.bodies = None if bodies is None else Counter(payloads(bodies))
 
-    def why_not(self, what: str, seen: Sequence[Message], explain: Callable[[], str]) -> str:
+    def why_not(
+        self, what: str, seen: Sequence[Message], explain: Callable[[], Steps[str]]
+    ) -> Steps[str]:
         """Return the failure's text if other messages are seen; "" if it is these."""
         count, wanted = self.count, self.bodies
         there = Counter(message.body for message in seen)
@@ -64,9 +66,10 @@ class Wanted:
             expected = f"{number} {what}"
         if fits:
             return ""
+        explanation = yield from explain()
         return (
             f"expected: {expected}\n"
-            f"seen:     {len(seen)}{f': {_bodies(there)}' if seen else ''}\n{explain()}"
+            f"seen:     {len(seen)}{f': {_bodies(there)}' if seen else ''}\n{explanation}"
         )
 
 
@@ -91,7 +94,8 @@ def why_not_sent(
         if value is not None
     )
     yield
-    return wanted.why_not(f"in {topic}{which}", fitting, lambda: explain(messages, topic, None))
+    rest = lambda: explain(messages, topic, None)  # noqa: E731
+    return (yield from wanted.why_not(f"in {topic}{which}", fitting, rest))
 
 
 def why_not_in_dlq(
@@ -99,7 +103,8 @@ def why_not_in_dlq(
 ) -> Steps[str]:
     """Look whether the dead letters of a group, the stored messages, are the wanted ones."""
     dead = yield from stored
-    return wanted.why_not(f"in {dlq_topic(group)}", dead, lambda: explain(dead, None, group))
+    rest = lambda: explain(dead, None, group)  # noqa: E731
+    return (yield from wanted.why_not(f"in {dlq_topic(group)}", dead, rest))
 
 
 def why_not_consumed(
@@ -114,8 +119,8 @@ def why_not_consumed(
         yield
     if wanted.count is None and wanted.bodies is None and messages:
         wanted.count = len(messages)
-    what = f"of {topic} consumed by {group}"
-    return wanted.why_not(what, done, lambda: explain(left or done, topic, group))
+    rest = lambda: explain(left or done, topic, group)  # noqa: E731
+    return (yield from wanted.why_not(f"of {topic} consumed by {group}", done, rest))
 
 
 def why_not_delivered(
@@ -144,9 +149,10 @@ def why_not_delivered(
     if not wrong:
         return ""
     often = "once" if least == most else "at most once"
+    explanation = yield from explain(wrong, topic, group)
     return (
         f"expected: every message of {topic} delivered to {group} {often}\n"
-        f"seen:     {_listed(seen, len(seen))}\n{explain(wrong, topic, group)}"
+        f"seen:     {_listed(seen, len(seen))}\n{explanation}"
     )
 
 

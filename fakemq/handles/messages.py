@@ -197,7 +197,7 @@ class StoredMessages(Handle):
         """
         self._check_topic(topic, may_come=False)
         self._check_group(group)
-        return self._diagnosis(topic, group)
+        return self._running().carry_out(self._diagnosis(topic, group))
 
     def _check_topic(self, topic: str | None, *, may_come: bool = True) -> None:
         core = self._core
@@ -216,29 +216,26 @@ class StoredMessages(Handle):
             text("group", group)
             self._call(lambda: check_group(core, group))
 
-    def _diagnosis(self, topic: str | None, group: str | None) -> list[str]:
+    def _diagnosis(self, topic: str | None, group: str | None) -> Steps[list[str]]:
         from fakemq.biographies.diagnosis import diagnosis  # for failures
 
-        core = self._core
-        return self._call(lambda: diagnosis(core, self._biographer().chronicle(), topic, group))
+        yield from self._biographer().reading()
+        return (yield from diagnosis(self._core, self._biographer().chronicle(), topic, group))
 
     def _explain(
         self, messages: Sequence[Message], topic: str | None = None, group: str | None = None
-    ) -> str:
-        return self._explanation(messages, self._diagnosis(topic, group))
+    ) -> Steps[str]:
+        return self._explanation(messages, (yield from self._diagnosis(topic, group)))
 
     def _explain_sends(
         self, messages: Sequence[Message], topic: str | None, group: str | None = None
-    ) -> str:
+    ) -> Steps[str]:
         from fakemq.biographies.diagnosis import diagnosis_of_sends
 
-        core = self._core
-        return self._explanation(
-            messages,
-            self._call(
-                lambda: diagnosis_of_sends(core, self._biographer().chronicle(), topic or "")
-            ),
-        )
+        yield from self._biographer().reading()
+        chronicle = self._biographer().chronicle()
+        found = yield from diagnosis_of_sends(self._core, chronicle, topic or "")
+        return self._explanation(messages, found)
 
     def _explanation(self, messages: Sequence[Message], diagnosis: Sequence[str]) -> str:
         from fakemq.handles.assertions import explanation

@@ -65,3 +65,17 @@ def test_long_list_of_delayed_messages_lets_others_go_first(
             wait_until_in_slices(mq, asking)
             assert asking.result() == 3_000
     assert [one.topic for one in mq.delayed()] == ["orders"] * 3_000 + ["others"]
+
+
+def test_long_diagnosis_lets_others_go_first(mq: fakemq.Cluster, http_client: Http) -> None:
+    mq.seed("orders", ["x"] * 2_000)
+    expected = mq.diagnosis("orders")  # the journal is read now
+    assert "2000 messages of orders" in expected[0]
+    with ThreadPoolExecutor(1) as pool:
+        for asked in (
+            lambda: http_client.get("/v1/diagnosis?topic=orders"),
+            lambda: mq.diagnosis("orders"),
+        ):
+            asking = pool.submit(asked)
+            wait_until_in_slices(mq, asking)
+            assert asking.result() == expected
