@@ -31,7 +31,8 @@ async def test_asynchronous_cluster_serves_a_client() -> None:
         assert await mq.run_until(lambda: mq.journal.find(BrokerGone), at_most="1h")
         mq.broker("broker-a").resume()
         await mq.broker("broker-a").stop()
-        with pytest.raises(WaitTimeout):
+        stopped = "most likely:\n  .* of orders: never delivered: its broker broker-a-0 is stopped"
+        with pytest.raises(WaitTimeout, match=stopped):
             await mq.wait_for(lambda: False, timeout=0.01)
     assert not mq.running
 
