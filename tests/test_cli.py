@@ -156,6 +156,11 @@ def test_every_option_reaches_the_spec(served: list[ClusterSpec], tmp_path: Path
             "--control-port 65536",
             "Error: --control-port=65536: expected a whole number from 0 to 65535",
         ),
+        ("--control-token t", "Error: --control-token needs a --control-port"),
+        (
+            "-c control_token",
+            "Error: control_token: cannot read this config: No such file or directory",
+        ),
         ("-c /none", "Error: /none: cannot read this config: No such file or directory"),
     ],
 )
@@ -364,7 +369,7 @@ def test_printing_a_config_imports_no_server() -> None:
 def test_token_without_a_control_port_is_refused(
     served: list[ClusterSpec], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "give a control_port, too" in run("--control-token", "t").output
+    assert "--control-token needs a --control-port" in run("--control-token", "t").output
     monkeypatch.setenv("FAKEMQ_CONTROL_TOKEN", "t")  # for a run with a control port
     assert run().exit_code == 0
     assert served[-1].control is None

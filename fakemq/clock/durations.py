@@ -35,6 +35,7 @@ _LONGEST_MS = 2**63 - 1
 _FIRST_WALL_MS = -62_104_060_800_000
 _LAST_WALL_MS = 253_370_764_800_000
 """The years 2 to 9998: time zones, and a clock that runs on, have a year more on either side."""
+_OTHERS = " a number of seconds, or a timedelta"
 _MOST_DIGITS = 40
 _DIGITS = frozenset("0123456789.")
 
@@ -56,9 +57,10 @@ def duration_ms(value: Duration, *, name: str = "duration") -> int:
         milliseconds = seconds() * 1000 if callable(seconds) else None
     # The comparison is false for NaN too, so this one test refuses every float without an integer.
     if milliseconds is None or not -_LONGEST_MS <= milliseconds <= _LONGEST_MS:
+        # A text may come from the command line, which knows no timedelta.
+        others = " or a number of seconds" if isinstance(value, str) else _OTHERS
         raise ConfigError(
-            f'{name}={value!r}: expected a duration such as "2h", "1m30s", "500ms",'
-            " a number of seconds, or a timedelta"
+            f'{name}={value!r}: expected a duration such as "2h", "1m30s", "500ms",{others}'
         )
     return round(milliseconds)
 

@@ -210,7 +210,7 @@ def _control(port: int | None, listen: str, token: str | None) -> ControlSpec | 
     """Return the control port of the options, None without one; raise ConfigError."""
     if port is None:
         if token:
-            raise ConfigError("control_token is for a control port: give a control_port, too")
+            raise ConfigError("control_token needs a control_port")
         return None
     _port("control_port", port, 0)
     if token == "":

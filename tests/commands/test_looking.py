@@ -269,13 +269,21 @@ def test_name_that_does_not_exist_is_an_error(
         (["send", "orders", "x", "--delay", "1s", "--delay-level", "2"], "give --delay or"),
         (["topics", "--watch", "1ms"], "--watch=1ms: expected at least 100ms"),
         (["topics", "--timeout", "0"], "--timeout=0 ms: expected over 0"),
-        (["topics", "--access-key", "a"], "access_key and secret_key belong together"),
+        (["topics", "--access-key", "a"], "--access-key and --secret-key belong together: give"),
+        (["topics", "--tls-key-file", "a"], "--tls-cert-file and --tls-key-file belong together"),
+        (["topics", "--timeout", "a"], "--timeout='a': expected a duration such as"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_wrong_option_is_bad_input(cluster: fakemq.Cluster, args: list[str], error: str) -> None:
     found = run(*args, "-n", cluster.namesrv_addr, exit_code=2)
     assert found.stderr.startswith(f"Error: {error}")
+
+
+def test_wrong_address_is_named_by_its_option() -> None:
+    found = run("topics", "-n", "bad", exit_code=2)
+    assert found.stderr == "Error: --namesrv='bad': expected 'host:port', several joined by ';'\n"
+    assert "None" not in run("topics", "-n", ";", exit_code=2).stderr
 
 
 @pytest.mark.parametrize("name", LOOKING)

@@ -78,10 +78,10 @@ def name_server_addrs(namesrv_addr: str | None) -> str:
         where, addr = NAMESRV_ENVIRONMENT, os.environ.get(NAMESRV_ENVIRONMENT)
     expected = "expected 'host:port', several joined by ';'"
     if not isinstance(addr, str) or not addr.replace(";", "").strip():
-        raise ConfigError(
-            f"namesrv_addr={namesrv_addr!r}: {expected}; or None,"
-            f" and the same in the environment variable {NAMESRV_ENVIRONMENT}"
-        )
+        other = f"; or None, and the same in the environment variable {NAMESRV_ENVIRONMENT}"
+        if isinstance(namesrv_addr, str):
+            other = ""
+        raise ConfigError(f"namesrv_addr={namesrv_addr!r}: {expected}{other}")
     if addr.strip().startswith("http://"):
         addr = addr.strip().rpartition("/")[2]
     addrs = [one.strip() for one in addr.split(";") if one.strip()]
