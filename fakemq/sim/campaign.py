@@ -201,11 +201,11 @@ def _without_interrupts() -> Iterator[None]:
     A terminal sends Ctrl-C to every process. Only the parent is to act on it: it ends the workers.
     """
     resource_tracker.ensure_running()  # it would let Ctrl-C in again, if it began in the block
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def run_worker(
