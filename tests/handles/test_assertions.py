@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -11,7 +10,7 @@ import fakemq
 from fakemq.client import Message
 from fakemq.cluster import AsyncCluster
 from tests.support.consumer import Consumer, consuming
-from tests.support.long_reads import wait_until_in_slices
+from tests.support.long_reads import result_of_slices
 
 NEVER = "b'tea' of orders: never delivered: "
 
@@ -63,15 +62,9 @@ def test_assert_sent_compares_sent_messages(mq: fakemq.Cluster) -> None:
 
 def test_long_assertion_lets_others_go_first(mq: fakemq.Cluster) -> None:
     mq.seed("orders", ["x"] * 3_000)
-    with ThreadPoolExecutor(1) as pool:
-        for assertion in (
-            lambda: mq.assert_sent("orders", 3_000),
-            lambda: mq.assert_not_redelivered("orders", "billing"),
-            lambda: mq.assert_consumed("orders", "billing", 0),
-        ):
-            asserting = pool.submit(assertion)
-            wait_until_in_slices(mq, asserting)
-            asserting.result()
+    result_of_slices(mq, lambda: mq.assert_sent("orders", 3_000))
+    result_of_slices(mq, lambda: mq.assert_not_redelivered("orders", "billing"))
+    result_of_slices(mq, lambda: mq.assert_consumed("orders", "billing", 0))
 
 
 def test_long_body_is_cut_in_the_error(mq: fakemq.Cluster) -> None:
