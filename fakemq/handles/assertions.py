@@ -136,9 +136,10 @@ def why_not_delivered(
     wrong, seen = [], []
     messages = yield from stored
     if least and not messages:
+        explanation = yield from explain(messages, topic, group)
         return (
             f"expected: at least 1 message of {topic} delivered to {group}\n"
-            f"seen:     0\n{explain(messages, topic, group)}"
+            f"seen:     0\n{explanation}"
         )
     for message in messages:
         times = sum(step.group == group for step in message.biography.of(Delivered))
