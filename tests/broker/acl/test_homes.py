@@ -44,7 +44,7 @@ def test_rocketmq_home_without_conf_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("accounts: [", "plain_acl.yml: while parsing"),
+        ("accounts: [", "plain_acl.yml: line 2, column 1: did not find expected node content"),
         ("just text", "plain_acl.yml: expected a mapping with accounts"),
         ("a: !!python/object:os.system {}", "could not determine a constructor"),
         ("a: 2020-99-99", "plain_acl.yml: "),
