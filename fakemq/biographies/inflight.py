@@ -32,9 +32,9 @@ def parts_with_pop(broker: Broker) -> Parts5 | None:
     """Return the parts of a broker that knows POP; None for one of 4.9.7."""
     if broker.parts is None:
         return None
-    from fakemq.broker.parts_5_5_0 import Parts5  # a cluster of 4.9.7 imports nothing of it
+    from fakemq.broker.parts_5_5_0 import parts_of  # a cluster of 4.9.7 imports nothing of it
 
-    return broker.parts if isinstance(broker.parts, Parts5) else None
+    return parts_of(broker)
 
 
 def _of_broker(
