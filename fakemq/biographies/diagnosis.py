@@ -134,10 +134,10 @@ class _Search:
         """Return the certain reasons: a message waits for time or for a decision, is lost, or can
         have no consumer."""
         found, copies = Findings(), Findings()
-        self._delayed(found)
-        self._timers(found)
+        yield from self._delayed(found)
+        yield from self._timers(found)
         if self._consumers:
-            self._popped(found)
+            yield from self._popped(found)
         # Copies of the tables: others may read more of the journal between two steps.
         for record, entry in list(self._chronicle.appended.items()):
             yield
@@ -229,11 +229,16 @@ class _Search:
 
     # -- reasons ------------------------------------------------------------------------------
 
-    def _delayed(self, found: Findings) -> None:
+    def _delayed(self, found: Findings) -> Steps[None]:
+        """Add the messages that wait at delay levels."""
         clock = self._core.clock
-        for one in sorted(inspection.at_delay_levels(self._core), key=lambda one: one.due_at_ms):
-            if not self._wants(one.topic):
-                continue
+        waiting = []
+        for one in inspection.at_delay_levels(self._core):
+            if self._wants(one.topic):
+                waiting.append(one)
+            yield
+        for one in sorted(waiting, key=lambda one: one.due_at_ms):
+            yield
             broker = self._core.master(one.broker)
             skew_ms = 0 if broker is None else broker.clock.skew_ms
             at_ms = one.due_at_ms - skew_ms  # all texts show the cluster's clock
@@ -251,10 +256,11 @@ class _Search:
             name = one.message.keys or repr(one.message.body[:40])
             found.add(one.topic, f"{reason}; {still}", name)
 
-    def _popped(self, found: Findings) -> None:
+    def _popped(self, found: Findings) -> Steps[None]:
         """Add the messages that are popped, and neither acknowledged nor revived."""
         clock = self._core.clock
-        for one in inflight(self._core, self._chronicle, self._group):
+        for one in (yield from inflight(self._core, self._chronicle, self._group)):
+            yield
             place = one.broker, one.topic, one.queue_id, one.offset
             self._out.add((*place, one.group))
             if not self._wants(one.topic):
@@ -272,12 +278,13 @@ class _Search:
                 one.topic, f"popped {times} by {one.group}, {until}, held by {held}{frozen}", name
             )
 
-    def _timers(self, found: Findings) -> None:
+    def _timers(self, found: Findings) -> Steps[None]:
         """Add the messages that wait in the timer wheel."""
         chronicle, clock = self._chronicle, self._core.clock
         waiting: list[tuple[int, MessageExt, str]] = []
         recalled: set[str] = set()
-        for record, news in chronicle.news.items():
+        for record, news in list(chronicle.news.items()):
+            yield
             timers = [one for one in news if isinstance(one.event, events.TimerSet)]
             if not timers or record in chronicle.made:
                 continue

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakemq.biographies.inflight import parts_with_pop
 from fakemq.core import inspection
 from fakemq.dispatch.node import NodeState
 from fakemq.journal.journal import clock_text
@@ -102,7 +101,7 @@ def _why_not(core: ClusterCore, broker: Broker, stored: MessageExt, group: str) 
 
 def _out_before(broker: Broker, stored: MessageExt, group: str) -> str | None:
     """Return which earlier message keeps a queue from a group that pops in order; None if none."""
-    parts = parts_with_pop(broker)
+    parts = inspection.parts_5_5_0(broker)
     if parts is None:
         return None
     for offset, at_ms, _ in parts.pop.order.out(stored.topic, group, stored.queue_id):

@@ -5,36 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from fakemq.core.inspection import parts_5_5_0
 from fakemq.core.views import Inflight
 
 if TYPE_CHECKING:
     from fakemq.biographies.chronicle import Chronicle
     from fakemq.broker.broker import Broker
     from fakemq.broker.parts_5_5_0 import Parts5
+    from fakemq.clock.slices import Steps
     from fakemq.core.cluster import ClusterCore
 
 
-def inflight(core: ClusterCore, chronicle: Chronicle, group: str | None = None) -> list[Inflight]:
+def inflight(
+    core: ClusterCore, chronicle: Chronicle, group: str | None = None
+) -> Steps[list[Inflight]]:
     """Return the messages that are out at running masters, the first visible one first.
 
     ``group`` limits them to one group.
     """
-    found = [
-        one
-        for broker in core.running_masters()
-        if (parts := parts_with_pop(broker)) is not None
-        for one in _of_broker(broker, parts, chronicle, group)
-    ]
+    found = []
+    for broker in core.running_masters():
+        parts = parts_5_5_0(broker)
+        for one in () if parts is None else _of_broker(broker, parts, chronicle, group):
+            found.append(one)
+            yield
     return sorted(found, key=lambda one: (one.visible_at_ms, one.topic, one.queue_id, one.offset))
-
-
-def parts_with_pop(broker: Broker) -> Parts5 | None:
-    """Return the parts of a broker that knows POP; None for one of 4.9.7."""
-    if broker.parts is None:
-        return None
-    from fakemq.broker.parts_5_5_0 import parts_of  # a cluster of 4.9.7 imports nothing of it
-
-    return parts_of(broker)
 
 
 def _of_broker(
@@ -53,7 +48,8 @@ def _of_broker(
             )
     order = parts.pop.order
     for topic, one, queue_id in order.queues():
-        for offset, visible_at_ms, count in order.out(topic, one, queue_id):
+        # A list, because others may acknowledge between two steps.
+        for offset, visible_at_ms, count in [*order.out(topic, one, queue_id)]:
             if group in (None, one):
                 yield _view(
                     broker, chronicle, one, topic, queue_id, offset, visible_at_ms, in_order=count

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from fakemq.broker.broker import Broker
+    from fakemq.broker.parts_5_5_0 import Parts5
     from fakemq.core.cluster import ClusterCore
 
 
@@ -177,16 +178,22 @@ def _timer_messages(core: ClusterCore, topic: str | None) -> Iterator[Delayed]:
     """Yield the messages that wait in the timer wheel of any broker, in no order."""
     unpacking = Unpacking()
     for broker in holders(core):
-        if broker.parts is None:
-            continue  # of 4.9.7
-        from fakemq.broker.parts_5_5_0 import parts_of
-
-        for stored, due_at_ms in parts_of(broker).timers.waiting():
+        parts = parts_5_5_0(broker)
+        for stored, due_at_ms in () if parts is None else parts.timers.waiting():
             place = real_place(stored)
             if place is not None and topic in (None, place[0]):
                 name = broker.config.broker_name
                 message = message_view(stored, unpacking.body(stored), name)
                 yield Delayed(place[0], name, place[1], 0, due_at_ms, message)
+
+
+def parts_5_5_0(broker: Broker) -> Parts5 | None:
+    """Return the parts that a broker of 5.5.0 has; None for one of 4.9.7."""
+    if broker.parts is None:
+        return None
+    from fakemq.broker.parts_5_5_0 import parts_of  # a cluster of 4.9.7 imports nothing of it
+
+    return parts_of(broker)
 
 
 def messages_page(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
+from fakemq.clock.slices import finished
 from fakemq.config.checked import text
 from fakemq.core import inspection
 from fakemq.core.near_names import check_group, check_topic
@@ -103,7 +104,7 @@ class GroupHandle(Handle):
 
         def look() -> list[Inflight]:
             check_group(self._core, self.name)
-            return inflight(self._core, chronicle(), self.name)
+            return finished(inflight(self._core, chronicle(), self.name))
 
         return self._call(look)
 

@@ -7,12 +7,16 @@ from collections.abc import Iterator
 import pytest
 
 import fakemq
+from fakemq.biographies.biographer import Biographer
+from fakemq.biographies.diagnosis import diagnosis
 from fakemq.client import Message
+from fakemq.core.cluster import ClusterCore
 from fakemq.journal.entries import Entry
 from fakemq.journal.journal import Journal
 from fakemq.protocol.bodies.queue import MessageQueue
 from tests.support.consumer import Consumer, consuming
 from tests.support.form import pure_only
+from tests.support.long_reads import most_reads_of_a_step
 
 NEVER = "b'one' of orders: never delivered: "
 
@@ -191,3 +195,14 @@ def test_diagnosis_counts_delays_by_the_clock_of_the_cluster(mq: fakemq.Cluster)
         client.send(Message("orders", b"later", properties={"DELAY": "5"}))
     (line,) = mq.diagnosis()
     assert "due in 1m at 12:01:00.000" in line
+
+
+@pure_only
+def test_diagnosis_reads_one_waiting_message_a_step(mq: fakemq.Cluster) -> None:
+    mq.seed("orders", [b"later"] * 9, delay="10s")
+
+    def reads(core: ClusterCore) -> int:
+        chronicle = Biographer(core, lambda call: call()).chronicle()
+        return most_reads_of_a_step(core, diagnosis(core, chronicle, "orders"))
+
+    assert mq.inspect(reads) <= 2

@@ -9,11 +9,16 @@ import pytest
 
 import fakemq
 from fakemq.biographies import steps
+from fakemq.biographies.biographer import Biographer
+from fakemq.biographies.diagnosis import diagnosis
 from fakemq.client import Message
+from fakemq.core.cluster import ClusterCore
 from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.headers.timer_5_5_0 import RecallMessageRequestHeader
 from fakemq.protocol.timers import RecallHandle
 from tests.support.consumer import normalised
+from tests.support.form import pure_only
+from tests.support.long_reads import most_reads_of_a_step
 from tests.support.popper import Popper
 from tests.support.pops import (
     GROUP,
@@ -200,3 +205,22 @@ def test_older_reference_has_no_message_types() -> None:
         with pytest.raises(ValueError, match=r"5\.5\.0"):
             old.topic("orders").message_type = "FIFO"
         assert old.group(GROUP).inflight() == []
+
+
+@pure_only
+def test_diagnosis_reads_one_timer_or_popped_message_a_step(
+    mq: fakemq.Cluster, client: Popper
+) -> None:
+    mq.seed("orders", ["out"] * 9)
+    client.pop()
+    for _ in range(9):
+        client.send(Message("orders", b"later", properties={"TIMER_DELAY_SEC": "30"}))
+    mq.clock.advance("2s")
+    assert len(mq.group(GROUP).inflight()) == 9
+
+    def reads(core: ClusterCore) -> int:
+        chronicle = Biographer(core, lambda call: call()).chronicle()
+        return most_reads_of_a_step(core, diagnosis(core, chronicle, "orders"))
+
+    assert mq.inspect(reads) <= 2
+    assert len(mq.diagnosis("orders")) == 2

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+import pytest
+
 import fakemq
+from fakemq.clock.slices import Steps
+from fakemq.core.cluster import ClusterCore
 
 T = TypeVar("T")
 
@@ -34,3 +39,24 @@ def result_of_slices(mq: fakemq.Cluster, call: Callable[[], T]) -> T:
         slices.soon = soon
     assert left, "it was done at once"
     return result
+
+
+def most_reads_of_a_step(core: ClusterCore, steps: Steps[object]) -> int:
+    """Do work up to its end; return how many messages its longest step read from the stores."""
+    reads: Counter[int] = Counter()
+    step = 0
+
+    def noting(look: Callable[..., T]) -> Callable[..., T]:
+        def noted(*args: Any) -> T:
+            reads[step] += 1
+            return look(*args)
+
+        return noted
+
+    with pytest.MonkeyPatch.context() as patch:
+        for broker in core.brokers.values():
+            look = noting(broker.store.look_message_by_offset)
+            patch.setattr(broker.store, "look_message_by_offset", look)
+        for _ in steps:
+            step += 1
+    return max(reads.values())
