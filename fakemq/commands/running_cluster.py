@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from fakemq.commands.connection_options import CLIENT_NAMES, DEFAULTS, connection_options
+from fakemq.commands.silence import Silence
 
 if TYPE_CHECKING:
     from fakemq.client.admin import Admin
@@ -53,21 +54,23 @@ class RunningCluster:
         self.brokers_admin: ClusterAdmin = ClusterAdmin(self.client.instance)
         self.failures: dict[str, FakemqError] = {}
         """Why a broker did not answer, by its address; see `answers` and `failures_reported`."""
+        self._silence = Silence()
 
     def close(self) -> None:
         """Close every connection."""
         self.client.close()
 
     def forget(self) -> None:
-        """Ask for the brokers again when they are needed next."""
+        """Ask for the brokers again when they are needed next, and those that were silent, too."""
         self.__dict__.pop("nodes", None)
+        self._silence.forget()
 
     def ask(self, operation: Operation[T]) -> T:
-        """Run one operation."""
-        return self.client.run(operation)
+        """Run one operation; a server that was silent before is not waited for again."""
+        return self.client.run(self._silence.spared(operation))
 
     def all(self, operations: Mapping[K, Operation[T]]) -> dict[K, T | FakemqError]:
-        """Run many operations, some at a time; return the result or the error of each."""
+        """Run many operations, some at a time, as `ask` does; return each result or error."""
         from functools import partial
 
         found: dict[K, T | FakemqError] = {}
@@ -76,7 +79,7 @@ class RunningCluster:
         while waiting or len(parallel):
             while waiting and len(parallel) < AT_ONCE:
                 key, operation = waiting.pop()
-                parallel.start(operation, partial(found.__setitem__, key))
+                parallel.start(self._silence.spared(operation), partial(found.__setitem__, key))
             if len(parallel):
                 parallel.wait(timeout_ms=1000)
         return {key: found[key] for key in operations}
@@ -115,7 +118,7 @@ class RunningCluster:
     @cached_property
     def nodes(self) -> list[BrokerNode]:
         """Every broker that a name server knows, by cluster, name and id."""
-        info = self.client.cluster_info()
+        info = self.ask(self.client.instance.cluster_info())
         cluster_of = {
             name: cluster for cluster, names in info.cluster_addr_table.items() for name in names
         }
@@ -147,11 +150,15 @@ class RunningCluster:
     def masters(self) -> list[BrokerNode]:
         return [one for one in self.nodes if one.id == 0]
 
+    def topic_names(self) -> list[str]:
+        """Return every topic that a name server knows, in no order."""
+        return self.ask(self.client.instance.topic_names())
+
     def topics(self, *, all_topics: bool) -> list[str]:
         """Return the topics; RocketMQ's own, of retries and of dead letters only if asked."""
         from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_TOPIC_PREFIX
 
-        names = sorted(self.client.topic_names())
+        names = sorted(self.topic_names())
         if all_topics:
             return names
         own = self.answers(
@@ -192,7 +199,7 @@ class RunningCluster:
 
         found = self.answers({one: self.brokers_admin.groups(one.addr) for one in self.masters})
         known = {name for groups in found.values() for name in groups}
-        topics = set(self.client.topic_names())
+        topics = set(self.topic_names())
         retries = {topic for topic in topics if topic.startswith(RETRY_PREFIX)}
         groups = known | {topic.removeprefix(RETRY_PREFIX) for topic in retries}
         return known | {

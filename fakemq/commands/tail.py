@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from math import inf
 from typing import TYPE_CHECKING
 
 import click
 
-from fakemq.commands.running_cluster import RunningCluster, asks_cluster, completes, topic_names
+from fakemq.commands.running_cluster import (
+    RunningCluster,
+    asks_cluster,
+    completes,
+    failures_reported,
+    topic_names,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from fakemq.client.messages import PullResult
     from fakemq.client.operation import Operation
@@ -20,7 +28,7 @@ if TYPE_CHECKING:
 HELD_MS = 15_000
 """How long a broker may hold a pull until a message comes."""
 AGAIN_MS = 1_000
-"""When a queue whose broker failed is pulled again."""
+"""When a broker that did not answer is tried again, after its last failure."""
 DEFAULT_COUNT = 10
 
 
@@ -67,31 +75,34 @@ def tail(
     if tags is not None and sql is not None:
         raise ConfigError("give --tags or --sql, not both")
     cluster.require_topic(topic)
-    reader = Reader(cluster, chosen_queues(cluster, topic, only), tags, sql)
+    queues = chosen_queues(cluster, topic, only)
     if start is None:
         count = DEFAULT_COUNT if count is None else count
-        reader.begin_before_end(count)
+        reader = Reader(cluster, queues, tags, sql, last=count)
     else:
-        reader.begin_at(start)
-    messages = sorted(
-        reader.read_to_end(), key=lambda one: (one[0].store_timestamp_ms, one[0].queue_offset)
-    )
-    if count is not None:
-        messages = (messages[-count:] if count else []) if start is None else messages[:count]
-    for message, broker in messages:
+        reader = Reader(cluster, queues, tags, sql, since_ms=start_ms(start))
+
+    def show(message: MessageExt, broker: str) -> None:
         print_message(message, broker, as_json=as_json)
-    if follow:
-        try:
-            reader.follow(lambda message, broker: print_message(message, broker, as_json=as_json))
-        except KeyboardInterrupt:
-            return
+
+    with failures_reported(cluster):
+        messages = sorted(
+            reader.read_to_end(), key=lambda one: (one[0].store_timestamp_ms, one[0].queue_offset)
+        )
+        if count is not None:
+            messages = (messages[-count:] if count else []) if start is None else messages[:count]
+        for message, broker in messages:
+            show(message, broker)
+        if follow:
+            with suppress(KeyboardInterrupt):
+                reader.follow(show)
 
 
 def chosen_queues(cluster: RunningCluster, topic: str, only: str | None) -> list[MessageQueue]:
     """Return a topic's queues, or the one that is named; ConfigError if there is none."""
     from fakemq.errors import ConfigError
 
-    queues = list(cluster.client.subscribe_queues(topic))
+    queues = list(cluster.ask(cluster.client.instance.subscribe_queues(topic)))
     if only is None:
         return queues
     found = [one for one in queues if f"{one.broker_name}:{one.queue_id}" == only]
@@ -102,7 +113,12 @@ def chosen_queues(cluster: RunningCluster, topic: str, only: str | None) -> list
 
 
 class Reader:
-    """Reads queues by pulls, each from an offset of its own; commits nothing."""
+    """Reads queues by pulls, each from an offset of its own; commits nothing.
+
+    It begins ``last`` messages before the end of each queue; without ``last`` at the first message
+    that was stored at ``since_ms`` or later. Queues of a broker that does not answer are left out;
+    the cluster then has a failure.
+    """
 
     def __init__(
         self,
@@ -110,103 +126,155 @@ class Reader:
         queues: list[MessageQueue],
         tags: str | None = None,
         sql: str | None = None,
+        *,
+        last: int | None = None,
+        since_ms: int = 0,
     ) -> None:
         self._cluster = cluster
+        self._queues = queues
         self._expression = sql or tags or "*"
-        self._since_ms = 0
         self._kind = "SQL92" if sql else "TAG"
-        self._ends = cluster.all_ok({one: cluster.admin.max_offset(one) for one in queues})
-        self._first = cluster.all_ok({one: cluster.admin.min_offset(one) for one in queues})
-        self._next = dict(self._first)
-        if sql:
-            # A pull with an expression that the broker cannot read would return every message.
-            cluster.client.check_expression(queues[0], sql, "SQL92")
+        self._last = last
+        self._since_ms = since_ms
+        self._next: dict[MessageQueue, int] = {}
+        self._end: dict[MessageQueue, int] = {}
+        self._failed = self._brokers(queues) - self._brokers(
+            cluster.answers({one: self._begin(one) for one in queues})
+        )
+        """The brokers that did not answer last time."""
 
-    def begin_before_end(self, count: int) -> None:
-        """Begin ``count`` messages before the end of each queue."""
-        self._next = {one: max(self._first[one], end - count) for one, end in self._ends.items()}
+    @staticmethod
+    def _brokers(queues: Iterable[MessageQueue]) -> set[str]:
+        return {one.broker_name or "" for one in queues}
 
-    def begin_at(self, start: str) -> None:
-        """Begin at the first message, or at the first one since a time or a duration ago."""
-        if start == "first":
-            self._next = dict(self._first)
-            return
-        self._since_ms = at_ms = start_ms(start)
+    def _begin(self, queue: MessageQueue) -> Operation[None]:
+        """Find where reading of a queue begins, and its present end."""
+        from fakemq.client.errors import MQBrokerError, MQClientError
+
         admin = self._cluster.admin
-        found = self._cluster.all_ok({one: admin.search_offset(one, at_ms) for one in self._next})
-        self._next = {one: max(found[one], self._first[one]) for one in found}
+        end = yield from admin.max_offset(queue)
+        first = yield from admin.min_offset(queue)
+        if self._kind == "SQL92":
+            # A pull with an expression that the broker cannot read would return every message.
+            consumer = self._cluster.client.consumer
+            try:
+                yield from consumer.check_expression(queue, self._expression, self._kind)
+            except MQBrokerError as error:
+                raise MQClientError(str(error), error.code) from error
+        begin = 0
+        if self._last is not None:
+            begin = end - self._last
+        elif self._since_ms:
+            begin = yield from admin.search_offset(queue, self._since_ms)
+        self._next[queue], self._end[queue] = max(first, begin), end
 
     def read_to_end(self) -> list[tuple[MessageExt, str]]:
         """Return what is stored from where reading begins to the ends at the start."""
         found = []
-        open_queues = [one for one in self._next if self._next[one] < self._ends[one]]
+        open_queues = [one for one in self._next if self._next[one] < self._end[one]]
         while open_queues:
-            results = self._cluster.all_ok(
-                {one: self._pull(one, suspend_ms=0) for one in open_queues}
-            )
+            results = self._cluster.answers({one: self._pull(one) for one in open_queues})
+            self._failed |= self._brokers(open_queues) - self._brokers(results)
             for queue, result in results.items():
                 found += [
                     (message, queue.broker_name or "")
-                    for message in result.messages
-                    if message.queue_offset < self._ends[queue]
-                    # A broker searches no later than for the last message.
-                    and message.store_timestamp_ms >= self._since_ms
+                    for message in self._wanted(result)
+                    if message.queue_offset < self._end[queue]
                 ]
                 # A broker that moves a reader back would hold it for ever.
                 self._next[queue] = max(result.next_begin_offset, self._next[queue] + 1)
-            open_queues = [one for one in open_queues if self._next[one] < self._ends[one]]
-        self._next = {one: min(self._next[one], self._ends[one]) for one in self._next}
+            open_queues = [one for one in results if self._next[one] < self._end[one]]
+        self._next = {one: min(self._next[one], self._end[one]) for one in self._next}
         return found
 
+    def _wanted(self, result: PullResult) -> list[MessageExt]:
+        # A broker searches no later than for the last message.
+        return [one for one in result.messages if one.store_timestamp_ms >= self._since_ms]
+
     def follow(self, on_message: Callable[[MessageExt, str], None]) -> None:
-        """Call ``on_message`` with each message that comes, until the caller is interrupted."""
+        """Call ``on_message`` with each message that comes, until the caller is interrupted.
+
+        A line on stderr says when a broker does not answer, and when it answers again. Until then
+        one of its queues is tried now and then.
+        """
         from functools import partial
 
         from fakemq.clock.machine_time import real_elapsed_ms
         from fakemq.errors import FakemqError
 
+        for text in self._cluster.take_failures():
+            _warn_trying(text)
         parallel = self._cluster.client.parallel()
         done: list[tuple[MessageQueue, PullResult | FakemqError]] = []
 
         def keep(queue: MessageQueue, result: PullResult | FakemqError) -> None:
             done.append((queue, result))
 
-        due_ms = dict.fromkeys(self._next, 0)
+        idle = list(self._queues)
+        again_at_ms: dict[str, float] = dict.fromkeys(self._failed, 0)
         while True:
-            now_ms = real_elapsed_ms()
-            for queue in [one for one, at_ms in due_ms.items() if at_ms <= now_ms]:
-                del due_ms[queue]
-                parallel.start(self._pull(queue, suspend_ms=HELD_MS), partial(keep, queue))
+            for queue in idle[:]:
+                broker = queue.broker_name or ""
+                failed = broker in again_at_ms
+                if failed and again_at_ms[broker] > real_elapsed_ms():
+                    continue
+                idle.remove(queue)
+                if failed:
+                    again_at_ms[broker] = inf  # until this one try has ended
+                fresh = failed or queue not in self._next
+                pull = self._pull_now(queue) if fresh else self._pull(queue, suspend_ms=HELD_MS)
+                parallel.start(pull, partial(keep, queue))
             if not done:
                 parallel.wait(timeout_ms=AGAIN_MS)
-            now_ms = real_elapsed_ms()
             for queue, result in done:
+                broker = queue.broker_name or ""
+                idle.append(queue)
                 if isinstance(result, FakemqError):
-                    click.echo(f"Warning: {result}; trying again", err=True)
-                    due_ms[queue] = now_ms + AGAIN_MS
+                    if broker not in again_at_ms:
+                        addr = getattr(result, "addr", "")
+                        _warn_trying(self._cluster.with_name(addr, result))
+                    again_at_ms[broker] = real_elapsed_ms() + AGAIN_MS
                     continue
-                for message in result.messages:
-                    on_message(message, queue.broker_name or "")
+                if again_at_ms.pop(broker, None) is not None:
+                    click.echo(f"{broker} answers again", err=True)
+                for message in self._wanted(result):
+                    on_message(message, broker)
                 self._next[queue] = result.next_begin_offset
-                due_ms[queue] = now_ms
             done.clear()
 
-    def _pull(self, queue: MessageQueue, *, suspend_ms: int) -> Operation[PullResult]:
-        return self._cluster.client.consumer.pull(
+    def _pull_now(self, queue: MessageQueue) -> Operation[PullResult]:
+        """Pull from a broker that did not answer before; it must not hold the answer."""
+        yield from self._cluster.client.instance.update_route(
+            queue.topic or ""
+        )  # it may have moved
+        if queue not in self._next:
+            yield from self._begin(queue)
+        return (yield from self._pull(queue))
+
+    def _pull(self, queue: MessageQueue, *, suspend_ms: int = 0) -> Operation[PullResult]:
+        client = self._cluster.client
+        return client.consumer.pull(
             queue,
             self._next[queue],
             expression=self._expression,
             expression_type=self._kind,
             suspend_ms=suspend_ms,
+            timeout_ms=suspend_ms + client.instance.config.api_timeout_ms,
         )
 
 
+def _warn_trying(text: str) -> None:
+    click.echo(f"Warning: {text}; trying again", err=True)
+
+
 def start_ms(text: str) -> int:
-    """Return a time as milliseconds: an instant, or a duration before now."""
+    """Return a time as milliseconds: an instant, a duration before now, or 0 for "first"."""
     from fakemq.clock.durations import duration_ms, instant_ms
     from fakemq.clock.machine_time import real_wall_ms
     from fakemq.errors import ConfigError
 
+    if text == "first":
+        return 0
     try:
         return max(0, real_wall_ms() - abs(duration_ms(text)))
     except ConfigError:

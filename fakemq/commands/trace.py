@@ -83,7 +83,7 @@ def _records(
 
     topics = [of(group) for group in groups for of in (retry_topic, dlq_topic)]
     topics += [pop_retry_topic(origin, group, v2=v2) for group in groups for v2 in (False, True)]
-    known = set(cluster.client.topic_names())
+    known = set(cluster.topic_names())
     copies = cluster.messages(
         [topic for topic in topics if topic in known and topic != message.topic],
         message.msg_id,

@@ -275,7 +275,7 @@ def test_follow_shows_messages_as_they_come(cluster: fakemq.Cluster) -> None:
 
     asked = RunningCluster(cluster.namesrv_addr, {"consumer_group": TOOLS_GROUP})
     with Client(cluster.namesrv_addr) as sender:
-        reader = Reader(asked, chosen_queues(asked, "empty", None))
+        reader = Reader(asked, chosen_queues(asked, "empty", None), last=0)
         reader.read_to_end()
         seen: list[bytes] = []
 

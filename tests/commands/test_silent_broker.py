@@ -12,7 +12,16 @@ from click.testing import Result
 
 import fakemq
 from fakemq.client.blocking import Client
+from fakemq.client.messages import Message as SentMessage
+from fakemq.client.messages import PullResult
+from fakemq.client.operation import Operation
+from fakemq.client.remoting import BlockingChannel
+from fakemq.commands import tail
+from fakemq.commands.running_cluster import AT_ONCE, TOOLS_GROUP, RunningCluster
+from fakemq.commands.tail import Reader, chosen_queues
 from fakemq.handles.values import Message
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.message import MessageExt
 from tests.support.command_line import run
 
 TIMEOUT = "200ms"
@@ -42,7 +51,8 @@ class Silent(NamedTuple):
 
 @pytest.fixture(scope="module")
 def half() -> Iterator[Silent]:
-    with fakemq.Cluster(masters=2, topics={"orders": 1}) as mq:
+    config = {"enablePropertyFilter": True}
+    with fakemq.Cluster(masters=2, topics={"orders": 1}, config=config) as mq:
         mq.seed("orders", [f"body {number}" for number in range(20)])
         on = {message.broker: message for message in mq.messages("orders")}
         with Client(mq.namesrv_addr, consumer_group="billing") as client:
@@ -102,12 +112,93 @@ def test_message_may_be_at_the_broker_that_does_not_answer(
     assert message.endswith(" at the brokers that answered")
 
 
-@pytest.mark.parametrize(
-    "args", [["browse", "{offset_id}"], ["tail", "orders"]], ids=lambda args: str(args[0])
-)
-def test_command_that_needs_the_broker_shows_its_name(half: Silent, args: list[str]) -> None:
-    given = [one.format(offset_id=half.silent.offset_msg_id) for one in args]
-    assert half.run(*given).stderr == half.line
+def test_command_that_needs_the_broker_shows_its_name(half: Silent) -> None:
+    assert half.run("browse", half.silent.offset_msg_id).stderr == half.line
+
+
+@pytest.mark.parametrize("start", [[], ["--from", "first"], ["--sql", "TAGS IS NULL"]], ids=str)
+def test_tail_shows_the_messages_of_the_other_broker(half: Silent, start: list[str]) -> None:
+    found, error = half.look("tail", "orders", *start)
+    there = [one.body.decode() for one in half.mq.messages("orders") if one.broker == "broker-a"]
+    assert [one["body"] for one in found] == there
+    assert error == half.line
+
+
+def test_follower_tries_the_broker_again_and_says_so_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tail, "AGAIN_MS", 10)
+    with (
+        fakemq.Cluster(masters=2, topics={"orders": 2}) as mq,
+        Client(mq.namesrv_addr, consumer_group="billing") as sender,
+    ):
+        broker = mq.broker("broker-b")
+
+        def send(body: str, broker_name: str, queue_id: int) -> None:
+            queue = MessageQueue("orders", broker_name, queue_id)
+            sender.send(SentMessage("orders", body), queue=queue)
+
+        asked = RunningCluster(
+            mq.namesrv_addr, {"consumer_group": TOOLS_GROUP, "api_timeout_ms": 100}
+        )
+        broker.pause()
+        reader = Reader(asked, chosen_queues(asked, "orders", None), last=1)
+        assert reader.read_to_end() == []
+        seen: list[str] = []
+        tries: list[int] = []
+        pull_now = Reader._pull_now
+
+        def tried(self: Reader, queue: MessageQueue) -> Operation[PullResult]:
+            tries.append(queue.queue_id)
+            if len(tries) == 1:
+                send("one", "broker-a", 0)
+            if len(tries) == 3:
+                broker.resume()
+                send("old", "broker-b", 1)
+                send("last", "broker-b", 1)
+            return pull_now(self, queue)
+
+        def on_message(message: MessageExt, broker: str) -> None:
+            seen.append(message.body.decode())
+            if seen[-1] == "last":
+                send("new", "broker-b", 0)
+            if seen[-1] == "new":
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr(Reader, "_pull_now", tried)
+        with pytest.raises(KeyboardInterrupt):
+            reader.follow(on_message)
+        asked.close()
+    assert seen == ["one", "last", "new"]
+    warning, again = capsys.readouterr().err.splitlines()
+    assert warning.startswith("Warning: broker-b: wait response on the channel <")
+    assert warning.endswith(" timeout, 100(ms); trying again")
+    assert again == "broker-b answers again"
+
+
+@pytest.mark.parametrize("args", [["topics"], ["groups"]], ids=str)
+def test_silent_broker_costs_one_time_out(args: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"many-{number}" for number in range(3 * AT_ONCE)]
+    names += [f"%RETRY%{name}" for name in names]
+    connected: list[str] = []
+    open_channel = BlockingChannel.__init__
+
+    def counted(self: BlockingChannel, addr: str, *given: Any, **options: Any) -> None:
+        connected.append(addr)
+        open_channel(self, addr, *given, **options)
+
+    with fakemq.Cluster(masters=2) as mq:
+        for name in names:
+            mq.create_topic(name, 1)
+        broker = mq.broker("broker-b")
+        broker.pause()
+        monkeypatch.setattr(BlockingChannel, "__init__", counted)
+        found = run(*args, "-n", mq.namesrv_addr, "--timeout", TIMEOUT, exit_code=1)
+        broker.resume()
+    assert found.stdout.count("many-") >= 3 * AT_ONCE
+    assert found.stderr.startswith("Error: broker-b: wait response on the channel <")
+    # A time-out closes its connection; each further request would open another.
+    assert connected.count(broker.addr) == 1
 
 
 def test_unknown_group_may_be_at_the_broker_that_does_not_answer(half: Silent) -> None:
