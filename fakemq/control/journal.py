@@ -40,6 +40,8 @@ class Happenings(msgspec.Struct, frozen=True, kw_only=True):
     entries: list[Happening]
     next_since: int
     """The value of ``since`` for the next request, which returns the entries after these."""
+    epoch: int
+    """How often the journal was reset; the value of ``epoch`` for the next request."""
 
 
 class Find(Query):
@@ -49,6 +51,8 @@ class Find(Query):
     """Only events with this value in a field, as in ``where=topic=orders``; codes by name, too."""
     since: Offset = 0
     """Only entries after this number; a number beyond the end, as after a reset, means all."""
+    epoch: Offset | None = None
+    """The epoch of the answer that ``since`` is from; after a reset, ``since`` then means 0."""
     limit: Limit = 1000
     """The largest number of entries to return, oldest first."""
     timeout: Duration = 0
@@ -119,7 +123,7 @@ async def get_journal(control: Control, query: Find) -> Happenings:
     """Return the journal's entries, oldest first; with a timeout, wait for the next ones."""
     wanted = Wanted(query.kind, where_fields(query.where))
     journal = control.core.journal
-    read = Cursor(journal, query.since)
+    read = Cursor(journal, query.since, query.epoch)
 
     def look() -> list[Entry]:
         found = wanted.after(journal, read.seq)[: query.limit]
@@ -128,7 +132,7 @@ async def get_journal(control: Control, query: Find) -> Happenings:
         return found
 
     found = await control.wait_until(look, query.timeout, (OTHERS, wanted.key))
-    return Happenings(entries=[*map(shown, found)], next_since=read.seq)
+    return Happenings(entries=[*map(shown, found)], next_since=read.seq, epoch=read.epoch)
 
 
 def where_fields(where: list[str]) -> dict[str, str]:

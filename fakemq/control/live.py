@@ -15,6 +15,7 @@ from fakemq.control.control import Control
 from fakemq.control.endpoints import Query, endpoint
 from fakemq.control.journal import Happening, Wanted, shown, where_fields
 from fakemq.control.results import Refusal, Stream
+from fakemq.control.topics import Offset
 from fakemq.journal import json_text
 from fakemq.journal.cursor import Cursor
 from fakemq.journal.entries import Entry
@@ -35,6 +36,8 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     skipped: int
     """How many entries before these fit, too, but are not sent."""
     next_since: int
+    epoch: int
+    """How often the journal was reset; each time, its numbers begin at 1 again."""
 
 
 class Follow(Query):
@@ -42,12 +45,22 @@ class Follow(Query):
     """Only events of this kind, such as ``Delivered``."""
     where: list[str] = msgspec.field(default_factory=list)
     """Only events with this value in a field, as in ``where=topic=orders``."""
+    since: Offset | None = None
+    """Begin after this number; without it, with the newest 100 entries."""
+    epoch: Offset | None = None
+    """The epoch of the batch that ``since`` is from; after a reset, ``since`` then means 0."""
 
 
 @endpoint("GET", "/v1/journal/stream")
 def stream_journal(control: Control, query: Follow) -> Stream:
-    """Follow the journal by server-sent events: the newest 100 entries each quarter of a second."""
+    """Follow the journal by server-sent events: the newest 100 entries each quarter of a second.
+
+    The first batch comes at once, also if it is empty: it says where the stream begins.
+    """
     wanted = Wanted(query.kind, where_fields(query.where))
+    journal = control.core.journal
+    since = max(0, journal.last_seq - BATCH_MOST) if query.since is None else query.since
+    read = Cursor(journal, since, query.epoch)
     # The place is taken at once: many requests may be looked at before the first stream begins.
     if control.readers >= READERS_MOST:
         raise Refusal(429, f"{READERS_MOST} readers follow the journal; expected fewer")
@@ -56,17 +69,17 @@ def stream_journal(control: Control, query: Follow) -> Stream:
     def leave() -> None:
         control.readers -= 1
 
-    return Stream(_batches(control, wanted), leave)
+    return Stream(_batches(control, wanted, read), leave)
 
 
-async def _batches(control: Control, wanted: Wanted) -> AsyncIterator[bytes]:
+async def _batches(control: Control, wanted: Wanted, read: Cursor) -> AsyncIterator[bytes]:
     journal = control.core.journal
-    read = Cursor(journal, max(0, journal.last_seq - BATCH_MOST))
+    begun = False
 
     def look() -> tuple[list[Entry], int] | None:
         found = wanted.newest(journal, read.seq, BATCH_MOST)
         read.seq = journal.last_seq
-        return found if found[1] else None
+        return found if found[1] or not begun else None
 
     while not control.closing:
         found = await control.wait_until(look, ALIVE_S, (OTHERS, wanted.key))
@@ -78,6 +91,8 @@ async def _batches(control: Control, wanted: Wanted) -> AsyncIterator[bytes]:
             entries=[*map(shown, entries)],
             skipped=count - len(entries),
             next_since=read.seq,
+            epoch=read.epoch,
         )
+        begun = True
         yield b"id: %d\ndata: %s\n\n" % (batch.next_since, json_text.encoded(batch))
         await asyncio.sleep(EVERY_S)

@@ -104,6 +104,8 @@ class ClusterState(msgspec.Struct, frozen=True, kw_only=True):
     """The faults that are placed, as text."""
     journal_seq: int
     """The number of the journal's last entry."""
+    journal_epoch: int
+    """How often the journal was reset; each time, its numbers begin at 1 again."""
 
 
 class Kill(Body):
@@ -149,6 +151,7 @@ def get_state(control: Control) -> ClusterState:
         seed=control.mq.seed_value,
         faults=[repr(fault) for fault in control.mq.faults.placed()],
         journal_seq=core.journal.last_seq,
+        journal_epoch=core.journal.epoch,
     )
 
 

@@ -18,6 +18,7 @@ from fakemq.control.topics import Offset
 from fakemq.events.core import Delivered
 from fakemq.handles.cluster import PATIENCE_MS
 from fakemq.journal.cursor import Cursor
+from fakemq.journal.journal import Journal
 from fakemq.journal.wakes import OTHERS, Key
 from fakemq.protocol.bodies.body import Long
 
@@ -60,6 +61,8 @@ class Happened(Body):
     kind: str | None = None
     fields: dict[str, str | Long | bool | None] = msgspec.field(default_factory=dict)
     since: Offset = 0
+    epoch: Offset | None = None
+    """The epoch of the answer that ``since`` is from; after a reset, ``since`` then means 0."""
     at_least: Count = 1
 
 
@@ -105,10 +108,8 @@ _CONDITIONS = Seen.__struct_fields__
 class _Count:
     """Counts matching events; it reads each entry of the journal once."""
 
-    def __init__(self, control: Control, wanted: Wanted, since: int) -> None:
-        self._journal = control.core.journal
-        self._wanted = wanted
-        self._read = Cursor(self._journal, since)
+    def __init__(self, wanted: Wanted, journal: Journal, read: Cursor) -> None:
+        self._wanted, self._journal, self._read = wanted, journal, read
         self._found = 0
 
     def now(self) -> int:
@@ -134,10 +135,7 @@ class _Look:
         """What to wait for: `seen` changes with no other event."""
         if not any(getattr(body, name) for name in _CONDITIONS):
             raise Refusal(400, f"nothing to wait for; expected {', '.join(_CONDITIONS)}")
-        self._counted = {
-            name: _Count(control, wanted, since)
-            for name, (wanted, since) in _events(body.delivered, body.journal).items()
-        }
+        self._counted = _counts(control.core.journal, body.delivered, body.journal)
 
     def __call__(self) -> bool:
         """Return whether all conditions hold now."""
@@ -197,19 +195,20 @@ async def run_until(control: Control, body: RunUntil) -> Seen:
     return look.seen
 
 
-def _events(
-    delivered: DeliveredTimes | None, happened: Happened | None
-) -> dict[str, tuple[Wanted, int]]:
-    """Return the events to count: condition → (search, number of the entry to begin after)."""
-    found: dict[str, tuple[Wanted, int]] = {}
+def _counts(
+    journal: Journal, delivered: DeliveredTimes | None, happened: Happened | None
+) -> dict[str, _Count]:
+    """Return what counts the events of each condition."""
+    found: dict[str, _Count] = {}
     if delivered is not None:
         fields = {"topic": delivered.topic}
         if delivered.group is not None:
             fields["group"] = delivered.group
-        found["delivered"] = Wanted("Delivered", fields), 0
+        found["delivered"] = _Count(Wanted("Delivered", fields), journal, Cursor(journal))
     if happened is not None:
         fields = {name: text_of(value) for name, value in happened.fields.items()}
-        found["journal"] = Wanted(happened.kind, fields), happened.since
+        read = Cursor(journal, happened.since, happened.epoch)
+        found["journal"] = _Count(Wanted(happened.kind, fields), journal, read)
     return found
 
 

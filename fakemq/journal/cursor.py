@@ -14,10 +14,18 @@ class Cursor:
 
     __slots__ = ("_epoch", "_journal", "_seq")
 
-    def __init__(self, journal: Journal, seq: int = 0) -> None:
-        """Begin after entry ``seq``; a number beyond the end, as after a reset, means 0."""
+    def __init__(self, journal: Journal, seq: int = 0, epoch: int | None = None) -> None:
+        """Begin after entry ``seq`` of an epoch of the journal; None is the present epoch.
+
+        A number beyond the end, or of another epoch, means 0.
+        """
         self._journal = journal
-        self.seq = seq
+        self.seq = seq if epoch in (None, journal.epoch) else 0
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the journal in which the last entry was read."""
+        return self._epoch
 
     @property
     def seq(self) -> int:

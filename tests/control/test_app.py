@@ -272,5 +272,5 @@ def test_endpoints_take_what_is_described(http_client: Http) -> None:
     assert schema["properties"].keys() == {"bodies", "tags", "keys", "properties", "queue"}
     journal = document["paths"]["/v1/journal"]["get"]["parameters"]
     assert [one["name"] for one in journal] == [
-        *("kind", "where", "since", "limit", "timeout"),
+        *("kind", "where", "since", "epoch", "limit", "timeout"),
     ]

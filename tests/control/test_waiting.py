@@ -81,7 +81,7 @@ def test_codes_are_found_by_name(mq: fakemq.Cluster, http_client: Http) -> None:
         ("limit=many", "Expected `int`"),
         ("since=-1", "Expected `int` >= 0"),
         ("timeout=1h", "timeout='1h': expected up to 600 s"),
-        ("kinds=a", "the query may have: kind, where, since, limit, timeout"),
+        ("kinds=a", "the query may have: kind, where, since, epoch, limit, timeout"),
         ("kind=A&kind=B", "kind is given 2 times; expected once"),
     ],
 )
@@ -186,6 +186,26 @@ def test_reset_is_seen_although_the_new_journal_is_longer(
     path = f"/v1/journal?kind=TopicChanged&where=topic=orders&since={since}&timeout=10s"
     found = meanwhile(mq, lambda: http_client.get(path), lambda: mq.inspect(begin_longer))
     assert [one["seq"] for one in found["entries"]] == [*range(1, since + 6)]
+
+
+def test_reset_between_two_requests_is_seen(mq: fakemq.Cluster, http_client: Http) -> None:
+    first = http_client.get("/v1/journal")
+    since, epoch = first["next_since"], first["epoch"]
+    state = http_client.get("/v1/state")
+    assert (state["journal_seq"], state["journal_epoch"]) == (since, epoch)
+    mq.inspect(begin_longer)
+    path = f"/v1/journal?kind=TopicChanged&where=topic=orders&since={since}"
+    assert len(http_client.get(path)["entries"]) == 5, "a number alone does not show a reset"
+    second = http_client.get(f"{path}&epoch={epoch}")
+    assert second["epoch"] != epoch
+    assert [one["seq"] for one in second["entries"]] == [*range(1, since + 6)]
+    path = f"{path}&epoch={second['epoch']}"
+    assert len(http_client.get(path)["entries"]) == 5, "no reset since then"
+    wanted = {"kind": "TopicChanged", "fields": {"topic": "orders"}, "since": since}
+    for known, count in ((epoch, since + 5), (second["epoch"], 5)):
+        body = {"journal": {**wanted, "epoch": known, "at_least": count + 1}, "timeout": 0}
+        refused = http_client.ask("POST", "/v1/wait-for", body)
+        assert f"journal is {count}, wanted" in refused.error
 
 
 def test_wait_is_answered_when_the_cluster_stops() -> None:

@@ -37,6 +37,16 @@ def test_reader_begins_anew_after_a_reset_however_long_the_new_journal_is() -> N
         assert read.seq == entries
 
 
+def test_number_of_another_epoch_means_the_beginning() -> None:
+    journal = journal_of(3)
+    assert (Cursor(journal, 2).epoch, Cursor(journal, 2, journal.epoch).seq) == (journal.epoch, 2)
+    before = journal.epoch
+    journal.clear()
+    add(journal, 10)
+    read = Cursor(journal, 2, before)
+    assert (read.seq, read.epoch) == (0, journal.epoch)
+
+
 def test_number_beyond_the_end_means_the_beginning() -> None:
     journal = journal_of(3)
     read = Cursor(journal, 4)
