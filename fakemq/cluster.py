@@ -11,13 +11,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Literal, Self, TypeVar, Unpack, overload
 
+from fakemq.awaited import must_be_awaited
 from fakemq.clock.durations import Duration, span_ms
 from fakemq.config.options import shows_options
 from fakemq.config.spec import cluster_spec
 from fakemq.handles.brokers import AsyncBrokerHandle, BrokerHandle
 from fakemq.handles.clock import AsyncClockHandle, ClockHandle
 from fakemq.handles.cluster import WAIT_TIMEOUT, ClusterBase
-from fakemq.handles.running import PRODUCERS, Life, Wait, in_thread, moved, must_be_awaited, waited
+from fakemq.handles.running import PRODUCERS, Life, Wait, in_thread, moved, waited
 from fakemq.serving.limits import require_limits
 from fakemq.serving.thread import ClusterThread
 

@@ -7,6 +7,7 @@ from functools import wraps
 from types import TracebackType
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar, Unpack, cast
 
+from fakemq.awaited import must_be_awaited
 from fakemq.client.admin import Admin
 from fakemq.client.faces.functions import Kind, require_function
 from fakemq.client.faces.settings import client_config_of, name_server_addrs
@@ -66,6 +67,7 @@ def _admin(client: AsyncClient) -> Admin:
 
 
 @shows_options("options:ClientConfig")
+@must_be_awaited
 class AsyncClient:
     """A `fakemq.client.Client` whose methods are awaited; any number may run at once.
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.awaited import must_be_awaited
 from fakemq.clock.durations import Size, size_bytes
 from fakemq.handles.clock import NodeClockHandle
-from fakemq.handles.running import Handle, Running, in_thread, must_be_awaited
+from fakemq.handles.running import Handle, Running, in_thread
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker

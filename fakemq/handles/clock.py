@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
+from fakemq.awaited import must_be_awaited
 from fakemq.clock.durations import Duration, Instant, duration_ms, instant_ms, wall_ms
 from fakemq.core import deadlines
 from fakemq.core.views import Deadline
-from fakemq.handles.running import Handle, Running, Wait, moved, must_be_awaited, waited
+from fakemq.handles.running import Handle, Running, Wait, moved, waited
 from fakemq.handles.values import Listing
 
 if TYPE_CHECKING:

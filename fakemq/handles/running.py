@@ -5,11 +5,10 @@ A handle holds no state of the cluster: it asks the running cluster again at eac
 
 from __future__ import annotations
 
-import sys
 import threading
-from collections.abc import Callable, Coroutine
-from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from fakemq.biographies.biographer import Biographer
@@ -17,20 +16,11 @@ if TYPE_CHECKING:
     from fakemq.serving.thread import RunningCluster
 
 T = TypeVar("T")
-C = TypeVar("C", bound=type)
 Running = Callable[[], "RunningCluster"]
 """A function that returns the running cluster, or raises RuntimeError."""
 
 PRODUCERS = "producers"
 """The group of a producer that is given none."""
-
-_IS_COROUTINE = 0x80
-"""The flag of the code of an ``async def``."""
-
-Call = Coroutine[Any, Any, Any]
-note_call: Callable[[Call, Callable[..., object]], Call] | None = None
-"""Called with each call of a method that must be awaited, and the method; returns what its caller
-gets. Set by `fakemq.handles.awaiting`, during tests."""
 
 
 class Closable(Protocol):
@@ -147,27 +137,3 @@ async def waited(call: Callable[[Wait], T]) -> T:
         return await in_thread(lambda: call(wait), abandon_on_cancel=True)
     finally:
         wait.give_up()
-
-
-def must_be_awaited(owner: C) -> C:
-    """Decorate a class whose coroutine methods a test may forget to await."""
-    for name, method in list(vars(owner).items()):
-        code = getattr(method, "__code__", None)
-        if code is not None and code.co_flags & _IS_COROUTINE and not name.startswith("__"):
-            setattr(owner, name, _noting(method))
-    return owner
-
-
-def _noting(
-    method: Callable[..., Coroutine[Any, Any, Any]],
-) -> Callable[..., Coroutine[Any, Any, Any]]:
-    @wraps(method)
-    def call(*args: Any, **kwargs: Any) -> Coroutine[Any, Any, Any]:
-        made = method(*args, **kwargs)
-        return made if note_call is None else note_call(made, method)
-
-    if sys.version_info >= (3, 12):
-        from inspect import markcoroutinefunction
-
-        markcoroutinefunction(call)
-    return call

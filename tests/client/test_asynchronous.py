@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 
 import anyio
 import pytest
 
 import fakemq
-from fakemq.client import AsyncClient, Client, Message, PullResult, PullStatus
+from fakemq.client import (
+    AsyncClient,
+    AsyncProducer,
+    AsyncPushConsumer,
+    Client,
+    Message,
+    PullResult,
+    PullStatus,
+)
 from fakemq.events import PullHeld
 
 pytestmark = pytest.mark.anyio
@@ -72,3 +81,8 @@ def test_both_clients_have_the_same_methods() -> None:
 
     assert offered(Client) - offered(AsyncClient) == {"channel", "close", "parallel", "poll"}
     assert offered(AsyncClient) <= offered(Client)
+
+
+def test_frameworks_see_that_methods_are_awaited() -> None:
+    for method in (AsyncProducer.send, AsyncPushConsumer.start, AsyncClient.send):
+        assert asyncio.iscoroutinefunction(method)

@@ -37,8 +37,13 @@ EDGES = (
 """Folders and modules that know an event loop, sockets or threads; all others are synchronous."""
 
 LOOP = {"anyio", "asyncio", "select", "selectors", "socket", "threading", "trio"}
-MAY_IMPORT = {"config.layout": {"socket"}, "protocol.bodies.body": {"os", "threading"}}
-"""Module → what it needs although it is no edge: `config.layout` finds this machine's address, and
+MAY_IMPORT = {
+    "awaited": {"asyncio"},
+    "config.layout": {"socket"},
+    "protocol.bodies.body": {"os", "threading"},
+}
+"""Module → what it needs although it is no edge: `awaited` marks functions as asyncio of Python
+3.11 does, `config.layout` finds this machine's address, and
 a lock of `protocol.bodies.body` keeps msgspec from preparing one type in two threads at once, and
 from a fork meanwhile."""
 
@@ -79,7 +84,7 @@ def is_edge(module: str) -> bool:
 
 CLIENT_KNOWS = {
     *("client", "clock.durations", "clock.machine_time", "clock.timers", "config.checked"),
-    *("errors", "forked_sockets", "protocol", "randomness", "tls"),
+    *("awaited", "errors", "forked_sockets", "protocol", "randomness", "tls"),
 }
 """What the client imports: nothing of a server, so that it could be a package of its own."""
 

@@ -18,7 +18,7 @@ LINKED = ("protocol", "fixtures")
 
 LAYERS = (
     "protocol",
-    "errors folder_names forked_sockets randomness regular_files slips",
+    "awaited errors folder_names forked_sockets randomness regular_files slips",
     "text_files tls reference",
     "events",
     "clock",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 import anyio
 
+from fakemq.awaited import must_be_awaited
 from fakemq.client.arguments import wait_ms
 from fakemq.client.carriers.loops import current_loop
 from fakemq.client.errors import MQClientError
@@ -132,6 +133,7 @@ class AsyncLife:
         warnings.warn(text, ResourceWarning, stacklevel=2)
 
 
+@must_be_awaited
 class AsyncFace(Face[CoreT]):
     """A face whose methods are awaited, on asyncio or trio; any task of its loop may call them."""
 

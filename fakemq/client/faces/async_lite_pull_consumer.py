@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Self
 
+from fakemq.awaited import must_be_awaited
 from fakemq.client.consuming.lite_pull import LitePullConsumerCore
 from fakemq.client.consuming.received import ReceivedMessage
 from fakemq.client.errors import MQClientError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 
 @shows_options("consuming.lite_settings:LitePullSettings")
+@must_be_awaited
 class AsyncLitePullConsumer(LiteFace, AsyncFace[LitePullConsumerCore]):
     """Reads messages ahead, and returns them when the program polls.
 

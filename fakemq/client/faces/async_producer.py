@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, Unpack, cast, overload
 
+from fakemq.awaited import must_be_awaited
 from fakemq.client.arguments import topic_name
 from fakemq.client.faces.async_base import AsyncFace
 from fakemq.client.faces.functions import Kind
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 
 @shows_options("producing.settings:ProducerSettings")
+@must_be_awaited
 class AsyncProducer(AsyncFace[ProducerCore]):
     """Sends messages; any number of tasks of one loop may use one producer.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, TypeVar, Unpack
 
+from fakemq.awaited import must_be_awaited
 from fakemq.client.consuming.pull import PullConsumerCore
 from fakemq.client.consuming.received import Pulled
 from fakemq.client.faces.async_base import AsyncFace
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+@must_be_awaited
 class AsyncPulling:
     """Pulls from queues, and reads and commits their offsets, over a core that runs."""
 
@@ -126,6 +128,7 @@ class AsyncScheduledPulling(AsyncPulling):
 
 
 @shows_options("consuming.pull_settings:PullSettings")
+@must_be_awaited
 class AsyncPullConsumer(AsyncPulling, AsyncFace[PullConsumerCore]):
     """Pulls messages queue by queue, when the program says so, and commits offsets by hand.
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Self, Unpack
 
+from fakemq.awaited import must_be_awaited
 from fakemq.client.faces.functions import Kind
 from fakemq.client.faces.messages import (
     BatchOptions,
@@ -22,7 +23,6 @@ from fakemq.client.faces.messages import (
 from fakemq.client.faces.producer_base import producer_settings
 from fakemq.client.producing.producer import ProducerCore
 from fakemq.handles.clients.hosting import InsideHandle
-from fakemq.handles.running import must_be_awaited
 
 if TYPE_CHECKING:
     from fakemq.client.faces.options import ProducerOptions
