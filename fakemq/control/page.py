@@ -18,6 +18,7 @@ _PARTS = {
     "style.css": "text/css; charset=utf-8",
     "common.js": _SCRIPT,
     "index.js": _SCRIPT,
+    "journal.js": _SCRIPT,
     "docs.js": _SCRIPT,
 }
 

@@ -1,4 +1,4 @@
-"""A cluster with a control port, and a client at it."""
+"""A cluster with a control port, a client at it, and a browser with its page."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import fakemq
+from tests.support.browser import Browser, browser
 from tests.support.control import Http
 
 
@@ -22,3 +23,20 @@ def mq() -> Iterator[fakemq.Cluster]:
 def http_client(mq: fakemq.Cluster) -> Http:
     assert mq.control_url is not None
     return Http(mq.control_url)
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with browser(tmp_path_factory.mktemp("chromium")) as one:
+        yield one
+
+
+@pytest.fixture
+def page(opened: Browser, mq: fakemq.Cluster) -> Browser:
+    """The page of a cluster, with the fault kinds and the journal there."""
+    opened.open("about:blank")  # the page of the cluster before notes that it is gone
+    opened.console.clear()
+    opened.open(f"{mq.control_url}/")
+    opened.wait("document.getElementById('fault').options.length > 10")
+    opened.wait("document.getElementById('live').textContent === 'live'")
+    return opened

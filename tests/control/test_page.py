@@ -11,18 +11,8 @@ import pytest
 import fakemq
 from fakemq.core.cluster import ClusterCore
 from fakemq.events import ClockMoved, FaultPlaced, TopicChanged
-from tests.support.browser import Browser, browser, chromium_command
+from tests.support.browser import Browser, needs_chromium, text_of
 from tests.support.control import Http, send_with_id
-
-CHROMIUM = chromium_command()
-
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
-
-
-@pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browser(tmp_path_factory.mktemp("chromium")) as one:
-        yield one
 
 
 @pytest.fixture
@@ -33,26 +23,11 @@ def mq() -> Iterator[fakemq.Cluster]:
         yield cluster
 
 
-@pytest.fixture
-def page(opened: Browser, mq: fakemq.Cluster) -> Browser:
-    """The page of a cluster, with the fault kinds and the journal there."""
-    opened.open("about:blank")  # the page of the cluster before notes that it is gone
-    opened.console.clear()
-    opened.open(f"{mq.control_url}/")
-    opened.wait("document.getElementById('fault').options.length > 10")
-    opened.wait("document.getElementById('live').textContent === 'live'")
-    return opened
-
-
 def processor_s(page: Browser) -> float:
     """The processor's time of the page: a loaded machine says little by a stopwatch."""
     page.call("Performance.enable", timeDomain="threadTicks")
     found = page.call("Performance.getMetrics")["metrics"]
     return next(float(one["value"]) for one in found if one["name"] == "TaskDuration")
-
-
-def text_of(element: str) -> str:
-    return f"document.getElementById({element!r}).innerText"
 
 
 @needs_chromium

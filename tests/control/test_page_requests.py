@@ -41,6 +41,7 @@ def test_pages_load_nothing_from_elsewhere(mq: fakemq.Cluster) -> None:
         "/page/style.css",
         "/page/common.js",
         "/page/index.js",
+        "/page/journal.js",
         "/page/docs.js",
     ):
         answer = client.ask("GET", path)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.browser import browser, chromium_command
+from tests.support.browser import browser, needs_chromium
 from tests.support.contrast import faint_texts
 from tests.support.pages import DOCS
 from tests.support.site_check import faults_of
@@ -64,7 +64,7 @@ SHOWN = ("", "tutorial", "config", "control", "reference/cluster")
 
 @ONCE
 @pytest.mark.slow  # a browser
-@pytest.mark.skipif(chromium_command() is None, reason="no Chromium here")
+@needs_chromium
 @pytest.mark.parametrize("scheme", ["default", "slate"])
 def test_texts_of_the_site_have_enough_contrast(site: Path, tmp_path: Path, scheme: str) -> None:
     faint = set()

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 ANSWER_S = 60.0
 
 _STARTER = """
@@ -49,7 +51,7 @@ class Browser:
         self._read, self._write = ours_read, ours_write
         self._bytes = b""
         self._number = 0
-        self._loaded = False
+        self._loaded = self._shown = False
         self.console: list[str] = []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
@@ -102,6 +104,8 @@ class Browser:
             self.console.append(f"{entry['level']}: {entry['text']} {entry.get('url', '')}")
         elif method == "Page.loadEventFired":
             self._loaded = True
+        elif method == "Page.frameNavigated":
+            self._shown = True
 
     def open(self, url: str) -> None:
         """Open a page, and wait until it is loaded."""
@@ -110,6 +114,29 @@ class Browser:
         until_s = time.monotonic() + ANSWER_S
         while not self._loaded:
             self._receive(until_s - time.monotonic())
+
+    def back(self) -> None:
+        """Go back to the page before, and wait until it is there: it may be as it was left."""
+        self._shown = False
+        self.run("history.back()")
+        until_s = time.monotonic() + ANSWER_S
+        while not self._shown:
+            self._receive(until_s - time.monotonic())
+
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Have another tab in front of the page."""
+        session, self._session = self._session, None
+        other = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.call("Target.activateTarget", targetId=other)
+        self._session = session
+        self.wait("document.hidden")
+        yield
+        self.call("Page.bringToFront")
+        self._session = None
+        self.call("Target.closeTarget", targetId=other)
+        self._session = session
+        self.wait("!document.hidden")
 
     def run(self, script: str) -> Any:
         """Return the value of an expression in the page; await it if it is a promise."""
@@ -199,3 +226,11 @@ def browser(folder: Path) -> Iterator[Browser]:
         yield opened
     finally:
         opened.close()
+
+
+needs_chromium = pytest.mark.skipif(chromium_command() is None, reason="no Chromium here")
+
+
+def text_of(element: str) -> str:
+    """Return the script that has the text of the element with this id."""
+    return f"document.getElementById({element!r}).innerText"
