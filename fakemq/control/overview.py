@@ -48,7 +48,9 @@ class Glance(msgspec.Struct, frozen=True, kw_only=True):
     topics_left_out: int
     """How many further topics there are that the query means."""
     groups_left_out: int
+    """How many further groups there are that the query means."""
     clients_left_out: int
+    """How many further clients there are that the query means."""
 
 
 class Looked(Query):
@@ -56,6 +58,10 @@ class Looked(Query):
     """Only topics with this text in their names, in capitals or not."""
     system: bool = True
     """Whether topics of RocketMQ itself are among them, retries and dead letters included."""
+    group: str = ""
+    """Only groups with this text in their names, in capitals or not."""
+    client: str = ""
+    """Only clients with this text in their ids, groups or addresses, in capitals or not."""
 
 
 class Find(Query):
@@ -85,8 +91,14 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 @endpoint("GET", "/v1/overview")
 def get_overview(control: Control, query: Looked) -> Glance:
     """Return nodes, connections, topics, groups, clients, faults: the first 200 of each by name."""
-    seen = overview.overview(control.core, topic=query.topic, system=query.system)
-    clients = _clients(control)
+    seen = overview.overview(
+        control.core, topic=query.topic, system=query.system, group=query.group
+    )
+    clients = [
+        one
+        for one in _clients(control)
+        if overview.has_text(query.client, one.client_id, one.group, one.peer)
+    ]
     return Glance(
         state=get_state(control),
         topics=seen.topics,

@@ -53,30 +53,39 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     topics_left_out: int
     """How many further topics there are."""
     groups_left_out: int
+    """How many further groups there are."""
     connections: int
     """The connections to brokers, and to the gRPC front."""
 
 
 def overview(
-    core: ClusterCore, *, most: int | None = MOST, topic: str = "", system: bool = True
+    core: ClusterCore,
+    *,
+    most: int | None = MOST,
+    topic: str = "",
+    system: bool = True,
+    group: str = "",
 ) -> Overview:
     """Return the sums of now; see `overview_steps`."""
-    return finished(overview_steps(core, most=most, topic=topic, system=system))
+    return finished(overview_steps(core, most=most, topic=topic, system=system, group=group))
 
 
 def overview_steps(
-    core: ClusterCore, *, most: int | None = MOST, topic: str = "", system: bool = True
+    core: ClusterCore,
+    *,
+    most: int | None = MOST,
+    topic: str = "",
+    system: bool = True,
+    group: str = "",
 ) -> Steps[Overview]:
     """Return the sums of at most ``most`` topics and ``most`` groups; None means all.
 
-    Only topics with the text ``topic`` in their names count, in capitals or not; without ``system``
-    none that RocketMQ itself uses.
+    Only topics with the text ``topic`` in their names count, and groups with ``group``, in capitals
+    or not; without ``system`` no topics that RocketMQ itself uses.
     """
     brokers, front = list(core.brokers.values()), core.proxy
     kinds = {
-        name: is_system(core, name)
-        for name in inspection.topics(core)
-        if topic.lower() in name.lower()
+        name: is_system(core, name) for name in inspection.topics(core) if has_text(topic, name)
     }
     names = sorted(
         (name for name, of_rocketmq in kinds.items() if system or not of_rocketmq),
@@ -84,10 +93,11 @@ def overview_steps(
     )
     groups = sorted(
         {
-            group
+            name
             for broker in brokers
-            for group in (*broker.groups.snapshot(), *broker.consumers.snapshot())
-            if group not in BUILT_IN_GROUPS and not group.startswith(SYSTEM_GROUP_PREFIX)
+            for name in (*broker.groups.snapshot(), *broker.consumers.snapshot())
+            if name not in BUILT_IN_GROUPS and not name.startswith(SYSTEM_GROUP_PREFIX)
+            if has_text(group, name)
         }
     )
     topic_sums, group_sums = [], []
@@ -105,6 +115,11 @@ def overview_steps(
         connections=sum(len(broker.sessions) for broker in brokers)
         + (0 if front is None else len(front.sessions)),
     )
+
+
+def has_text(text: str, *names: str) -> bool:
+    """Return whether a text is in one of the names, in capitals or not."""
+    return any(text.lower() in name.lower() for name in names)
 
 
 def is_system(core: ClusterCore, topic: str) -> bool:

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import fakemq
+from fakemq.core import overview
 from fakemq.core.cluster import ClusterCore
 from fakemq.events import ClockMoved, FaultPlaced, TopicChanged
 from tests.support.browser import Browser, needs_chromium, text_of
@@ -21,6 +22,12 @@ def mq() -> Iterator[fakemq.Cluster]:
         masters=2, slaves=1, topics={"orders": 2}, control_port=0, start_at="2024-02-29T12:00:00Z"
     ) as cluster:
         yield cluster
+
+
+def search(page: Browser, element: str, text: str) -> None:
+    """Write a text into a filter, as with the keyboard."""
+    page.fill(element, text)
+    page.run(f"document.getElementById({element!r}).dispatchEvent(new Event('input'))")
 
 
 def processor_s(page: Browser) -> float:
@@ -109,10 +116,35 @@ def test_filter_finds_a_topic_that_is_left_out(page: Browser, mq: fakemq.Cluster
     mq.create_topic("zzz", queues=1)
     page.wait(f"{left_out}.startsWith('62 more topics are not shown')")
     assert "zzz" not in page.run(text_of("topics"))
-    page.fill("topic-filter", "Zz")
-    page.run("document.getElementById('topic-filter').dispatchEvent(new Event('input'))")
+    search(page, "topic-filter", "Zz")
     page.wait(f"{text_of('topics')}.startsWith('zzz')")
     page.wait(f"{left_out} === ''")
+    assert page.console == []
+
+
+@needs_chromium
+@pytest.mark.slow  # a browser
+def test_filters_find_a_group_and_a_client_that_are_left_out(
+    page: Browser, mq: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(200):
+        mq.group(f"group-{number:03}").set(retry_max_times=3)
+    mq.consumer(group="zzz", subscribe="orders")
+    left_out = text_of("groups-left-out")
+    page.wait(f"{left_out}.startsWith('1 more group is not shown; the filter finds')")
+    assert "zzz" not in page.run(text_of("groups"))
+    search(page, "group-filter", "Zz")
+    page.wait(f"{text_of('groups')}.startsWith('zzz')")
+    page.wait(f"{left_out} === ''")
+    monkeypatch.setattr(overview, "MOST", 1)
+    mq.producer(group="shop")
+    left_out = text_of("clients-left-out")
+    page.wait(f"{left_out}.startsWith('1 more client is not shown; the filter finds')")
+    assert "shop" not in page.run(text_of("clients"))
+    search(page, "client-filter", "Shop")
+    page.wait(f"{text_of('clients')}.includes('shop')")
+    page.wait(f"{left_out} === ''")
+    assert "zzz" not in page.run(text_of("clients"))
     assert page.console == []
 
 

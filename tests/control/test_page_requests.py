@@ -16,7 +16,7 @@ import pytest
 
 import fakemq
 from fakemq.control import live
-from fakemq.core import topology
+from fakemq.core import overview, topology
 from fakemq.core.cluster import ClusterCore
 from fakemq.events import LogAppended, TopicChanged
 from fakemq.protocol.grpc import messages as m
@@ -92,6 +92,36 @@ def test_overview_has_nodes_links_clients_and_faults(mq: fakemq.Cluster) -> None
     assert [one["what"] for one in seen["faults"]] == ["latency 5 ms broker-a-0 – broker-a-1"]
     assert {one["name"]: one["messages"] for one in seen["topics"]}["orders"] == 1
     mq.faults.clear()
+
+
+def test_overview_finds_groups_and_clients_that_are_left_out() -> None:
+    def register(core: ClusterCore) -> None:
+        assert core.proxy is not None
+        for number in range(overview.MOST + 3):
+            connection: Any = SimpleNamespace(
+                remote_addr=f"10.0.0.9:{number}", outside=True, closed=False
+            )
+            name = f"{number:03}"
+            core.proxy.clients.register(
+                "consumer", f"Group-{name}", f"Me-{name}", "PYTHON", connection
+            )
+
+    with fakemq.Cluster(grpc=True, control_port=0) as mq:
+        mq.inspect(register)
+        for number in range(overview.MOST + 3):
+            mq.group(f"Group-{number:03}").set(retry_max_times=3)
+        assert mq.control_url is not None
+        client = Http(mq.control_url)
+        seen = client.get("/v1/overview")
+        assert (seen["groups_left_out"], seen["clients_left_out"]) == (3, 3)
+        assert "Me-202" not in {one["client_id"] for one in seen["clients"]}
+        for query in ("client=mE-202", "client=group-202", "client=0.9:202"):
+            found = client.get(f"/v1/overview?{query}")
+            assert [one["client_id"] for one in found["clients"]] == ["Me-202"]
+            assert (found["groups_left_out"], found["clients_left_out"]) == (3, 0)
+        found = client.get("/v1/overview?group=gROUP-202")
+        assert [one["name"] for one in found["groups"]] == ["Group-202"]
+        assert (found["groups_left_out"], found["clients_left_out"]) == (0, 3)
 
 
 def test_overview_has_the_clients_of_the_grpc_front() -> None:

@@ -39,3 +39,15 @@ def test_overview_is_of_topics_with_a_text_in_their_names() -> None:
     assert [one.name for one in seen.topics] == ["Orders"]
     assert seen.topics_left_out == 1
     assert [one.name for one in own.topics] == ["Orders", "bills", "orders-late"]
+
+
+def test_overview_is_of_groups_with_a_text_in_their_names() -> None:
+    with fakemq.Cluster() as mq:
+        for name in ("Billing", "billing-late", "shop"):
+            mq.group(name).set(retry_max_times=3)
+        seen = mq.inspect(lambda core: overview(core, most=1, group="BILL"))
+        none = mq.inspect(lambda core: overview(core, group="nothing"))
+    assert [one.name for one in seen.groups] == ["Billing"]
+    assert seen.groups_left_out == 1
+    assert (none.groups, none.groups_left_out) == ([], 0)
+    assert none.topics
