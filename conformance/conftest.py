@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from typing import NoReturn
 
 import pytest
 
 from conformance.drivers.go_program import missing_go
 from conformance.live.toolchains import require
+from conformance.targets import java_jars
 from conformance.targets.class_archive import use_archives
 from conformance.targets.java_cluster import JavaCluster
-from conformance.targets.java_jars import missing_java
+from conformance.targets.java_jars import JavaBuildError, missing_java
 from conformance.targets.processes import FakemqProcess
 from conformance.targets.quick_pair import QUICK, REAL_QUICK, TWO_MASTERS, QuickPair
 
@@ -30,6 +32,17 @@ def java() -> None:
     """
     require(missing_java())
     use_archives()
+
+
+@pytest.fixture(autouse=True)
+def _no_java_unasked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail a test that starts a JVM without the fixture ``java``: `make check` would run it."""
+
+    def refuse(version: str, extra: str = "") -> NoReturn:
+        raise JavaBuildError(f"{request.node.name} starts a JVM: give it the fixture 'java'")
+
+    if request.node.get_closest_marker("jvm") is None:
+        monkeypatch.setattr(java_jars, "java_cache", refuse)
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ TIMED = {"TIMER_DELAY_SEC": "3"}
 
 
 # Real time: the broker delivers timer messages at the end of their second.
-def test_recalled_message_is_not_delivered_by_java() -> None:
+def test_recalled_message_is_not_delivered_by_java(java: None) -> None:
     received: list[bytes] = []
     kept = Event()
 

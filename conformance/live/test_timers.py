@@ -47,7 +47,7 @@ def java_broker(cluster: JavaCluster) -> JavaBroker:
     return cluster.broker("broker-a")
 
 
-def test_java_delivers_the_timers_of_a_store_of_ours(tmp_path: Path) -> None:
+def test_java_delivers_the_timers_of_a_store_of_ours(java: None, tmp_path: Path) -> None:
     store = tmp_path / "ours"
     with fakemq.Cluster(
         reference="5.5.0", topics={"orders": 1}, store=str(store), config=SIZES
@@ -66,7 +66,7 @@ def test_java_delivers_the_timers_of_a_store_of_ours(tmp_path: Path) -> None:
         assert bodies(cluster.namesrv_addr) == {b"first", b"last"}
 
 
-def test_broker_of_ours_delivers_the_timers_of_a_java_store(tmp_path: Path) -> None:
+def test_broker_of_ours_delivers_the_timers_of_a_java_store(java: None, tmp_path: Path) -> None:
     root = tmp_path / "stores" / "broker-a"
     with JavaCluster(
         version=NEWEST, topics={"orders": 1}, config={"timerWheelEnable": "true"}
