@@ -91,8 +91,8 @@ def project_tests() -> tuple[list[str], Path, dict[str, str]]:
     Raises BuildError.
     """
     binary()  # it brings the modules
-    command = ["go", "test", "-trimpath", "-vet=off", "-count=1", "-v", "./project"]
-    return command, _SOURCES, go_environment(_CACHE) | {"GOPROXY": "off"}
+    command = ["go", "test", "-vet=off", "-count=1", "-v", "./project"]
+    return command, _SOURCES, go_environment() | {"GOPROXY": "off"}
 
 
 def _environment(home: Path, **extra: str) -> dict[str, str]:
