@@ -11,7 +11,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help serve setup check test check-wheel check-lowest check-release release wheel oldest-pyspark lint scenarios bench campaign soak fuzz attack differ docs clean
+.PHONY: help serve setup check test check-wheel check-lowest check-release release wheel oldest-pyspark collection lint scenarios bench campaign soak fuzz attack differ docs clean
 
 help:
 	@echo "make serve   start the local cluster (name server 127.0.0.1:9876)"
@@ -67,8 +67,13 @@ oldest-pyspark: setup .venv/.oldest-pyspark-$(OLDEST_PYSPARK)
 check: lint
 	$(PYTEST) -n auto -m "not jvm" $(ARGS)
 
-test: lint oldest-pyspark
+test: lint oldest-pyspark collection
 	$(PYTEST) -n auto $(ARGS)
+
+# pytest compiles the assertions of every test file. All workers would do it at once, each for itself.
+collection: setup
+	@mkdir -p .cache
+	@$(PYTEST) --collect-only -q >.cache/collection.log 2>&1 || { tail -n 100 .cache/collection.log; exit 1; }
 
 # An editable install and `make serve` never compile: a binary beside edited sources would be stale.
 wheel: setup
