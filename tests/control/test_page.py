@@ -89,7 +89,8 @@ def test_ten_actions_on_the_page_are_seen_in_the_cluster(page: Browser, mq: fake
     # 11: the cluster is reset.
     page.run("window.confirm = () => true")
     page.click("#reset")
-    mq.wait_for(lambda: not mq.messages("orders"))
+    mq.wait_for(lambda: mq.inspect(lambda core: core.journal.epoch))
+    assert not mq.messages("orders")
     assert page.run("document.getElementById('error').textContent") == ""
     assert page.console == []
 
@@ -350,6 +351,23 @@ def test_texts_have_contrast(page: Browser, tmp_path: Path, dark: bool) -> None:
     assert (tmp_path / "page.png").stat().st_size > 20_000
     low = page.run(_LOW_CONTRAST)
     assert low == []
+
+
+@needs_chromium
+@pytest.mark.slow  # a browser
+def test_page_can_be_read_in_a_narrow_window(page: Browser, mq: fakemq.Cluster) -> None:
+    mq.seed("orders", ["x"], keys="a-key")
+    page.look(width=420)
+    page.wait(f"{text_of('journal')}.includes('a-key')")
+    page.wait("document.querySelector('#topology text')")
+    assert page.run("document.documentElement.scrollWidth") <= 420
+    for table in ("nodes", "journal"):
+        box = f"document.getElementById({table!r}).closest('.scroll')"
+        assert page.run(f"{box}.scrollWidth - {box}.clientWidth") <= 0, "nothing is hidden aside"
+    lines = page.run("document.querySelector('#nodes .actions').getBoundingClientRect().height")
+    assert lines < 40, "the buttons of a node are one line"
+    assert page.run("document.querySelector('#topology text').getBoundingClientRect().height") > 10
+    page.look()
 
 
 _LOW_CONTRAST = """
