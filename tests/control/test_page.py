@@ -183,6 +183,8 @@ def test_names_may_be_those_of_properties_of_every_object(
     titles = page.run("[...document.querySelectorAll('#topology title')].map((o) => o.textContent)")
     assert "__proto__" in titles
     assert not any("constructor" in one for one in titles)
+    width = page.run("document.getElementById('topology').viewBox.baseVal.width")
+    assert width == 640, "names can be read, however many clients there are"
     # The page continues to look, and shows more after the drawing.
     mq.create_topic("last", queues=1)
     page.wait(f"{text_of('topics')}.includes('last')")
@@ -357,11 +359,13 @@ def test_texts_have_contrast(page: Browser, tmp_path: Path, dark: bool) -> None:
 @pytest.mark.slow  # a browser
 def test_page_can_be_read_in_a_narrow_window(page: Browser, mq: fakemq.Cluster) -> None:
     mq.seed("orders", ["x"], keys="a-key")
+    mq.group("billing").set(retry_max_times=3)
     page.look(width=420)
+    page.wait(f"{text_of('groups')}.includes('billing')")
     page.wait(f"{text_of('journal')}.includes('a-key')")
     page.wait("document.querySelector('#topology text')")
     assert page.run("document.documentElement.scrollWidth") <= 420
-    for table in ("nodes", "journal"):
+    for table in ("nodes", "groups", "journal"):
         box = f"document.getElementById({table!r}).closest('.scroll')"
         assert page.run(f"{box}.scrollWidth - {box}.clientWidth") <= 0, "nothing is hidden aside"
     lines = page.run("document.querySelector('#nodes .actions').getBoundingClientRect().height")
