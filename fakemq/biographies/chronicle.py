@@ -34,6 +34,7 @@ from fakemq.events.core import (
     ScheduledDiscarded,
     SentBack,
     SnapshotRestored,
+    SubscriptionsDiffer,
     TopicChanged,
     TransactionChecked,
     TransactionDiscarded,
@@ -146,6 +147,7 @@ class Chronicle:
             ScheduledDiscarded: self._record_news,
             SentBack: self._made,
             SnapshotRestored: lambda entry: self._forget(),
+            SubscriptionsDiffer: self._subscriptions_differ,
             TimerDelivered: self._made,
             TimerDiscarded: self._record_news,
             TimerRecalled: self._record_news,
@@ -165,6 +167,9 @@ class Chronicle:
         """Topic → the questions for it that name servers could not answer."""
         self.created: dict[str, Entry] = {}
         """Topic → the entry that created it first."""
+        self.differing: dict[tuple[str, str], dict[str, str | None]] = defaultdict(dict)
+        """Group and topic → client ids of members that do not subscribe to the same, each with its
+        expression; None is no subscription."""
         self._forget()
 
     def _forget(self) -> None:
@@ -455,6 +460,13 @@ class Chronicle:
         assert isinstance(entry.event, TopicChanged)
         if entry.event.how == "created":
             self.created.setdefault(entry.event.topic, entry)
+
+    def _subscriptions_differ(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, SubscriptionsDiffer)
+        found = self.differing[event.group, event.topic]
+        found[event.other_client_id] = event.other_expression
+        found[event.client_id] = event.expression
 
     def _received(self, entry: Entry) -> None:
         self.requests[entry.seq] = entry

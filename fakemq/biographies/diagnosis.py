@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 from fakemq import events
 from fakemq.biographies.because import answer_text, duration_text, missing, named
+from fakemq.biographies.findings import Findings
 from fakemq.biographies.groups import why_not_delivered
 from fakemq.biographies.inflight import inflight
+from fakemq.biographies.members import rival_members
 from fakemq.biographies.no_route import asked_for_mistyped, asked_while_down
 from fakemq.biographies.too_early import asked_too_early
 from fakemq.core import inspection
 from fakemq.dispatch.node import NodeState
-from fakemq.errors import printable
 from fakemq.events.faults import FaultHit
 from fakemq.journal.journal import clock_text
 from fakemq.protocol.pop import ORIGIN_GROUP, REVIVE_TOPIC_PREFIX, pop_retry_topic
@@ -45,34 +46,6 @@ if TYPE_CHECKING:
     from fakemq.protocol.message import MessageExt
 
 _BROKERS_OWN = (SCHEDULE_TOPIC, TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC, TIMER_TOPIC)
-NAMED_AT_MOST = 3
-"""How many messages a finding names; of the others it shows the number."""
-
-
-class Findings:
-    """Findings: messages grouped by topic and reason, in the order of their first message."""
-
-    def __init__(self) -> None:
-        self._names: dict[tuple[str, str], list[str]] = {}
-        """(topic, reason) → names of messages."""
-
-    def add(self, topic: str, reason: str, name: str) -> None:
-        self._names.setdefault((topic, reason), []).append(name)
-
-    def lines(self) -> list[str]:
-        """Return one line for each topic and reason, with at most `NAMED_AT_MOST` names."""
-        return [
-            printable(f"{_names(topic, names)}: {reason}")
-            for (topic, reason), names in self._names.items()
-        ]
-
-
-def _names(topic: str, names: list[str]) -> str:
-    shown = ", ".join(names[:NAMED_AT_MOST])
-    if len(names) == 1:
-        return f"{shown} of {topic}"
-    more = ", …" if len(names) > NAMED_AT_MOST else ""
-    return f"{len(names)} messages of {topic} ({shown}{more})"
 
 
 def diagnosis(
@@ -84,7 +57,7 @@ def diagnosis(
     """
     search = _Search(core, chronicle, topic, group)
     certain = yield from search.certain()  # first: it also collects what the others return
-    early = [*search.mistyped(), *search.too_early()]
+    early = [*search.mistyped(), *search.too_early(), *(yield from search.rivals())]
     uncertain = yield from search.uncertain()
     return [*early, *certain, *search.down(), *search.faults(), *uncertain]
 
@@ -169,6 +142,10 @@ class _Search:
         topics = self._undelivered_topics
         wants = topics.__contains__ if self._consumers else self._wants
         return asked_for_mistyped(self._core, self._chronicle, wants)
+
+    def rivals(self) -> Steps[list[str]]:
+        """Return which members of a group take messages from each other."""
+        return rival_members(self._core, self._chronicle, self._wants, self._group)
 
     def down(self) -> list[str]:
         """Return for which topics clients got no route because of a broker that is down.

@@ -5,12 +5,12 @@ Source: broker/client/ClientChannelInfo.java (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fakemq.events.core import MemberChanged
 
 if TYPE_CHECKING:
-    from fakemq.clock.node_clock import NodeClock
+    from fakemq.dispatch.node import NodeContext
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.connection import ClientConnection
     from fakemq.protocol.codes import LanguageCode
@@ -31,10 +31,12 @@ class ClientChannelInfo:
     __slots__ = (
         "_clock",
         "client_id",
+        "epoch",
         "language",
         "last_heartbeat_ms",
         "last_update_timestamp",
         "session",
+        "test",
         "version",
     )
 
@@ -44,13 +46,17 @@ class ClientChannelInfo:
         client_id: str,
         language: LanguageCode,
         version: int,
-        clock: NodeClock,
+        node: NodeContext[Any],
     ) -> None:
         self.session = session
         self.client_id = client_id
         self.language = language
         self.version = version
-        self._clock = clock
+        self._clock = node.clock
+        self.epoch = node.journal.epoch
+        """The journal's epoch in which it joined; a reset of the cluster begins a new one."""
+        self.test = node.journal.test
+        """The name of the test that ran then; "" if it is unknown."""
         self.refresh()
 
     def refresh(self) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from fakemq.broker.client_channel import ClientChannelInfo
 from fakemq.dispatch.java_errors import required
+from fakemq.events.core import SubscriptionsDiffer
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.client import NotifyConsumerIdsChangedRequestHeader
@@ -35,9 +36,12 @@ class ConsumerGroupInfo:
     """
 
     def __init__(self, group: str, data: ConsumerData) -> None:
+        from fakemq.broker.differing_subscriptions import DifferingSubscriptions  # a start has none
+
         self.group = group
         self.channels: dict[Session, ClientChannelInfo] = {}
         self.subscriptions: dict[str, SubscriptionData] = {}
+        self.differing = DifferingSubscriptions()
         self._take(data)
 
     def _take(self, data: ConsumerData) -> None:
@@ -57,7 +61,9 @@ class ConsumerGroupInfo:
         present.refresh()
         return present is channel
 
-    def update_subscriptions(self, subscriptions: Iterable[SubscriptionData]) -> bool:
+    def update_subscriptions(
+        self, session: Session, subscriptions: Iterable[SubscriptionData]
+    ) -> bool:
         """Take over a member's subscriptions; return whether a topic was added or removed.
 
         A newer version of a known topic's subscription replaces it, and does not count as a change.
@@ -72,7 +78,9 @@ class ConsumerGroupInfo:
             named.add(topic)
             present = self.subscriptions.get(topic)
             if present is None or subscription.sub_version > present.sub_version:
-                self.subscriptions[topic] = subscription
+                present = self.subscriptions[topic] = subscription
+            if present.sub_string == subscription.sub_string:
+                self.differing.agrees(topic, session)
         for topic in before - named:
             del self.subscriptions[topic]
         return named != before
@@ -126,7 +134,8 @@ class ConsumerManager:
         if joined:
             self._groups_of.setdefault(channel.session, set()).add(group)
             self._changed(group, channel, "registered")
-        changed = info.update_subscriptions(data.subscription_data_set) or joined
+        self._note_differences(info, channel, data.subscription_data_set)
+        changed = info.update_subscriptions(channel.session, data.subscription_data_set) or joined
         if changed and notify:
             self._notify(info)
         yield
@@ -183,10 +192,13 @@ class ConsumerManager:
 
     def reset(self) -> None:
         """Forget the members whose connections are closed; other members are not notified."""
+        for info in self._table.values():
+            info.differing.begin_anew()
         for session in [session for session in self._groups_of if session.closed]:
             for group in self._groups_of.pop(session):
                 info = self._table[group]
                 del info.channels[session]
+                info.differing.forget(session)
                 if not info.channels:
                     del self._table[group]
 
@@ -242,6 +254,7 @@ class ConsumerManager:
     def _remove(self, info: ConsumerGroupInfo, session: Session, how: str) -> None:
         channel = info.channels.pop(session, None)
         if channel is not None:
+            info.differing.forget(session)
             groups = self._groups_of[session]
             groups.discard(info.group)
             if not groups:
@@ -251,6 +264,24 @@ class ConsumerManager:
             self._table.pop(info.group, None)
             if how != "expired":  # Java's scan does not notify the filters
                 self._filters.unregister(info.group)
+
+    def _note_differences(
+        self,
+        info: ConsumerGroupInfo,
+        channel: ClientChannelInfo,
+        subscriptions: Iterable[SubscriptionData],
+    ) -> None:
+        for one in info.differing.compare(
+            channel.session, subscriptions, info.subscriptions, info.channels
+        ):
+            self._node.journal.add(
+                SubscriptionsDiffer(
+                    node=self._node.name,
+                    group=info.group,
+                    client_id=channel.client_id,
+                    **one._asdict(),
+                )
+            )
 
     def _notify(self, info: ConsumerGroupInfo) -> None:
         node = self._node

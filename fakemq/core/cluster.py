@@ -284,8 +284,11 @@ class ClusterCore:
         if self._guests is not None:
             self._guests.close_all()
 
-    def reset(self) -> None:
-        """Reset to the start state; guests end, listeners and live connections stay."""
+    def reset(self, test: str = "") -> None:
+        """Reset to the start state; guests end, listeners and live connections stay.
+
+        ``test`` is the name of the test that begins, "" for none.
+        """
         if self._guests is not None:
             self._guests.reset()
         self.clock.reset(frozen=self.spec.clock == "frozen")
@@ -312,7 +315,7 @@ class ClusterCore:
         for broker in self.brokers.values():
             broker.register_all()
         self._let_slaves_catch_up()
-        self.journal.clear()
+        self.journal.clear(test)
         self._changed("reset")
 
     def _begin_with_copy(self) -> None:

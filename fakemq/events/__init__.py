@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from fakemq.events.core import SentBack as SentBack
     from fakemq.events.core import SnapshotRestored as SnapshotRestored
     from fakemq.events.core import StoreRepaired as StoreRepaired
+    from fakemq.events.core import SubscriptionsDiffer as SubscriptionsDiffer
     from fakemq.events.core import TopicChanged as TopicChanged
     from fakemq.events.core import TransactionChecked as TransactionChecked
     from fakemq.events.core import TransactionDiscarded as TransactionDiscarded

@@ -439,6 +439,20 @@ class MemberChanged(Event, frozen=True, kw_only=True, gc=False):
     how: str
 
 
+class SubscriptionsDiffer(Event, frozen=True, kw_only=True, gc=False):
+    """A member of a group subscribes to a topic otherwise than another one; noted once.
+
+    The broker keeps one subscription for all members. An expression of None is no subscription.
+    """
+
+    group: str
+    topic: str
+    client_id: str
+    expression: str | None
+    other_client_id: str
+    other_expression: str | None
+
+
 class FilterChanged(Event, frozen=True, kw_only=True, gc=False):
     """A group's filter expression for a topic: ``how`` is ``registered``, ``refused`` (it could not
     be compiled), ``dead``, ``revived`` or ``removed``.

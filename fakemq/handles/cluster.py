@@ -47,15 +47,16 @@ class ClusterBase(StoredMessages):
         super().__init__(life)
         self.journal = JournalView(self._running)
 
-    def reset(self) -> None:
+    def reset(self, *, test: str = "") -> None:
         """Reset to the start state: topics, groups, messages, offsets, faults, journal, clock.
 
         Brokers that are down or paused run again. Listening ports and live connections stay. A
         consumer that is still attached sees an empty topic, from offset 0. Clients inside the
-        cluster end.
+        cluster end. ``test`` is the name of the test that begins: diagnoses name the one that
+        left a client behind.
         """
         thread = self._running()
-        thread.wait(thread.server.reset())
+        thread.wait(thread.server.reset(test))
 
     def close_clients(self) -> None:
         """Close every client of this cluster that `producer` and `consumer` have started.

@@ -137,6 +137,8 @@ class Journal:
         # Whether no listener wants a kind that is noted.
         self._quiet = True
         self.epoch = 0
+        self.test = ""
+        """The name of the test for which this epoch began; "" if it is unknown."""
         """How often the journal was cleared; each time, numbers begin at 1 again."""
         self.cause: Cause = 0
         """The cause of the events that are added now; see `because`."""
@@ -372,14 +374,15 @@ class Journal:
         """Return the last ``number`` entries, oldest first."""
         return list(self._entries(self.last_seq - number + 1))
 
-    def clear(self) -> None:
-        """Delete all entries; numbers start at 1 again."""
+    def clear(self, test: str = "") -> None:
+        """Delete all entries, for a test of this name; numbers start at 1 again."""
         self._noted = None
         self._noted_more = 0
         self._rows.clear()
         self._seq = self.cause = 0
         self._trim_at = self._capacity
         self.epoch += 1
+        self.test = test
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(list(self._entries(0)))

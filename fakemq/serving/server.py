@@ -298,11 +298,14 @@ class ClusterServer:
         self.core.network.settle()
         self._listen(broker.name)
 
-    async def reset(self) -> None:
-        """Reset to the start state, without faults; nodes that are down or paused run again."""
+    async def reset(self, test: str = "") -> None:
+        """Reset to the start state, without faults; nodes that are down or paused run again.
+
+        ``test`` is the name of the test that begins, "" for none.
+        """
         self.core.faults.reset()
         await self._run_all()
-        self.core.reset()
+        self.core.reset(test)
 
     async def restore(self, snapshot: Snapshot) -> None:
         """Load a snapshot; brokers that are down or paused run again."""

@@ -44,8 +44,8 @@ PUBLIC = {
         PullWoken QueuesLocked Replicated ReplicationWaited ReportBelieved RequestHandled
         RequestReceived Revived RouteRefused RoutineSkipped RpcHandled RpcReceived
         Scheduled ScheduledDelivered ScheduledDiscarded SentBack SlaveReported SnapshotRestored
-        StoreRecovered StoreRepaired TimerDelivered TimerDiscarded TimerRecalled TimerRolled
-        TimerSet TopicChanged TransactionChecked TransactionDiscarded
+        StoreRecovered StoreRepaired SubscriptionsDiffer TimerDelivered TimerDiscarded
+        TimerRecalled TimerRolled TimerSet TopicChanged TransactionChecked TransactionDiscarded
         TransactionEnded Transferred UnsyncedLost Warned
     """,
     "fakemq.biographies.steps": """

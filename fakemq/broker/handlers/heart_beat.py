@@ -37,7 +37,7 @@ def register(
         required(heartbeat.client_id, "HeartbeatData", "clientID"),
         command.language,
         command.version,
-        broker.clock,
+        broker.node,
     )
     try:
         for data in heartbeat.consumer_data_set:

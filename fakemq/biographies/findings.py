@@ -1,0 +1,34 @@
+"""Findings of a diagnosis: some messages and one reason, each one line."""
+
+from __future__ import annotations
+
+from fakemq.errors import printable
+
+NAMED_AT_MOST = 3
+"""How many messages a finding names; of the others it shows the number."""
+
+
+class Findings:
+    """Findings: messages grouped by topic and reason, in the order of their first message."""
+
+    def __init__(self) -> None:
+        self._names: dict[tuple[str, str], list[str]] = {}
+        """(topic, reason) → names of messages."""
+
+    def add(self, topic: str, reason: str, name: str) -> None:
+        self._names.setdefault((topic, reason), []).append(name)
+
+    def lines(self) -> list[str]:
+        """Return one line for each topic and reason, with at most `NAMED_AT_MOST` names."""
+        return [
+            printable(f"{_names(topic, names)}: {reason}")
+            for (topic, reason), names in self._names.items()
+        ]
+
+
+def _names(topic: str, names: list[str]) -> str:
+    shown = ", ".join(names[:NAMED_AT_MOST])
+    if len(names) == 1:
+        return f"{shown} of {topic}"
+    more = ", …" if len(names) > NAMED_AT_MOST else ""
+    return f"{len(names)} messages of {topic} ({shown}{more})"

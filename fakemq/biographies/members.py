@@ -1,0 +1,101 @@
+"""Finds out that members of one group take messages from each other.
+
+There are two cases: they subscribe to different things, or an earlier test has left one behind.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from fakemq.broker.consumers import BROADCASTING
+from fakemq.core import inspection
+from fakemq.errors import counted, printable
+from fakemq.events.core import Delivered
+
+if TYPE_CHECKING:
+    from fakemq.biographies.chronicle import Chronicle
+    from fakemq.broker.client_channel import ClientChannelInfo
+    from fakemq.clock.slices import Steps
+    from fakemq.core.cluster import ClusterCore
+
+
+def rival_members(
+    core: ClusterCore, chronicle: Chronicle, wants: Callable[[str], bool], group: str | None
+) -> Steps[list[str]]:
+    """Return one line for each such case in a group, or in ``group`` only.
+
+    Only wanted topics count, and of these only those with messages.
+    """
+    topics = set()
+    for entry in list(chronicle.appended.values()):
+        yield
+        topics.add(getattr(entry.event, "topic", ""))
+    topics = set(filter(wants, topics))
+    left = yield from _members_left(core, chronicle, topics, group)
+    return [*map(printable, [*_differing(core, chronicle, topics, group), *left])]
+
+
+def _differing(
+    core: ClusterCore, chronicle: Chronicle, topics: set[str], group: str | None
+) -> list[str]:
+    """Return one line for each topic to which members did not subscribe alike while they were
+    members together."""
+    lines = []
+    for (one, topic), said in list(chronicle.differing.items()):
+        if topic in topics and group in (None, one):
+            present = {member.client_id for member in inspection.members(core, one)}
+            wanted = ", ".join(
+                f"{client_id}{'' if client_id in present else ' (closed since)'}"
+                f" subscribed to {'others' if expression is None else repr(expression)}"
+                for client_id, expression in said.items()
+            )
+            lines.append(
+                f"members of group {one} differ about {topic}: {wanted}; a broker keeps one"
+                " subscription for all and divides the queues among all, so messages are missed:"
+                " let them subscribe to the same, or give each a group of its own"
+            )
+    return lines
+
+
+def _members_left(
+    core: ClusterCore, chronicle: Chronicle, topics: set[str], group: str | None
+) -> Steps[list[str]]:
+    """Return one line for each member that joined before the last reset of the cluster, and shares
+    the queues of one of these topics with a member that joined since."""
+    left: dict[tuple[str, str], list[ClientChannelInfo]] = defaultdict(list)
+    """Group and client id → the member at each broker."""
+    for one, channel, subscribed in _left(core):
+        if group in (None, one) and not topics.isdisjoint(subscribed):
+            left[one, channel.client_id].append(channel)
+    if not left:
+        return []
+    received: Counter[tuple[str, str]] = Counter()
+    for (_, topic, _, _), deliveries in list(chronicle.delivered.items()):
+        yield
+        for entry in deliveries if topic in topics else ():
+            if isinstance(entry.event, Delivered):
+                received[entry.event.group, entry.event.peer] += 1
+    lines = []
+    for (one, client_id), channels in left.items():
+        test = channels[0].test or "a test before the last reset of the cluster"
+        number = sum(received[one, channel.session.remote_addr] for channel in channels)
+        lines.append(
+            f"{client_id} is in group {one} since {test}, which did not close it; it shares the"
+            f" queues with later members, and received {counted(number, 'message')}"
+        )
+    return lines
+
+
+def _left(core: ClusterCore) -> Iterator[tuple[str, ClientChannelInfo, set[str]]]:
+    """Yield the group of each such member at a broker, the member, and the group's topics."""
+    for broker in core.brokers.values():
+        for group, channels in broker.consumers.snapshot().items():
+            info = broker.consumers.group(group)
+            new = [one for one in channels if one.epoch == core.journal.epoch]
+            if info is None or not new or info.message_model == BROADCASTING:
+                continue
+            for channel in channels:
+                if channel not in new:
+                    yield group, channel, set(info.subscriptions)
