@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,8 @@ SECTIONS = {
 
 BAD_INPUT = 2
 """Exit code for a wrong option or value, as in click. Later failures exit with 1."""
+INTERRUPTED = 130
+"""Exit code of a command that Ctrl-C ended before its end: the one that shells report."""
 
 
 class _BadInput(click.ClickException):
@@ -101,6 +104,11 @@ class _Commands(click.Group):
             raise click.ClickException(str(error)) from None
         except MemoryError:
             raise click.ClickException(NO_MEMORY_FOR_COMMAND) from None
+        except KeyboardInterrupt:
+            # A terminal has written ^C, perhaps behind a bar.
+            below = "\n" if sys.stderr.isatty() else ""
+            click.echo(f"{below}stopped by Ctrl-C", err=True)
+            raise click.exceptions.Exit(INTERRUPTED) from None
 
     def _with_options(self, ctx: click.Context, text: str) -> str:
         """Return an error that begins with an option as that is typed: ``--grpc-port=`` for

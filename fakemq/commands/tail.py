@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -85,7 +85,8 @@ def tail(
     def show(message: MessageExt, broker: str) -> None:
         print_message(message, broker, as_json=as_json)
 
-    with failures_reported(cluster):
+    # Ctrl-C is the end of --follow; without it, the command is broken off.
+    with suppress(KeyboardInterrupt) if follow else nullcontext(), failures_reported(cluster):
         messages = sorted(
             reader.read_to_end(), key=lambda one: (one[0].store_timestamp_ms, one[0].queue_offset)
         )
@@ -94,8 +95,7 @@ def tail(
         for message, broker in messages:
             show(message, broker)
         if follow:
-            with suppress(KeyboardInterrupt):
-                reader.follow(show)
+            reader.follow(show)
 
 
 def chosen_queues(cluster: RunningCluster, topic: str, only: str | None) -> list[MessageQueue]:

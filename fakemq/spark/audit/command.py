@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Callable
@@ -100,8 +101,24 @@ def session(master: str) -> Iterator[SparkSession]:
         builder = builder.config("spark.ui.enabled", "false")
         builder = builder.config("spark.driver.host", "127.0.0.1")
         builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
-    spark = builder.getOrCreate()
+    with _interrupt_unlogged():
+        spark = builder.getOrCreate()
+        try:
+            yield spark
+        finally:
+            spark.stop()
+
+
+@contextmanager
+def _interrupt_unlogged() -> Iterator[None]:
+    """Log no KeyboardInterrupt: py4j logs the traceback of Ctrl-C by the root logger."""
+
+    def wanted(record: logging.LogRecord) -> bool:
+        return not (record.exc_info and record.exc_info[0] is KeyboardInterrupt)
+
+    root = logging.getLogger()
+    root.addFilter(wanted)
     try:
-        yield spark
+        yield
     finally:
-        spark.stop()
+        root.removeFilter(wanted)
