@@ -112,24 +112,24 @@ class _Commands(click.Group):
 
     def _with_options(self, ctx: click.Context, text: str) -> str:
         """Return an error that begins with an option as that is typed: ``--grpc-port=`` for
-        ``grpc=``.
+        ``grpc=``. What is better "in Python" is left out.
 
-        A sentence about options, such as "tls_key_file needs tls_cert_file", begins with a name
-        that has an underscore. It contains no value of the user, so each such word is an option.
+        Its other words that are options have an underscore, as in "tls_key_file needs
+        tls_cert_file"; a word of a user's value is hardly one of them.
         """
+        text = text.partition("; in Python, ")[0]
         command = self.get_command(ctx, ctx.invoked_subcommand or "")
         params = [] if command is None else command.params
         typed = {one.name: max(one.opts, key=len) for one in params if one.opts[0][0] == "-"}
         typed |= {name[2:].replace("-", "_"): name for name in typed.values()}
         if "namesrv" in typed:
             typed["namesrv_addr"] = typed["namesrv"]
-        option, equals, rest = text.partition("=")
-        if option in typed:
-            return f"{typed[option]}{equals}{rest}"
-        words = text.split(" ")
-        if "_" not in words[0] or words[0] not in typed:
+        first, *words = text.split(" ")
+        option, equals, rest = first.partition("=")
+        if option not in typed or not (equals or "_" in option):
             return text
-        return " ".join(typed.get(word, word) if "_" in word else word for word in words)
+        words = [typed.get(word, word) if "_" in word else word for word in words]
+        return " ".join([f"{typed[option]}{equals}{rest}", *words])
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

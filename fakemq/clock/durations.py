@@ -160,6 +160,6 @@ def instant_ms(value: Instant, *, name: str = "instant") -> int:
         return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
     except (ValueError, TypeError, AttributeError, OverflowError):
         raise ConfigError(
-            f'{name}={value!r}: expected an ISO 8601 date and time such as "2024-02-29T12:00:00Z",'
-            " or a datetime"
+            f"{name}={value!r}: expected an ISO 8601 date and time such as"
+            f' "2024-02-29T12:00:00Z"{"" if isinstance(value, str) else ", or a datetime"}'
         ) from None

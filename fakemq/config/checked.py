@@ -83,8 +83,8 @@ def delay_level(delay_ms: int, shown: object, levels: Mapping[int, int]) -> int:
     wait = "waits" if len(near) == 1 else "wait"
     nearest = f"; the nearest {wait} {' and '.join(near)}" if near else ""
     raise ConfigError(
-        f"delay={shown!r}: no delay level waits so long{nearest}. A timer"
-        ' message of RocketMQ 5 may have any delay: properties={"TIMER_DELAY_MS": "…"}'
+        f"delay={shown!r}: no delay level waits so long{nearest}. A timer message of RocketMQ 5,"
+        " with the property TIMER_DELAY_MS, may have any delay"
     )
 
 
@@ -202,7 +202,7 @@ def _read_texts(texts: Iterable[str]) -> dict[str, TopicSettings]:
         if not (number.isascii() and number.isdigit() and len(number) < 10):
             raise ConfigError(
                 f"topic {text!r}: expected NAME:QUEUES, such as orders:8, or NAME:QUEUES:TYPE;"
-                f" in Python better topics={{{name or 'orders'!r}: 8}}"
+                f" in Python, better topics={{{name or 'orders'!r}: 8}}"
             )
         if name in found:
             raise ConfigError(f"topic {name} is given twice; once is enough")
@@ -246,5 +246,5 @@ def check_message_type(value: str, reference: Reference | None) -> None:
         raise ConfigError(f"no message type is called {value!r}{near}")
     if reference is not None and "attributes" not in reference.topic_settings:
         raise ConfigError(
-            f"topics of {reference.name} have no message types: use reference='5.5.0'"
+            f"topics of {reference.name} have no message types: only those of reference 5.5.0 do"
         )

@@ -58,8 +58,8 @@ def lay_out(
     count = masters * (1 + slaves)
     if count > MOST_BROKERS:  # said at once: to make a million configs takes 20 s
         raise ConfigError(
-            f"masters={masters} with slaves={slaves} each are {count} brokers: expected at most"
-            f" {MOST_BROKERS}, because each needs three ports, and an address has 65,535"
+            f"masters={masters}: with {slaves} slaves each there are {count} brokers: expected"
+            f" at most {MOST_BROKERS}, because each needs three ports, and an address has 65,535"
         )
     if len(sources) > count:
         raise ConfigError(
@@ -107,8 +107,8 @@ def _folder_of(config: BrokerConfig) -> FolderName:
         return folder_name(config.node_name)
     except FolderNameError as error:
         raise ConfigError(
-            f"brokerName={config.broker_name}: {error}; with store=DIR each broker has a folder"
-            " that is called like its node"
+            f"brokerName={config.broker_name}: {error}; with a store in a directory each broker has"
+            " a folder that is called like its node"
         ) from None
 
 

@@ -192,8 +192,8 @@ def _reference(given: str | None, grpc_port: int | None) -> Reference:
     reference = find_reference(given)
     if grpc_port is not None and reference is V4_9_7:
         raise ConfigError(
-            f"grpc={grpc_port} with reference={given}: gRPC clients need brokers with POP:"
-            f" expected reference={NEWEST}, or none"
+            f"grpc={grpc_port}: gRPC clients need brokers with POP, which reference {given} does"
+            f" not have: expected reference {NEWEST}, or none"
         )
     return reference
 

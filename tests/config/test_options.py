@@ -107,7 +107,7 @@ def test_wildcard_address_is_published_as_a_real_one() -> None:
         ({"slaves": -1}, "slaves=-1: expected a whole number from 0 to 1000"),
         (
             {"masters": 1000, "slaves": 1000},
-            "masters=1000 with slaves=1000 each are 1001000 brokers",
+            "masters=1000: with 1000 slaves each there are 1001000 brokers",
         ),
         ({"namesrvs": 0}, "namesrvs=0: expected"),
         ({"namesrv_port": 65536}, "namesrv_port=65536: expected a whole number from 0 to 65535"),

@@ -76,7 +76,7 @@ REFUSED: list[tuple[Ask, str]] = [
     ),
     (
         lambda _: fakemq.Cluster(topics=["bills"]),
-        "or NAME:QUEUES:TYPE; in Python better topics={'bills': 8}",
+        "or NAME:QUEUES:TYPE; in Python, better topics={'bills': 8}",
     ),
     (lambda _: fakemq.Cluster(topics=5), 'topics=5: expected {"orders": 8}, or NAME:QUEUES texts'),  # type: ignore[arg-type]
     (lambda _: Message("t", 5), "the body is 5: expected bytes or text"),  # type: ignore[arg-type]

@@ -127,8 +127,8 @@ def test_grpc_port_means_reference_5_5_0() -> None:
     with pytest.raises(ConfigError) as caught:
         fakemq.Cluster(grpc=True, reference="4.9.7")
     assert str(caught.value) == (
-        "grpc=0 with reference=4.9.7: gRPC clients need brokers with POP:"
-        " expected reference=5.5.0, or none"
+        "grpc=0: gRPC clients need brokers with POP, which reference 4.9.7 does not have:"
+        " expected reference 5.5.0, or none"
     )
     assert fakemq.Cluster(grpc=True)._spec.reference.name == "5.5.0"
     assert fakemq.Cluster(grpc=False)._spec.reference.name == "4.9.7"

@@ -288,7 +288,7 @@ def home_of(acl: str | Mapping[str, Any] | None, rocketmq_home: str | None) -> A
     if not rocketmq_home:
         raise ConfigError(
             "aclEnable=true needs rocketmqHome=DIR, where DIR/conf/plain_acl.yml has the accounts;"
-            " or give the file itself: --acl FILE, acl=FILE"
+            " or give the file itself: --acl FILE; in Python, acl=FILE"
         )
     _require_yaml()
     return FileHome.of_rocketmq_home(rocketmq_home)
