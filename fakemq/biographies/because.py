@@ -81,3 +81,8 @@ def duration_text(ms: int) -> str:
         if number:
             parts.append(f"{number}{unit}")
     return ("-" if ms < 0 else "") + (" ".join(parts[:2]) or "0s")
+
+
+def times_text(number: int) -> str:
+    """Return how often something happened, as "twice"."""
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")

@@ -13,9 +13,10 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fakemq import events
-from fakemq.biographies.because import answer_text, duration_text, missing, named
+from fakemq.biographies.because import answer_text, duration_text, missing, named, times_text
 from fakemq.biographies.findings import Findings
 from fakemq.biographies.groups import why_not_delivered
+from fakemq.biographies.half_messages import uncommitted
 from fakemq.biographies.inflight import inflight
 from fakemq.biographies.members import rival_members
 from fakemq.biographies.no_route import asked_for_mistyped, asked_while_down
@@ -25,12 +26,13 @@ from fakemq.dispatch.node import NodeState
 from fakemq.events.faults import FaultHit
 from fakemq.journal.journal import clock_text
 from fakemq.protocol.pop import ORIGIN_GROUP, REVIVE_TOPIC_PREFIX, pop_retry_topic
-from fakemq.protocol.properties import KEYS, PRODUCER_GROUP, REAL_TOPIC
-from fakemq.protocol.timers import TIMER_DEL_UNIQKEY, TIMER_TOPIC
+from fakemq.protocol.properties import KEYS
+from fakemq.protocol.timers import TIMER_DEL_UNIQKEY, TIMER_TOPIC, TIMES
 from fakemq.protocol.topics import (
     DLQ_PREFIX,
     RETRY_PREFIX,
     SCHEDULE_TOPIC,
+    TRANS_CHECK_MAX_TIME_TOPIC,
     TRANS_HALF_TOPIC,
     TRANS_OP_HALF_TOPIC,
     retry_topic,
@@ -45,7 +47,13 @@ if TYPE_CHECKING:
     from fakemq.journal.entries import Entry
     from fakemq.protocol.message import MessageExt
 
-_BROKERS_OWN = (SCHEDULE_TOPIC, TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC, TIMER_TOPIC)
+_BROKERS_OWN = (
+    SCHEDULE_TOPIC,
+    TRANS_HALF_TOPIC,
+    TRANS_OP_HALF_TOPIC,
+    TRANS_CHECK_MAX_TIME_TOPIC,
+    TIMER_TOPIC,
+)
 
 
 def diagnosis(
@@ -124,6 +132,8 @@ class _Search:
                 continue
             if self._replication(copies, record, entry, broker):
                 continue
+            if broker.parts is None:
+                self._ignored_time(found, record, event.topic, broker)
             if event.topic.startswith(DLQ_PREFIX):
                 found.add(event.topic, "a dead letter: its group gave it up", self._name(record))
             elif self._consumers:
@@ -166,7 +176,7 @@ class _Search:
         hits = Counter(
             named(hit.event) for hit in self._core.journal if isinstance(hit.event, FaultHit)
         )
-        return [f"{what} hit {_times(times)}" for what, times in hits.items()]
+        return [f"{what} hit {times_text(times)}" for what, times in hits.items()]
 
     def uncertain(self) -> Steps[list[str]]:
         """Return the messages that no member has pulled or acknowledged. Call `certain` before."""
@@ -192,7 +202,7 @@ class _Search:
                     record = self._chronicle.record_at(*place)
                     name = f"offset {offset}" if record is None else self._name(record)
                     acked = "never acked" if len(risings) < 2 else "not acked since a set-back"
-                    found.add(topic, f"delivered {_times(times)} to {group}, {acked}", name)
+                    found.add(topic, f"delivered {times_text(times)} to {group}, {acked}", name)
         return found.lines()
 
     def _is_done(self, place: Place, group: str) -> bool:
@@ -250,7 +260,7 @@ class _Search:
             held = one.client_id or one.peer or "a client that the journal does not know"
             record = self._chronicle.record_at(*place)
             name = f"offset {one.offset}" if record is None else self._name(record)
-            times = _times(one.attempt)
+            times = times_text(one.attempt)
             found.add(
                 one.topic, f"popped {times} by {one.group}, {until}, held by {held}{frozen}", name
             )
@@ -288,33 +298,26 @@ class _Search:
             reason = f"waits in the timer wheel until {clock_text(due_at_ms)}, {due}{frozen}"
             found.add(topic, reason, _name_of(stored))
 
-    def _half(self, found: Findings, record: Record, broker: Broker) -> None:
-        """Add a half message whose transaction is neither committed nor rolled back."""
-        chronicle = self._chronicle
-        news = [entry.event for entry in chronicle.news.get(record, ())]
-        over = events.TransactionEnded | events.TransactionDiscarded
-        if record in chronicle.made or any(isinstance(event, over) for event in news):
-            return
+    def _ignored_time(self, found: Findings, record: Record, topic: str, broker: Broker) -> None:
+        """Add a timer message that a broker of 4.9.7 took for a message without a delay."""
         stored = broker.store.look_message_by_offset(record[1])
         if stored is None:
             return
-        topic = stored.properties.get(REAL_TOPIC, "")
-        if not self._wants(topic):
+        for name in TIMES.intersection(stored.properties):
+            why = f"only brokers of reference 5.5.0 know {name}, so it was stored without a delay"
+            found.add(topic, why, _name_of(stored))
+
+    def _half(self, found: Findings, record: Record, broker: Broker) -> None:
+        """Add a half message whose transaction is not committed.
+
+        One that was rolled back is no finding where only consumers are missing: they shall not get
+        it.
+        """
+        half = uncommitted(self._core, self._chronicle, record, broker)
+        if half is None or not self._wants(half.topic):
             return
-        group = stored.properties.get(PRODUCER_GROUP, "")
-        made = chronicle.made_from.get(record)
-        check = None if made is None else made[1].event
-        asked = "no check yet"
-        if isinstance(check, events.TransactionChecked):
-            asked = f"checked {_times(check.times)}"
-        if not broker.producers.snapshot().get(group):
-            why = f"no producer of group {group} is connected"
-        elif self._core.clock.frozen:
-            why = "the clock is frozen"
-        else:
-            why = "its producer has not answered"
-        reason = f"half message, neither committed nor rolled back ({asked}): {why}"
-        found.add(topic, reason, _name_of(stored))
+        if not (half.is_rolled_back and self._consumers):
+            found.add(half.topic, half.reason, _name_of(half.stored))
 
     def _replication(self, found: Findings, record: Record, entry: Entry, broker: Broker) -> bool:
         """Add a record that its master or a slave lacks; return whether the master lost it."""
@@ -368,7 +371,3 @@ class _Search:
 def _name_of(stored: MessageExt) -> str:
     """Return the name that a test knows a message by: its keys, or the beginning of its body."""
     return stored.properties.get(KEYS) or repr(stored.body[:40])
-
-
-def _times(number: int) -> str:
-    return {1: "once", 2: "twice"}.get(number, f"{number} times")
