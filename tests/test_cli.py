@@ -134,62 +134,53 @@ def test_every_option_reaches_the_spec(served: list[ClusterSpec], tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("args", "line"),
+    ("args", "error"),
     [
-        ("--masters 0", "Error: --masters=0: expected a whole number from 1 to 1000"),
+        ("--masters 0", "--masters=0: expected a whole number from 1 to 1000"),
         (
             "--topic orders",
-            "Error: topic 'orders': expected NAME:QUEUES, such as orders:8, or NAME:QUEUES:TYPE",
+            "topic 'orders': expected NAME:QUEUES, such as orders:8, or NAME:QUEUES:TYPE",
         ),
         (
             "--topic orders:8:FIFO",
-            (
-                "Error: topic orders: topics of 4.9.7 have no message types:"
-                " only those of reference 5.5.0 do"
-            ),
+            "topic orders: topics of 4.9.7 have no message types: only those of reference 5.5.0 do",
         ),
         (
             "--topic orders:65537",
-            "Error: queues of topic orders=65537: expected a whole number from 1 to 65536",
+            "queues of topic orders=65537: expected a whole number from 1 to 65536",
         ),
-        (
-            "--control-port 65536",
-            "Error: --control-port=65536: expected a whole number from 0 to 65535",
-        ),
+        ("--control-port 65536", "--control-port=65536: expected a whole number from 0 to 65535"),
         (
             "--start-at tomorrow",
             (
-                "Error: --start-at='tomorrow': expected an ISO 8601 date and time such as"
+                "--start-at='tomorrow': expected an ISO 8601 date and time such as"
                 ' "2024-02-29T12:00:00Z"'
             ),
         ),
         (
             "--reference 4.9.7 --grpc-port 0",
             (
-                "Error: --grpc-port=0: gRPC clients need brokers with POP, which reference 4.9.7"
+                "--grpc-port=0: gRPC clients need brokers with POP, which reference 4.9.7"
                 " does not have: expected reference 5.5.0, or none"
             ),
         ),
         (
             "--control-port 0 --control-listen 0.0.0.0",
             (
-                "Error: --control-listen=0.0.0.0: any peer that reaches the control port controls"
+                "--control-listen=0.0.0.0: any peer that reaches the control port controls"
                 " the cluster; away from loopback it needs a --control-token"
             ),
         ),
-        ("--control-token t", "Error: --control-token needs a --control-port"),
-        (
-            "-c control_token",
-            "Error: control_token: cannot read this config: No such file or directory",
-        ),
-        ("-c /none", "Error: /none: cannot read this config: No such file or directory"),
+        ("--control-token t", "--control-token needs a --control-port"),
+        ("-c control_token", "control_token: cannot read this config: No such file or directory"),
+        ("-c /none", "/none: cannot read this config: No such file or directory"),
     ],
 )
 def test_invalid_input_is_one_line_and_exit_code_2(
-    served: list[ClusterSpec], args: str, line: str
+    served: list[ClusterSpec], args: str, error: str
 ) -> None:
     result = run(*words(args))
-    assert (result.exit_code, result.stdout, result.stderr) == (2, "", line + "\n")
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"Error: {error}\n")
     assert served == []
 
 

@@ -39,9 +39,8 @@ def uncommitted(
         event = entry.event
         if isinstance(event, TransactionEnded):
             asked = " when it was asked" if event.from_check else ""
-            return Uncommitted(
-                stored, topic, f"half message, its producer rolled it back{asked}", True
-            )
+            reason = f"half message, its producer rolled it back{asked}"
+            return Uncommitted(stored, topic, reason, is_rolled_back=True)
         if isinstance(event, TransactionDiscarded):
             after = f"given up after {counted(event.times, 'check')}"
             return Uncommitted(stored, topic, f"{undecided}, {after}")

@@ -9,7 +9,7 @@ import pytest
 import fakemq
 from fakemq.biographies.biographer import Biographer
 from fakemq.biographies.diagnosis import diagnosis
-from fakemq.client import Message
+from fakemq.client import LocalTransactionState, Message
 from fakemq.core.cluster import ClusterCore
 from fakemq.journal.entries import Entry
 from fakemq.journal.journal import Journal
@@ -177,6 +177,34 @@ def test_diagnosis_names_an_undecided_half_message(mq: fakemq.Cluster) -> None:
     mq.wait_for(lambda: not mq.group("billing").members())
     mq.clock.advance("61s")
     assert mq.diagnosis() == [half + "(checked once): no producer of group shop is connected"]
+
+
+def test_half_message_that_was_given_up_is_a_diagnosis(mq: fakemq.Cluster) -> None:
+    mq.producer().send_in_transaction(Message("orders", b"one"), lambda message: None)
+    mq.clock.advance("1h")
+    given_up = "half message, neither committed nor rolled back, given up after 15 checks"
+    assert mq.diagnosis() == mq.diagnosis("orders") == [f"b'one' of orders: {given_up}"]
+    with pytest.raises(AssertionError, match=given_up):
+        mq.assert_sent("orders")
+
+
+def test_rolled_back_half_message_explains_a_missing_send_alone(mq: fakemq.Cluster) -> None:
+    roll_back = LocalTransactionState.ROLLBACK_MESSAGE
+    mq.producer().send_in_transaction(Message("orders", b"one"), lambda message: roll_back)
+    rolled_back = "b'one' of orders: half message, its producer rolled it back$"
+    with pytest.raises(AssertionError, match=rolled_back):
+        mq.assert_sent("orders")
+    assert mq.diagnosis() == []  # no message waits
+
+
+def test_timer_message_that_a_broker_of_4_9_7_delivers_at_once_is_a_diagnosis(
+    mq: fakemq.Cluster,
+) -> None:
+    mq.producer().send(Message("orders", b"one", properties={"TIMER_DELAY_SEC": "60"}))
+    why = "only brokers of reference 5.5.0 know TIMER_DELAY_SEC, so it was stored without a delay"
+    with pytest.raises(AssertionError, match=why):
+        mq.assert_nothing_sent("orders")
+    assert mq.diagnosis()[0] == f"b'one' of orders: {why}"
 
 
 def test_diagnosis_names_a_crash_that_lost_the_message(tmp_path: object) -> None:
