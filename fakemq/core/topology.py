@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -33,6 +35,7 @@ def links(core: ClusterCore, *, most: int = MOST) -> list[LinkSum]:
     """Return the pairs of ends that are connected now, by name."""
     nodes = node_names(core)
     plan = core.network.links.faults
+    of_front = _clients_of_front(core)
     counts: dict[tuple[str, str], int] = {}
     faulty: set[tuple[str, str]] = set()
     for link in core.network.links:
@@ -43,7 +46,7 @@ def links(core: ClusterCore, *, most: int = MOST) -> list[LinkSum]:
         elif far in nodes:
             pairs = [(far, near)]
         else:
-            pairs = [(near, name) for name in _client_names(core, link)]
+            pairs = [(near, name) for name in _client_names(core, link, of_front)]
         for pair in pairs:
             counts[pair] = counts.get(pair, 0) + 1
             if isinstance(plan, LinkPlan) and plan.affects(link):
@@ -60,21 +63,21 @@ def links(core: ClusterCore, *, most: int = MOST) -> list[LinkSum]:
     ]
 
 
-def _client_names(core: ClusterCore, link: OpenLink) -> list[str]:
+def _client_names(core: ClusterCore, link: OpenLink, of_front: Mapping[str, set[str]]) -> list[str]:
     broker, session = core.brokers.get(link.node), link.session
+    ids: set[str] = set()
     if broker is not None and isinstance(session, Session):
         ids = broker.client_ids(session)
-        if ids:
-            return sorted(ids)
-    front = core.proxy
-    if front is not None and link.node == front.name:
-        members = front.clients.snapshot().values()
-        ids = {
-            one.client_id
-            for clients in members
-            for one in clients
-            if one.connection.remote_addr == link.remote_addr
-        }
-        if ids:
-            return sorted(ids)
-    return [link.remote_node or link.remote_addr]
+    elif core.proxy is not None and link.node == core.proxy.name:
+        ids = of_front.get(link.remote_addr, ids)
+    return sorted(ids) or [link.remote_node or link.remote_addr]
+
+
+def _clients_of_front(core: ClusterCore) -> Mapping[str, set[str]]:
+    """Return the ids of the gRPC clients at each address, read once for all connections."""
+    found: dict[str, set[str]] = defaultdict(set)
+    if core.proxy is not None:
+        for members in core.proxy.clients.snapshot().values():
+            for client in members:
+                found[client.connection.remote_addr].add(client.client_id)
+    return found
