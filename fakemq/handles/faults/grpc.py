@@ -210,8 +210,8 @@ class GrpcFaults(FaultPlacing):
         self._front()
         from fakemq.protocol.grpc.table import BY_NAME
 
-        if name not in BY_NAME:
-            hint = did_you_mean(str(name), BY_NAME)
+        if checked.text("rpc", name) not in BY_NAME:
+            hint = did_you_mean(name, BY_NAME)
             raise ConfigError(f"there is no RPC {name!r}{hint}")
         return BY_NAME[name]
 
@@ -222,6 +222,8 @@ class GrpcFaults(FaultPlacing):
 
         if isinstance(given, Code | GrpcStatus):
             return given
+        if isinstance(given, bool) or not isinstance(given, str | int):
+            raise ConfigError(f"status={given!r}: expected a name, a number or a Code")
         for names in (Code, GrpcStatus):
             if isinstance(given, str) and given in names.__members__:
                 return names[given]
