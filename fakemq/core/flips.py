@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fakemq.clock.slices import finished
 from fakemq.config import checked
+from fakemq.core.finding import find
 from fakemq.core.inspection import messages, topics
+from fakemq.core.overview import is_system
 from fakemq.core.views import Message
 from fakemq.errors import ConfigError
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT, INDEX_ENTRY, RECORD_LEAST_BYTES
@@ -15,6 +16,7 @@ from fakemq.protocol.message import record_size_bytes, record_struct
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
+    from fakemq.clock.slices import Steps
     from fakemq.core.cluster import ClusterCore
     from fakemq.store.files import File
 
@@ -43,20 +45,21 @@ def flip(broker: Broker, message: Message, where: str, byte: int | None) -> str:
     return f"byte {at} of {size_bytes} in the {where} of {place}"
 
 
-def found(core: ClusterCore, wanted: object) -> Message:
+def found(core: ClusterCore, wanted: object) -> Steps[Message]:
     """Return the message that is given itself, by its id, or by its place.
 
-    Raise LookupError if there is none.
+    Retries, dead letters and delayed copies have the id of their message. It is looked for in the
+    topics of users first, so that it is the message itself. Raise LookupError if there is none.
     """
     if isinstance(wanted, Message):
         return wanted
     if isinstance(wanted, str):
-        for topic in topics(core):
-            for message in finished(messages(core, topic)):
-                if wanted in (message.msg_id, message.offset_msg_id):
-                    return message
+        for topic in sorted(topics(core), key=lambda name: is_system(core, name)):
+            message = yield from find(core, topic, wanted)
+            if message is not None:
+                return message
     elif isinstance(wanted, Mapping) and {"topic"} < wanted.keys() <= set(_PLACE):
-        for message in finished(messages(core, checked.text("topic", wanted["topic"]))):
+        for message in (yield from messages(core, checked.text("topic", wanted["topic"]))):
             if all(getattr(message, name) == value for name, value in wanted.items()):
                 return message
     else:

@@ -150,6 +150,7 @@ class NodeFaults(FaultPlacing):
 
         ``message`` is a message that ``mq.messages`` returned, its id, or its place as a mapping:
         ``{"topic": "orders", "queue_id": 0, "offset": 7}``, with several masters also ``broker``.
+        The id of a message is that of its retries, too: the message itself comes first.
         ``where`` is one of
 
         1. ``"log"``: the message's record; by default its first body byte flips;
@@ -163,7 +164,7 @@ class NodeFaults(FaultPlacing):
         from fakemq.core.flips import PLACES, flip, found  # few tests do this
 
         core = self._core
-        one = self._call(lambda: found(core, message))
+        one = self._running().carry_out(found(core, message))
         checked.one_of("where", where, PLACES)
         if byte is not None:
             checked.whole("byte", byte, 0, LONG_MAX)

@@ -15,6 +15,7 @@ from fakemq.handles.faults import Fault, Faults
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.query import QueryMessageRequestHeader
 from tests.support.cluster_lab import DISK_TIMEOUT, OK, ClusterLab
+from tests.support.long_reads import result_of_slices
 
 REFUSED = ResponseCode.SERVICE_NOT_AVAILABLE
 MASTER, SLAVE = "broker-a-0", "broker-a-1"
@@ -205,6 +206,30 @@ def test_byte_of_a_body_is_flipped(store: str) -> None:
         lab.mq.broker("broker-a").restart()
         assert lab.bodies() == [b"one"]
         assert any("crc" in repair.why.lower() for repair in lab.mq.journal.find(StoreRepaired))
+
+
+def test_byte_of_the_message_itself_is_flipped_not_of_its_retries() -> None:
+    with ClusterLab() as lab:
+        (message,) = lab.mq.seed("orders", ["one"])
+        lab.mq.consumer(
+            group="billing",
+            subscribe="orders",
+            consume_from="first",
+            max_reconsume_times=1,
+            on_message=lambda one: one.retry_later(1),
+        )
+        lab.mq.run_until(lambda: lab.mq.messages("%DLQ%billing"), at_most="1m")
+        assert lab.mq.messages("%DLQ%billing")[0].msg_id == message.msg_id
+        lab.mq.faults.flip_byte(message.msg_id)
+        assert lab.bodies() == [bytes([ord("o") ^ 0xFF]) + b"ne"]
+        assert [one.body for one in lab.mq.messages("%DLQ%billing")] == [b"one"]
+
+
+def test_message_whose_byte_is_flipped_is_looked_for_in_slices() -> None:
+    with ClusterLab() as lab:
+        last = lab.mq.seed("orders", ["x"] * 3_000)[-1]
+        fault = result_of_slices(lab.mq, lambda: lab.mq.faults.flip_byte(last.offset_msg_id))
+        assert fault.fired == 1
 
 
 def test_byte_is_flipped_back_and_at_the_slave_only(store: str) -> None:
