@@ -101,7 +101,10 @@ class _Commands(click.Group):
         except (ConfigError, NotYetSupported) as error:
             raise _BadInput(self._with_options(ctx, str(error))) from None
         except FakemqError as error:
-            raise click.ClickException(str(error)) from None
+            option = getattr(error, "option", "")  # of a port that is in use
+            flag = self._typed(ctx).get(option) if option else None
+            hint = f" ({flag} 0)" if flag else ""
+            raise click.ClickException(f"{error}{hint}") from None
         except MemoryError:
             raise click.ClickException(NO_MEMORY_FOR_COMMAND) from None
         except KeyboardInterrupt:
@@ -109,6 +112,20 @@ class _Commands(click.Group):
             below = "\n" if sys.stderr.isatty() else ""
             click.echo(f"{below}stopped by Ctrl-C", err=True)
             raise click.exceptions.Exit(INTERRUPTED) from None
+
+    def _typed(self, ctx: click.Context) -> dict[str, str]:
+        """Return the options of the command as they are typed, by their names in Python."""
+        command = self.get_command(ctx, ctx.invoked_subcommand or "")
+        params = [] if command is None else command.params
+        typed = {
+            one.human_readable_name: max(one.opts, key=len)
+            for one in params
+            if one.opts[0][0] == "-"
+        }
+        typed |= {name[2:].replace("-", "_"): name for name in typed.values()}
+        if "namesrv" in typed:
+            typed["namesrv_addr"] = typed["namesrv"]
+        return typed
 
     def _with_options(self, ctx: click.Context, text: str) -> str:
         """Return an error that begins with an option as that is typed: ``--grpc-port=`` for
@@ -118,12 +135,7 @@ class _Commands(click.Group):
         tls_cert_file"; a word of a user's value is hardly one of them.
         """
         text = text.partition("; in Python, ")[0]
-        command = self.get_command(ctx, ctx.invoked_subcommand or "")
-        params = [] if command is None else command.params
-        typed = {one.name: max(one.opts, key=len) for one in params if one.opts[0][0] == "-"}
-        typed |= {name[2:].replace("-", "_"): name for name in typed.values()}
-        if "namesrv" in typed:
-            typed["namesrv_addr"] = typed["namesrv"]
+        typed = self._typed(ctx)
         first, *words = text.split(" ")
         option, equals, rest = first.partition("=")
         if option not in typed or not (equals or "_" in option):

@@ -46,7 +46,7 @@ class ControlPort:
     """Listens from `open` to `close`. FakemqError if another process has the port."""
 
     def __init__(self, server: ClusterServer, spec: ControlSpec) -> None:
-        self._port = Port(spec.listen, spec.port, "control port")
+        self._port = Port(spec.listen, spec.port, "control port", "control_port")
         self._control = Control(server)
         hosts = LOOPBACK | {spec.listen} if spec.on_loopback else None
         config = _Config(

@@ -48,12 +48,13 @@ class Port:
 
     A first socket is bound and never listens. While the node is down, connects are therefore
     refused, no other process gets the port, and a restart finds it free. A second socket on the
-    same port listens. ``use`` names the port in the error if another process has it.
+    same port listens. ``use`` and ``option`` are for the error, a
+    ``PortTakenError``, if it is in use already.
     """
 
-    def __init__(self, host: str, port: int, use: str = "") -> None:
+    def __init__(self, host: str, port: int, use: str = "", option: str = "") -> None:
         self.host = host
-        self._holder = _bind(host, port, use)
+        self._holder = _bind(host, port, use, option)
         self.port: int = self._holder.getsockname()[1]
 
     @property
@@ -86,7 +87,7 @@ class Port:
         self._holder.close()
 
 
-def _bind(host: str, port: int, use: str) -> socket.socket:
+def _bind(host: str, port: int, use: str, option: str) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     close_in_children(sock)
@@ -102,10 +103,9 @@ def _bind(host: str, port: int, use: str) -> socket.socket:
     except OSError as error:
         sock.close()
         if error.errno == errno.EADDRINUSE:
-            raise FakemqError(
-                f"port {port} on {host}{use and f' ({use})'} is in use by another program;"
-                " choose another port, or 0 for a free one"
-            ) from error
+            from fakemq.serving.taken_ports import PortTakenError  # most ports are free
+
+            raise PortTakenError(host, port, use, option) from error
         raise FakemqError(
             f"cannot listen on {format_host((host, port))}: {error.strerror}"
         ) from error
@@ -116,7 +116,10 @@ class BrokerPorts:
     """The three ports of a broker: main, VIP (main - 2) and HA (main + 1)."""
 
     def __init__(self, host: str, port: int, node: str = "a broker") -> None:
-        three = _broker_ports(host, port, node) if port else _free_broker_ports(host, node)
+        if port:
+            three = _broker_ports(host, port, node, "broker_port")
+        else:
+            three = _free_broker_ports(host, node)
         self.main, self.vip, self.ha = three
 
     def close(self) -> None:
@@ -124,11 +127,11 @@ class BrokerPorts:
             port.close()
 
 
-def _broker_ports(host: str, port: int, node: str) -> tuple[Port, Port, Port]:
+def _broker_ports(host: str, port: int, node: str, option: str = "") -> tuple[Port, Port, Port]:
     ports: list[Port] = []
     try:
         for number, kind in ((port, "main"), (port - 2, "VIP"), (port + 1, "HA")):
-            ports.append(Port(host, number, f"{kind} port of {node}"))
+            ports.append(Port(host, number, f"{kind} port of {node}", option))
     except (FakemqError, OverflowError):
         for held in ports:
             held.close()

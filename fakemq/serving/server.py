@@ -64,7 +64,7 @@ class ClusterServer:
         self._tcp = TcpConnector(self._held, self._links, self.tls.connect, self._warn_of_tls)
         try:
             self._namesrv_ports = [
-                self._port(port, f"name server {number}")
+                self._port(port, f"name server {number}", "namesrv_port")
                 for number, port in enumerate(spec.namesrv_ports)
             ]
             self._broker_ports = [
@@ -72,7 +72,7 @@ class ClusterServer:
                 for config in spec.broker_configs
             ]
             self._grpc_port = (
-                None if spec.grpc_port is None else self._port(spec.grpc_port, "gRPC port")
+                None if spec.grpc_port is None else self._port(spec.grpc_port, "gRPC port", "grpc")
             )
             self.core = ClusterCore(
                 spec,
@@ -90,8 +90,8 @@ class ClusterServer:
         self._listeners: dict[str, list[Listener]] = {}
         self._services: list[Service] = []
 
-    def _port(self, number: int, use: str) -> Port:
-        port = Port(self.spec.listen, number, use)
+    def _port(self, number: int, use: str, option: str) -> Port:
+        port = Port(self.spec.listen, number, use, option)
         self._ports.append(port)
         return port
 

@@ -90,7 +90,7 @@ def test_broker_has_three_ports() -> None:
             break
         ports.close()
     assert (ports.vip.port, ports.ha.port) == (main - 2, main + 1)
-    why = rf"port {main - 2} on {HOST} \(HA port of broker-a-1\) is in use by another program;"
+    why = rf"port {main - 2} on {HOST} \(HA port of broker-a-1\) is in use by "
     with pytest.raises(FakemqError, match=why):
         # The main port is free there, and is released again.
         BrokerPorts(HOST, main - 3, "broker-a-1")
