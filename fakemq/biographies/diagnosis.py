@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from fakemq import events
 from fakemq.biographies.because import answer_text, duration_text, missing, named, times_text
+from fakemq.biographies.dead_letters import not_sent_back
 from fakemq.biographies.findings import Findings
 from fakemq.biographies.groups import why_not_delivered
 from fakemq.biographies.half_messages import uncommitted
@@ -39,6 +40,8 @@ from fakemq.protocol.topics import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fakemq.biographies.chronicle import Chronicle, Record
     from fakemq.biographies.pops import Place
     from fakemq.broker.broker import Broker
@@ -53,6 +56,13 @@ _BROKERS_OWN = (
     TRANS_OP_HALF_TOPIC,
     TRANS_CHECK_MAX_TIME_TOPIC,
     TIMER_TOPIC,
+)
+
+FIRST_COMMIT_MS = 10_000
+"""How long after its start a client commits its offsets first, RocketMQ's Java clients too."""
+NOT_YET_ACKED = (
+    "not acked yet: a client commits its offsets every 5 s, for the first time 10 s after its"
+    " start, and when it is closed"
 )
 
 
@@ -81,6 +91,15 @@ def diagnosis_of_sends(core: ClusterCore, chronicle: Chronicle, topic: str) -> S
     early = [*search.mistyped(), *search.too_early()]
     certain = yield from search.certain()
     return [*early, *certain, *down, *search.faults()]
+
+
+def diagnosis_of_dead_letters(
+    core: ClusterCore, chronicle: Chronicle, group: str
+) -> Steps[list[str]]:
+    """Return the findings about messages that a group should have given up."""
+    search = _Search(core, chronicle, None, group)
+    found = yield from diagnosis(core, chronicle, None, group)
+    return [*(yield from not_sent_back(chronicle, group, search.name)), *found]
 
 
 class _Search:
@@ -135,7 +154,7 @@ class _Search:
             if broker.parts is None:
                 self._ignored_time(found, record, event.topic, broker)
             if event.topic.startswith(DLQ_PREFIX):
-                found.add(event.topic, "a dead letter: its group gave it up", self._name(record))
+                found.add(event.topic, "a dead letter: its group gave it up", self.name(record))
             elif self._consumers:
                 self._undelivered(found, record, event, broker)
         return found.lines() + copies.lines()
@@ -200,10 +219,17 @@ class _Search:
                 done = group not in popped and risings and risings[-1].past(offset)
                 if self._group in (None, group) and not done:
                     record = self._chronicle.record_at(*place)
-                    name = f"offset {offset}" if record is None else self._name(record)
+                    name = f"offset {offset}" if record is None else self.name(record)
                     acked = "never acked" if len(risings) < 2 else "not acked since a set-back"
+                    if not risings and group not in popped and self._is_new(deliveries, group):
+                        acked = NOT_YET_ACKED
                     found.add(topic, f"delivered {times_text(times)} to {group}, {acked}", name)
         return found.lines()
+
+    def _is_new(self, deliveries: Sequence[Entry], group: str) -> bool:
+        """Return whether the last delivery to a group was before the first commit of a client."""
+        last_ms = max(one.at_ms for one in deliveries if getattr(one.event, "group", "") == group)
+        return self._core.clock.now_ms() - last_ms < FIRST_COMMIT_MS
 
     def _is_done(self, place: Place, group: str) -> bool:
         """Return whether a pop needs no finding here: it is acknowledged, revived, or still out."""
@@ -259,7 +285,7 @@ class _Search:
             frozen = "; the clock is frozen" if clock.frozen else ""
             held = one.client_id or one.peer or "a client that the journal does not know"
             record = self._chronicle.record_at(*place)
-            name = f"offset {one.offset}" if record is None else self._name(record)
+            name = f"offset {one.offset}" if record is None else self.name(record)
             times = times_text(one.attempt)
             found.add(
                 one.topic, f"popped {times} by {one.group}, {until}, held by {held}{frozen}", name
@@ -336,7 +362,7 @@ class _Search:
                 reason = f"not replicated to {name}{answer}{why and f': {why}'}"
                 # A slave that is only late is no finding while its master runs.
                 if why or not broker.running:
-                    found.add(event.topic, reason, self._name(record))
+                    found.add(event.topic, reason, self.name(record))
         return False
 
     def _undelivered(
@@ -361,7 +387,8 @@ class _Search:
             findings = found if reason.certain else self._uncertain
             findings.add(event.topic, f"never delivered: {reason.text}", _name_of(stored))
 
-    def _name(self, record: Record) -> str:
+    def name(self, record: Record) -> str:
+        """Return the name of a stored message."""
         entry = self._chronicle.appended.get(record)
         broker = None if entry is None else self._core.brokers.get(entry.event.node)
         stored = None if broker is None else broker.store.look_message_by_offset(record[1])

@@ -227,14 +227,16 @@ class StoredMessages(Handle):
     ) -> Steps[str]:
         return self._explanation(messages, (yield from self._diagnosis(topic, group)))
 
-    def _explain_sends(
+    def _explain_stored(
         self, messages: Sequence[Message], topic: str | None, group: str | None = None
     ) -> Steps[str]:
-        from fakemq.biographies.diagnosis import diagnosis_of_sends
+        """Explain which messages are stored in a topic, or in the DLQ of a group."""
+        from fakemq.biographies.diagnosis import diagnosis_of_dead_letters, diagnosis_of_sends
 
         yield from self._biographer().reading()
+        diagnose = diagnosis_of_dead_letters if topic is None else diagnosis_of_sends
         chronicle = self._biographer().chronicle()
-        found = yield from diagnosis_of_sends(self._core, chronicle, topic or "")
+        found = yield from diagnose(self._core, chronicle, topic or group or "")
         return self._explanation(messages, found)
 
     def _explanation(self, messages: Sequence[Message], diagnosis: Sequence[str]) -> str:
@@ -263,7 +265,7 @@ class StoredMessages(Handle):
 
         __tracebackhide__ = True
         wanted, stored = Wanted(count, bodies), self._stored(topic)
-        self._require(why_not_sent(stored, topic, wanted, keys, tags, self._explain_sends))
+        self._require(why_not_sent(stored, topic, wanted, keys, tags, self._explain_stored))
 
     def assert_nothing_sent(self, topic: str) -> None:
         """Assert that no message is in ``topic``; the topic need not exist.
@@ -330,7 +332,7 @@ class StoredMessages(Handle):
         __tracebackhide__ = True
         self._check_group(group)
         wanted, stored = Wanted(count, bodies), self._stored(dlq_topic(group))
-        self._require(why_not_in_dlq(stored, group, wanted, self._explain))
+        self._require(why_not_in_dlq(stored, group, wanted, self._explain_stored))
 
     def _stored_with_biographies(self, topic: str) -> Steps[list[Message]]:
         """As `_stored`; the biographies of these messages are quick to write afterwards."""

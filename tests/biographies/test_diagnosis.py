@@ -9,7 +9,7 @@ import pytest
 import fakemq
 from fakemq.biographies.biographer import Biographer
 from fakemq.biographies.diagnosis import diagnosis
-from fakemq.client import LocalTransactionState, Message
+from fakemq.client import LocalTransactionState, Message, ReceivedMessage
 from fakemq.core.cluster import ClusterCore
 from fakemq.journal.entries import Entry
 from fakemq.journal.journal import Journal
@@ -146,6 +146,12 @@ def test_diagnosis_names_a_delivery_without_acknowledgement(
     mq: fakemq.Cluster, client: Consumer
 ) -> None:
     client.take("orders", commit=False)
+    (line,) = mq.diagnosis()
+    assert line == (
+        "b'one' of orders: delivered once to billing, not acked yet: a client commits its offsets"
+        " every 5 s, for the first time 10 s after its start, and when it is closed"
+    )
+    mq.clock.advance("10s")
     assert mq.diagnosis() == ["b'one' of orders: delivered once to billing, never acked"]
     client.take("orders")
     assert mq.diagnosis() == []
@@ -205,6 +211,25 @@ def test_timer_message_that_a_broker_of_4_9_7_delivers_at_once_is_a_diagnosis(
     with pytest.raises(AssertionError, match=why):
         mq.assert_nothing_sent("orders")
     assert mq.diagnosis()[0] == f"b'one' of orders: {why}"
+
+
+def test_acknowledged_message_explains_a_missing_dead_letter(mq: fakemq.Cluster) -> None:
+    def refuse(message: ReceivedMessage) -> None:
+        if message.body == b"void":
+            raise ValueError
+
+    mq.consumer(group="billing", subscribe="orders", on_message=refuse)
+    mq.seed("orders", [b"one", b"void"])
+    mq.clock.advance("10s")
+    with pytest.raises(AssertionError) as failed:
+        mq.assert_in_dlq("billing")
+    text = str(failed.value).splitlines()
+    assert text[3] == (
+        "  b'one' of orders: acknowledged by billing, so it comes neither again nor to the DLQ: a"
+        " consumer sends back a message whose function raises an error or asks for a retry"
+    )
+    assert "void" not in text[3]
+    assert "b'void' of %RETRY%billing: waits at delay level 4" in text[4]
 
 
 def test_diagnosis_names_a_crash_that_lost_the_message(tmp_path: object) -> None:
