@@ -15,8 +15,8 @@ from collections.abc import Iterable, Sequence
 
 _LONGEST_WORD = 200
 """The rest of a longer word is not compared: a peer may send one of megabytes."""
-_MOST_LISTED = 60
-"""From a longer list of known words only the most similar word is printed."""
+_MOST_LISTED, _MOST_CHARACTERS = 60, 1_000
+"""From a list of more or longer known words only the most similar word is printed."""
 
 NO_MEMORY_FOR_COMMAND = (
     "the system refuses memory to fakemq: a higher limit (ulimit -v) or less data would do"
@@ -108,7 +108,7 @@ def did_you_mean(
     near = get_close_matches(word.casefold(), folded, 1, cutoff)
     if near:
         return f"; did you mean {folded[near[0]]}?"
-    if lists and len(names) > _MOST_LISTED:
+    if lists and (len(names) > _MOST_LISTED or sum(map(len, names)) > _MOST_CHARACTERS):
         (nearest,) = get_close_matches(word.casefold(), folded, 1, cutoff=0.0)
         return f"; the nearest is {folded[nearest]}"
     return f"; there are: {', '.join(names) or 'none'}" if lists else ""

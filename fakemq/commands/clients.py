@@ -67,7 +67,7 @@ def clients(cluster: RunningCluster, names: tuple[str, ...]) -> Iterator[Table]:
         for name in names:  # of producers no broker keeps the name
             cluster.require_group(name)
         note += f" of {' or '.join(names)}"
-    minor = ("version", "language", "model")
+    minor = ("version", "language", "model", "addr")
     yield Table("client", columns, list(rows.values()), note, minor=minor)
 
 

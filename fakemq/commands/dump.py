@@ -10,8 +10,14 @@ from fakemq.commands.output import write_line
 @click.command(short_help="Show or check the contents of a store.")
 @click.argument("directory", metavar="DIR", type=click.Path())
 @click.option("--commitlog", "parts", flag_value="commitlog", multiple=True, help="The records.")
-@click.option("--consumequeue", "parts", flag_value="consumequeue", multiple=True, help="Entries.")
-@click.option("--index", "parts", flag_value="index", multiple=True, help="Entries by key.")
+@click.option(
+    "--consumequeue",
+    "parts",
+    flag_value="consumequeue",
+    multiple=True,
+    help="The entries of queues.",
+)
+@click.option("--index", "parts", flag_value="index", multiple=True, help="The entries by key.")
 @click.option(
     "--offsets",
     "parts",

@@ -52,4 +52,4 @@ def groups(cluster: RunningCluster, names: tuple[str, ...], all_groups: bool) ->
             }
         )
     columns = ("group", "members", "type", "model", "tps", "lag", "topics")
-    yield Table("group", columns, rows, minor=("type", "model", "tps"))
+    yield Table("group", columns, rows, minor=("type", "model", "tps", "topics"))

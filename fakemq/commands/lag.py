@@ -40,4 +40,5 @@ def lag(cluster: RunningCluster, group: str, topic: str | None) -> Iterator[Tabl
     if not rows:
         note = f"{group} has committed no offset" + (f" in {topic}" if topic else "")
     columns = ("topic", "broker", "queue_id", "broker_offset", "consumer_offset", "lag")
-    yield Table("lag", (*columns, "last_consumed_at_ms"), rows, note)
+    minor = ("last_consumed_at_ms",)
+    yield Table("lag", (*columns, *minor), rows, note, minor=minor)

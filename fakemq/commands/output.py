@@ -160,7 +160,8 @@ _GAP, _EDGES = 2, 2
 def drawn(table: Table, screen_width: int) -> RichTable:
     """Return a table for a terminal of a width in cells. It folds texts between words only.
 
-    It leaves out minor columns if it is too wide; if it is too wide without them, too, it stays so.
+    It leaves out minor columns if it is too wide; if it is too wide without them, too, it stays so,
+    and folds nothing.
     A table by fields breaks words, because its values can be long.
     """
     from rich import box
@@ -219,7 +220,8 @@ def _least_width(table: Table, columns: Sequence[str]) -> int:
 def _widths(table: Table, columns: Sequence[str], screen_width: int) -> dict[str, int]:
     """Return the width of each column, with every word whole; the longest texts get what is left.
 
-    {} for a table by fields whose values do not fit: `rich` breaks them.
+    If the words do not fit, each text is one line: the terminal breaks the lines anyway. {} for a
+    table by fields whose values do not fit: `rich` breaks them. Names of fields are never broken.
     """
     from rich.cells import cell_len
 
@@ -228,8 +230,11 @@ def _widths(table: Table, columns: Sequence[str], screen_width: int) -> dict[str
         return {}
     widths = {name: _least(table, name) for name in columns}
     more = {name: max(map(cell_len, _texts(table, name))) - width for name, width in widths.items()}
-    for name in sorted(columns, key=lambda name: -more[name]):
-        given = max(0, min(more[name], left))
+    if left < 0:
+        left = sum(more.values())
+    first = columns[0] if table.by_field else None
+    for name in sorted(columns, key=lambda name: (name != first, -more[name])):
+        given = min(more[name], left)
         widths[name] += given
         left -= given
     return widths

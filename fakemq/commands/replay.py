@@ -11,9 +11,21 @@ from fakemq.reference import NAMES
 @click.command(short_help="Simulate clusters, clients and faults by seeds.")
 @click.option("--seed", type=click.IntRange(0), metavar="N", help="Show the journal of this run.")
 @click.option("--seeds", metavar="FROM:TO", help="Run many seeds, and show those that fail.")
-@click.option("--minutes", type=float, default=10, show_default=True, help="Virtual time of each.")
 @click.option(
-    "--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes for many runs."
+    "--minutes",
+    type=float,
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Virtual time of each.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=2,
+    show_default=True,
+    metavar="N",
+    help="Processes for many runs.",
 )
 @click.option(
     "--reference",

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 @click.option("--tags", default="", metavar="TAG", help="The tag of each message.")
 @click.option("--keys", default="", metavar="WORDS", help="Its keys, with blanks between them.")
 @click.option(
-    "-p", "--property", "properties", metavar="NAME=VALUE", multiple=True, help="May be repeated."
+    "-p",
+    "--property",
+    "properties",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="A property. May be repeated.",
 )
 @click.option(
     "--delay-level", type=click.IntRange(0), default=0, metavar="N", help="Delay by this level."

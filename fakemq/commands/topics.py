@@ -51,4 +51,5 @@ def topics(cluster: RunningCluster, names: tuple[str, ...], all_topics: bool) ->
                 "brokers": sorted(brokers[name]),
             }
         )
-    yield Table("topic", ("topic", "queues", "messages", "last_message_at_ms", "brokers"), rows)
+    columns = ("topic", "queues", "messages", "last_message_at_ms", "brokers")
+    yield Table("topic", columns, rows, minor=("brokers",))

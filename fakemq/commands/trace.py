@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 @click.command(short_help="What became of one message.")
 @click.argument("message_id", metavar="ID")
 @click.option("--topic", metavar="NAME", help="Look for a unique id only in this topic.")
-@click.option("--trace-topic", metavar="NAME", help="Where clients write their traces.")
+@click.option(
+    "--trace-topic",
+    metavar="NAME",
+    help="Where clients write their traces.  [default: RMQ_SYS_TRACE_TOPIC]",
+)
 @shows
 def trace(
     cluster: RunningCluster, message_id: str, topic: str | None, trace_topic: str | None

@@ -120,6 +120,19 @@ def test_narrow_terminal_folds_lists_between_words(monkeypatch: pytest.MonkeyPat
     assert max(map(len, text.splitlines())) <= 30
 
 
+def test_table_that_is_too_wide_folds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"group": "a-name-that-is-wider-than-the-terminal", "state": "waits for the group"}
+    text = shown_at(30, Table("consumed", tuple(row), [row]), monkeypatch)
+    assert "a-name-that-is-wider-than-the-terminal  waits for the group" in text
+
+
+def test_name_of_a_field_is_not_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"reconsume_times": 0, "properties": "KEYS=k2 TAGS=paid CLUSTER=DefaultCluster"}
+    text = shown_at(44, as_fields("message", row), monkeypatch)
+    assert "reconsume times  0" in text
+    assert max(map(len, text.splitlines())) <= 44
+
+
 def test_narrow_terminal_breaks_long_values_by_field(monkeypatch: pytest.MonkeyPatch) -> None:
     text = shown_at(30, as_fields("message", {"body": "x" * 50}), monkeypatch)
     assert text.count("x") == 50

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import fakemq
+from fakemq.errors import did_you_mean
 from fakemq.slips import almost_like
 
 
@@ -104,3 +105,9 @@ def test_topic_of_a_stopped_broker_is_known(mq: fakemq.Cluster) -> None:
     assert mq.messages("orders")[0].body == b"one"
     with pytest.raises(LookupError, match="did you mean orders"):
         mq.messages("ordres")
+
+
+def test_long_list_of_long_names_is_left_out() -> None:
+    names = [f"{'a-long-name-' * 4}{number}" for number in range(30)]
+    assert did_you_mean("x", names).removeprefix("; the nearest is ") in names
+    assert did_you_mean("x", names[:3]) == f"; there are: {', '.join(names[:3])}"
