@@ -221,7 +221,7 @@ class _Search:
                     record = self._chronicle.record_at(*place)
                     name = f"offset {offset}" if record is None else self.name(record)
                     acked = "never acked" if len(risings) < 2 else "not acked since a set-back"
-                    if not risings and group not in popped and self._is_new(deliveries, group):
+                    if len(risings) < 2 and group not in popped and self._is_new(deliveries, group):
                         acked = NOT_YET_ACKED
                     found.add(topic, f"delivered {times_text(times)} to {group}, {acked}", name)
         return found.lines()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakemq.core import inspection
@@ -11,12 +12,17 @@ from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.subscription import is_tag_type
 from fakemq.protocol.sysflag import PermName
 from fakemq.protocol.topics import RETRY_PREFIX
+from fakemq.slips import almost_like
 
 if TYPE_CHECKING:
     from fakemq.biographies.chronicle import Chronicle
     from fakemq.broker.broker import Broker
     from fakemq.core.cluster import ClusterCore
     from fakemq.protocol.message import MessageExt
+
+
+OTHERS_AT_MOST = 3
+"""How many topics of another subscription a reason names."""
 
 
 class Reason(NamedTuple):
@@ -47,7 +53,8 @@ def why_not_delivered(
         return [Reason(f"queue {stored.queue_id} is not one of the {queues} to read")]
     groups = [group] if group is not None else _groups(core, chronicle, stored.topic)
     if not groups:
-        return [Reason(f"no group has asked for {stored.topic}", certain=False)]
+        subscribed = f"no group has asked for {stored.topic}{_mistyped(core, stored.topic)}"
+        return [Reason(subscribed, certain=False)]
     return [_why_not(core, broker, stored, one) for one in groups]
 
 
@@ -76,6 +83,23 @@ def _groups(core: ClusterCore, chronicle: Chronicle, topic: str) -> list[str]:
         found |= dict.fromkeys(broker.consumers.groups_of_topic(topic))
         found |= dict.fromkeys(broker.offsets.which_groups_by_topic(topic))
     return list(found | chronicle.pulling.get(topic, {}))
+
+
+def _mistyped(core: ClusterCore, topic: str) -> str:
+    """Return which group subscribes to an almost equal topic, as the end of a reason."""
+    for broker in core.brokers.values():
+        for group, members in broker.consumers.snapshot().items():
+            subscribed = broker.consumers.subscriptions(group) if members else None
+            meant = almost_like(topic, subscribed or ())
+            if meant is not None:
+                return f"; group {group} subscribes to {meant}; did you mean {topic}?"
+    return ""
+
+
+def _other_form(expression: str | None, tag: str | None) -> str:
+    """Return how tags are joined if an expression joins a tag in another form."""
+    tags = re.split(r"[,;|&\s]+", expression or "")
+    return f"; several tags are joined by ||: {' || '.join(tags)}" if tag in tags else ""
 
 
 def _why_not(core: ClusterCore, broker: Broker, stored: MessageExt, group: str) -> Reason:
@@ -123,12 +147,16 @@ def _refused(broker: Broker, stored: MessageExt, group: str, client_ids: set[str
         return f"no member of group {group} is connected to {broker.name}"
     subscription = info.subscriptions.get(stored.topic)
     if subscription is None:
-        return f"group {group} does not subscribe to {stored.topic}"
+        others = [topic for topic in info.subscriptions if not topic.startswith(RETRY_PREFIX)]
+        more = " and more" if len(others) > OTHERS_AT_MOST else ""
+        but = f", but to {', '.join(others[:OTHERS_AT_MOST])}{more}" if others else ""
+        return f"group {group} does not subscribe to {stored.topic}{but}"
     tags = subscription.tags_set
     if is_tag_type(subscription.expression_type) and tags and stored.tags not in tags:
         return (
             f"tag filter {subscription.sub_string!r} of group {group} does not match"
             f" {f'tag {stored.tags!r}' if stored.tags else 'a message without tag'}"
+            f"{_other_form(subscription.sub_string, stored.tags)}"
         )
     committed = broker.offsets.query(group, stored.topic, stored.queue_id)
     if committed > stored.queue_offset:

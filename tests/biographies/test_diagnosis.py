@@ -114,11 +114,26 @@ def test_diagnosis_names_a_filter_that_does_not_match(mq: fakemq.Cluster) -> Non
         ]
 
 
+def test_diagnosis_says_how_tags_are_joined(mq: fakemq.Cluster) -> None:
+    mq.consumer(group="billing", subscribe={"orders": "paid, open"})
+    mq.seed("orders", [b"one"], tags="open")
+    assert mq.diagnosis()[0].endswith(
+        " of group billing does not match tag 'open'; several tags are joined by ||: paid || open"
+    )
+
+
+def test_diagnosis_names_a_group_that_subscribes_to_a_mistyped_topic(mq: fakemq.Cluster) -> None:
+    mq.consumer(group="billing", subscribe="order")  # this creates it
+    mq.seed("orders", [b"one"])
+    asked = "no group has asked for orders; group billing subscribes to order; did you mean orders?"
+    assert mq.diagnosis() == [NEVER + asked]
+
+
 def test_diagnosis_names_another_subscription(mq: fakemq.Cluster, client: Consumer) -> None:
     mq.create_topic("bills", 1)
     mq.seed("bills", [b"b"])
     assert mq.diagnosis("bills", "billing") == [
-        "b'b' of bills: never delivered: group billing does not subscribe to bills"
+        "b'b' of bills: never delivered: group billing does not subscribe to bills, but to orders"
     ]
 
 

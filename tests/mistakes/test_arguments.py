@@ -9,7 +9,8 @@ import anyio
 import pytest
 
 import fakemq
-from fakemq.client import AsyncClient, Client, LocalTransactionState, Message, Producer
+from fakemq.client import SQL, AsyncClient, Client, LocalTransactionState, Message, Producer
+from fakemq.client.errors import MQClientError
 from fakemq.handles.values import Listing
 
 Ask = Callable[[fakemq.Cluster], object]
@@ -188,3 +189,10 @@ def test_long_list_is_shown_in_few_lines(mq: fakemq.Cluster) -> None:
     assert mq.messages("orders")[:2] == list(mq.messages("orders"))[:2]
     for found in (mq.journal.entries(), mq.journal.find("LogAppended"), mq.journal.tail(50)):
         assert len(repr(found).splitlines()) == 7
+
+
+def test_sql_without_its_key_in_the_broker_is_refused_with_the_key() -> None:
+    with fakemq.Cluster(topics={"orders": 1}) as mq:
+        needs = "filter message by SQL92: its config needs enablePropertyFilter=true$"
+        with pytest.raises(MQClientError, match=needs):
+            mq.consumer(group="billing", subscribe={"orders": SQL("a > 1")})

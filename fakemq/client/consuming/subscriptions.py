@@ -66,7 +66,10 @@ def check_in_broker(
         try:
             yield from instance.invoke_ok(broker.addr, command)
         except MQBrokerError as error:
-            raise MQClientError(error.remark or str(error), error.code) from error
+            remark = error.remark or str(error)
+            if remark.endswith("not support consumer to filter message by SQL92"):
+                remark += ": its config needs enablePropertyFilter=true"
+            raise MQClientError(remark, error.code) from error
         except RemotingError as error:
             raise MQClientError(
                 "Check client in broker error, maybe because you use"
