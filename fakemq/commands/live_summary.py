@@ -144,12 +144,14 @@ def tables(now: Look, before: Look | None) -> list[Table]:
             ("topic", "queues", "messages", "per_second"),
             _busiest(topics, "messages"),
             _rest(counted(seen.connections, "connection"), len(topics), "topics"),
+            minor=("queues",),
         ),
         Table(
             "group",
             ("group", "members", "lag", "per_second"),
             _busiest(groups, "lag"),
             _rest("", len(groups), "groups"),
+            minor=("members",),
         ),
     ]
 

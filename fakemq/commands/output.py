@@ -18,7 +18,7 @@ from fakemq.commands.running_cluster import RunningCluster, connected, failures_
 from fakemq.errors import ConfigError
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleRenderable, Group
     from rich.table import Table as RichTable
 
 Row = Mapping[str, object]
@@ -305,8 +305,22 @@ def _watch(
             cluster.forget()
             tables = [drawn(_for_people(one), screen.width) for one in look()]
             errors = [Text(f"Error: {text}", style="red") for text in cluster.take_failures()]
-            live.update(Group(*tables, *errors), refresh=True)
+            live.update(_fitting(screen, Group(*errors, *tables)), refresh=True)
             cluster.client.poll(timeout_ms=every_ms)
+
+
+def _fitting(screen: Console, group: Group) -> ConsoleRenderable:
+    """Return what fits on the screen, and below it how many lines do not."""
+    from rich.console import Group
+    from rich.segment import SegmentLines
+    from rich.text import Text
+
+    lines = screen.render_lines(group, pad=False)
+    if len(lines) <= screen.height:
+        return group
+    shown = lines[: screen.height - 1]
+    more = Text(f"{len(lines) - len(shown)} more lines do not fit; without --watch all are shown")
+    return Group(SegmentLines(shown, new_lines=True), more)
 
 
 def as_fields(kind: str, row: Row) -> Table:

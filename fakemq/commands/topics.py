@@ -52,4 +52,4 @@ def topics(cluster: RunningCluster, names: tuple[str, ...], all_topics: bool) ->
             }
         )
     columns = ("topic", "queues", "messages", "last_message_at_ms", "brokers")
-    yield Table("topic", columns, rows, minor=("brokers",))
+    yield Table("topic", columns, rows, minor=("brokers", "last_message_at_ms"))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import pytest
 
 from fakemq.commands import output
-from fakemq.commands.output import Table, as_fields, cell, drawn, lines, show
+from fakemq.commands.output import Table, _fitting, as_fields, cell, drawn, lines, show
 
 TABLE = Table(
     "lag",
@@ -174,3 +174,21 @@ def test_terminal_without_rich_gets_columns_and_one_hint(
 )
 def test_cell_is_one_line(name: str, value: object, text: str) -> None:
     assert cell(name, value) == text
+
+
+def test_watched_tables_fit_the_screen() -> None:
+    pytest.importorskip("rich")
+    from rich.console import Console, Group
+    from rich.text import Text
+
+    screen = Console(file=io.StringIO(), width=80, height=10)
+
+    def shown(count: int) -> list[str]:
+        group = Group(*(Text(f"row {number}") for number in range(count)))
+        with screen.capture() as capture:
+            screen.print(_fitting(screen, group), end="")
+        return capture.get().splitlines()
+
+    assert shown(10) == [f"row {number}" for number in range(10)]
+    more = "3 more lines do not fit; without --watch all are shown"
+    assert shown(12) == [*(f"row {number}" for number in range(9)), more]
