@@ -180,8 +180,11 @@ class ClusterServer:
 
         Raise FakemqError if the cluster is stopped, reset or restored meanwhile.
         """
-        done = asyncio.Event()
-        work, slices = Work(steps, peer=done), self.core.clock.slices
+        return await self.done(Work(steps, peer=object()))
+
+    async def done(self, work: Work[T]) -> T:
+        """As `carry_out`, for work that `give_up` may end."""
+        done, slices = asyncio.Event(), self.core.clock.slices
         slices.begin(work)
         if not work.done:
             work.on_done = done.set
@@ -192,6 +195,12 @@ class ClusterServer:
         if work.dropped:
             raise FakemqError("the cluster was reset or restored meanwhile: ask again")
         return work.result()
+
+    def give_up(self, work: Work[Any]) -> None:
+        """End work whose caller waits no more, begun or not; do nothing if it is done."""
+        if not work.done:
+            self.core.clock.slices.drop([work])
+            work.on_done()
 
     async def stop(self) -> None:
         """Stop cleanly: brokers unregister, then every socket and port is closed."""

@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError, Future, InvalidStateError
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from fakemq.clock.slices import finished
+from fakemq.clock.slices import Work, finished
 from fakemq.errors import FakemqError
 from fakemq.serving.driver import EventLoop
 from fakemq.serving.server import ClusterServer
@@ -112,10 +112,20 @@ class ClusterThread:
             )
 
     def carry_out(self, steps: Steps[T]) -> T:
-        """Do long work in slices on the cluster's thread; return its result or raise its error."""
+        """Do long work in slices on the cluster's thread; return its result or raise its error.
+
+        Ctrl-C in the caller's thread ends it.
+        """
         if threading.current_thread() is self._thread:
             return finished(steps)
-        return self.wait(self.server.carry_out(steps))
+        work = Work(steps, peer=object())
+        try:
+            return self.wait(self.server.done(work))
+        except BaseException:
+            # Ctrl-C is raised in any line of this thread, while the work is under way.
+            with suppress(FakemqError):
+                self._submit(lambda: self._loop.call_soon_threadsafe(self.server.give_up, work))
+            raise
 
     def stop(self) -> None:
         """Stop the cluster cleanly and end the thread; do nothing if it has ended."""

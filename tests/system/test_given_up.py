@@ -17,7 +17,7 @@ import pytest
 from fakemq import AsyncCluster, Cluster
 from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.errors import ConfigError, FakemqError, WaitTimeout
-from fakemq.events import ClockMoved
+from fakemq.events import ClockMoved, LogAppended
 from fakemq.handles.running import Wait
 from tests.support.tcp import TcpPeer
 from tests.support.time import skip_nothing
@@ -52,17 +52,37 @@ def test_stop_ends_an_advance(mq: Cluster) -> None:
     assert str(ended.value).endswith(f" of {3650 * 86_400_000} ms")
 
 
-@pytest.mark.parametrize("outside_peers", [False, True])
-def test_ctrl_c_ends_an_advance(mq: Cluster, outside_peers: bool) -> None:
+@pytest.fixture
+def ctrl_c() -> Iterator[Callable[[], None]]:
+    """Presses Ctrl-C, from any thread."""
     main = threading.main_thread().ident
     assert main is not None
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    on_the_way(mq, lambda: signal.pthread_kill(main, signal.SIGINT))
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            mq.clock.advance(FAR, outside_peers=outside_peers)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    yield lambda: signal.pthread_kill(main, signal.SIGINT)
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_ends_a_long_seed(mq: Cluster, ctrl_c: Callable[[], None]) -> None:
+    many = 50_000
+    stop = mq.inspect(lambda core: core.journal.listen(lambda _: first(), LogAppended))
+
+    def first() -> None:
+        stop()
+        ctrl_c()
+
+    with pytest.raises(KeyboardInterrupt):
+        mq.seed("orders", ["x"] * many)
+    mq.wait_for(lambda: not mq.inspect(lambda core: core.clock.slices.waiting))
+    assert 0 < sum(queue.max_offset for queue in mq.queues("orders")) < many
+
+
+@pytest.mark.parametrize("outside_peers", [False, True])
+def test_ctrl_c_ends_an_advance(
+    mq: Cluster, ctrl_c: Callable[[], None], outside_peers: bool
+) -> None:
+    on_the_way(mq, ctrl_c)
+    with pytest.raises(KeyboardInterrupt):
+        mq.clock.advance(FAR, outside_peers=outside_peers)
     now_ms = mq.clock.now_ms()
     assert START_MS + 1500 <= now_ms < START_MS + 3650 * 86_400_000
     moved = [(one.how, one.by_ms) for one in mq.journal.find(ClockMoved)]
