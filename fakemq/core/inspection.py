@@ -149,14 +149,12 @@ def delayed(core: ClusterCore, topic: str | None) -> Steps[list[Delayed]]:
 
     ``topic`` limits them to one topic; None means all.
     """
-    # At once: between two steps a timer message may move from its topic into the wheel.
-    timers = list(_timer_messages(core, topic))
-    found = []
+    found = yield from _timer_messages(core, topic)
     for one in at_delay_levels(core):
         if topic in (None, one.topic):
             found.append(one)
         yield
-    return sorted([*found, *timers], key=lambda one: one.due_at_ms)
+    return sorted(found, key=lambda one: one.due_at_ms)
 
 
 def at_delay_levels(core: ClusterCore) -> Iterator[Delayed]:
@@ -174,17 +172,20 @@ def at_delay_levels(core: ClusterCore) -> Iterator[Delayed]:
                 yield Delayed(place[0], name, place[1], level, unit[2], message)
 
 
-def _timer_messages(core: ClusterCore, topic: str | None) -> Iterator[Delayed]:
-    """Yield the messages that wait in the timer wheel of any broker, in no order."""
+def _timer_messages(core: ClusterCore, topic: str | None) -> Steps[list[Delayed]]:
+    """Return the messages that wait in the timer wheel of any broker, in no order."""
     unpacking = Unpacking()
-    for broker in holders(core):
+    found = []
+    for broker in list(holders(core)):
         parts = parts_5_5_0(broker)
-        for stored, due_at_ms in () if parts is None else parts.timers.waiting():
+        for stored, due_at_ms in [] if parts is None else (yield from parts.timers.waiting()):
             place = real_place(stored)
             if place is not None and topic in (None, place[0]):
                 name = broker.config.broker_name
                 message = message_view(stored, unpacking.body(stored), name)
-                yield Delayed(place[0], name, place[1], 0, due_at_ms, message)
+                found.append(Delayed(place[0], name, place[1], 0, due_at_ms, message))
+            yield
+    return found
 
 
 def parts_5_5_0(broker: Broker) -> Parts5 | None:

@@ -43,7 +43,7 @@ from fakemq.store.timer.metrics import TimerMetrics
 from fakemq.store.timer.timers import Timers, clear_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from fakemq.broker.stats import BrokerStatsManager
     from fakemq.clock.slices import Steps
@@ -296,16 +296,22 @@ class TimerMessageService:
             self.timers.pass_until(self._write_ms)
         return self.timers.checkpoint
 
-    def waiting(self) -> Iterator[tuple[MessageExt, int]]:
-        """Yield the messages that will be delivered, each with the time when it is due, in ms.
+    def waiting(self) -> Steps[list[tuple[MessageExt, int]]]:
+        """Return the messages that will be delivered, each with the time when it is due, in ms.
 
-        Those that a deletion names are left out. They come in no order.
+        They are those that wait at the first step, in no order. What a deletion names is left out.
         """
         if not hasattr(self, "timers"):
-            return  # it has never had a wheel
+            return []  # it has never had a wheel
+        # As they are now: between two steps a message may move from its topic into the wheel.
+        places, recalls = self._places(), frozenset(self._recalls)
         found: list[tuple[MessageExt, int]] = []
         deleted: set[tuple[int, str]] = set()
-        for message, in_slot in self._all_messages():
+        for phy_offset, size_bytes, in_slot in places:
+            message = self._store.look_message_by_offset(phy_offset, size_bytes)
+            yield
+            if message is None:
+                continue
             try:
                 out_ms = parse_long(message.properties.get(TIMER_OUT_MS, ""))
             except NumberFormatError:
@@ -313,16 +319,18 @@ class TimerMessageService:
             key = message.properties.get(TIMER_DEL_UNIQKEY)
             if key is not None:
                 deleted.add((out_ms, key))
-            elif not (in_slot and self._is_recalled(message)):
+            elif not (in_slot and self._delete_key(message) in recalls):
                 found.append((message, out_ms))
-        for message, out_ms in found:
-            if (out_ms, self._delete_key(message)) not in deleted:
-                yield message, out_ms + self._precision_ms
+        return [
+            (message, out_ms + self._precision_ms)
+            for message, out_ms in found
+            if (out_ms, self._delete_key(message)) not in deleted
+        ]
 
-    def _all_messages(self) -> Iterator[tuple[MessageExt, bool]]:
-        """Yield what is being delivered, what has units, and what has not got one yet.
+    def _places(self) -> list[tuple[int, int, bool]]:
+        """Return where the records are of what is being delivered, has units, or gets them soon.
 
-        Each comes with whether it is of the slot whose deletions `_recalls` names.
+        Each comes with its size, and whether it is of the slot whose deletions `_recalls` names.
         """
         store, timers = self._store, self.timers
         places = [
@@ -330,12 +338,13 @@ class TimerMessageService:
         ]
         places += [(unit.phy_offset, unit.size_bytes, True) for unit in timers.unread()]
         places += [(unit.phy_offset, unit.size_bytes, False) for unit in timers.waiting()]
-        for phy_offset, size_bytes, in_slot in places:
-            message = store.look_message_by_offset(phy_offset, size_bytes)
-            if message is not None:
-                yield message, in_slot
-        for message in store.messages_in_queue(TIMER_TOPIC, 0, timers.checkpoint.queue_offset):
-            yield message, False
+        for offset in range(
+            timers.checkpoint.queue_offset, store.max_offset_in_queue(TIMER_TOPIC, 0)
+        ):
+            unit = store.queue_unit(TIMER_TOPIC, 0, offset)
+            if unit is not None:
+                places.append((unit[0], unit[1], False))
+        return places
 
     # -- waiting ------------------------------------------------------------------------------
 

@@ -7,9 +7,14 @@ from pathlib import Path
 import pytest
 
 import fakemq
+from fakemq.clock.slices import finished
+from fakemq.core.cluster import ClusterCore
+from fakemq.core.inspection import delayed
 from fakemq.protocol.timers import TIMER_TOPIC
 from fakemq.store.puts import put_ended
 from fakemq.store.results import PutMessageStatus
+from tests.support.form import pure_only
+from tests.support.long_reads import most_reads_of_a_step
 from tests.support.timer_lab import SECOND_MS, TimerLab
 
 DAY_MS = 86_400_000
@@ -19,7 +24,7 @@ def due(lab: TimerLab) -> dict[str, int]:
     """Return when each message that waits is due, by unique key."""
     return {
         message.properties["UNIQ_KEY"]: due_at_ms
-        for message, due_at_ms in lab.parts.timers.waiting()
+        for message, due_at_ms in finished(lab.parts.timers.waiting())
     }
 
 
@@ -126,4 +131,24 @@ def test_timers_are_listed_among_the_delays_by_their_time(store: str, tmp_path: 
         mq.broker("broker-a").restart()
         assert len(mq.delayed("orders")) == 2
         mq.clock.advance("61s")
+        assert mq.delayed() == []
+
+
+@pure_only
+def test_one_timer_message_is_read_in_a_step() -> None:
+    with fakemq.Cluster(reference="5.5.0", clock="frozen", topics={"orders": 1}) as mq:
+        mq.seed("orders", ["later"] * 9, properties={"TIMER_DELAY_SEC": "60"})
+        assert mq.inspect(lambda core: most_reads_of_a_step(core, delayed(core, None))) == 1
+
+
+def test_messages_that_wait_are_those_of_the_first_step() -> None:
+    def look(core: ClusterCore) -> list[bytes]:
+        steps = delayed(core, None)
+        next(steps)
+        core.advance(61_000)  # all are delivered
+        return [one.message.body for one in finished(steps)]
+
+    with fakemq.Cluster(reference="5.5.0", clock="frozen", topics={"orders": 1}) as mq:
+        mq.seed("orders", ["a", "b", "c"], properties={"TIMER_DELAY_SEC": "60"})
+        assert sorted(mq.inspect(look)) == [b"a", b"b", b"c"]
         assert mq.delayed() == []
