@@ -10,12 +10,14 @@ import os.path
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from types import CoroutineType
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from fakemq import awaited
 from fakemq.awaited import Call
 
+_Noting: TypeAlias = "CoroutineType[Any, Any, Any]"
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
@@ -23,16 +25,16 @@ class Calls:
     """The calls during one test, of all threads, that are not awaited yet."""
 
     def __init__(self) -> None:
-        self._waiting: dict[int, tuple[tuple[Call, ...], str]] = {}
-        """Number of a call → its coroutines, and its text."""
-        self._number = 0
+        self._waiting: dict[int, tuple[_Noting, Call, str]] = {}
+        """Number of a call → what notes it, its coroutine, and its text."""
+        self._numbers = count()  # other threads count, too
 
     def add(self, call: Call, name: str) -> Call:
         """Return a coroutine that does the same, and notes when it is awaited."""
-        self._number += 1
-        noting = cast("CoroutineType[Any, Any, Any]", self._awaited(call, self._number))
+        number = next(self._numbers)
+        noting = cast("_Noting", self._awaited(call, number))
         noting.__name__, noting.__qualname__ = name.rpartition(".")[2], name
-        self._waiting[self._number] = (noting, call), f"{name}() at {_place()}"
+        self._waiting[number] = noting, call, f"{name}() at {_place()}"
         return noting
 
     async def _awaited(self, call: Call, number: int) -> object:
@@ -42,9 +44,11 @@ class Calls:
     def end(self) -> list[str]:
         """Return one text for each call that was never awaited; forget them."""
         texts = []
-        for coroutines, text in list(self._waiting.values()):  # other threads may add some
-            texts.append(f"{text} was never awaited, so it did nothing: write await before it")
-            for one in coroutines:
+        for noting, call, text in list(self._waiting.values()):  # other threads may add some
+            # A task that is cancelled before its first step closes it without a step.
+            if noting.cr_frame is not None:
+                texts.append(f"{text} was never awaited, so it did nothing: write await before it")
+            for one in (noting, call):
                 one.close()  # else Python warns of it, later and in another test
         self._waiting.clear()
         return texts

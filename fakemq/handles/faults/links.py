@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 ActionT = TypeVar("ActionT")
 LANGUAGES = ("ha", "remoting", "grpc")
-"""The values of ``link=``: the two protocols that connections of a cluster speak."""
+"""The values of ``link=``: the protocols that connections of a cluster speak."""
 
 
 class LinkLimits(Often, total=False):
