@@ -61,7 +61,9 @@ def failure_text(error: Exception) -> str:
         first = re.sub(r"cost \[\d+]ms", "cost [N]ms", first)
         first = re.sub(r"BrokersSent: .*", "BrokersSent: ...", first)
         # What is behind it, advice or a cause, only our client says.
-        first = re.sub(r"(service state not OK, \w+|threw exception\.)(?:: | ).*", r"\1", first)
+        first = re.sub(
+            r"(service state not OK, \w+|threw exception\.|by SQL92)(?:: | ).*", r"\1", first
+        )
         cause = error.__cause__
         why = ""
         # Python's errors have causes where Java's have none.
