@@ -151,27 +151,30 @@ class PopOperations:
     def ack_batch(self, messages: Iterable[PoppedMessage]) -> Operation[None]:
         """Acknowledge messages of one broker together.
 
+        Differs: they may be of several topics; a Java client names one.
+
         Source: client/impl/MQClientAPIImpl.java#batchAckMessageAsync (5.5.0)
         """
-        bits: dict[tuple[str, int, int, int], int] = {}
-        acks: dict[tuple[str, int, int, int], BatchAck] = {}
+        bits: dict[tuple[object, ...], int] = {}
+        acks: dict[tuple[object, ...], BatchAck] = {}
         first: PoppedMessage | None = None
         for message in messages:
             first = first or message
             info = message.info()
-            key = info.retry_mark, info.queue_id, info.start_offset, info.pop_time_ms
+            topic, start = message.stored.topic, info.start_offset
+            key = topic, info.retry_mark, info.queue_id, start, info.pop_time_ms
             if key not in acks:
                 acks[key] = BatchAck(
                     group=self.group,
-                    topic=message.stored.topic,
+                    topic=topic,
                     retry=info.retry_mark,
-                    start_offset=info.start_offset,
+                    start_offset=start,
                     queue_id=info.queue_id,
                     revive_queue_id=info.revive_queue_id,
                     pop_time=info.pop_time_ms,
                     invisible_time=info.invisible_time_ms,
                 )
-            bit = info.queue_offset - info.start_offset
+            bit = info.queue_offset - start
             if not 0 <= bit < _MOST_BITS:
                 raise MQClientError(f"{message.handle!r} is no receipt handle of a pop")
             bits[key] = bits.get(key, 0) | 1 << bit

@@ -231,6 +231,15 @@ def test_acknowledgements_of_several_pops_are_one_request() -> None:
     assert [*first.offsets(0, 99), *second.offsets(0, 99)] == [3, 12, 20]
 
 
+def test_pops_of_two_topics_at_one_time_are_acknowledged_apart() -> None:
+    one, other = message(), message()
+    other.stored.topic = "bills"
+    play = ScriptedOperation(operations().ack_batch([one, other]), answer())
+    body = BatchAckMessageRequestBody.decode(play.calls[0].command.body)
+    acked = [(ack.topic, [*ack.offsets(0, 99)]) for ack in body.acks or ()]
+    assert acked == [("orders", [5]), ("bills", [5])]
+
+
 def test_no_acknowledgement_is_no_request() -> None:
     assert list(operations().ack_batch([])) == []
 
