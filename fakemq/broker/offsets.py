@@ -108,6 +108,13 @@ class ConsumerOffsetManager:
         """
         return java_hash_map_order(topic for topic, one in self._pairs() if one == group)
 
+    def topics_by_group(self) -> Mapping[str, set[str]]:
+        """Return what `which_topics_by_group` has for each group, in no order; in one pass."""
+        found: dict[str, set[str]] = {}
+        for topic, group in self._pairs():
+            found.setdefault(group, set()).add(topic)
+        return found
+
     def which_groups_by_topic(self, topic: str) -> list[str]:
         """Return the groups that have offsets in a topic.
 

@@ -12,7 +12,6 @@ from fakemq.core import inspection
 from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
     from fakemq.core.cluster import ClusterCore
 
 MOST = 200
@@ -104,8 +103,10 @@ def overview_steps(
     for name in names[:most]:
         topic_sums.append(_topic(core, name, kinds[name]))
         yield
+    consumed = [broker.offsets.topics_by_group() for broker in brokers]
     for name in groups[:most]:
-        group_sums.append(_group(core, brokers, name))
+        topics = set().union(*(by_group.get(name, ()) for by_group in consumed))
+        group_sums.append(_group(core, name, topics))
         yield
     return Overview(
         topics=topic_sums,
@@ -140,13 +141,14 @@ def _topic(core: ClusterCore, name: str, system: bool) -> TopicSum:
     )
 
 
-def _group(core: ClusterCore, brokers: list[Broker], name: str) -> GroupSum:
-    topics = {topic for one in brokers for topic in one.offsets.which_topics_by_group(name)}
-    lags = {topic: inspection.lag(core, name, topic) for topic in sorted(topics)}
+def _group(core: ClusterCore, name: str, topics: set[str]) -> GroupSum:
+    offsets = {topic: inspection.offsets(core, name, topic) for topic in sorted(topics)}
+    # A group that was deleted between the steps has none.
+    lags = {topic: inspection.lag(core, name, topic) for topic, has in offsets.items() if has}
     return GroupSum(
         name=name,
         members=len(inspection.members(core, name)),
         lag=sum(lags.values()),
-        consumed=sum(sum(inspection.offsets(core, name, topic).values()) for topic in topics),
+        consumed=sum(sum(has.values()) for has in offsets.values()),
         lags=lags,
     )

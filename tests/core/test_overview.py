@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
+import pytest
+
 import fakemq
-from fakemq.core.overview import GroupSum, overview
+from fakemq.core.cluster import ClusterCore
+from fakemq.core.overview import GroupSum, Overview, overview
+from tests.support.form import pure_only
 
 
 def test_overview_sums_up_topics_and_groups() -> None:
-    with fakemq.Cluster(masters=2, topics={"orders": 2}) as mq:
+    with fakemq.Cluster(masters=2, clock="frozen", topics={"orders": 2}) as mq:
         mq.seed("orders", [str(number) for number in range(10)])
         mq.consumer(
             group="billing",
@@ -15,7 +21,7 @@ def test_overview_sums_up_topics_and_groups() -> None:
             consume_from="first",
             on_message=lambda message: message.retry_later(-1) if message.body == b"3" else None,
         )
-        mq.wait_for(lambda: mq.group("billing").lag("orders") == 0, timeout="20s")
+        mq.run_until(lambda: mq.group("billing").lag("orders") == 0, at_most="20s")
         seen = mq.inspect(overview)
         few = mq.inspect(lambda core: overview(core, most=1))
     orders = seen.topics[0]
@@ -51,3 +57,28 @@ def test_overview_is_of_groups_with_a_text_in_their_names() -> None:
     assert seen.groups_left_out == 1
     assert (none.groups, none.groups_left_out) == ([], 0)
     assert none.topics
+
+
+@pure_only
+def test_offsets_of_all_groups_are_read_once() -> None:
+    groups = [f"group-{number:02}" for number in range(20)]
+
+    def look(core: ClusterCore) -> tuple[Overview, int]:
+        (broker,) = core.brokers.values()
+        for group in groups:
+            broker.offsets.commit(group, "orders", 0, 1)
+            broker.offsets.commit(group, "bills", 0, 0)
+        pairs = Mock(wraps=broker.offsets._pairs)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(broker.offsets, "_pairs", pairs)
+            return overview(core), pairs.call_count
+
+    with fakemq.Cluster(clock="frozen", topics={"orders": 1, "bills": 1}) as mq:
+        mq.seed("orders", ["a", "b"])
+        for group in groups:
+            mq.group(group).set(retry_max_times=3)
+        seen, reads = mq.inspect(look)
+    assert [(one.name, one.lag, one.consumed, one.lags) for one in seen.groups] == [
+        (group, 1, 1, {"bills": 0, "orders": 1}) for group in groups
+    ]
+    assert reads == 1
