@@ -22,15 +22,23 @@ def wait_until_in_slices(mq: fakemq.Cluster, call: Future[Any]) -> None:
         assert not call.done(), "it was done at once"
 
 
-def result_of_slices(mq: fakemq.Cluster, call: Callable[[], T]) -> T:
-    """Return what a call returns; fail if none of its work was left for later."""
+def result_of_slices(
+    mq: fakemq.Cluster, call: Callable[[], T], meanwhile: Callable[[], object] = lambda: None
+) -> T:
+    """Return what a call returns; fail if none of its work was left for later.
+
+    ``meanwhile`` is called once, on the cluster's thread, when the first of it is left.
+    """
     slices = mq.inspect(lambda core: core.clock.slices)
-    soon, left = slices.soon, []
+    soon = slices.soon
+    left: list[bool] = []
     assert soon is not None
 
     def noted() -> None:
-        left.append(True)
         soon()
+        if not left:
+            left.append(True)
+            meanwhile()
 
     slices.soon = noted
     try:
