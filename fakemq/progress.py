@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TextIO
+from typing import Self, TextIO
 
 from fakemq.clock.machine_time import MachineTime, TimeSource
 
@@ -15,7 +15,8 @@ class Progress:
     """A bar on a terminal, once the work has taken a second; nothing on other outputs.
 
     ``unit`` names what is counted: `BYTES`, or a plural such as ``seeds``; ``title`` stands before
-    the bar. The time is looked at once in ``look_every`` calls.
+    the bar. The time is looked at once in ``look_every`` calls. The end of a ``with`` block, by an
+    error too, removes the bar.
     """
 
     def __init__(
@@ -76,6 +77,12 @@ class Progress:
         if rate < 0.1:
             shown = f"{60 * rate:.1f}/min"
         return f"{int(self._done)} of {self._total} {self._unit}, {shown}, {left} left"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.clear()
 
     def clear(self) -> None:
         """Remove the bar from the terminal."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from io import StringIO
 
+import pytest
+
 from fakemq.progress import Progress
 from tests.support.terminal import HandTime, Terminal
 
@@ -22,6 +24,20 @@ def test_bar_has_rate_and_time_left_once_it_takes_long() -> None:
     assert out.getvalue().count("\r") == 1, "drawn at most ten times a second"
     progress.clear()
     assert out.getvalue().endswith("\r\x1b[K")
+
+
+def test_bar_is_removed_when_the_work_fails() -> None:
+    out, time = Terminal(), HandTime()
+
+    def work() -> None:
+        with Progress(10, out, time=time) as progress:
+            time.ms = 2_000
+            progress.passed(5)
+            raise OSError("unreadable")
+
+    with pytest.raises(OSError, match="unreadable"):
+        work()
+    assert out.getvalue().endswith("left\x1b[K\r\x1b[K")
 
 
 def test_bar_of_bytes_counts_mebibytes() -> None:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.dump import rows, show
 from fakemq.dump.check import check
-from fakemq.errors import ConfigError, did_you_mean
+from fakemq.errors import ConfigError, counted, did_you_mean
 from fakemq.progress import Progress
 from fakemq.store.stored_node import find_nodes, require_logs
 
 if TYPE_CHECKING:
-    from fakemq.progress import Progress
     from fakemq.store.stored_entries import Passed
-from fakemq.store.stored_node import StoredNode
+    from fakemq.store.stored_node import StoredNode
 
 _LOOK_EVERY = 1_024
 """In how many records the clock is read once."""
@@ -24,7 +23,7 @@ _LOOK_EVERY = 1_024
 FOUND = 1
 """The exit code of a check with findings."""
 
-Rows = Callable[["StoredNode", rows.Selection, "Passed"], Iterator[rows.Row]]
+Rows: TypeAlias = "Callable[[StoredNode, rows.Selection, Passed], Iterator[rows.Row]]"
 
 PARTS: dict[str, Rows] = {
     "commitlog": rows.log_rows,
@@ -54,28 +53,27 @@ def dump(
     """
     nodes = find_nodes(path, log_folders)
     require_logs(nodes)
-    progress = _progress(nodes)
-    # A bar among rows on the same terminal would be in the way.
-    passed = progress.passed if not sys.stdout.isatty() else _ignore
     of = rows.Selection(topic, queue_id)
     shown = 0
 
-    def counted(found: Iterator[rows.Row]) -> Iterator[rows.Row]:
+    def noting(found: Iterator[rows.Row]) -> Iterator[rows.Row]:
         nonlocal shown
         for row in found:
             shown += 1
             yield row
 
-    for node in nodes:
-        for part in parts or PARTS:
-            found = counted(islice(PARTS[part](node, of, passed), limit))
-            if as_json:
-                for row in found:
-                    write(show.json_line(part, node.name, row))
-            else:
-                write(f"-- {part} of {node.name}")
-                show.table(part, found, write)
-    progress.clear()
+    with _progress(nodes) as progress:
+        # A bar among rows on the same terminal would be in the way.
+        passed = progress.passed if not sys.stdout.isatty() else _ignore
+        for node in nodes:
+            for part in parts or PARTS:
+                found = noting(islice(PARTS[part](node, of, passed), limit))
+                if as_json:
+                    for row in found:
+                        write(show.json_line(part, node.name, row))
+                else:
+                    write(f"-- {part} of {node.name}")
+                    show.table(part, found, write)
     if topic is not None and not shown:
         known = sorted({one for node in nodes for one in rows.topics(node)})
         if topic not in known:
@@ -90,21 +88,19 @@ def check_store(
 ) -> int:
     """Print one line for each finding; return `FOUND`, or 0 if there is none."""
     nodes = find_nodes(path, log_folders)
-    progress = _progress(nodes)
     count = 0
-    for node in nodes:
-        for finding in check(node, progress.passed):
-            count += 1
-            progress.clear()
-            if as_json:
-                write(show.json_line("finding", node.name, finding._asdict()))
-            else:
-                where = f"{node.name}/" if len(nodes) > 1 else ""
-                write(f"{where}{finding.file}:{finding.offset}: {finding.text}")
-    progress.clear()
+    with _progress(nodes) as progress:
+        for node in nodes:
+            for finding in check(node, progress.passed):
+                count += 1
+                progress.clear()
+                if as_json:
+                    write(show.json_line("finding", node.name, finding._asdict()))
+                else:
+                    where = f"{node.name}/" if len(nodes) > 1 else ""
+                    write(f"{where}{finding.file}:{finding.offset}: {finding.text}")
     if not as_json:
-        number = f"{count} findings" if count != 1 else "1 finding"
-        write(f"{number} in {', '.join(node.name for node in nodes)}")
+        write(f"{counted(count, 'finding')} in {', '.join(node.name for node in nodes)}")
     return FOUND if count else 0
 
 

@@ -35,9 +35,8 @@ def replay_one(
 
     # Among the lines of the journal on the same terminal a bar would be in the way.
     progress = Progress(plan.length_ms, sys.stderr, "virtual ms", look_every=256)
-    with store_folder() as root:
+    with progress, store_folder() as root:
         result = replay(plan, root, show, None if sys.stdout.isatty() else progress.reached)
-    progress.clear()
     if not result.violated:
         write(f"seed {seed}: every invariant held, {counted(result.messages, 'message')}")
         return HELD
