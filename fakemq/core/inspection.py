@@ -374,7 +374,7 @@ def seed(
             raise FakemqError(f"{broker.name} was stopped after {number} of {len(bodies)} messages")
         offsets.append(put(broker, topic, queue_id, body, tags, keys, properties))
         yield
-    for broker in {broker for broker, _ in targets}:
+    for broker in dict.fromkeys(broker for broker, _ in targets):  # in the same order in each run
         yield from broker.store.dispatch_following()  # perhaps a large batch was on its way
     core.network.settle()
     _, delivered = yield from _biographies(core, topic, since_seq)

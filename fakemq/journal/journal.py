@@ -137,9 +137,9 @@ class Journal:
         # Whether no listener wants a kind that is noted.
         self._quiet = True
         self.epoch = 0
+        """How often the journal was cleared; each time, numbers begin at 1 again."""
         self.test = ""
         """The name of the test for which this epoch began; "" if it is unknown."""
-        """How often the journal was cleared; each time, numbers begin at 1 again."""
         self.cause: Cause = 0
         """The cause of the events that are added now; see `because`."""
         # Each with the kinds of events it wants; () means all.
