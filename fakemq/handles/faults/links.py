@@ -15,7 +15,7 @@ bytes that it held back are delivered at once.
 from __future__ import annotations
 
 import ipaddress
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, Unpack, get_args
 
 from fakemq.clock.durations import Duration, Size, duration_ms, size_bytes
 from fakemq.config import checked
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from fakemq.net.faults.scopes import LinkScope
 
 ActionT = TypeVar("ActionT")
-LANGUAGES = ("ha", "remoting", "grpc")
-"""The values of ``link=``: the protocols that connections of a cluster speak."""
+Language: TypeAlias = Literal["ha", "remoting", "grpc"]
+"""The protocols that connections of a cluster speak."""
 
 
 class LinkLimits(Often, total=False):
@@ -37,8 +37,9 @@ class LinkLimits(Often, total=False):
 
     one_way: bool
     """True: only bytes from the first end to the second."""
-    link: Literal["ha", "remoting"]
-    """``"ha"``: only replication; ``"remoting"``: only requests and their responses."""
+    link: Language
+    """``"ha"``: only replication; ``"remoting"``: only requests and their responses; ``"grpc"``:
+    only clients of the gRPC front."""
 
 
 class HoldFault(Fault):
@@ -192,7 +193,7 @@ def _scope(core: ClusterCore, ends: tuple[str, str], limits: LinkLimits) -> Link
     source, target = (_end(core, end) for end in ends)
     link = limits.get("link")
     if link is not None:
-        checked.one_of("link", link, LANGUAGES)
+        checked.one_of("link", link, get_args(Language))
     nodes = node_names(core)
     if source == target or not nodes.intersection((source, target)):
         raise ConfigError(f"{ends[0]} – {ends[1]}: expected two ends, one of them a node")
@@ -219,13 +220,18 @@ def _require_link(core: ClusterCore, source: str, target: str, link: str | None)
             f"{source} – {target}: the front asks nodes of its cluster without a connection; use"
             " mq.faults.error, delay and drop, or pause the node"
         )
+    elif link is not None and (link == "grpc") is not (
+        core.proxy is not None and core.proxy.name in ends
+    ):
+        what = f"no {link} link"
     elif len(name_servers) == 2 or len({one.config.broker_name for one in brokers}) == 2:
         what = "no link"
     else:
         return
     raise ConfigError(
         f"{source} – {target}: there is {what} between them; brokers connect to name servers and to"
-        " brokers of their own brokerName. With must_fire=False the fault is placed nevertheless"
+        " brokers of their own brokerName, gRPC clients to the front. With must_fire=False the"
+        " fault is placed nevertheless"
     )
 
 

@@ -24,7 +24,7 @@ Names: TypeAlias = frozenset[str]
 
 
 class Passing(Scope, frozen=True, kw_only=True, gc=False):
-    """Bytes from one end of a link to the other; ``language`` is ``remoting`` or ``ha``."""
+    """Bytes from one end of a link to the other, in ``remoting``, ``ha`` or ``grpc``."""
 
     source: Names
     target: Names

@@ -85,6 +85,7 @@ def test_error_codes_that_need_a_header_are_refused(mq: fakemq.Cluster, code: An
         (lambda f: f.error(SEND, code=2, node="namesrv-0"), "is for brokers: .* can never apply"),
         (lambda f: f.drop("REGISTER_BROKER", node="broker-a"), "is for name servers"),
         (lambda f: f.hold("broker-a", "namesrv-0", link="ha"), "no HA link between them"),
+        (lambda f: f.hold("broker-a", "broker-a-1", link="grpc"), "no grpc link between them"),
         (
             lambda f: f.partition("broker-a", "broker-b"),
             "broker-a-0 – broker-b-0: there is no link",

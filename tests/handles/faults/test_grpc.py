@@ -164,6 +164,15 @@ def test_link_of_the_front_can_be_cut(mq: fakemq.Cluster, client: GrpcClient) ->
     assert send(client).status.code == Code.OK
 
 
+def test_links_of_the_front_speak_grpc_alone(mq: fakemq.Cluster, client: GrpcClient) -> None:
+    for other in ("ha", "remoting"):
+        with pytest.raises(ConfigError, match=f"no {other} link between them"):
+            mq.faults.latency("clients", "proxy-0", "1ms", link=other)
+    fault = mq.faults.latency("clients", "proxy-0", "1ms", link="grpc")
+    assert send(client).status.code == Code.OK
+    assert fault.fired == 1
+
+
 def test_link_between_front_and_broker_is_refused(mq: fakemq.Cluster) -> None:
     with pytest.raises(ConfigError, match="asks nodes of its cluster without a connection"):
         mq.partition("proxy-0", "broker-a")
