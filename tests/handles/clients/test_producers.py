@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import pytest
 
@@ -18,6 +17,7 @@ from fakemq.client import (
 from fakemq.client.consuming.received import ReceivedMessage
 from fakemq.errors import ConfigError, FakemqError
 from fakemq.protocol.message import MessageExt
+from tests.support.eventually import eventually
 from tests.support.inside_clients import TOPICS, bodies
 
 
@@ -155,8 +155,9 @@ def test_waiting_send_ends_with_the_cluster() -> None:
 
         thread = threading.Thread(target=send)
         thread.start()
-        mq.wait_for(lambda: mq.inspect(lambda core: core.broker("broker-a").clock.paused))
-        time.sleep(0.05)
+        timeout = ("rpc_timeout", producer.name)
+        eventually(lambda: timeout in [(one.kind, one.owner) for one in mq.clock.timers()])
         mq.reset()
         thread.join(60)
-        assert len(failures) == 1
+        (failure,) = failures
+        assert str(failure) == f"the client {producer.name} ended before it was done"
