@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
-from fakemq.clock.slices import finished
 from fakemq.config.checked import text
 from fakemq.core import inspection
 from fakemq.core.near_names import check_group, check_topic
 from fakemq.core.views import Inflight, Member
 from fakemq.errors import counted
 from fakemq.handles.running import Handle, Running
+from fakemq.handles.values import Listing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fakemq.biographies.biographer import Biographer
+    from fakemq.clock.slices import Steps
     from fakemq.core.changes import GroupSettings
 
 T = TypeVar("T")
@@ -100,13 +101,14 @@ class GroupHandle(Handle):
         from fakemq.biographies.inflight import inflight  # few tests pop
 
         assert self._biographer is not None, "a handle of another process"
-        chronicle = self._biographer().chronicle
+        biographer = self._biographer()
 
-        def look() -> list[Inflight]:
+        def look() -> Steps[list[Inflight]]:
             check_group(self._core, self.name)
-            return finished(inflight(self._core, chronicle(), self.name))
+            yield from biographer.reading()
+            return (yield from inflight(self._core, biographer.chronicle(), self.name))
 
-        return self._call(look)
+        return Listing(self._running().carry_out(look()))
 
     def lag(self, topic: str) -> int:
         """Return how many stored messages of ``topic`` are beyond the committed offsets.

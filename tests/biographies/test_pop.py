@@ -18,7 +18,7 @@ from fakemq.protocol.headers.timer_5_5_0 import RecallMessageRequestHeader
 from fakemq.protocol.timers import RecallHandle
 from tests.support.consumer import normalised
 from tests.support.form import pure_only
-from tests.support.long_reads import most_reads_of_a_step
+from tests.support.long_reads import most_reads_of_a_step, result_of_slices
 from tests.support.popper import Popper
 from tests.support.pops import (
     GROUP,
@@ -224,3 +224,12 @@ def test_diagnosis_reads_one_timer_or_popped_message_a_step(
 
     assert mq.inspect(reads) <= 2
     assert len(mq.diagnosis("orders")) == 2
+
+
+def test_many_messages_that_are_out_are_listed_in_slices(
+    mq: fakemq.Cluster, client: Popper
+) -> None:
+    mq.seed("orders", ["out"] * 6_400)
+    for _ in range(200):
+        client.pop()
+    assert len(result_of_slices(mq, mq.group(GROUP).inflight)) == 6_400
