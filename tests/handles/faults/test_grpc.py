@@ -76,11 +76,20 @@ def test_lost_answer_ends_with_the_deadline(mq: fakemq.Cluster, client: GrpcClie
     assert len(mq.messages("normal")) == 1
 
 
-def test_refused_stream_is_seen_as_unavailable(mq: fakemq.Cluster, client: GrpcClient) -> None:
-    fault = mq.faults.grpc_reset("SendMessage", code=8)
+@pytest.mark.parametrize(
+    ("code", "seen"),
+    [
+        ({}, grpc.StatusCode.CANCELLED),
+        ({"code": 7}, grpc.StatusCode.UNAVAILABLE),  # REFUSED_STREAM
+    ],
+)
+def test_stream_that_is_reset_is_seen_by_its_code(
+    mq: fakemq.Cluster, client: GrpcClient, code: dict[str, Any], seen: grpc.StatusCode
+) -> None:
+    fault = mq.faults.grpc_reset("SendMessage", **code)
     with pytest.raises(grpc.RpcError) as raised:
         send(client)
-    assert raised.value.code() is grpc.StatusCode.CANCELLED
+    assert raised.value.code() is seen
     assert fault.fired == 1
 
 
