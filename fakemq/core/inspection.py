@@ -217,20 +217,23 @@ def _messages(
         for broker, queue_id in _written_queues(core, topic)
     ]
     appended, delivered = yield from _biographies(core, topic)
-    found: list[tuple[tuple[int, int, int], MessageExt, Place]] = []
+    # Not the messages: together they may be as large as the store.
+    found: list[tuple[tuple[int, int, int], Broker, int, Place]] = []
     for broker, queue_id, end in ends:
         for stored in broker.store.messages_in_queue(topic, queue_id, until=end):
             place = (broker.config.broker_name, queue_id, stored.queue_offset)
             # What the journal has forgotten is older than what it knows.
             order = (appended.get(place, 0), stored.store_timestamp_ms, stored.commit_log_offset)
-            found.append((order, stored, place))
+            found.append((order, broker, stored.store_size_bytes, place))
             yield
     found.sort(key=itemgetter(0))
     unpacking = unpacking or Unpacking()
     views = []
-    for _, stored, place in found[wanted]:
-        body = unpacking.body(stored)
-        views.append(message_view(stored, body, place[0], delivered.get(place, ())))
+    for (_, _, phy_offset), broker, size_bytes, place in found[wanted]:
+        message = broker.store.look_message_by_offset(phy_offset, size_bytes)
+        if message is not None:  # else it was deleted meanwhile
+            body = unpacking.body(message)
+            views.append(message_view(message, body, place[0], delivered.get(place, ())))
         yield
     return len(found), views
 

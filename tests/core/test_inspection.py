@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +11,10 @@ import lz4.frame  # type: ignore[import-untyped]  # it has none
 import pytest
 import zstandard
 
+from fakemq.clock.slices import finished
 from fakemq.cluster import Cluster
+from fakemq.core import inspection
+from fakemq.core.cluster import ClusterCore
 from fakemq.errors import FakemqError
 from fakemq.events import Delivered
 from fakemq.handles.values import Message
@@ -153,6 +157,21 @@ def test_long_read_ends_with_its_cluster() -> None:
         mq.stop()
         with pytest.raises(FakemqError, match="the cluster has been stopped"):
             reading.result()
+
+
+def test_page_of_a_topic_keeps_no_other_messages(mq: Cluster) -> None:
+    mq.seed("orders", [bytes(100_000)] * 100)
+
+    def peak_bytes(core: ClusterCore) -> int:
+        tracemalloc.start()
+        try:
+            total, page = finished(inspection.messages_page(core, "orders", 50, 2))
+            assert (total, len(page)) == (100, 2)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert mq.inspect(peak_bytes) < 1_000_000
 
 
 def test_lag_counts_messages_behind_the_committed_offset(mq: Cluster) -> None:
