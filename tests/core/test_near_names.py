@@ -9,7 +9,6 @@ import pytest
 import fakemq
 from fakemq.core.cluster import ClusterCore
 from fakemq.core.near_names import check_group
-from tests.support.form import pure_only
 
 
 def test_group_exists_by_its_settings_its_members_or_its_offsets() -> None:
@@ -24,7 +23,6 @@ def test_group_exists_by_its_settings_its_members_or_its_offsets() -> None:
                 mq.group(mistyped).lag("orders")
 
 
-@pure_only
 def test_group_that_exists_costs_no_look_at_all_offsets() -> None:
     def reads(core: ClusterCore) -> int:
         offsets = core.broker("broker-a").offsets

@@ -9,7 +9,6 @@ import pytest
 import fakemq
 from fakemq.core.cluster import ClusterCore
 from fakemq.core.overview import GroupSum, Overview, overview
-from tests.support.form import pure_only
 
 
 def test_overview_sums_up_topics_and_groups() -> None:
@@ -59,7 +58,6 @@ def test_overview_is_of_groups_with_a_text_in_their_names() -> None:
     assert none.topics
 
 
-@pure_only
 def test_offsets_of_all_groups_are_read_once() -> None:
     groups = [f"group-{number:02}" for number in range(20)]
 
