@@ -19,6 +19,7 @@ from fakemq.events.core import (
     ClockSkewed,
     DeadLettered,
     Delivered,
+    DifferenceEnded,
     Dispatched,
     Event,
     HalfStored,
@@ -126,6 +127,7 @@ class Chronicle:
             DeadLettered: self._dead_lettered,
             Delivered: self._delivered,
             HandleRenewed: self._renewed,
+            DifferenceEnded: self._difference_ended,
             OrphanAsked: self._orphan_asked,
             FaultHit: lambda entry: self.hits[entry.cause].append(entry),
             Dispatched: self._dispatched,
@@ -167,9 +169,11 @@ class Chronicle:
         """Topic → the questions for it that name servers could not answer."""
         self.created: dict[str, Entry] = {}
         """Topic → the entry that created it first."""
-        self.differing: dict[tuple[str, str], dict[str, str | None]] = defaultdict(dict)
-        """Group and topic → client ids of members that do not subscribe to the same, each with its
-        expression; None is no subscription."""
+        self.differing: dict[tuple[str, str], dict[tuple[str, str], SubscriptionsDiffer]] = (
+            defaultdict(dict)
+        )
+        """Group and topic → client ids of two members → how they did not subscribe to the same when
+        they were members together last."""
         self._forget()
 
     def _forget(self) -> None:
@@ -464,9 +468,14 @@ class Chronicle:
     def _subscriptions_differ(self, entry: Entry) -> None:
         event = entry.event
         assert isinstance(event, SubscriptionsDiffer)
-        found = self.differing[event.group, event.topic]
-        found[event.other_client_id] = event.other_expression
-        found[event.client_id] = event.expression
+        pair = event.client_id, event.other_client_id
+        self.differing[event.group, event.topic][pair] = event
+
+    def _difference_ended(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, DifferenceEnded)
+        pair = event.client_id, event.other_client_id
+        self.differing[event.group, event.topic].pop(pair, None)
 
     def _received(self, entry: Entry) -> None:
         self.requests[entry.seq] = entry

@@ -43,8 +43,12 @@ def _differing(
     """Return one line for each topic to which members did not subscribe alike while they were
     members together."""
     lines = []
-    for (one, topic), said in list(chronicle.differing.items()):
-        if topic in topics and group in (None, one):
+    for (one, topic), pairs in list(chronicle.differing.items()):
+        if pairs and topic in topics and group in (None, one):
+            said: dict[str, str | None] = {}
+            for event in pairs.values():
+                said[event.other_client_id] = event.other_expression
+                said[event.client_id] = event.expression
             present = {member.client_id for member in inspection.members(core, one)}
             wanted = ", ".join(
                 f"{client_id}{'' if client_id in present else ' (closed since)'}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from fakemq.broker.client_channel import ClientChannelInfo
 from fakemq.dispatch.java_errors import required
-from fakemq.events.core import SubscriptionsDiffer
+from fakemq.events.core import DifferenceEnded, SubscriptionsDiffer
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.client import NotifyConsumerIdsChangedRequestHeader
@@ -271,15 +271,29 @@ class ConsumerManager:
         channel: ClientChannelInfo,
         subscriptions: Iterable[SubscriptionData],
     ) -> None:
+        session, journal = channel.session, self._node.journal
+        for one in info.differing.over(session, subscriptions):
+            journal.add(
+                DifferenceEnded(
+                    node=self._node.name,
+                    group=info.group,
+                    topic=one.topic,
+                    client_id=one.client.client_id,
+                    other_client_id=one.other.client_id,
+                )
+            )
         for one in info.differing.compare(
-            channel.session, subscriptions, info.subscriptions, info.channels
+            session, subscriptions, info.subscriptions, info.channels
         ):
-            self._node.journal.add(
+            journal.add(
                 SubscriptionsDiffer(
                     node=self._node.name,
                     group=info.group,
-                    client_id=channel.client_id,
-                    **one._asdict(),
+                    topic=one.topic,
+                    client_id=one.client.client_id,
+                    expression=one.expression,
+                    other_client_id=one.other.client_id,
+                    other_expression=one.other_expression,
                 )
             )
 

@@ -21,9 +21,16 @@ class Difference(NamedTuple):
     """What one member wants of a topic, and another one; None is nothing."""
 
     topic: str
+    client: ClientChannelInfo
     expression: str | None
-    other_client_id: str
+    other: ClientChannelInfo
     other_expression: str | None
+
+    def is_over(self, session: Session, said: str | None) -> bool:
+        """Return whether one of the two is this member, and has said something else before."""
+        return (self.client.session is session and self.expression != said) or (
+            self.other.session is session and self.other_expression != said
+        )
 
 
 class DifferingSubscriptions:
@@ -34,11 +41,26 @@ class DifferingSubscriptions:
         """The member whose heartbeat was the last: its topics are those of the group."""
         self._agrees: dict[str, Session] = {}
         """Topic → the last member that subscribed to it as the group does now."""
-        self._noted: dict[Session, dict[str, Difference]] = {}
+        self._noted: dict[tuple[Session, str], Difference] = {}
+        """Member and topic → how it differs from another one."""
 
     def agrees(self, topic: str, session: Session) -> None:
         """Note that a member subscribes to a topic as the group does now."""
         self._agrees[topic] = session
+
+    def over(self, session: Session, subscriptions: Iterable[SubscriptionData]) -> list[Difference]:
+        """Return the noted differences that a member's heartbeat ends; call it before `compare`."""
+        if not self._noted:
+            return []
+        said = {one.topic: _expression(one) for one in subscriptions}
+        ended = {
+            key: one
+            for key, one in self._noted.items()
+            if one.is_over(session, said.get(one.topic))
+        }
+        for key in ended:
+            del self._noted[key]
+        return list(ended.values())
 
     def compare(
         self,
@@ -55,25 +77,27 @@ class DifferingSubscriptions:
         if len(members) < 2:
             return []
         said = {one.topic: one for one in subscriptions if one.topic is not None}
-        noted = self._noted.setdefault(session, {})
-        for topic in [topic for topic in noted if topic not in said and topic not in present]:
-            del noted[topic]
         found = []
         for topic in said | dict(present):
-            mine, theirs = said.get(topic), present.get(topic)
-            both = mine is not None and theirs is not None
-            other = members.get(self._agrees.get(topic, session) if both else last or session)
+            mine, theirs = _expression(said.get(topic)), _expression(present.get(topic))
+            other = members.get((last if theirs is None else self._agrees.get(topic)) or session)
             if other is None or other.session is session or topic.startswith(RETRY_PREFIX):
                 continue
-            one = Difference(topic, _expression(mine), other.client_id, _expression(theirs))
-            if one.expression != one.other_expression and noted.get(topic) != one:
-                noted[topic] = one
+            noted = self._noted.get((session, topic))
+            # As many members may agree with the other one, any of them may be met next.
+            if mine != theirs and (noted is None or noted.other_expression != theirs):
+                one = Difference(topic, members[session], mine, other, theirs)
+                self._noted[session, topic] = one
                 found.append(one)
         return found
 
     def forget(self, session: Session) -> None:
         """Forget a member that has left."""
-        self._noted.pop(session, None)
+        self._noted = {
+            key: one
+            for key, one in self._noted.items()
+            if session not in (one.client.session, one.other.session)
+        }
         self._agrees = {topic: one for topic, one in self._agrees.items() if one is not session}
         if self._last is session:
             self._last = None

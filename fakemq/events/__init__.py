@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fakemq.events.core import ClockSkewed as ClockSkewed
     from fakemq.events.core import DeadLettered as DeadLettered
     from fakemq.events.core import Delivered as Delivered
+    from fakemq.events.core import DifferenceEnded as DifferenceEnded
     from fakemq.events.core import Dispatched as Dispatched
     from fakemq.events.core import Event as Event
     from fakemq.events.core import FilesExpired as FilesExpired

@@ -453,6 +453,15 @@ class SubscriptionsDiffer(Event, frozen=True, kw_only=True, gc=False):
     other_expression: str | None
 
 
+class DifferenceEnded(Event, frozen=True, kw_only=True, gc=False):
+    """One of two members no longer subscribes to a topic as `SubscriptionsDiffer` said of them."""
+
+    group: str
+    topic: str
+    client_id: str
+    other_client_id: str
+
+
 class FilterChanged(Event, frozen=True, kw_only=True, gc=False):
     """A group's filter expression for a topic: ``how`` is ``registered``, ``refused`` (it could not
     be compiled), ``dead``, ``revived`` or ``removed``.

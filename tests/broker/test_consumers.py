@@ -8,7 +8,7 @@ import pytest
 
 from fakemq.broker.broker import Broker
 from fakemq.config.model import BrokerConfig
-from fakemq.events import MemberChanged
+from fakemq.events import DifferenceEnded, MemberChanged, SubscriptionsDiffer
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand, SerializeType
@@ -74,6 +74,33 @@ def test_changed_topics_are_announced_and_newer_versions_are_not(
     assert expression("b") == "x"
     assert say(subscription("b", "y", subVersion=1)) == []
     assert expression("b") == "x"
+
+
+def test_difference_of_members_is_noted_once_until_one_of_them_changes(
+    lab: BrokerLab, broker: Broker
+) -> None:
+    peers = {name: lab.peer(broker.addr) for name in ("one", "two", "three")}
+    versions = dict.fromkeys(peers, 1)
+    expressions = {"one": "a", "two": "b", "three": "b"}
+
+    def say(*names: str) -> list[tuple[str, str | None, str, str | None]]:
+        before = len(lab.journal.find(SubscriptionsDiffer))
+        for name in names:
+            said = subscription("t", expressions[name], subVersion=versions[name])
+            beat(peers[name], name, consumers=[consumer_data(subscriptions=[said])])
+        return [
+            (one.client_id, one.expression, one.other_client_id, one.other_expression)
+            for one in lab.journal.find(SubscriptionsDiffer)[before:]
+        ]
+
+    versions["two"] = versions["three"] = 2
+    assert say("one", "two", "three") == [("two", "b", "one", "a")]
+    assert say("one") == [("one", "a", "three", "b")]
+    assert say(*["two", "one", "three", "one"] * 5) == []
+    expressions["one"], versions["one"] = "b", 3
+    assert say("one", "two", "three", "one") == []
+    ended = [(one.client_id, one.other_client_id) for one in lab.journal.find(DifferenceEnded)]
+    assert ended == [("two", "one"), ("one", "three")]
 
 
 def test_notification_is_oneway_json_before_the_answer(lab: BrokerLab, broker: Broker) -> None:

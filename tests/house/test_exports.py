@@ -36,7 +36,7 @@ PUBLIC = {
     """,
     "fakemq.events": """
         Acknowledged AnswerWithheld AppendRefused BrokerGone BrokerRegistered ClockMoved ClockSkewed
-        DeadLettered Delivered Dispatched Event FaultHit FaultPlaced FaultRemoved
+        DeadLettered Delivered DifferenceEnded Dispatched Event FaultHit FaultPlaced FaultRemoved
         FilesExpired FilterChanged FlowControlled GroupChanged HalfStored
         HandleRenewed HandlerFailed InvisibleTimeChanged
         KvConfigPrinted LinkClosed LinkOpened LogAppended MemberChanged MessageChecked

@@ -66,6 +66,30 @@ def test_members_that_subscribe_alike_are_not_named() -> None:
         assert not [line for line in mq.diagnosis() if "differ" in line]
 
 
+def test_members_that_subscribe_alike_soon_are_not_named() -> None:
+    with fakemq.Cluster(clock="frozen", topics={"orders": 4, "bills": 1}) as mq:
+
+        def consumer(name: str) -> PushConsumer:
+            return PushConsumer(
+                mq.namesrv_addr,
+                group="billing",
+                subscribe="orders",
+                instance_name=name,
+                on_message=lambda message: None,
+            )
+
+        def named() -> list[str]:
+            return [line for line in mq.diagnosis("bills") if "differ" in line]
+
+        mq.seed("bills", ["tea"])
+        with consumer("one") as one:
+            one.subscribe("bills")
+            with consumer("two") as two:
+                mq.wait_for(named)
+                two.subscribe("bills")
+                mq.wait_for(lambda: not named())
+
+
 def test_member_that_an_earlier_test_left_is_named_with_that_test() -> None:
     def consumer(name: str) -> PushConsumer:
         return PushConsumer(
