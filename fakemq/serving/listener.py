@@ -49,7 +49,7 @@ class Port:
     A first socket is bound and never listens. While the node is down, connects are therefore
     refused, no other process gets the port, and a restart finds it free. A second socket on the
     same port listens. ``use`` and ``option`` are for the error, a
-    ``PortTakenError``, if it is in use already.
+    ``PortTakenError``, if it is in use already; without an option it is only tried.
     """
 
     def __init__(self, host: str, port: int, use: str = "", option: str = "") -> None:
@@ -102,7 +102,7 @@ def _bind(host: str, port: int, use: str, option: str) -> socket.socket:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     except OSError as error:
         sock.close()
-        if error.errno == errno.EADDRINUSE:
+        if option and error.errno == errno.EADDRINUSE:
             from fakemq.serving.taken_ports import PortTakenError  # most ports are free
 
             raise PortTakenError(host, port, use, option) from error

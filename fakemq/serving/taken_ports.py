@@ -15,15 +15,14 @@ _SHOWN_CHARACTERS = 80
 
 
 class PortTakenError(FakemqError):
-    """A port is in use; ``option`` is the name of the option that chooses it, if there is one.
+    """A port is in use; ``option`` is the name of the option that chooses it.
 
-    Only an error with an option names the process that has the port: finding it takes some
-    milliseconds.
+    To find the process that has it takes some milliseconds.
     """
 
-    def __init__(self, host: str, port: int, use: str = "", option: str = "") -> None:
+    def __init__(self, host: str, port: int, use: str, option: str) -> None:
         self.option = option
-        owner, end_it = _words(listening_process(port) if option else None)
+        owner, end_it = _words(listening_process(port))
         super().__init__(
             f"port {port} on {host}{use and f' ({use})'} is in use by {owner};"
             f" {end_it}choose another port, or 0 for a free one"

@@ -67,6 +67,6 @@ def test_port_of_this_process_is_named_as_such() -> None:
         process = listening_process(port)
         assert process is not None
         assert process.pid == os.getpid()
-        assert " is in use by this process; " in str(PortTakenError("::1", port, option="x"))
+        assert " is in use by this process; " in str(PortTakenError("::1", port, "", "x"))
     assert listening_process(port) is None
-    assert " is in use by another program; " in str(PortTakenError("::1", port, option="x"))
+    assert " is in use by another program; " in str(PortTakenError("::1", port, "", "x"))
