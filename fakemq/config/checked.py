@@ -1,4 +1,4 @@
-"""Checks of users' values: each function returns the value, or raises ConfigError.
+"""Checks of users' values: each returns the value, or raises ConfigError unless it says otherwise.
 
 The error contains the value and describes valid ones.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakemq.clock.durations import written_duration
-from fakemq.errors import ConfigError, did_you_mean
+from fakemq.errors import ArgumentError, ConfigError, did_you_mean
 from fakemq.protocol.topics import topic_name_error
 
 if TYPE_CHECKING:
@@ -65,6 +65,18 @@ def several_texts(name: str, value: object) -> list[str]:
     if not isinstance(value, Iterable) or isinstance(value, bytes | Mapping):
         raise ConfigError(f"{name}={value!r}: expected text, or several texts")
     return [text(name, one) for one in value]
+
+
+def payloads(bodies: Iterable[bytes | str]) -> list[bytes]:
+    """Return the bodies to seed, text as UTF-8; raise TypeError for one body instead of several."""
+    if isinstance(bodies, bytes | bytearray | str):
+        raise ArgumentError(f"expected a list of bodies, such as [{bodies!r}], not {bodies!r}")
+    found = []
+    for body in bodies:
+        if not isinstance(body, bytes | bytearray | str):
+            raise ArgumentError(f"expected bodies of bytes or text, not {body!r}")
+        found.append(body.encode() if isinstance(body, str) else bytes(body))
+    return found
 
 
 def delay_level(delay_ms: int, shown: object, levels: Mapping[int, int]) -> int:

@@ -11,7 +11,7 @@ from fakemq.broker.seeding import seed as put
 from fakemq.clock.slices import Steps
 from fakemq.config.checked import MAX_QUEUES, TopicSpec
 from fakemq.core.views import Delayed, Delivery, Member, Message, Queue
-from fakemq.errors import ArgumentError, FakemqError
+from fakemq.errors import FakemqError
 from fakemq.events.core import Delivered, LogAppended
 from fakemq.journal.entries import Entry
 from fakemq.journal.journal import line
@@ -201,16 +201,27 @@ def messages_page(
     core: ClusterCore, topic: str, offset: int, limit: int
 ) -> Steps[tuple[int, list[Message]]]:
     """Return how many messages `messages` has, and some of them; bodies as `PAGE` unpacks them."""
-    return _messages(core, topic, slice(offset, offset + limit), Unpacking(*PAGE))
+    return _messages(core, topic, slice(offset, offset + limit), PAGE)
 
 
 def _messages(
     core: ClusterCore,
     topic: str,
     wanted: slice = slice(None),  # a slice never changes
-    unpacking: Unpacking | None = None,
+    limits: tuple[int, ...] = (),
 ) -> Steps[tuple[int, list[Message]]]:
-    """Return the number of messages of ``topic``, and the wanted ones."""
+    """Return the number of messages of ``topic``, and the wanted ones, unpacked within limits."""
+    while True:
+        opened = [(broker, broker.store.queues) for broker in core.brokers.values()]
+        found = yield from _read(core, topic, wanted, Unpacking(*limits))
+        # A store on disk that was closed or opened meanwhile has shown only a part of a topic.
+        if all(broker.store.queues is queues for broker, queues in opened):
+            return found
+
+
+def _read(
+    core: ClusterCore, topic: str, wanted: slice, unpacking: Unpacking
+) -> Steps[tuple[int, list[Message]]]:
     # Queues and journal as they are now: a message that arrives later had no place in the order.
     ends = [
         (broker, queue_id, broker.store.max_offset_in_queue(topic, queue_id))
@@ -227,7 +238,6 @@ def _messages(
             found.append((order, broker, stored.store_size_bytes, place))
             yield
     found.sort(key=itemgetter(0))
-    unpacking = unpacking or Unpacking()
     views = []
     for (_, _, phy_offset), broker, size_bytes, place in found[wanted]:
         message = broker.store.look_message_by_offset(phy_offset, size_bytes)
@@ -323,18 +333,6 @@ def _biographies(
         seq = entries[-1].seq
         yield
     return appended, delivered
-
-
-def payloads(bodies: Iterable[bytes | str]) -> list[bytes]:
-    """Return the bodies to seed, text as UTF-8; raise TypeError for one body instead of several."""
-    if isinstance(bodies, bytes | bytearray | str):
-        raise ArgumentError(f"expected a list of bodies, such as [{bodies!r}], not {bodies!r}")
-    found = []
-    for body in bodies:
-        if not isinstance(body, bytes | bytearray | str):
-            raise ArgumentError(f"expected bodies of bytes or text, not {body!r}")
-        found.append(body.encode() if isinstance(body, str) else bytes(body))
-    return found
 
 
 def seed(

@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from fakemq.config.checked import whole
-from fakemq.core.inspection import payloads
+from fakemq.config.checked import payloads, whole
 from fakemq.errors import counted
 from fakemq.protocol.topics import dlq_topic
 

@@ -364,7 +364,7 @@ def seeding(
 ) -> Steps[list[views.Message]]:
     """Check what `StoredMessages.seed` was given, and return the steps that store it."""
     checked_topic(topic, TopicSpec(1))
-    more, payloads = checked_properties(properties), inspection.payloads(bodies)
+    more, payloads = checked_properties(properties), checked.payloads(bodies)
     if queue is not None:
         whole("queue", queue, 0, INT_MAX)
     words = KEY_SEPARATOR.join(checked.several_texts("keys", keys))

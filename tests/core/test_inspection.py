@@ -6,6 +6,7 @@ import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import lz4.frame  # type: ignore[import-untyped]  # it has none
 import pytest
@@ -147,6 +148,24 @@ def test_long_read_ends_with_its_topic_and_with_a_reset(mq: Cluster) -> None:
     assert 0 < len(read(lambda: store.delete_consume_queue("orders"))) < 3_000
     with pytest.raises(FakemqError, match="the cluster was reset or restored meanwhile: ask again"):
         read(core.reset)
+
+
+def test_long_read_begins_again_when_a_store_is_closed_or_opened(tmp_path: Path) -> None:
+    with Cluster(clock="frozen", topics={"orders": 1}, store=tmp_path) as mq:
+        server = mq._running().server
+
+        def read(core: ClusterCore, *, starts: bool) -> int:
+            steps = inspection.messages(core, "orders")
+            for _ in range(3):  # the journal, and two messages
+                next(steps)
+            server.kill_broker(core.broker("broker-a"))
+            if starts:
+                server.start_broker(core.broker("broker-a"))
+            return len(finished(steps))
+
+        mq.seed("orders", ["x"] * 5)
+        assert mq.inspect(lambda core: read(core, starts=True)) == 5
+        assert mq.inspect(lambda core: read(core, starts=False)) == 0
 
 
 def test_long_read_ends_with_its_cluster() -> None:
