@@ -20,11 +20,11 @@ def clients(cluster: RunningCluster, names: tuple[str, ...]) -> Iterator[Table]:
         {
             (group, one): cluster.brokers_admin.members(group, one.addr)
             for group in sorted(groups)
-            for one in cluster.masters
+            for one in cluster.asked
         }
     )
     producers = cluster.answers(
-        {one: cluster.brokers_admin.producers(one.addr) for one in cluster.masters}
+        {one: cluster.brokers_admin.producers(one.addr) for one in cluster.asked}
     )
     rows: dict[tuple[object, ...], dict[str, object]] = {}
     for (group, _), found in members.items():
@@ -56,7 +56,7 @@ def clients(cluster: RunningCluster, names: tuple[str, ...]) -> Iterator[Table]:
                         "role": "producer",
                         "group": group,
                         "client_id": info.client_id,
-                        "addr": info.remote_ip,
+                        "addr": (info.remote_ip or "").removeprefix("/"),  # Java prints one
                         "language": info.language,
                         "version": _version(info.version),
                     },

@@ -29,13 +29,13 @@ def groups(cluster: RunningCluster, names: tuple[str, ...], all_groups: bool) ->
         {
             (name, one): cluster.brokers_admin.members(name, one.addr)
             for name in chosen
-            for one in cluster.masters
+            for one in cluster.asked
         }
     )
     rows = []
     for name in chosen:
         connections = [
-            found for one in cluster.masters if (found := members.get((name, one))) is not None
+            found for one in cluster.asked if (found := members.get((name, one))) is not None
         ]
         progress = stats[name]
         first = connections[0] if connections else ConsumerConnection()

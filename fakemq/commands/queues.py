@@ -24,7 +24,7 @@ def queues(cluster: RunningCluster, topic: str) -> Iterator[Table]:
     stats = cluster.answers(
         {
             one: cluster.admin.topic_offsets(topic, one.addr)
-            for one in cluster.masters
+            for one in cluster.asked
             if one.name in names
         }
     )

@@ -147,8 +147,15 @@ class RunningCluster:
         return f"{node.name}{'' if node.id == 0 else f' (slave {node.id})'}: {error}"
 
     @property
-    def masters(self) -> list[BrokerNode]:
-        return [one for one in self.nodes if one.id == 0]
+    def asked(self) -> list[BrokerNode]:
+        """The master of each broker, or its first slave while no name server knows a master.
+
+        Source: common/protocol/route/BrokerData.java#selectBrokerAddr (4.9.7), which mqadmin uses
+        """
+        first: dict[str, BrokerNode] = {}
+        for one in self.nodes:  # masters have id 0, and so come first
+            first.setdefault(one.name, one)
+        return list(first.values())
 
     def topic_names(self) -> list[str]:
         """Return every topic that a name server knows, in no order."""
@@ -161,9 +168,7 @@ class RunningCluster:
         names = sorted(self.topic_names())
         if all_topics:
             return names
-        own = self.answers(
-            {one: self.brokers_admin.system_topics(one.addr) for one in self.masters}
-        )
+        own = self.answers({one: self.brokers_admin.system_topics(one.addr) for one in self.asked})
         system = {topic for topics in own.values() for topic in topics}
         system |= {one.name for one in self.nodes} | {one.cluster for one in self.nodes}
         prefixes = (RETRY_PREFIX, DLQ_PREFIX, SYSTEM_TOPIC_PREFIX)
@@ -190,14 +195,14 @@ class RunningCluster:
                 raise MQClientError(text)
 
     def group_names(self) -> set[str]:
-        """Return the groups that any master knows, or that have a topic for retries.
+        """Return the groups that any broker knows, or that have a topic for retries.
 
         What is popped has such a topic for each group and topic: those name no further group.
         """
         from fakemq.protocol.pop import is_pop_retry_topic
         from fakemq.protocol.topics import RETRY_PREFIX
 
-        found = self.answers({one: self.brokers_admin.groups(one.addr) for one in self.masters})
+        found = self.answers({one: self.brokers_admin.groups(one.addr) for one in self.asked})
         known = {name for groups in found.values() for name in groups}
         topics = set(self.topic_names())
         retries = {topic for topic in topics if topic.startswith(RETRY_PREFIX)}
@@ -209,7 +214,7 @@ class RunningCluster:
         }
 
     def require_group(self, group: str) -> None:
-        """Raise MQClientError, with a similar name, for a group that no master knows."""
+        """Raise MQClientError, with a similar name, for a group that no broker knows."""
         names = self.group_names()
         if group not in names:
             from fakemq.client.errors import MQClientError
@@ -225,7 +230,7 @@ class RunningCluster:
     def consume_stats(
         self, groups: Iterable[str], topic: str | None = None
     ) -> dict[str, ConsumeStats]:
-        """Return how far each group has consumed one topic, or all, at the masters that answer."""
+        """Return how far each group has consumed one topic, or all, at the brokers that answer."""
         from fakemq.client.admin import add_stats
         from fakemq.protocol.bodies.stats import ConsumeStats
 
@@ -234,7 +239,7 @@ class RunningCluster:
             {
                 (group, one): self.brokers_admin.consume_stats(group, one.addr, topic)
                 for group in stats
-                for one in self.masters
+                for one in self.asked
             }
         )
         for (group, _), part in found.items():

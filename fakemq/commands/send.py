@@ -102,7 +102,7 @@ def _delay(cluster: RunningCluster, delay: str) -> tuple[int, dict[str, str]]:
 
     delay_ms = duration_ms(delay, name="delay")
     infos = cluster.answers(
-        {one: cluster.brokers_admin.runtime_info(one.addr) for one in cluster.masters}
+        {one: cluster.brokers_admin.runtime_info(one.addr) for one in cluster.asked}
     )
     failures = cluster.take_failures()
     if failures and not infos:

@@ -151,9 +151,14 @@ class Reader:
         """Find where reading of a queue begins, and its present end."""
         from fakemq.client.errors import MQBrokerError, MQClientError
 
+        has_master = self._cluster.client.instance.routes.master_addr(queue.broker_name) is not None
         admin = self._cluster.admin
-        end = yield from admin.max_offset(queue)
-        first = yield from admin.min_offset(queue)
+        if has_master:
+            end = yield from admin.max_offset(queue)
+            first = yield from admin.min_offset(queue)
+        else:  # a slave answers pulls
+            result = yield from self._cluster.client.consumer.pull(queue, 0, max_messages=1)
+            first, end = result.min_offset, result.max_offset
         if self._kind == "SQL92":
             # A pull with an expression that the broker cannot read would return every message.
             consumer = self._cluster.client.consumer
@@ -164,7 +169,7 @@ class Reader:
         begin = 0
         if self._last is not None:
             begin = end - self._last
-        elif self._since_ms:
+        elif self._since_ms and has_master:
             begin = yield from admin.search_offset(queue, self._since_ms)
         self._next[queue], self._end[queue] = max(first, begin), end
 

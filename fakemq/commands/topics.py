@@ -22,7 +22,7 @@ def topics(cluster: RunningCluster, names: tuple[str, ...], all_topics: bool) ->
     for name in names:
         cluster.require_topic(name)
     chosen = list(names) or cluster.topics(all_topics=all_topics)
-    master_addr = {one.name: one.addr for one in cluster.masters}
+    addr_of = {one.name: one.addr for one in cluster.asked}
     found = cluster.all_ok({name: cluster.client.instance.fetch_route(name) for name in chosen})
     brokers = {
         name: [one.broker_name or "" for one in route.broker_datas] if route else []
@@ -30,10 +30,10 @@ def topics(cluster: RunningCluster, names: tuple[str, ...], all_topics: bool) ->
     }
     stats = cluster.answers(
         {
-            (name, broker): cluster.admin.topic_offsets(name, master_addr[broker])
+            (name, broker): cluster.admin.topic_offsets(name, addr_of[broker])
             for name in chosen
             for broker in brokers[name]
-            if broker in master_addr
+            if broker in addr_of
         }
     )
     rows = []

@@ -72,7 +72,7 @@ def _origin(message: MessageExt) -> str:
 
 def _groups_of(cluster: RunningCluster, topic: str) -> list[str]:
     found = cluster.answers(
-        {one: cluster.brokers_admin.groups_of_topic(topic, one.addr) for one in cluster.masters}
+        {one: cluster.brokers_admin.groups_of_topic(topic, one.addr) for one in cluster.asked}
     )
     return shown({name for names in found.values() for name in names})
 
@@ -154,7 +154,7 @@ def _consumed(cluster: RunningCluster, message: MessageExt, groups: list[str]) -
         {
             (group, one): cluster.brokers_admin.members(group, one.addr)
             for group in groups
-            for one in cluster.masters
+            for one in cluster.asked
         }
     )
     rows: list[Row] = []
@@ -169,7 +169,7 @@ def _consumed(cluster: RunningCluster, message: MessageExt, groups: list[str]) -
         )
         ids = {
             client.client_id
-            for one in cluster.masters
+            for one in cluster.asked
             if (connection := members.get((group, one))) is not None
             for client in connection.connection_set
         }

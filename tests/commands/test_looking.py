@@ -84,6 +84,16 @@ def test_groups_and_clients_name_the_member(cluster: fakemq.Cluster) -> None:
     }
 
 
+def test_address_of_a_producer_is_host_and_port(cluster: fakemq.Cluster) -> None:
+    with Client(cluster.namesrv_addr, producer_group="shop") as client:
+        client.send(Message("empty", b"first"))
+        client.heartbeat()
+        found = rows("clients", "-n", cluster.namesrv_addr)
+    (producer,) = (row for row in found if row["role"] == "producer")
+    host, _, port = producer["addr"].rpartition(":")
+    assert (host, port.isdigit()) == ("127.0.0.1", True)
+
+
 def test_groups_whose_names_begin_as_those_of_rocketmq_are_shown() -> None:
     with (
         fakemq.Cluster(topics={"orders": 1}) as mq,
