@@ -46,8 +46,11 @@ def log_offset(sent: SendResult) -> int:
 
 
 def _send_until_answered(client: Client, message: Message) -> SendResult:
+    # A client, Java's too, sends once more by itself if just its whole time-out has passed, and no
+    # millisecond more; but not if the queue is given.
+    (queue,) = client.subscribe_queues(message.topic)
     try:
-        return client.send(message, timeout_ms=TIMEOUT_MS)
+        return client.send(message, queue=queue, timeout_ms=TIMEOUT_MS)
     except RemotingError:
         return client.send(message)
 
