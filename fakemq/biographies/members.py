@@ -6,9 +6,10 @@ There are two cases: they subscribe to different things, or an earlier test has 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from fakemq.biographies.findings import NAMED_AT_MOST
 from fakemq.broker.consumers import BROADCASTING
 from fakemq.core import inspection
 from fakemq.errors import counted, printable
@@ -49,18 +50,35 @@ def _differing(
             for event in pairs.values():
                 said[event.other_client_id] = event.other_expression
                 said[event.client_id] = event.expression
-            present = {member.client_id for member in inspection.members(core, one)}
-            wanted = ", ".join(
-                f"{client_id}{'' if client_id in present else ' (closed since)'}"
-                f" subscribed to {'others' if expression is None else repr(expression)}"
-                for client_id, expression in said.items()
-            )
+            divides = "" if _broadcasts(core, one) else " and divides the queues among all"
             lines.append(
-                f"members of group {one} differ about {topic}: {wanted}; a broker keeps one"
-                " subscription for all and divides the queues among all, so messages are missed:"
+                f"members of group {one} differ about {topic}: {_wanted(core, one, said)}; a broker"
+                f" keeps one subscription for all{divides}, so messages are missed:"
                 " let them subscribe to the same, or give each a group of its own"
             )
     return lines
+
+
+def _wanted(core: ClusterCore, group: str, said: Mapping[str, str | None]) -> str:
+    """Return which members subscribed to what; of many with the same, some are named."""
+    present = {member.client_id for member in inspection.members(core, group)}
+    names: dict[str | None, list[str]] = defaultdict(list)
+    for client_id, expression in said.items():
+        names[expression].append(client_id + ("" if client_id in present else " (closed since)"))
+    return ", ".join(
+        " and ".join((*clients[:NAMED_AT_MOST], *_more(len(clients) - NAMED_AT_MOST)))
+        + f" subscribed to {'others' if expression is None else repr(expression)}"
+        for expression, clients in names.items()
+    )
+
+
+def _more(number: int) -> list[str]:
+    return [f"{number} more"] if number > 0 else []
+
+
+def _broadcasts(core: ClusterCore, group: str) -> bool:
+    found = (broker.consumers.group(group) for broker in core.brokers.values())
+    return any(info is not None and info.message_model == BROADCASTING for info in found)
 
 
 def _members_left(

@@ -66,6 +66,26 @@ def test_members_that_subscribe_alike_are_not_named() -> None:
         assert not [line for line in mq.diagnosis() if "differ" in line]
 
 
+def test_some_of_many_members_with_the_same_tags_are_named() -> None:
+    with fakemq.Cluster(clock="frozen", topics={"orders": 1}) as mq:
+        mq.consumer(group="billing", subscribe={"orders": "paid"})
+        for _ in range(6):
+            mq.consumer(group="billing", subscribe={"orders": "open"})
+        mq.seed("orders", ["tea"])
+        (line,) = (one for one in mq.diagnosis() if "differ" in one)
+        names = " and ".join(f"billing@inside-{number}" for number in (2, 3, 4))
+        assert f": {ONE} subscribed to 'paid', {names} and 3 more subscribed to 'open'; " in line
+
+
+def test_queues_of_members_that_broadcast_are_not_divided() -> None:
+    with fakemq.Cluster(clock="frozen", topics={"orders": 1}) as mq:
+        for tags in ("paid", "open"):
+            mq.consumer(group="billing", subscribe={"orders": tags}, message_model="BROADCASTING")
+        mq.seed("orders", ["tea"])
+        (line,) = (one for one in mq.diagnosis() if "differ" in one)
+        assert "; a broker keeps one subscription for all, so messages are missed" in line
+
+
 def test_members_that_subscribe_alike_soon_are_not_named() -> None:
     with fakemq.Cluster(clock="frozen", topics={"orders": 4, "bills": 1}) as mq:
 
