@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakemq.biographies.because import times_text
+from fakemq.biographies.because import duration_text, times_text
 from fakemq.errors import counted
-from fakemq.events.core import TransactionChecked, TransactionDiscarded, TransactionEnded
+from fakemq.events.core import (
+    MemberChanged,
+    TransactionChecked,
+    TransactionDiscarded,
+    TransactionEnded,
+)
 from fakemq.protocol.properties import PRODUCER_GROUP, REAL_TOPIC
 
 if TYPE_CHECKING:
@@ -47,13 +52,28 @@ def uncommitted(
     group = stored.properties.get(PRODUCER_GROUP, "")
     made = chronicle.made_from.get(record)
     check = None if made is None else made[1].event
-    asked = "no check yet"
+    asked, next_check = "no check yet", f", and is asked every {_interval_text(broker)}"
     if isinstance(check, TransactionChecked):
-        asked = f"checked {times_text(check.times)}"
-    if not broker.producers.snapshot().get(group):
+        asked, next_check = f"checked {times_text(check.times)}", ""
+    connected = bool(broker.producers.snapshot().get(group))
+    if not connected and (next_check == "" or _was_connected(core, broker, group)):
         why = f"no producer of group {group} is connected"
     elif core.clock.frozen:
         why = "the clock is frozen"
     else:
-        why = "its producer has not answered"
+        # A producer that was started just now has sent no heartbeat: its broker does not know it.
+        why = f"its producer has not decided{next_check}"
     return Uncommitted(stored, topic, f"{undecided} ({asked}): {why}")
+
+
+def _interval_text(broker: Broker) -> str:
+    return duration_text(broker.config.transaction_check_interval)
+
+
+def _was_connected(core: ClusterCore, broker: Broker, group: str) -> bool:
+    """Return whether a producer of a group has ever been known to a broker."""
+    return any(
+        isinstance(one.event, MemberChanged)
+        and (one.event.kind, one.event.group, one.event.node) == ("producer", group, broker.name)
+        for one in core.journal
+    )

@@ -200,6 +200,29 @@ def test_diagnosis_names_an_undecided_half_message(mq: fakemq.Cluster) -> None:
     assert mq.diagnosis() == [half + "(checked once): no producer of group shop is connected"]
 
 
+def test_diagnosis_calls_no_producer_missing_that_was_started_just_now() -> None:
+    half = "b'one' of orders: half message, neither committed nor rolled back "
+    with fakemq.Cluster(topics={"orders": 1}) as mq:
+        producer = mq.producer(group="shop")
+        producer.send_in_transaction(Message("orders", b"one"), lambda message: None)
+        waits = half + "(no check yet): its producer has not decided, and is asked every 1m"
+        assert not mq.journal.find("MemberChanged", kind="producer")  # its first heartbeat comes
+        assert mq.diagnosis() == [waits]
+        mq.clock.advance("30s")
+        assert mq.diagnosis() == [waits]
+        mq.clock.advance("31s")
+        assert mq.diagnosis() == [half + "(checked once): its producer has not decided"]
+
+
+def test_diagnosis_names_a_producer_that_has_gone_before_the_check(mq: fakemq.Cluster) -> None:
+    with consuming(mq) as client:
+        client.send_half(Message("orders", b"one"))
+        client.heartbeat()
+    mq.wait_for(lambda: not mq.group("billing").members())
+    (line,) = mq.diagnosis()
+    assert line.endswith("(no check yet): no producer of group shop is connected")
+
+
 def test_half_message_that_was_given_up_is_a_diagnosis(mq: fakemq.Cluster) -> None:
     mq.producer().send_in_transaction(Message("orders", b"one"), lambda message: None)
     mq.clock.advance("1h")
