@@ -16,7 +16,7 @@ from fakemq import events
 from fakemq.biographies.because import answer_text, duration_text, missing, named, times_text
 from fakemq.biographies.dead_letters import not_sent_back
 from fakemq.biographies.findings import Findings
-from fakemq.biographies.groups import why_not_delivered
+from fakemq.biographies.groups import Undelivered
 from fakemq.biographies.half_messages import uncommitted
 from fakemq.biographies.inflight import inflight
 from fakemq.biographies.members import rival_members
@@ -121,6 +121,7 @@ class _Search:
             self._topics |= {pop_retry_topic(topic, group or "", v2=v2) for v2 in (False, True)}
         """The topics to examine; None for all."""
         self._group = group
+        self._why_not = Undelivered(core, chronicle, group)
         self._consumers = consumers
         """Whether deliveries to consumers matter."""
         self._out: set[tuple[str, str, int, int, str]] = set()
@@ -382,8 +383,7 @@ class _Search:
             waits = f"revived, waits as attempt {attempt} for the next pop of {group}"
             self._uncertain.add(event.topic, waits, _name_of(stored))
             return
-        reasons = why_not_delivered(self._core, self._chronicle, broker, stored, self._group)
-        for reason in reasons:
+        for reason in self._why_not.reasons(broker, stored):
             findings = found if reason.certain else self._uncertain
             findings.add(event.topic, f"never delivered: {reason.text}", _name_of(stored))
 

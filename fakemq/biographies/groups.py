@@ -33,29 +33,40 @@ class Reason(NamedTuple):
     """False if the text states only that no delivery happened, as "group g has no member"."""
 
 
-def why_not_delivered(
-    core: ClusterCore, chronicle: Chronicle, broker: Broker, stored: MessageExt, group: str | None
-) -> list[Reason]:
-    """Return one reason for each group that consumes the topic, or for ``group`` only.
+class Undelivered:
+    """Says why messages were not delivered, in one diagnosis; to a group, or to all for None."""
 
-    A reason that concerns all groups, such as a stopped broker, is returned alone.
-    """
-    if broker.state is not NodeState.RUNNING:
-        slaves = _refusing_slaves(core, broker)
-        return [Reason(f"its broker {broker.name} is {broker.state}{slaves}")]
-    config = broker.topics.select(stored.topic)
-    if config is None:
-        return [Reason(f"topic {stored.topic} is not there any more")]
-    if not config.perm & PermName.READ:
-        return [Reason(f"topic {stored.topic} cannot be read")]
-    if stored.queue_id >= config.read_queue_nums:
-        queues = config.read_queue_nums
-        return [Reason(f"queue {stored.queue_id} is not one of the {queues} to read")]
-    groups = [group] if group is not None else _groups(core, chronicle, stored.topic)
-    if not groups:
-        subscribed = f"no group has asked for {stored.topic}{_mistyped(core, stored.topic)}"
-        return [Reason(subscribed, certain=False)]
-    return [_why_not(core, broker, stored, one) for one in groups]
+    def __init__(self, core: ClusterCore, chronicle: Chronicle, group: str | None) -> None:
+        self._core = core
+        self._chronicle = chronicle
+        self._group = group
+        self._mistyped: dict[str, str] = {}
+        """Topic → what `_mistyped` found: there may be many messages, topics and groups."""
+
+    def reasons(self, broker: Broker, stored: MessageExt) -> list[Reason]:
+        """Return one reason for each group that consumes the topic of a message.
+
+        A reason that concerns all groups, such as a stopped broker, is returned alone.
+        """
+        core, topic = self._core, stored.topic
+        if broker.state is not NodeState.RUNNING:
+            slaves = _refusing_slaves(core, broker)
+            return [Reason(f"its broker {broker.name} is {broker.state}{slaves}")]
+        config = broker.topics.select(topic)
+        if config is None:
+            return [Reason(f"topic {topic} is not there any more")]
+        if not config.perm & PermName.READ:
+            return [Reason(f"topic {topic} cannot be read")]
+        if stored.queue_id >= config.read_queue_nums:
+            queues = config.read_queue_nums
+            return [Reason(f"queue {stored.queue_id} is not one of the {queues} to read")]
+        groups = _groups(core, self._chronicle, topic) if self._group is None else [self._group]
+        if not groups:
+            if topic not in self._mistyped:
+                self._mistyped[topic] = _mistyped(core, topic)
+            asked = f"no group has asked for {topic}{self._mistyped[topic]}"
+            return [Reason(asked, certain=False)]
+        return [_why_not(core, broker, stored, one) for one in groups]
 
 
 def _refusing_slaves(core: ClusterCore, master: Broker) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pytest
 
 import fakemq
+from fakemq.biographies import groups
 from fakemq.biographies.biographer import Biographer
 from fakemq.biographies.diagnosis import diagnosis
 from fakemq.client import LocalTransactionState, Message, ReceivedMessage
@@ -127,6 +128,22 @@ def test_diagnosis_names_a_group_that_subscribes_to_a_mistyped_topic(mq: fakemq.
     mq.seed("orders", [b"one"])
     asked = "no group has asked for orders; group billing subscribes to order; did you mean orders?"
     assert mq.diagnosis() == [NEVER + asked]
+
+
+@pure_only
+def test_diagnosis_looks_once_for_a_mistyped_topic(
+    mq: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[str] = []
+
+    def compare(name: str, there: Iterable[str]) -> None:
+        compared.append(name)
+
+    monkeypatch.setattr(groups, "almost_like", compare)
+    mq.consumer(group="billing", subscribe="bills")
+    mq.seed("orders", [b"one"] * 9)
+    assert mq.diagnosis()[0].endswith(": never delivered: no group has asked for orders")
+    assert compared == ["orders"]
 
 
 def test_diagnosis_names_another_subscription(mq: fakemq.Cluster, client: Consumer) -> None:
