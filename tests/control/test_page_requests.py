@@ -20,6 +20,7 @@ from fakemq.core import overview, topology
 from fakemq.core.cluster import ClusterCore
 from fakemq.events import LogAppended, TopicChanged
 from fakemq.protocol.grpc import messages as m
+from tests.support.browser import Browser, needs_chromium, text_of
 from tests.support.control import Http, send_with_id
 from tests.support.grpc_client import grpc_client
 
@@ -361,3 +362,18 @@ def test_readers_that_come_together_are_limited(mq: fakemq.Cluster) -> None:
     assert Counter(statuses) == {b"200": live.READERS_MOST, b"429": 8}
     # The places are free again once the readers are gone.
     mq.wait_for(lambda: Http(place.geturl()).ask("HEAD", "/v1/journal/stream").status == 200)
+
+
+@needs_chromium
+@pytest.mark.slow  # a browser
+def test_page_that_waits_for_the_token_takes_it_from_a_new_address(opened: Browser) -> None:
+    with fakemq.Cluster(control_port=0, control_token="s3cret") as mq:
+        opened.open("about:blank")
+        opened.open(f"{mq.control_url}/")
+        opened.wait("document.getElementById('login').open")
+        opened.run("location.hash = 'content'")
+        assert opened.run("document.getElementById('login').open")
+        opened.run("location.hash = 'token=s3cret'")
+        opened.wait(f"{text_of('cluster')}.includes('DefaultCluster')")
+        assert not opened.run("document.getElementById('login').open")
+        assert "s3cret" not in opened.run("location.href")
