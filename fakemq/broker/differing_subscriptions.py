@@ -80,12 +80,14 @@ class DifferingSubscriptions:
         found = []
         for topic in said | dict(present):
             mine, theirs = _expression(said.get(topic)), _expression(present.get(topic))
+            if mine == theirs or topic.startswith(RETRY_PREFIX):
+                continue
             other = members.get((last if theirs is None else self._agrees.get(topic)) or session)
-            if other is None or other.session is session or topic.startswith(RETRY_PREFIX):
+            if other is None or other.session is session:
                 continue
             noted = self._noted.get((session, topic))
             # As many members may agree with the other one, any of them may be met next.
-            if mine != theirs and (noted is None or noted.other_expression != theirs):
+            if noted is None or noted.other_expression != theirs:
                 one = Difference(topic, members[session], mine, other, theirs)
                 self._noted[session, topic] = one
                 found.append(one)
