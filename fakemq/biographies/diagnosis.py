@@ -13,22 +13,21 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fakemq import events
-from fakemq.biographies.because import answer_text, duration_text, missing, named, times_text
+from fakemq.biographies.because import answer_text, missing, named, times_text
 from fakemq.biographies.dead_letters import not_sent_back
-from fakemq.biographies.findings import Findings
+from fakemq.biographies.findings import Findings, name_of
 from fakemq.biographies.groups import Undelivered
 from fakemq.biographies.half_messages import uncommitted
 from fakemq.biographies.inflight import inflight
 from fakemq.biographies.members import rival_members
 from fakemq.biographies.no_route import asked_for_mistyped, asked_while_down
 from fakemq.biographies.too_early import asked_too_early
-from fakemq.core import inspection
+from fakemq.biographies.waiting import add_delayed, add_ignored_time, add_timers
 from fakemq.dispatch.node import NodeState
 from fakemq.events.faults import FaultHit
 from fakemq.journal.journal import clock_text
 from fakemq.protocol.pop import ORIGIN_GROUP, REVIVE_TOPIC_PREFIX, pop_retry_topic
-from fakemq.protocol.properties import KEYS
-from fakemq.protocol.timers import TIMER_DEL_UNIQKEY, TIMER_TOPIC, TIMES
+from fakemq.protocol.timers import TIMER_TOPIC
 from fakemq.protocol.topics import (
     DLQ_PREFIX,
     RETRY_PREFIX,
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
     from fakemq.core.cluster import ClusterCore
     from fakemq.journal.entries import Entry
-    from fakemq.protocol.message import MessageExt
 
 _BROKERS_OWN = (
     SCHEDULE_TOPIC,
@@ -135,8 +133,8 @@ class _Search:
         """Return the certain reasons: a message waits for time or for a decision, is lost, or can
         have no consumer."""
         found, copies = Findings(), Findings()
-        yield from self._delayed(found)
-        yield from self._timers(found)
+        yield from add_delayed(self._core, self._wants, found)
+        yield from add_timers(self._core, self._chronicle, self._wants, found)
         if self._consumers:
             yield from self._popped(found)
         # Copies of the tables: others may read more of the journal between two steps.
@@ -153,7 +151,7 @@ class _Search:
             if self._replication(copies, record, entry, broker):
                 continue
             if broker.parts is None:
-                self._ignored_time(found, record, event.topic, broker)
+                add_ignored_time(broker, record, event.topic, found)
             if event.topic.startswith(DLQ_PREFIX):
                 found.add(event.topic, "a dead letter: its group gave it up", self.name(record))
             elif self._consumers:
@@ -243,33 +241,6 @@ class _Search:
 
     # -- reasons ------------------------------------------------------------------------------
 
-    def _delayed(self, found: Findings) -> Steps[None]:
-        """Add the messages that wait at delay levels."""
-        clock = self._core.clock
-        waiting = []
-        for one in inspection.at_delay_levels(self._core):
-            if self._wants(one.topic):
-                waiting.append(one)
-            yield
-        for one in sorted(waiting, key=lambda one: one.due_at_ms):
-            yield
-            broker = self._core.master(one.broker)
-            skew_ms = 0 if broker is None else broker.clock.skew_ms
-            at_ms = one.due_at_ms - skew_ms  # all texts show the cluster's clock
-            left_ms = at_ms - clock.now_ms()
-            if broker is None:
-                still = f"no broker is master of {one.broker}"
-            elif broker.state is not NodeState.RUNNING:
-                still = f"its broker {broker.name} is {broker.state}"
-            elif clock.frozen:
-                still = "the clock is frozen"
-            else:
-                still = "the clock runs"
-            due = f"due in {duration_text(left_ms)}" if left_ms > 0 else "due now"
-            reason = f"waits at delay level {one.level}, {due} at {clock_text(at_ms)}"
-            name = one.message.keys or repr(one.message.body[:40])
-            found.add(one.topic, f"{reason}; {still}", name)
-
     def _popped(self, found: Findings) -> Steps[None]:
         """Add the messages that are popped, and neither acknowledged nor revived."""
         clock = self._core.clock
@@ -292,48 +263,6 @@ class _Search:
                 one.topic, f"popped {times} by {one.group}, {until}, held by {held}{frozen}", name
             )
 
-    def _timers(self, found: Findings) -> Steps[None]:
-        """Add the messages that wait in the timer wheel."""
-        chronicle, clock = self._chronicle, self._core.clock
-        waiting: list[tuple[int, MessageExt, str]] = []
-        recalled: set[str] = set()
-        for record, news in list(chronicle.news.items()):
-            yield
-            timers = [one for one in news if isinstance(one.event, events.TimerSet)]
-            if not timers or record in chronicle.made:
-                continue
-            event = timers[-1].event
-            assert isinstance(event, events.TimerSet)
-            over = events.TimerRecalled | events.TimerDiscarded
-            if any(isinstance(one.event, over) for one in news) or not self._wants(event.topic):
-                continue
-            stored = self._core.brokers[event.node].store.look_message_by_offset(record[1])
-            if stored is None:
-                continue
-            if TIMER_DEL_UNIQKEY in stored.properties:
-                recalled.add(event.msg_id)
-            else:
-                due_at_ms = event.due_at_ms - chronicle.skew_ms(event.node, timers[-1].seq)
-                waiting.append((due_at_ms, stored, event.topic))
-        for due_at_ms, stored, topic in waiting:
-            if stored.msg_id in recalled:
-                found.add(topic, "recalled: it will not be delivered", _name_of(stored))
-                continue
-            left_ms = due_at_ms - clock.now_ms()
-            due = f"due in {duration_text(left_ms)}" if left_ms > 0 else "due now"
-            frozen = "; the clock is frozen" if clock.frozen else ""
-            reason = f"waits in the timer wheel until {clock_text(due_at_ms)}, {due}{frozen}"
-            found.add(topic, reason, _name_of(stored))
-
-    def _ignored_time(self, found: Findings, record: Record, topic: str, broker: Broker) -> None:
-        """Add a timer message that a broker of 4.9.7 took for a message without a delay."""
-        stored = broker.store.look_message_by_offset(record[1])
-        if stored is None:
-            return
-        for name in TIMES.intersection(stored.properties):
-            why = f"only brokers of reference 5.5.0 know {name}, so it was stored without a delay"
-            found.add(topic, why, _name_of(stored))
-
     def _half(self, found: Findings, record: Record, broker: Broker) -> None:
         """Add a half message whose transaction is not committed.
 
@@ -344,7 +273,7 @@ class _Search:
         if half is None or not self._wants(half.topic):
             return
         if not (half.is_rolled_back and self._consumers):
-            found.add(half.topic, half.reason, _name_of(half.stored))
+            found.add(half.topic, half.reason, name_of(half.stored))
 
     def _replication(self, found: Findings, record: Record, entry: Entry, broker: Broker) -> bool:
         """Add a record that its master or a slave lacks; return whether the master lost it."""
@@ -381,20 +310,15 @@ class _Search:
         if event.topic.startswith(RETRY_PREFIX) and group is not None:
             attempt = stored.reconsume_times + 1
             waits = f"revived, waits as attempt {attempt} for the next pop of {group}"
-            self._uncertain.add(event.topic, waits, _name_of(stored))
+            self._uncertain.add(event.topic, waits, name_of(stored))
             return
         for reason in self._why_not.reasons(broker, stored):
             findings = found if reason.certain else self._uncertain
-            findings.add(event.topic, f"never delivered: {reason.text}", _name_of(stored))
+            findings.add(event.topic, f"never delivered: {reason.text}", name_of(stored))
 
     def name(self, record: Record) -> str:
         """Return the name of a stored message."""
         entry = self._chronicle.appended.get(record)
         broker = None if entry is None else self._core.brokers.get(entry.event.node)
         stored = None if broker is None else broker.store.look_message_by_offset(record[1])
-        return f"the record at {record[1]}" if stored is None else _name_of(stored)
-
-
-def _name_of(stored: MessageExt) -> str:
-    """Return the name that a test knows a message by: its keys, or the beginning of its body."""
-    return stored.properties.get(KEYS) or repr(stored.body[:40])
+        return f"the record at {record[1]}" if stored is None else name_of(stored)

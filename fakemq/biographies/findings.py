@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fakemq.errors import printable
+from fakemq.protocol.properties import KEYS
+
+if TYPE_CHECKING:
+    from fakemq.protocol.message import MessageExt
 
 NAMED_AT_MOST = 3
 """How many messages a finding names; of the others it shows the number."""
@@ -32,3 +38,8 @@ def _names(topic: str, names: list[str]) -> str:
         return f"{shown} of {topic}"
     more = ", …" if len(names) > NAMED_AT_MOST else ""
     return f"{len(names)} messages of {topic} ({shown}{more})"
+
+
+def name_of(stored: MessageExt) -> str:
+    """Return the name that a test knows a message by: its keys, or the beginning of its body."""
+    return stored.properties.get(KEYS) or repr(stored.body[:40])
