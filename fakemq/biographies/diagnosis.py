@@ -23,6 +23,7 @@ from fakemq.biographies.members import rival_members
 from fakemq.biographies.no_route import asked_for_mistyped, asked_while_down
 from fakemq.biographies.too_early import asked_too_early
 from fakemq.biographies.waiting import add_delayed, add_ignored_time, add_timers
+from fakemq.core import inspection
 from fakemq.dispatch.node import NodeState
 from fakemq.events.faults import FaultHit
 from fakemq.journal.journal import clock_text
@@ -226,9 +227,10 @@ class _Search:
         return found.lines()
 
     def _is_new(self, deliveries: Sequence[Entry], group: str) -> bool:
-        """Return whether the last delivery to a group was before the first commit of a client."""
+        """Return whether a member may still commit the last delivery, because it has just begun."""
         last_ms = max(one.at_ms for one in deliveries if getattr(one.event, "group", "") == group)
-        return self._core.clock.now_ms() - last_ms < FIRST_COMMIT_MS
+        is_new = self._core.clock.now_ms() - last_ms < FIRST_COMMIT_MS
+        return is_new and bool(inspection.members(self._core, group))
 
     def _is_done(self, place: Place, group: str) -> bool:
         """Return whether a pop needs no finding here: it is acknowledged, revived, or still out."""

@@ -174,6 +174,14 @@ def test_diagnosis_names_a_locked_queue(mq: fakemq.Cluster, client: Consumer) ->
         assert mq.diagnosis() == [NEVER + locked + " of group billing"]
 
 
+def test_delivery_to_a_group_without_members_is_never_acknowledged(mq: fakemq.Cluster) -> None:
+    with consuming(mq) as client:
+        mq.seed("orders", [b"one"])
+        client.take("orders", commit=False)
+    mq.wait_for(lambda: not mq.group("billing").members())
+    assert mq.diagnosis() == ["b'one' of orders: delivered once to billing, never acked"]
+
+
 def test_diagnosis_names_a_delivery_without_acknowledgement(
     mq: fakemq.Cluster, client: Consumer
 ) -> None:
