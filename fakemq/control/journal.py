@@ -41,7 +41,7 @@ class Happenings(msgspec.Struct, frozen=True, kw_only=True):
     next_since: int
     """The value of ``since`` for the next request, which returns the entries after these."""
     epoch: int
-    """How often the journal was reset; the value of ``epoch`` for the next request."""
+    """It grows with each reset of the journal; the value of ``epoch`` for the next request."""
 
 
 class Find(Query):

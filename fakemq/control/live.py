@@ -37,7 +37,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     """How many entries before these fit, too, but are not sent."""
     next_since: int
     epoch: int
-    """How often the journal was reset; each time, its numbers begin at 1 again."""
+    """It grows with each reset of the journal, whose numbers then begin at 1 again."""
 
 
 class Follow(Query):

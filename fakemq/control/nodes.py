@@ -105,7 +105,7 @@ class ClusterState(msgspec.Struct, frozen=True, kw_only=True):
     journal_seq: int
     """The number of the journal's last entry."""
     journal_epoch: int
-    """How often the journal was reset; each time, its numbers begin at 1 again."""
+    """It grows with each reset of the journal, whose numbers then begin at 1 again."""
 
 
 class Kill(Body):
