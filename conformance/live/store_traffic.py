@@ -80,11 +80,21 @@ class Traffic:
         return self._ask(RequestCode.SEND_MESSAGE, fields, body)
 
     def _end_of(self, topic: str, queue: int = 0) -> int:
+        """Return where a queue ends, with all that was sent before: Java fills queues later."""
+        self._until(self._is_dispatched)
+        return self._max_offset(topic, queue)
+
+    def _is_dispatched(self) -> bool:
+        answer = self._connection.call(frame(RequestCode.GET_BROKER_RUNTIME_INFO))
+        behind: str = json.loads(split(answer)[2])["table"]["dispatchBehindBytes"]
+        return behind == "0"
+
+    def _max_offset(self, topic: str, queue: int) -> int:
         fields = {"topic": topic, "queueId": str(queue)}
         return int(self._ask(RequestCode.GET_MAX_OFFSET, fields)["offset"])
 
     def _has_come(self, topic: str, queue: int, end: int) -> bool:
-        return self._end_of(topic, queue) == end
+        return self._max_offset(topic, queue) == end
 
     # -- traffic ------------------------------------------------------------------------------
 
