@@ -18,6 +18,9 @@ from fakemq import awaited
 from fakemq.awaited import Call
 
 _Noting: TypeAlias = "CoroutineType[Any, Any, Any]"
+_SAMPLE = (object(),)
+_ALONE = sys.getrefcount(_SAMPLE[0])
+"""The number of references to what a tuple alone holds."""
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
@@ -44,7 +47,10 @@ class Calls:
     def end(self) -> list[str]:
         """Return one text for each call that was never awaited; forget them."""
         texts = []
-        for noting, call, text in list(self._waiting.values()):  # other threads may add some
+        for waiting in list(self._waiting.values()):  # other threads may add some
+            if _is_held(waiting):
+                continue
+            noting, call, text = waiting
             # A task that is cancelled before its first step closes it without a step.
             if noting.cr_frame is not None:
                 texts.append(f"{text} was never awaited, so it did nothing: write await before it")
@@ -63,6 +69,11 @@ def watching() -> Iterator[Calls]:
         yield calls
     finally:
         awaited.note_call = before
+
+
+def _is_held(waiting: tuple[object, ...]) -> bool:
+    """Return whether something else holds its first element, such as a task that has not begun."""
+    return sys.getrefcount(waiting[0]) > _ALONE
 
 
 def _place() -> str:
