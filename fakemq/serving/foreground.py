@@ -68,8 +68,10 @@ async def _serve(
         loop.add_signal_handler(number, stop, number)
         _at_once(number, server.core.end_moves)
     bars_end = _show_recoveries(server)
-    await server.start()
-    bars_end()
+    try:
+        await server.start()
+    finally:
+        bars_end()
     try:
         await _either(server.registered(), signalled.wait())
         if not signalled.is_set():
