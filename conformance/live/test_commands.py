@@ -8,7 +8,7 @@ import pytest
 
 from conformance.live.groups import WAITING
 from conformance.mqadmin.program import Mqadmin
-from conformance.targets.java_cluster import JavaCluster
+from conformance.targets.java_cluster import JavaCluster, wait_until
 from conformance.targets.java_jars import NEWEST
 from fakemq.client import Client
 from tests.support.command_line import rows, run
@@ -18,6 +18,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), WAITING]
 
 TOPIC, GROUP = "OrdersOfCommands", "BillingOfCommands"
 BODIES = [f"body {number}" for number in range(12)]
+
+
+def all_in_queues(client: Client) -> bool:
+    """Whether the queues have all messages: a Java broker fills them after it has answered."""
+    return sum(map(client.max_offset, client.subscribe_queues(TOPIC))) == len(BODIES)
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +36,7 @@ def real(java: None) -> Iterator[tuple[str, Mqadmin]]:
             assert [row["status"] for row in sent] == ["SEND_OK"] * len(BODIES)
             client.subscribe(TOPIC)
             client.heartbeat()
+            wait_until(lambda: all_in_queues(client), 30)
             for queue in client.subscribe_queues(TOPIC):
                 done = min(queue.queue_id, client.max_offset(queue))
                 client.update_offset(queue, done, oneway=False)
@@ -47,6 +53,7 @@ def test_commands_work_at_a_real_cluster_of_5_5_0(java: None) -> None:
         sent = rows("send", TOPIC, *BODIES, *at)
         client.subscribe(TOPIC)
         client.heartbeat()
+        wait_until(lambda: all_in_queues(client), 30)
         for queue in client.subscribe_queues(TOPIC):
             client.update_offset(queue, 1, oneway=False)
         assert sorted(row["body"] for row in rows("tail", TOPIC, "-c", "100", *at)) == sorted(
