@@ -44,7 +44,8 @@ def brokers(cluster: RunningCluster) -> Iterator[Table]:
     columns = ("cluster", "broker", "id", "addr", "version", "in_tps", "out_tps", "in_today")
     errors = ("error",) if any("error" in row for row in rows) else ()
     minor = ("out_today", "in_today", "version", "disk")
-    yield Table("broker", (*columns, "out_today", "disk", *errors), rows, minor=minor)
+    note = "" if rows else cluster.nothing("")
+    yield Table("broker", (*columns, "out_today", "disk", *errors), rows, note, minor=minor)
 
 
 def _first(info: Mapping[str, str], name: str) -> float:

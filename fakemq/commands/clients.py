@@ -62,7 +62,7 @@ def clients(cluster: RunningCluster, names: tuple[str, ...]) -> Iterator[Table]:
                     },
                 )
     columns = ("role", "group", "client_id", "addr", "language", "version", "model", "subscription")
-    note = "" if rows else "no client is connected"
+    note = "" if rows else cluster.nothing("no client is connected")
     if names and not rows:
         for name in names:  # of producers no broker keeps the name
             cluster.require_group(name)

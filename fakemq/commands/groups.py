@@ -52,4 +52,5 @@ def groups(cluster: RunningCluster, names: tuple[str, ...], all_groups: bool) ->
             }
         )
     columns = ("group", "members", "type", "model", "tps", "lag", "topics")
-    yield Table("group", columns, rows, minor=("type", "model", "tps", "topics"))
+    note = "" if rows else cluster.nothing("there is no group")
+    yield Table("group", columns, rows, note, minor=("type", "model", "tps", "topics"))

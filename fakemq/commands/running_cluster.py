@@ -157,6 +157,10 @@ class RunningCluster:
             first.setdefault(one.name, one)
         return list(first.values())
 
+    def nothing(self, text: str) -> str:
+        """Return why a table is empty: this text, unless there is no broker."""
+        return text if self.nodes else "no broker is registered at the name server"
+
     def topic_names(self) -> list[str]:
         """Return every topic that a name server knows, in no order."""
         return self.ask(self.client.instance.topic_names())

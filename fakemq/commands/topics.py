@@ -52,4 +52,5 @@ def topics(cluster: RunningCluster, names: tuple[str, ...], all_topics: bool) ->
             }
         )
     columns = ("topic", "queues", "messages", "last_message_at_ms", "brokers")
-    yield Table("topic", columns, rows, minor=("brokers", "last_message_at_ms"))
+    note = "" if rows else cluster.nothing("there is no topic")
+    yield Table("topic", columns, rows, note, minor=("brokers", "last_message_at_ms"))

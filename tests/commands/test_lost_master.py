@@ -9,7 +9,7 @@ import pytest
 
 import fakemq
 from fakemq.client.blocking import Client
-from tests.support.command_line import rows
+from tests.support.command_line import rows, run
 
 
 @pytest.fixture(scope="module")
@@ -58,3 +58,21 @@ def test_slave_is_asked(mq: fakemq.Cluster, args: list[str], shown: dict[str, An
 def test_tail_reads_from_the_slave(mq: fakemq.Cluster, start: list[str], bodies: list[str]) -> None:
     found = rows("tail", "orders", *start, "-n", mq.namesrv_addr)
     assert [message["body"] for message in found] == bodies
+
+
+@pytest.mark.parametrize(
+    ("command", "empty"),
+    [
+        ("topics", "there is no topic"),
+        ("groups", "there is no group"),
+        ("clients", "no client is connected"),
+    ],
+)
+def test_empty_table_says_why(command: str, empty: str) -> None:
+    with fakemq.Cluster() as mq:
+        assert run(command, "-n", mq.namesrv_addr).stdout.splitlines()[-1] == empty
+        assert rows(command, "-n", mq.namesrv_addr) == []
+        mq.broker("broker-a").kill()
+        for one in (command, "brokers"):
+            (line,) = run(one, "-n", mq.namesrv_addr).stdout.splitlines()
+            assert line == "no broker is registered at the name server"
