@@ -63,6 +63,10 @@ NOT_YET_ACKED = (
     "not acked yet: a client commits its offsets every 5 s, for the first time 10 s after its"
     " start, and when it is closed"
 )
+NOT_FINISHED = (
+    "never acked: its listener has not returned, or the consumer has no listener and no loop takes"
+    " its messages"
+)
 
 
 def diagnosis(
@@ -220,17 +224,19 @@ class _Search:
                 if self._group in (None, group) and not done:
                     record = self._chronicle.record_at(*place)
                     name = f"offset {offset}" if record is None else self.name(record)
-                    acked = "never acked" if len(risings) < 2 else "not acked since a set-back"
-                    if len(risings) < 2 and group not in popped and self._is_new(deliveries, group):
-                        acked = NOT_YET_ACKED
+                    if len(risings) > 1:
+                        acked = "not acked since a set-back"
+                    elif group in popped or not inspection.members(self._core, group):
+                        acked = "never acked"
+                    else:
+                        acked = NOT_YET_ACKED if self._is_new(deliveries, group) else NOT_FINISHED
                     found.add(topic, f"delivered {times_text(times)} to {group}, {acked}", name)
         return found.lines()
 
     def _is_new(self, deliveries: Sequence[Entry], group: str) -> bool:
         """Return whether a member may still commit the last delivery, because it has just begun."""
         last_ms = max(one.at_ms for one in deliveries if getattr(one.event, "group", "") == group)
-        is_new = self._core.clock.now_ms() - last_ms < FIRST_COMMIT_MS
-        return is_new and bool(inspection.members(self._core, group))
+        return self._core.clock.now_ms() - last_ms < FIRST_COMMIT_MS
 
     def _is_done(self, place: Place, group: str) -> bool:
         """Return whether a pop needs no finding here: it is acknowledged, revived, or still out."""
