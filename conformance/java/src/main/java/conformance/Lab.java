@@ -417,13 +417,15 @@ final class Lab {
         await(what, 60, condition);
     }
 
+    /** Look again after 10 ms, later after up to 200: many scenarios wait at once. */
     static void await(String what, int seconds, Callable<Boolean> condition) throws Exception {
-        long deadline = System.nanoTime() + seconds * 1_000_000_000L;
+        long began = System.nanoTime();
         while (!condition.call()) {
-            if (System.nanoTime() > deadline) {
+            long waitedMs = (System.nanoTime() - began) / 1_000_000;
+            if (waitedMs > seconds * 1_000L) {
                 throw new IllegalStateException(seconds + " s have passed without: " + what);
             }
-            Thread.sleep(10);
+            Thread.sleep(Math.min(10 + waitedMs / 50, 200));
         }
     }
 

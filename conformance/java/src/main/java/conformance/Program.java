@@ -120,7 +120,6 @@ public final class Program {
             } else if (args[1].equals("allocations")) {
                 Allocations.run();
             } else if (args[1].equals("mqadmin")) {
-                QuickEnd.begin();
                 Mqadmin.run();
             } else if (args[1].equals("soakhear")) {
                 Soak.hear(args[0], args);
@@ -137,7 +136,6 @@ public final class Program {
     }
 
     private static void scenarios(String namesrv, int atOnce) throws Exception {
-        QuickEnd.begin();
         ExecutorService pool = Executors.newFixedThreadPool(atOnce);
         Drivers.event("ready");
         BufferedReader commands = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
