@@ -344,16 +344,12 @@ class JavaCluster:
 
 
 def wait_until(condition: Callable[[], bool], timeout_s: float) -> None:
-    """Poll; another process has no event to wait for. Raises TimeoutError.
-
-    The polls are 20 ms apart, later up to 250 ms: long waits took half a core of the others.
-    """
+    """Poll, first each 20 ms: another process has no event to wait for. Raises TimeoutError."""
     began_s = time.monotonic()
     while not condition():
-        waited_s = time.monotonic() - began_s
-        if waited_s > timeout_s:
+        if (waited_s := time.monotonic() - began_s) > timeout_s:
             raise TimeoutError(f"not within {timeout_s} s")
-        time.sleep(min(0.02 + waited_s / 20, 0.25))
+        time.sleep(min(0.02 + waited_s / 20, 0.25))  # a long wait leaves the processor to others
 
 
 _PORTS = range(12_000, 32_000, 4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
@@ -37,6 +38,12 @@ def mq(running: Cluster) -> Cluster:
 
 @pytest.fixture
 def consumer(mq: Cluster) -> Iterator[TcpPeer]:
+    with silent_consumer(mq) as peer:
+        yield peer
+
+
+@contextmanager
+def silent_consumer(mq: Cluster) -> Iterator[TcpPeer]:
     """A client outside that has sent one heartbeat, and will not send another."""
     with TcpPeer(mq.broker("broker-a").addr) as peer:
         data = {"clientID": "c", "consumerDataSet": [consumer_data(GROUP)], "producerDataSet": []}
@@ -204,13 +211,16 @@ def test_silent_outside_peer_expires(mq: Cluster, consumer: TcpPeer, way: str) -
     assert mq.journal.find(LinkClosed, node="broker-a-0")
 
 
-def test_next_deadline_of_an_outside_peer_is_known(mq: Cluster, consumer: TcpPeer) -> None:
-    mq.clock.advance_to_next("channel_idle")
-    assert members(mq) == ["c"], "that was one of the cluster's own connections"
-    mq.clock.advance_to_next("channel_idle", outside_peers=True)
-    assert consumer.at_end()
-    with pytest.raises(LookupError, match="no 'pull_hold' is pending"):
-        mq.clock.advance_to_next("pull_hold", outside_peers=True)
+def test_next_deadline_of_an_outside_peer_is_known() -> None:
+    with Cluster(masters=2, clock="frozen") as mq, silent_consumer(mq) as consumer:
+        # The cluster's own connections are due in 60 s now, the consumer's still in 120 s.
+        mq.clock.advance("60s")
+        mq.clock.advance_to_next("channel_idle")
+        assert members(mq) == ["c"], "that was one of the cluster's own connections"
+        mq.clock.advance_to_next("channel_idle", outside_peers=True)
+        assert consumer.at_end()
+        with pytest.raises(LookupError, match="no 'pull_hold' is pending"):
+            mq.clock.advance_to_next("pull_hold", outside_peers=True)
 
 
 # -- awaited ----------------------------------------------------------------------------------

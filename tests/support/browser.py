@@ -117,8 +117,11 @@ class Browser:
 
     def back(self) -> None:
         """Go back to the page before, and wait until it is there: it may be as it was left."""
+        history = self.call("Page.getNavigationHistory")
+        before = history["entries"][history["currentIndex"] - 1]
         self._shown = False
-        self.run("history.back()")
+        # A script's answer may be lost with its page.
+        self.call("Page.navigateToHistoryEntry", entryId=before["id"])
         until_s = time.monotonic() + ANSWER_S
         while not self._shown:
             self._receive(until_s - time.monotonic())
