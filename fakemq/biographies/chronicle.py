@@ -174,6 +174,8 @@ class Chronicle:
         )
         """Group and topic → client ids of two members → how they did not subscribe to the same when
         they were members together last."""
+        self.producers: set[tuple[str, str]] = set()
+        """Broker and group of each producer that has ever been connected."""
         self._forget()
 
     def _forget(self) -> None:
@@ -506,3 +508,5 @@ class Chronicle:
         event = entry.event
         assert isinstance(event, MemberChanged)
         self._clients[event.node, event.peer] = event.client_id
+        if event.kind == "producer":
+            self.producers.add((event.node, event.group))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from fakemq.biographies.because import duration_text, times_text
 from fakemq.errors import counted
 from fakemq.events.core import (
-    MemberChanged,
     TransactionChecked,
     TransactionDiscarded,
     TransactionEnded,
@@ -56,7 +55,8 @@ def uncommitted(
     if isinstance(check, TransactionChecked):
         asked, next_check = f"checked {times_text(check.times)}", ""
     connected = bool(broker.producers.snapshot().get(group))
-    if not connected and (next_check == "" or _was_connected(core, broker, group)):
+    was_connected = (broker.name, group) in chronicle.producers
+    if not connected and (next_check == "" or was_connected):
         why = f"no producer of group {group} is connected"
     elif core.clock.frozen:
         why = "the clock is frozen"
@@ -68,12 +68,3 @@ def uncommitted(
 
 def _interval_text(broker: Broker) -> str:
     return duration_text(broker.config.transaction_check_interval)
-
-
-def _was_connected(core: ClusterCore, broker: Broker, group: str) -> bool:
-    """Return whether a producer of a group has ever been known to a broker."""
-    return any(
-        isinstance(one.event, MemberChanged)
-        and (one.event.kind, one.event.group, one.event.node) == ("producer", group, broker.name)
-        for one in core.journal
-    )
