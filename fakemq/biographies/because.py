@@ -83,6 +83,11 @@ def duration_text(ms: int) -> str:
     return ("-" if ms < 0 else "") + (" ".join(parts[:2]) or "0s")
 
 
+def due_text(left_ms: int) -> str:
+    """Return when something is due, as "due in 10s"."""
+    return f"due in {duration_text(left_ms)}" if left_ms > 0 else "due now"
+
+
 def times_text(number: int) -> str:
     """Return how often something happened, as "twice"."""
     return {1: "once", 2: "twice"}.get(number, f"{number} times")

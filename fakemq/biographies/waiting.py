@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fakemq import events
-from fakemq.biographies.because import duration_text
+from fakemq.biographies.because import due_text
 from fakemq.biographies.findings import Findings, name_of
 from fakemq.core import inspection
 from fakemq.dispatch.node import NodeState
@@ -34,7 +34,6 @@ def add_delayed(core: ClusterCore, wants: Callable[[str], bool], found: Findings
         broker = core.master(one.broker)
         skew_ms = 0 if broker is None else broker.clock.skew_ms
         at_ms = one.due_at_ms - skew_ms  # all texts show the cluster's clock
-        left_ms = at_ms - clock.now_ms()
         if broker is None:
             still = f"no broker is master of {one.broker}"
         elif broker.state is not NodeState.RUNNING:
@@ -43,7 +42,7 @@ def add_delayed(core: ClusterCore, wants: Callable[[str], bool], found: Findings
             still = "the clock is frozen"
         else:
             still = "the clock runs"
-        due = f"due in {duration_text(left_ms)}" if left_ms > 0 else "due now"
+        due = due_text(at_ms - clock.now_ms())
         reason = f"waits at delay level {one.level}, {due} at {clock_text(at_ms)}"
         name = one.message.keys or repr(one.message.body[:40])
         found.add(one.topic, f"{reason}; {still}", name)
@@ -78,8 +77,7 @@ def add_timers(
         if stored.msg_id in recalled:
             found.add(topic, "recalled: it will not be delivered", name_of(stored))
             continue
-        left_ms = due_at_ms - clock.now_ms()
-        due = f"due in {duration_text(left_ms)}" if left_ms > 0 else "due now"
+        due = due_text(due_at_ms - clock.now_ms())
         frozen = "; the clock is frozen" if clock.frozen else ""
         reason = f"waits in the timer wheel until {clock_text(due_at_ms)}, {due}{frozen}"
         found.add(topic, reason, name_of(stored))
