@@ -123,6 +123,16 @@ def test_filter_finds_a_topic_that_is_left_out(page: Browser, mq: fakemq.Cluster
     assert page.console == []
 
 
+def assert_found_by_filter(page: Browser, what: str, name: str) -> None:
+    """Check that a group or client is the one left out, and that the filter finds it."""
+    listed, left_out = text_of(f"{what}s"), text_of(f"{what}s-left-out")
+    page.wait(f"{left_out}.startsWith('1 more {what} is not shown; the filter finds')")
+    assert name not in page.run(listed)
+    search(page, f"{what}-filter", name.capitalize())
+    page.wait(f"{listed}.includes('{name}')")
+    page.wait(f"{left_out} === ''")
+
+
 @needs_chromium
 @pytest.mark.slow  # a browser
 def test_filters_find_a_group_and_a_client_that_are_left_out(
@@ -131,20 +141,11 @@ def test_filters_find_a_group_and_a_client_that_are_left_out(
     for number in range(200):
         mq.group(f"group-{number:03}").set(retry_max_times=3)
     mq.consumer(group="zzz", subscribe="orders")
-    left_out = text_of("groups-left-out")
-    page.wait(f"{left_out}.startsWith('1 more group is not shown; the filter finds')")
-    assert "zzz" not in page.run(text_of("groups"))
-    search(page, "group-filter", "Zz")
-    page.wait(f"{text_of('groups')}.startsWith('zzz')")
-    page.wait(f"{left_out} === ''")
+    assert_found_by_filter(page, "group", "zzz")
+    assert page.run(text_of("groups")).startswith("zzz")
     monkeypatch.setattr(overview, "MOST", 1)
     mq.producer(group="shop")
-    left_out = text_of("clients-left-out")
-    page.wait(f"{left_out}.startsWith('1 more client is not shown; the filter finds')")
-    assert "shop" not in page.run(text_of("clients"))
-    search(page, "client-filter", "Shop")
-    page.wait(f"{text_of('clients')}.includes('shop')")
-    page.wait(f"{left_out} === ''")
+    assert_found_by_filter(page, "client", "shop")
     assert "zzz" not in page.run(text_of("clients"))
     assert page.console == []
 
