@@ -78,7 +78,7 @@ collection: setup
 # An editable install and `make serve` never compile: a binary beside edited sources would be stale.
 wheel: setup
 	rm -rf build
-	FAKEMQ_COMPILE=$${FAKEMQ_COMPILE:-auto} $(BIN)/python -m build --wheel --no-isolation $(ARGS)
+	FAKEMQ_COMPILE=$${FAKEMQ_COMPILE-auto} $(BIN)/python -m build --wheel --no-isolation $(ARGS)
 
 check-wheel: setup
 	$(BIN)/python -m tests.on_wheel $(ARGS)

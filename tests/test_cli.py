@@ -279,7 +279,7 @@ def test_printed_config_is_read_back(
     assert "listenPort=20911\n" in first.stdout
     printed = tmp_path / "printed.properties"
     printed.write_text(first.stdout)
-    second = run(command, "-c", str(printed), "-p")
+    second = run(command, "--config", str(printed), "-p")
     assert (second.exit_code, second.stderr, second.stdout) == (0, "", first.stdout)
     assert served == []
 

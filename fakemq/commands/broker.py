@@ -9,7 +9,7 @@ from fakemq.config.spec import broker_spec, tls_spec
 
 
 @click.command(short_help="One broker, as mqbroker.")
-@click.option("-c", "config", metavar="FILE", help="RocketMQ's own broker config.")
+@click.option("-c", "--config", "config", metavar="FILE", help="RocketMQ's own broker config.")
 @click.option(
     "-n",
     "namesrv_addr",

@@ -9,7 +9,7 @@ from fakemq.config.spec import namesrv_spec, tls_spec
 
 
 @click.command(short_help="One name server, as mqnamesrv.")
-@click.option("-c", "config", metavar="FILE", help="RocketMQ's own name server config.")
+@click.option("-c", "--config", "config", metavar="FILE", help="RocketMQ's own name server config.")
 @node_options
 @print_option
 @click.pass_context

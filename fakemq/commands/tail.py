@@ -149,6 +149,7 @@ class Reader:
 
     def _begin(self, queue: MessageQueue) -> Operation[None]:
         """Find where reading of a queue begins, and its present end."""
+        from fakemq.client.consuming.subscriptions import needed_key
         from fakemq.client.errors import MQBrokerError, MQClientError
 
         has_master = self._cluster.client.instance.routes.master_addr(queue.broker_name) is not None
@@ -165,7 +166,7 @@ class Reader:
             try:
                 yield from consumer.check_expression(queue, self._expression, self._kind)
             except MQBrokerError as error:
-                raise MQClientError(str(error), error.code) from error
+                raise MQClientError(f"{error}{needed_key(error)}", error.code) from error
         begin = 0
         if self._last is not None:
             begin = end - self._last

@@ -89,3 +89,15 @@ def test_port_of_something_else_is_one_line(cluster: fakemq.Cluster) -> None:
 def test_mistyped_command_is_named_with_the_one_that_was_meant() -> None:
     assert "there is no command 'topic'; did you mean topics?" in run("topic", exit_code=2).stderr
     assert "there is no command 'xyz'\n" in run("xyz", exit_code=2).stderr
+
+
+def test_sql_without_its_key_names_the_key(cluster: fakemq.Cluster) -> None:
+    result = run("tail", "orders", "--sql", "a > 1", "-n", cluster.namesrv_addr, exit_code=1)
+    assert result.stderr.endswith(" its config needs enablePropertyFilter=true\n")
+
+
+def test_message_that_is_not_sent_is_named(cluster: fakemq.Cluster) -> None:
+    cluster.faults.error("send", code=13, on_call=2)
+    result = run("send", "orders", "a", "b", "c", "-n", cluster.namesrv_addr, exit_code=1)
+    assert len(result.stdout.splitlines()) == 1 + (result.stdout.startswith("status"))
+    assert result.stderr.startswith("message 2 is not sent; those before it are\nError: ")

@@ -40,6 +40,13 @@ def built_subscription(topic: str, expression: str | Selector) -> SubscriptionDa
         raise MQClientError(f"subscription exception: {error}") from error
 
 
+def needed_key(error: MQBrokerError) -> str:
+    """Return which key the config of a broker needs that refuses SQL, as the end of a text."""
+    if "not support consumer to filter message by SQL92" not in str(error):
+        return ""
+    return ": its config needs enablePropertyFilter=true"
+
+
 def check_in_broker(
     services: ClientServices, group: str, subscriptions: Iterable[SubscriptionData]
 ) -> Task[None]:
@@ -66,10 +73,8 @@ def check_in_broker(
         try:
             yield from instance.invoke_ok(broker.addr, command)
         except MQBrokerError as error:
-            remark = error.remark or str(error)
-            if remark.endswith("not support consumer to filter message by SQL92"):
-                remark += ": its config needs enablePropertyFilter=true"
-            raise MQClientError(remark, error.code) from error
+            text = (error.remark or str(error)) + needed_key(error)
+            raise MQClientError(text, error.code) from error
         except RemotingError as error:
             raise MQClientError(
                 "Check client in broker error, maybe because you use"
