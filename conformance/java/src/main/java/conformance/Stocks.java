@@ -6,16 +6,21 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.locks.LockSupport;
 import org.apache.rocketmq.client.ClientConfig;
 import org.apache.rocketmq.client.consumer.DefaultMQPullConsumer;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.consumer.PullResult;
 import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
+import org.apache.rocketmq.client.consumer.store.OffsetStore;
+import org.apache.rocketmq.client.consumer.store.ReadOffsetType;
 import org.apache.rocketmq.client.exception.MQClientException;
 import org.apache.rocketmq.client.producer.LocalTransactionState;
 import org.apache.rocketmq.client.producer.SendResult;
@@ -50,6 +55,7 @@ final class Stocks {
     private static final int DELAY_LEVEL = 2;
     /** Wide: an index keeps whole seconds since its first entry, so what is found near the edge depends on the file. */
     private static final int LOOK_MS = 60_000;
+    private static final long SETTLE_NS = 10_000_000_000L;
 
     private static int names;
 
@@ -211,8 +217,10 @@ final class Stocks {
         for (String topic : TOPICS) {
             consumer.subscribe(topic, "*");
         }
+        Map<MessageQueue, Long> ends = new ConcurrentHashMap<>();
         consumer.registerMessageListener((MessageListenerConcurrently) (messages, context) -> {
             MessageExt message = messages.get(0);
+            ends.merge(context.getMessageQueue(), message.getQueueOffset() + 1, Math::max);
             String key = message.getKeys().split(" ")[0];
             if ("again".equals(message.getTags()) && message.getReconsumeTimes() == 0) {
                 context.setDelayLevelWhenNextConsume(DELAY_LEVEL);
@@ -227,9 +235,20 @@ final class Stocks {
         producer.start();
         producer.fetchPublishMessageQueues(TOPICS[0]); // or it has no broker to tell of itself
         return () -> {
+            settle(consumer.getDefaultMQPushConsumerImpl().getOffsetStore(), ends);
             consumer.shutdown();
             producer.shutdown();
         };
+    }
+
+    /** Waits until what was received counts as consumed: a shutdown just after the last "recv" would store its offset without it. */
+    private static void settle(OffsetStore offsets, Map<MessageQueue, Long> ends) {
+        long deadline = System.nanoTime() + SETTLE_NS;
+        ends.forEach((queue, end) -> {
+            while (offsets.readOffset(queue, ReadOffsetType.READ_FROM_MEMORY) < end && System.nanoTime() < deadline) {
+                LockSupport.parkNanos(10_000_000);
+            }
+        });
     }
 
     // -- taking stock -------------------------------------------------------------------------
