@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from contextlib import suppress
 
@@ -40,6 +41,15 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     waiting = config.getoption("markexpr") != "not jvm"
     return (cores or 1) + waiting
+
+
+def pytest_collection_finish() -> None:
+    """Take what is collected out of the garbage collector, which would search it again and again.
+
+    Every worker has all tests: it took a seventh of the processor time of those without a JVM.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
