@@ -11,13 +11,16 @@ from conformance.live.groups import CROWDED
 from conformance.live.store_walk import SIZES
 from conformance.targets.replicas import (
     ATTACHED,
-    BOTH_WAYS,
     MasterOf,
     Node,
     Reader,
     SlaveOf,
     assert_same_stores,
     assert_same_tables,
+    fake_master,
+    fake_slave,
+    java_master,
+    java_slave,
     log_end,
     log_of,
     send_until_safe,
@@ -44,6 +47,15 @@ MANY_SIZES = {
 FILE_BYTES = int(SIZES["mappedFileSizeCommitLog"])
 TOPIC = "Replicated"
 _DELETE_TOPIC_IN_BROKER = 215
+
+
+BOTH_WAYS = pytest.mark.parametrize(
+    ("master_of", "slave_of"),
+    [
+        pytest.param(fake_master, java_slave, id="java-slave-of-fake-master"),
+        pytest.param(java_master, fake_slave, id="fake-slave-of-java-master"),
+    ],
+)
 
 
 @BOTH_WAYS

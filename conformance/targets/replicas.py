@@ -12,8 +12,6 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pytest
-
 from conformance.targets.java_cluster import (
     SMALL_JVM,
     JavaBroker,
@@ -114,15 +112,6 @@ def fake_slave(
 
 def _lines(config: Config) -> list[str]:
     return [f"{key}={value}" for key, value in config.items()]
-
-
-BOTH_WAYS = pytest.mark.parametrize(
-    ("master_of", "slave_of"),
-    [
-        pytest.param(fake_master, java_slave, id="java-slave-of-fake-master"),
-        pytest.param(java_master, fake_slave, id="fake-slave-of-java-master"),
-    ],
-)
 
 
 def send_until_safe(client: Client, topic: str = ATTACHED) -> dict[SendStatus, int]:
