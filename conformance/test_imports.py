@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +26,14 @@ EXCEPTIONS = {
     "fakemq.tls": "makes certificates and contexts of TLS; knows no cluster",
 }
 """Module → why conformance may import it although it lies below the handles."""
+
+
+BUILD = """
+import sys
+sys.modules |= dict.fromkeys(("pytest", "hypothesis", "grpc", "h2", "pyspark", "trio"))
+import conformance.drivers.official_clients
+"""
+"""What .ci/run begins with while the packages of the development environment arrive."""
 
 
 def imported(path: Path) -> Iterator[str]:
@@ -54,6 +64,12 @@ def test_conformance_imports_nothing_below_handles_and_events() -> None:
         if is_inside(module)
     ]
     assert not bad
+
+
+def test_clients_are_built_without_the_development_environment() -> None:
+    command = [sys.executable, "-c", BUILD]
+    done = subprocess.run(command, cwd=FOLDER.parent, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_inside_is_what_lies_below_the_handles() -> None:

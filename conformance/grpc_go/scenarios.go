@@ -139,7 +139,7 @@ func transaction(lab *lab) error {
 		case "unwanted":
 			checked.add("unwanted")
 			return rmq.ROLLBACK
-		default: // on a busy machine brokers ask before it has ended one
+		default: // on a busy machine brokers may ask about one that the producer is about to end
 			return rmq.UNKNOWN
 		}
 	})

@@ -60,6 +60,8 @@ async function transaction(lab) {
   const topic = lab.name(lab.scenario);
   const checked = new Set();
   const producer = await lab.producer(topic, found => {
+    // On a busy machine brokers may ask about a transaction that the producer is about to end.
+    if (!['left', 'unwanted'].includes(key(found))) return TransactionResolution.TRANSACTION_RESOLUTION_UNSPECIFIED;
     checked.add(key(found));
     return key(found) === 'left' ? TransactionResolution.COMMIT : TransactionResolution.ROLLBACK;
   });

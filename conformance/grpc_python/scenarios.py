@@ -205,7 +205,7 @@ def transaction(lab: GrpcLab) -> None:
 class _Checker:
     """Answers brokers about what was left to them, and keeps its keys.
 
-    On a busy machine they also ask about the two others, if a second passes before those end.
+    On a busy machine they may ask about the two others, too, before the producer ends these.
     """
 
     ANSWERS: Mapping[str, Any] = {

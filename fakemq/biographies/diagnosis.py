@@ -9,7 +9,7 @@ Each finding is one line: some messages and one reason. The order is:
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from fakemq import events
@@ -129,8 +129,6 @@ class _Search:
         """Whether deliveries to consumers matter."""
         self._out: set[tuple[str, str, int, int, str]] = set()
         """Place and group of each message that is popped, collected by `certain`."""
-        self._receiving: defaultdict[str, set[str]] = defaultdict(set)
-        """Topic → groups that received any message of it, collected by `certain`."""
         self._undelivered_topics: set[str] = set()
         """Topics with a message that was not delivered, collected by `certain`."""
         self._uncertain = Findings()
@@ -144,9 +142,6 @@ class _Search:
         yield from add_timers(self._core, self._chronicle, self._wants, found)
         if self._consumers:
             yield from self._popped(found)
-            for (_, topic, _, _), deliveries in list(self._chronicle.delivered.items()):
-                yield
-                self._receiving[topic] |= {getattr(one.event, "group", "") for one in deliveries}
         # Copies of the tables: others may read more of the journal between two steps.
         for record, entry in list(self._chronicle.appended.items()):
             yield
@@ -312,18 +307,11 @@ class _Search:
         self, found: Findings, record: Record, event: events.LogAppended, broker: Broker
     ) -> None:
         place = (record[0], event.topic, event.queue_id, event.queue_offset)
-        received = {
-            getattr(one.event, "group", "") for one in self._chronicle.delivered.get(place, ())
-        }
-        if self._group in received:
+        deliveries = self._chronicle.delivered.get(place, ())
+        if any(self._group in (None, getattr(one.event, "group", "")) for one in deliveries):
             return
         stored = broker.store.look_message_by_offset(record[1])
         if stored is None:
-            return
-        if received and self._group is None:
-            for why in self._why_not.left_out(broker, stored, self._receiving[event.topic]):
-                text = f"delivered to other groups only: {why}"
-                self._uncertain.add(event.topic, text, name_of(stored))
             return
         self._undelivered_topics.add(event.topic)
         group = stored.properties.get(ORIGIN_GROUP)

@@ -15,12 +15,9 @@ from fakemq.protocol.topics import RETRY_PREFIX
 from fakemq.slips import almost_like
 
 if TYPE_CHECKING:
-    from collections.abc import Container
-
     from fakemq.biographies.chronicle import Chronicle
     from fakemq.broker.broker import Broker
     from fakemq.core.cluster import ClusterCore
-    from fakemq.protocol.bodies.heartbeat import SubscriptionData
     from fakemq.protocol.message import MessageExt
 
 
@@ -70,20 +67,6 @@ class Undelivered:
             asked = f"no group has asked for {topic}{self._mistyped[topic]}"
             return [Reason(asked, certain=False)]
         return [_why_not(core, broker, stored, one) for one in groups]
-
-    def left_out(self, broker: Broker, stored: MessageExt, received: Container[str]) -> list[str]:
-        """Return which filters leave out a message that other groups have received.
-
-        A group that ``received`` any message of the topic has the filter that it wants.
-        """
-        found = []
-        for group in broker.consumers.groups_of_topic(stored.topic):
-            info = broker.consumers.group(group)
-            subscription = None if info is None else info.subscriptions.get(stored.topic)
-            if subscription is not None and group not in received:
-                text = _left_out(subscription, stored, group)
-                found += [] if text is None else [text]
-        return found
 
 
 def _refusing_slaves(core: ClusterCore, master: Broker) -> str:
@@ -165,18 +148,6 @@ def _out_before(broker: Broker, stored: MessageExt, group: str) -> str | None:
     return None
 
 
-def _left_out(subscription: SubscriptionData, stored: MessageExt, group: str) -> str | None:
-    """Return which tag filter does not match a message; None if it matches, or is no tag filter."""
-    tags = subscription.tags_set
-    if not is_tag_type(subscription.expression_type) or not tags or stored.tags in tags:
-        return None
-    return (
-        f"tag filter {subscription.sub_string!r} of group {group} does not match"
-        f" {f'tag {stored.tags!r}' if stored.tags else 'a message without tag'}"
-        f"{_other_form(subscription.sub_string, stored.tags)}"
-    )
-
-
 def _refused(broker: Broker, stored: MessageExt, group: str, client_ids: set[str]) -> str | None:
     """Return why the group's pulls cannot return a message, or None if they can."""
     settings = broker.groups.snapshot().get(group)
@@ -191,9 +162,13 @@ def _refused(broker: Broker, stored: MessageExt, group: str, client_ids: set[str
         more = " and more" if len(others) > OTHERS_AT_MOST else ""
         but = f", but to {', '.join(others[:OTHERS_AT_MOST])}{more}" if others else ""
         return f"group {group} does not subscribe to {stored.topic}{but}"
-    left_out = _left_out(subscription, stored, group)
-    if left_out is not None:
-        return left_out
+    tags = subscription.tags_set
+    if is_tag_type(subscription.expression_type) and tags and stored.tags not in tags:
+        return (
+            f"tag filter {subscription.sub_string!r} of group {group} does not match"
+            f" {f'tag {stored.tags!r}' if stored.tags else 'a message without tag'}"
+            f"{_other_form(subscription.sub_string, stored.tags)}"
+        )
     committed = broker.offsets.query(group, stored.topic, stored.queue_id)
     if committed > stored.queue_offset:
         return f"group {group} has committed offset {committed} already, which is past it"

@@ -59,7 +59,7 @@ def send(
     from fakemq.client.messages import Message
     from fakemq.commands.output import Table, is_terminal, json_line, lines, write_line
     from fakemq.commands.tail import chosen_queues
-    from fakemq.errors import ConfigError, FakemqError
+    from fakemq.errors import ConfigError, FakemqError, counted
 
     given = dict(_pair(one) for one in properties)
     if delay is not None:
@@ -71,7 +71,8 @@ def send(
         cluster.require_no_mistake(topic)
     queue = chosen_queues(cluster, topic, only)[0] if only else None
     shown_head = False
-    for number, body in enumerate(bodies or _lines(), 1):
+    every: Iterable[bytes | str] = bodies or _lines()
+    for number, body in enumerate(every, 1):
         message: Message = Message(
             topic, body, tags=tags, keys=keys, delay_level=delay_level, properties=given
         )
@@ -79,7 +80,8 @@ def send(
             result = cluster.client.send(message, queue=queue)
         except FakemqError:
             if number > 1:
-                click.echo(f"message {number} is not sent; those before it are", err=True)
+                before = counted(number - 1, "message")
+                click.echo(f"{body[:40]!r} failed; {before} before it: stored", err=True)
             raise
         row = {
             "status": result.status.value,

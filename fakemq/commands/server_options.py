@@ -35,11 +35,8 @@ def cluster_options(function: F, names: Container[str] | None = None) -> F:
     for option in reversed(OPTIONS):
         if option.flag == "-" or (names is not None and option.name not in names):
             continue
-        spellings = [option.spelling]
-        if not option.spelling.startswith("--"):
-            spellings.append(f"--{option.name}")
         function = click.option(
-            *spellings,
+            *option.spellings,
             option.name,
             # A flag's type and a list's default are click's own.
             type=int if option.kind == "number" else None,

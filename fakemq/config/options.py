@@ -46,9 +46,10 @@ class Option(NamedTuple):
     """Whether the pytest plugin has it as an option and in its ini file."""
 
     @property
-    def spelling(self) -> str:
-        """The option on the command line."""
-        return self.flag or "--" + self.name.replace("_", "-")
+    def spellings(self) -> tuple[str, ...]:
+        """The option on the command line: one spelling, or a letter and the long one."""
+        long = "--" + self.name.replace("_", "-")
+        return (self.flag, long) if len(self.flag) == len("-c") else (self.flag or long,)
 
 
 OPTIONS = (

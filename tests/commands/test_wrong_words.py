@@ -96,8 +96,8 @@ def test_sql_without_its_key_names_the_key(cluster: fakemq.Cluster) -> None:
     assert result.stderr.endswith(" its config needs enablePropertyFilter=true\n")
 
 
-def test_message_that_is_not_sent_is_named(cluster: fakemq.Cluster) -> None:
+def test_message_that_fails_is_named_where_there_are_others(cluster: fakemq.Cluster) -> None:
     cluster.faults.error("send", code=13, on_call=2)
     result = run("send", "orders", "a", "b", "c", "-n", cluster.namesrv_addr, exit_code=1)
     assert len(result.stdout.splitlines()) == 1 + (result.stdout.startswith("status"))
-    assert result.stderr.startswith("message 2 is not sent; those before it are\nError: ")
+    assert result.stderr.startswith("'b' failed; 1 message before it: stored\nError: ")

@@ -53,7 +53,9 @@ def test_command_line_has_every_option_of_the_table() -> None:
     assert serve is not None
     found = {one.name: one for one in serve.params if isinstance(one, click.Option)}
     del found["print_config"], found["quiet"]  # of the command, not of the cluster
-    assert found.keys() == {option.name for option in OPTIONS if option.flag != "-"}
+    assert {name: tuple(one.opts) for name, one in found.items()} == {
+        option.name: option.spellings for option in OPTIONS if option.flag != "-"
+    }
 
 
 def test_docs_page_prints_the_table() -> None:

@@ -23,7 +23,7 @@ def option_page() -> str:
 
 
 def _row(option: Option) -> str:
-    line = "" if option.flag == "-" else option.spelling
+    line = "" if option.flag == "-" else ", ".join(option.spellings)
     if option.kind != "flag" and line:
         line += " " + (option.metavar or ("N" if option.kind == "number" else "TEXT"))
     pytest = f"`rocketmq_{option.name}`" if option.in_pytest else ""

@@ -199,7 +199,7 @@ async fn transaction(lab: &Lab) -> Result<(), Failure> {
         let resolution = match key.as_str() {
             "left" => TransactionResolution::COMMIT,
             "unwanted" => TransactionResolution::ROLLBACK,
-            // On a busy machine brokers ask before it has ended one.
+            // On a busy machine brokers may ask about one that the producer is about to end.
             _ => return TransactionResolution::UNKNOWN,
         };
         asked.lock().unwrap().insert(key);

@@ -316,7 +316,7 @@ final class GrpcClients {
         Collection<String> checked = new ConcurrentLinkedQueue<>();
         Producer producer = started(lab, PROVIDER.newProducerBuilder().setClientConfiguration(configuration()).setTopics(topic)
             .setTransactionChecker(message -> {
-                if (!key(message).equals("left")) { // on a busy machine brokers ask before it has ended one
+                if (!key(message).equals("left")) { // on a busy machine brokers may ask about one that the producer is about to end
                     return TransactionResolution.UNKNOWN;
                 }
                 checked.add("left");
