@@ -18,6 +18,7 @@ from fakemq.config.files import load
 from fakemq.config.layout import settled
 from fakemq.config.model import BrokerConfig
 from fakemq.config.unsupported import require_broker
+from fakemq.core.near_names import no_master_has
 from fakemq.dispatch.answers import Refused
 from fakemq.errors import ArgumentError, ConfigError
 from fakemq.protocol.bodies.group import LATER_SETTINGS, SubscriptionGroupConfig
@@ -99,7 +100,7 @@ def change_topic(
             broker.put_topic(msgspec.structs.replace(config, **changes))
             found = True
     if not found:
-        raise LookupError(f"no running master has a topic {topic}")
+        raise no_master_has(core, topic)
     core.network.settle()
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec.structs
 
 from fakemq.config.checked import check_message_type
+from fakemq.core.near_names import no_master_has
 from fakemq.protocol.message_types import MESSAGE_TYPE, NORMAL
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def _holders(core: ClusterCore, topic: str) -> list[tuple[Broker, TopicConfig]]:
     found = [(broker, broker.topics.select(topic)) for broker in core.running_masters()]
     holders = [(broker, config) for broker, config in found if config is not None]
     if not holders:
-        raise LookupError(f"no running master has a topic {topic}")
+        raise no_master_has(core, topic)
     return holders
 
 

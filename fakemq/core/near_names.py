@@ -38,6 +38,15 @@ def check_topic(core: ClusterCore, topic: str, *, may_come: bool = True) -> None
         raise LookupError(f"no topic {topic!r}{hint}")
 
 
+def no_master_has(core: ClusterCore, topic: str) -> LookupError:
+    """Return the error for a change of a topic that no running master has."""
+    meant = None
+    if not inspection.has_topic(core, topic):
+        meant = almost_like(topic, inspection.topics(core))
+    hint = "" if meant is None else f"; did you mean {meant}?"
+    return LookupError(f"no running master has a topic {topic}{hint}")
+
+
 def check_group(core: ClusterCore, group: str) -> None:
     """Raise LookupError for a group that no broker has and whose name is almost like another's."""
     brokers = core.brokers.values()

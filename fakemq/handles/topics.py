@@ -149,17 +149,28 @@ class GroupHandle(Handle):
         return self._call(look)
 
     def set(self, **settings: Unpack[GroupSettings]) -> None:
-        """Change settings of the group, such as ``retry_max_times=3``; ValueError if bad."""
+        """Change settings of the group, such as ``retry_max_times=3``; ValueError if bad.
+
+        A group that does not exist is created. Raise LookupError if its name is almost like
+        another's.
+        """
         from fakemq.core import changes  # few tests do this
 
-        self._call(lambda: changes.change_group(self._core, self.name, **settings))
+        def change() -> None:
+            check_group(self._core, self.name)
+            changes.change_group(self._core, self.name, **settings)
+
+        self._call(change)
 
     def suspend(self) -> None:
-        """Refuse every member's pulls; pulls that are held already end at their usual time."""
+        """Refuse every member's pulls; pulls that are held already end at their usual time.
+
+        Raise LookupError as `set`.
+        """
         self.set(consume_enable=False)
 
     def resume(self) -> None:
-        """Let members pull again."""
+        """Let members pull again. Raise LookupError as `set`."""
         self.set(consume_enable=True)
 
     def delete(self, *, offsets: bool = False) -> None:

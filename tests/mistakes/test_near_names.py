@@ -74,6 +74,9 @@ def test_mistyped_topic_is_refused(
         lambda mq: mq.group("biling").lag("orders"),
         lambda mq: mq.group("biling").offsets("orders"),
         lambda mq: mq.group("biling").members(),
+        lambda mq: mq.group("biling").set(retry_max_times=3),
+        lambda mq: mq.group("biling").suspend(),
+        lambda mq: mq.group("biling").resume(),
         lambda mq: mq.messages("%DLQ%biling"),
         lambda mq: mq.assert_in_dlq("biling"),
         lambda mq: mq.assert_in_dlq("biling", 0),
@@ -88,6 +91,30 @@ def test_mistyped_group_is_refused(
 ) -> None:
     with pytest.raises(LookupError, match=r"^no group 'biling'; did you mean billing\?$"):
         ask(mq)
+
+
+def test_mistyped_topic_is_not_changed(mq: fakemq.Cluster) -> None:
+    expected = r"^no running master has a topic ordesr; did you mean orders\?$"
+    with pytest.raises(LookupError, match=expected):
+        mq.topic("ordesr").set_queues(4)
+    with pytest.raises(LookupError, match=expected):
+        _ = mq.topic("ordesr").message_type
+    with pytest.raises(LookupError, match=r"^no running master has a topic refunds$"):
+        mq.topic("refunds").set_perm("R")
+
+
+def test_topic_of_a_stopped_broker_is_no_mistyped_one() -> None:
+    with fakemq.Cluster(clock="frozen", topics={"orders": 1, "order": 1}) as mq:
+        mq.broker("broker-a").kill()
+        with pytest.raises(LookupError, match=r"^no running master has a topic order$"):
+            mq.topic("order").set_queues(2)
+
+
+def test_group_whose_name_is_like_no_other_is_created(mq: fakemq.Cluster) -> None:
+    mq.group("reports").suspend()
+    groups = mq.inspect(lambda core: core.broker("broker-a").groups.snapshot())
+    assert not groups["reports"].consume_enable
+    assert groups["billing"].consume_enable
 
 
 def test_names_that_may_come_are_empty(mq: fakemq.Cluster) -> None:
