@@ -17,7 +17,7 @@ from fakemq.reference import NAMES
     default=10,
     show_default=True,
     metavar="N",
-    help="Virtual time of each.",
+    help="Virtual time of each, at least 5.",
 )
 @click.option(
     "--jobs",

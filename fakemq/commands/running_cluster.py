@@ -188,10 +188,14 @@ class RunningCluster:
             raise MQClientError(f"there is no topic {topic!r}{near}")
 
     def require_no_mistake(self, topic: str) -> None:
-        """Raise MQClientError for an unknown topic whose name is almost like a known one's."""
+        """Raise MQClientError for a topic that no client may send to, and for an unknown one whose
+        name is almost like a known one's.
+        """
         from fakemq.client.errors import MQClientError
+        from fakemq.client.producing.group_names import require_topic_to_send
         from fakemq.slips import almost_like
 
+        require_topic_to_send(topic)
         if self.ask(self.client.instance.update_route(topic)) is None:
             near = almost_like(topic, self.topics(all_topics=False))
             if near is not None:

@@ -30,6 +30,14 @@ def print_option(function: F) -> F:
     )(function)
 
 
+def _no_option(ctx: click.Context, param: click.Parameter, value: object) -> object:
+    """Return a value; raise BadParameter for an option, which stands where a value is missing."""
+    if isinstance(value, str) and value.startswith("--"):
+        wanted = f" ({param.metavar})" if param.metavar else ""
+        raise click.BadParameter(f"expected a value{wanted} before {value}")
+    return value
+
+
 def cluster_options(function: F, names: Container[str] | None = None) -> F:
     """Add the options of `fakemq.config.options.OPTIONS`, all or some, in the table's order."""
     for option in reversed(OPTIONS):
@@ -46,6 +54,7 @@ def cluster_options(function: F, names: Container[str] | None = None) -> F:
             multiple=option.kind == "list",
             metavar=option.metavar,
             envvar=option.env,
+            callback=_no_option,
             help=option.help + (f"  [default: {option.chosen}]" if option.chosen else ""),
         )(function)
     return function

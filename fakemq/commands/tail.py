@@ -74,6 +74,8 @@ def tail(
 
     if tags is not None and sql is not None:
         raise ConfigError("give --tags or --sql, not both")
+    if sql == "":
+        raise ConfigError("sql='': expected an expression, such as \"colour = 'red'\"")
     cluster.require_topic(topic)
     queues = chosen_queues(cluster, topic, only)
     if start is None:
@@ -94,6 +96,9 @@ def tail(
             messages = (messages[-count:] if count else []) if start is None else messages[:count]
         for message, broker in messages:
             show(message, broker)
+        note = "" if messages or follow else reader.nothing()
+        if note:
+            click.echo(note, err=True)
         if follow:
             reader.follow(show)
 
@@ -136,6 +141,8 @@ class Reader:
         self._kind = "SQL92" if sql else "TAG"
         self._last = last
         self._since_ms = since_ms
+        self._searched = 0
+        """How many messages are read, those that a filter leaves out included."""
         self._next: dict[MessageQueue, int] = {}
         self._end: dict[MessageQueue, int] = {}
         self._failed = self._brokers(queues) - self._brokers(
@@ -172,7 +179,9 @@ class Reader:
             begin = end - self._last
         elif self._since_ms and has_master:
             begin = yield from admin.search_offset(queue, self._since_ms)
-        self._next[queue], self._end[queue] = max(first, begin), end
+        begin = max(first, begin)
+        self._next[queue], self._end[queue] = begin, end
+        self._searched += end - begin
 
     def read_to_end(self) -> list[tuple[MessageExt, str]]:
         """Return what is stored from where reading begins to the ends at the start."""
@@ -192,6 +201,16 @@ class Reader:
             open_queues = [one for one in results if self._next[one] < self._end[one]]
         self._next = {one: min(self._next[one], self._end[one]) for one in self._next}
         return found
+
+    def nothing(self) -> str:
+        """Return why there is no message to show; "" if a broker did not answer."""
+        from fakemq.errors import counted
+
+        if self._failed:
+            return ""
+        if self._searched and self._expression != "*":
+            return f"none of {counted(self._searched, 'message')} matches {self._expression!r}"
+        return "there is no message" + (" since then" if self._since_ms else "")
 
     def _wanted(self, result: PullResult) -> list[MessageExt]:
         # A broker searches no later than for the last message.

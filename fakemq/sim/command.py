@@ -63,7 +63,7 @@ def run_campaign(
     """
     first, _, end = seeds.partition(":")
     if not (first.isdecimal() and end.isdecimal() and int(first) < int(end)):
-        raise ConfigError(f"--seeds {seeds}: expected FROM:TO, such as 0:500")
+        raise ConfigError(f"--seeds {seeds}: expected FROM:TO, with FROM below TO, such as 0:500")
     try:
         draw_plan(int(first), minutes)
     except ValueError as error:

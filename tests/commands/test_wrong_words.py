@@ -47,6 +47,7 @@ def test_name_that_does_not_exist_is_an_error(
         (["tail", "orders", "--queue", "x:1"], "--queue=x:1: orders has no such queue; there"),
         (["tail", "orders", "--from", "noon"], "--from=noon: expected first, a time such as"),
         (["tail", "orders", "--tags", "a", "--sql", "b"], "give --tags or --sql, not both"),
+        (["tail", "orders", "--sql", ""], "--sql='': expected an expression, such as"),
         (["send", "orders", "x", "--delay", "7s"], "--delay='7s': no delay level waits so long"),
         (["send", "orders", "x", "--delay", "1s", "--delay-level", "2"], "give --delay or"),
         (["topics", "--watch", "1ms"], "--watch=1ms: expected at least 100ms"),
@@ -101,3 +102,32 @@ def test_message_that_fails_is_named_where_there_are_others(cluster: fakemq.Clus
     result = run("send", "orders", "a", "b", "c", "-n", cluster.namesrv_addr, exit_code=1)
     assert len(result.stdout.splitlines()) == 1 + (result.stdout.startswith("status"))
     assert result.stderr.startswith("'b' failed; 1 message before it: stored\nError: ")
+
+
+@pytest.mark.parametrize(
+    ("args", "note"),
+    [
+        (["--tags", "payed"], "none of 8 messages matches 'payed'\n"),
+        (["--from", "2100-01-01"], "there is no message since then\n"),
+    ],
+    ids=" ".join,
+)
+def test_tail_says_why_it_shows_nothing(
+    cluster: fakemq.Cluster, args: list[str], note: str
+) -> None:
+    result = run("tail", "orders", *args, "-c", "1", "-n", cluster.namesrv_addr)
+    assert (result.stdout, result.stderr) == ("", note)
+
+
+def test_topic_that_cannot_exist_is_refused_before_a_near_one_is_named(
+    cluster: fakemq.Cluster,
+) -> None:
+    result = run("send", "or ders", "x", "-n", cluster.namesrv_addr, exit_code=1)
+    assert result.stderr.startswith("Error: The specified topic[or ders] contains illegal")
+
+
+@pytest.mark.parametrize("args", [["--tls", "--namesrv-port", "0"], ["--store", "--namesrvs"]])
+def test_option_in_the_place_of_a_value_is_named(args: list[str]) -> None:
+    result = run("serve", *args, exit_code=2)
+    assert f"Invalid value for '{args[0]}': expected a value (" in result.stderr
+    assert result.stderr.endswith(f") before {args[1]}\n")

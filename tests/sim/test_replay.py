@@ -136,8 +136,8 @@ def test_violation_is_shown_with_its_journal_lines(
     [
         ([], "give --seed N, or --seeds FROM:TO"),
         (["--seed", "1", "--seeds", "1:2"], "give --seed N, or --seeds FROM:TO"),
-        (["--seeds", "5"], "--seeds 5: expected FROM:TO, such as 0:500"),
-        (["--seeds", "5:5"], "--seeds 5:5: expected FROM:TO, such as 0:500"),
+        (["--seeds", "5"], "--seeds 5: expected FROM:TO, with FROM below TO, such as 0:500"),
+        (["--seeds", "5:5"], "--seeds 5:5: expected FROM:TO, with FROM below TO, such as 0:500"),
         (["--seed", "1", "--minutes", "4"], "4 minutes are too few"),
         (["--seeds", "1:2", "--minutes", "0"], "0 minutes are too few"),
         (["--seed", "1", "--grpc", "--reference", "4.9.7"], "--grpc needs --reference 5.5.0"),
