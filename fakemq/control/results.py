@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import NamedTuple, NewType, TypeAlias
 
 import msgspec
@@ -44,6 +44,8 @@ class Error(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why a request was refused, and what would be right."""
 
     error: str
+    diagnosis: list[str] = []
+    """The likely causes, if the request waited in vain; as of ``GET /v1/diagnosis``."""
     journal: list[str] = []
     """The journal's last lines, if the request waited in vain."""
 
@@ -55,9 +57,11 @@ _ERROR_MAX_CHARACTERS = 4_000
 class Refusal(Exception):  # noqa: N818 - an answer to a request, not a failure
     """Raised to answer a request with an error status and text."""
 
-    def __init__(self, status: int, text: str, journal: list[str] | None = None) -> None:
+    def __init__(
+        self, status: int, text: str, *, diagnosis: Sequence[str] = (), journal: Sequence[str] = ()
+    ) -> None:
         super().__init__(text)
         if len(text) > _ERROR_MAX_CHARACTERS:
             text = text[:_ERROR_MAX_CHARACTERS] + "\u2026"
         self.status = status
-        self.error = Error(error=text, journal=journal or [])
+        self.error = Error(error=text, diagnosis=list(diagnosis), journal=list(journal))

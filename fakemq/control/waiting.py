@@ -15,8 +15,9 @@ from fakemq.control.endpoints import Body, endpoint
 from fakemq.control.journal import Wanted, text_of
 from fakemq.control.results import Duration, Refusal
 from fakemq.control.topics import Offset
+from fakemq.core.inspection import has_topic
 from fakemq.events.core import Delivered
-from fakemq.handles.cluster import PATIENCE_MS
+from fakemq.handles.cluster import PATIENCE_MS, likely
 from fakemq.journal.cursor import Cursor
 from fakemq.journal.journal import Journal
 from fakemq.journal.wakes import OTHERS, Key
@@ -149,9 +150,18 @@ class _Look:
         )
         return not any(_falls_short(body, self.seen))
 
-    def timed_out(self, after: str) -> Refusal:
-        """Return the refusal for the end of the time, with the conditions that did not hold."""
-        return Refusal(408, f"not after {after}: {self._missing()}", self._control.tail())
+    async def timed_out(self, after: str) -> Refusal:
+        """Return the refusal for the end of the time: what did not hold, and the likely causes."""
+        control, text = self._control, f"not after {after}: {self._missing()}"
+        causes: list[str] = []
+        if self._body.lag is not None and self.seen.lag:
+            of = control.mq.diagnosing(self._body.lag.topic, self._body.lag.group)
+            causes = await control.server.carry_out(of)
+        if not causes:
+            causes = await control.server.carry_out(control.mq.diagnosing(None, None))
+        if causes:
+            text = f"{text}; " + "\n".join(likely(causes))
+        return Refusal(408, text, diagnosis=causes, journal=control.tail())
 
     def stopped(self) -> Refusal:
         """Return the refusal for a cluster that stops, with the conditions that did not hold."""
@@ -163,13 +173,17 @@ class _Look:
 
 @endpoint("POST", "/v1/wait-for", waits=True)
 async def wait_for(control: Control, body: WaitFor) -> Seen:
-    """Wait until all given conditions hold; 408, with the journal's end, on timeout."""
+    """Wait until all given conditions hold; 408 on timeout.
+
+    The answer 408 has the likely causes in `diagnosis`, and the journal's end in `journal`. A
+    lag's topic and group may come later; names that are almost like existing ones are 404.
+    """
     look = _Look(control, body)
     if await control.wait_until(look, body.timeout, look.keys):
         return look.seen
     if control.closing:
         raise look.stopped()
-    raise look.timed_out(f"{wait_ms(body.timeout)} ms of real time")
+    raise await look.timed_out(f"{wait_ms(body.timeout)} ms of real time")
 
 
 @endpoint("POST", "/v1/run-until", waits=True)
@@ -187,7 +201,7 @@ async def run_until(control: Control, body: RunUntil) -> Seen:
             raise look.stopped()
         left_ms = until_ms - core.clock.elapsed_ms()
         if left_ms <= 0:
-            raise look.timed_out(f"{at_most_ms} ms of the cluster's time")
+            raise await look.timed_out(f"{at_most_ms} ms of the cluster's time")
         ms = core.next_step_ms(left_ms, outside_peers=body.outside_peers)
         await control.move(partial(core.movement, ms, outside_peers=body.outside_peers))
         await asyncio.sleep(0)  # lets the loop serve other requests between two steps
@@ -226,9 +240,12 @@ def _keys(body: Conditions) -> Iterator[Key]:
 
 
 def _lag(control: Control, lag: Lag) -> int | None:
-    """Return a group's lag; None while the topic does not exist, as then the condition fails."""
-    mq = control.mq
-    return mq.group(lag.group).lag(lag.topic) if lag.topic in mq.topics() else None
+    """Return a group's lag; None while the topic does not exist, as then the condition fails.
+
+    Raise LookupError for a name that is almost like an existing one.
+    """
+    found = control.mq.group(lag.group).lag(lag.topic)
+    return found if has_topic(control.core, lag.topic) else None
 
 
 def _stored(control: Control, topic: str) -> int:
@@ -243,6 +260,7 @@ def _falls_short(body: Conditions, seen: Seen) -> Iterator[str]:
             if now is None:
                 yield f"no topic {wanted.topic!r} yet"
             elif now > wanted.at_most:
-                yield f"{name} is {now}, wanted at most {wanted.at_most}"
+                whose = f"of {wanted.group} in {wanted.topic}"
+                yield f"{name} {whose} is {now}, wanted at most {wanted.at_most}"
         elif wanted is not None and now < wanted.at_least:
             yield f"{name} is {now}, wanted at least {wanted.at_least}"

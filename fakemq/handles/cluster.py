@@ -4,7 +4,7 @@ that takes effect at once, and the two loops that wait for a predicate."""
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
@@ -270,11 +270,8 @@ class ClusterBase(StoredMessages):
 
     def _timed_out(self, why: str) -> WaitTimeout:
         causes, entries = self.diagnosis(), self.journal.tail()
-        lines = [f"  {cause}" for cause in causes[:_CAUSES_SHOWN]]
-        if len(causes) > _CAUSES_SHOWN:
-            lines.append(f"  and {len(causes) - _CAUSES_SHOWN} more")
-        likely = "\n".join(["most likely:", *lines, ""]) if causes else ""
-        error = WaitTimeout(f"{why}; {likely}the journal ends with\n{inspection.text(entries)}")
+        journal = f"the journal ends with\n{inspection.text(entries)}"
+        error = WaitTimeout(f"{why}; " + "\n".join([*likely(causes), journal]))
         error.diagnosis, error.namesrv_addr = causes, self.namesrv_addr
         error.last_seq = entries[-1].seq if entries else 0
         return error
@@ -291,6 +288,14 @@ class ClusterBase(StoredMessages):
             f"{broker.name} {broker.addr}" for broker in self._core.brokers.values()
         )
         return f"<fakemq cluster, name server {self.namesrv_addr}, {brokers}>"
+
+
+def likely(causes: Sequence[str]) -> list[str]:
+    """Return the lines that a failed wait shows of a diagnosis; none if it is empty."""
+    lines = [f"  {cause}" for cause in causes[:_CAUSES_SHOWN]]
+    if len(causes) > _CAUSES_SHOWN:
+        lines.append(f"  and {len(causes) - _CAUSES_SHOWN} more")
+    return ["most likely:", *lines] if causes else []
 
 
 def _require_predicate(predicate: object) -> None:

@@ -151,4 +151,7 @@ def test_run_until_ends_with_its_condition_or_at_its_bound(
         "POST", "/v1/run-until", {**wanted, "lag": {"group": "g", "topic": "orders"}}
     )
     assert missing.status == 408
-    assert "not after 20000 ms of the cluster's time: lag is 1, wanted at most 0" in missing.error
+    assert (
+        "not after 20000 ms of the cluster's time: lag of g in orders is 1, wanted" in missing.error
+    )
+    assert "group g has no member" in missing.json["diagnosis"][0]

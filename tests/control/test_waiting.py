@@ -128,18 +128,42 @@ def test_wait_that_times_out_names_what_is_missing(mq: fakemq.Cluster, http_clie
         },
     )
     assert answer.status == 408
-    assert answer.error == (
-        "not after 20 ms of real time: lag is 1, wanted at most 0,"
+    what, _, causes = answer.error.partition("; most likely:\n")
+    assert what == (
+        "not after 20 ms of real time: lag of billing in orders is 1, wanted at most 0,"
         " messages is 1, wanted at least 3, members is 0, wanted at least 1"
     )
+    assert causes.split("\n") == [f"  {cause}" for cause in answer.json["diagnosis"]]
+    assert "group billing has no member" in causes
+    assert answer.json["diagnosis"] == mq.diagnosis("orders", "billing")
     assert "Dispatched" in answer.json["journal"][-1]
 
 
 def test_wait_for_an_unknown_topic_times_out(http_client: Http) -> None:
-    lag = {"group": "billing", "topic": "ordesr"}
+    lag = {"group": "billing", "topic": "stock"}
     answer = http_client.ask("POST", "/v1/wait-for", {"lag": lag, "timeout": "20ms"})
     assert answer.status == 408
-    assert answer.error == "not after 20 ms of real time: no topic 'ordesr' yet"
+    assert answer.error == "not after 20 ms of real time: no topic 'stock' yet"
+    assert "diagnosis" not in answer.json
+
+
+@pytest.mark.parametrize("path", ["/v1/wait-for", "/v1/run-until"])
+def test_wait_for_the_lag_of_a_mistyped_name_is_refused_at_once(
+    mq: fakemq.Cluster, http_client: Http, path: str
+) -> None:
+    mq.group("billing").set(retry_max_times=3)
+    for lag, meant in (
+        ({"group": "billing", "topic": "ordres"}, "no topic 'ordres'; did you mean orders?"),
+        ({"group": "biling", "topic": "orders"}, "no group 'biling'; did you mean billing?"),
+        ({"group": "biling", "topic": "stock"}, "no group 'biling'; did you mean billing?"),
+    ):
+        time = {"at_most": "1s"} if path == "/v1/run-until" else {"timeout": "9s"}
+        answer = http_client.ask("POST", path, {"lag": lag, **time})
+        assert answer.status == 404
+        assert answer.error.startswith(meant)
+
+
+def test_mistyped_topic_is_not_found(http_client: Http) -> None:
     answer = http_client.ask("GET", "/v1/topics/ordesr/messages")
     assert (answer.status, answer.error) == (404, "no topic 'ordesr'; did you mean orders?")
 
