@@ -103,9 +103,9 @@ class CallFaults(FaultPlacing):
         from fakemq.broker.faults import CALLS
         from fakemq.faults.points import TO_CLIENT
 
-        code = request_code(call)
+        names = ", ".join(one.name for one in CALLS)
+        code = request_code(call, f"brokers send clients {names}")
         if code not in CALLS:
-            names = ", ".join(one.name for one in CALLS)
             raise ConfigError(f"brokers send no {code_name(code)} to clients; they send {names}")
         where, how_often = parted(limits)
         scoped = scope(self._core, (code,), **where)

@@ -62,9 +62,12 @@ def when(often: Often) -> When:
     return When(1 if times is None else times, on_call, probability)
 
 
-def parted(limits: Mapping[str, object]) -> tuple[Where, Often]:
-    """Split the limits: where, and how often. TypeError for an unknown limit."""
-    require_known(limits, [*Where.__annotations__, *Often.__annotations__])
+def parted(limits: Mapping[str, object], others: Iterable[str] = ()) -> tuple[Where, Often]:
+    """Split the limits: where, and how often. TypeError for one that is neither, nor in ``others``.
+
+    Those are left to the caller.
+    """
+    require_known(limits, [*Where.__annotations__, *Often.__annotations__, *others])
     where = Where(**{n: of for n, of in limits.items() if n in Where.__annotations__})  # type: ignore[typeddict-item]  # checked by `scope`
     often = Often(**{n: of for n, of in limits.items() if n in Often.__annotations__})  # type: ignore[typeddict-item]  # checked by `when`
     return where, often

@@ -36,6 +36,11 @@ At: TypeAlias = Literal["before_store", "before_reply", "before_replicate"]
 3. ``before_replicate``: the answer has left, and no slave has received the message.
 """
 
+_POINTS_IN_WORDS = (
+    "before_store (nothing is done yet), before_reply (it is done and stored, the answer is not"
+    " sent yet), before_replicate (the answer is sent, no slave has the message yet)"
+)
+
 Request: TypeAlias = "RequestCode | RequestCode5 | RequestName | int"
 Response: TypeAlias = "ResponseCode | ResponseCode5 | ResponseName | int"
 _MOST_COPIES = 1_000
@@ -328,11 +333,13 @@ class RequestFaults(FaultPlacing):
 
 def _parted(limits: Limits) -> tuple[Where, Often, str]:
     """Split the limits: where, how often, at which point. TypeError for an unknown limit."""
+    where, often = parted(limits, ("at",))
     at = limits.get("at", "before_store")
     if at not in get_args(At):
-        hint = did_you_mean(str(at), get_args(At), lists=False)
-        raise ConfigError(f"at={at!r}: expected one of {', '.join(get_args(At))}{hint}")
-    where, often = parted({name: of for name, of in limits.items() if name != "at"})
+        # To after_store, before_store is nearest by its letters, and the opposite.
+        is_other_side = str(at).casefold().startswith("after")
+        hint = "" if is_other_side else did_you_mean(str(at), get_args(At), lists=False)
+        raise ConfigError(f"at={at!r}: expected one of {_POINTS_IN_WORDS}{hint}")
     return where, often, at
 
 

@@ -16,7 +16,7 @@ from fakemq.protocol.codes import RequestCode, ResponseCode, code_name
 from fakemq.protocol.java import INT_MAX
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from fakemq.core.cluster import ClusterCore
     from fakemq.namesrv.namesrv import NameServer
@@ -53,6 +53,10 @@ FAMILIES: dict[str, tuple[RequestCode, ...]] = {
 """Names for several codes: which of them a client uses depends on its release and settings."""
 
 
+_CODE_CUTOFF = 0.75
+_EXPECTED_RESPONSE = 'expected the name of a ResponseCode, such as "SYSTEM_BUSY", or a number'
+
+
 class Requested(NamedTuple):
     """The requests that a fault is for."""
 
@@ -65,17 +69,23 @@ def requested(value: int | str) -> Requested:
     """Return the codes of a family, such as ``"send"``, or the one of `request_code`."""
     if isinstance(value, str) and (codes := FAMILIES.get(value.lower())):
         return Requested(value.lower(), codes)
-    code = request_code(value)
+    code = request_code(
+        value,
+        'the first argument is a request, such as "send" or "pull";'
+        f" a topic is given as topic={value!r}",
+        FAMILIES,
+    )
     return Requested(code_name(code), (code,))
 
 
-def request_code(value: int | str) -> int:
+def request_code(value: int | str, expected: str, families: Iterable[str] = ()) -> int:
     """Return a request code given as member, name or number; 5.5.0's codes are among them.
 
     A number may be unknown to both, since clients may send such a code; it is an int32 from 0 on,
-    as in a JSON header. ConfigError for anything else.
+    as in a JSON header. ConfigError for anything else, which may name one of ``families``, too;
+    ``expected`` is its end for a name that is like none.
     """
-    return _code(RequestCode, "RequestCode5", value, "request code", 2**31 - 1)
+    return _code(RequestCode, "RequestCode5", value, "request code", 2**31 - 1, expected, families)
 
 
 def response_code(value: int | str) -> int:
@@ -85,7 +95,9 @@ def response_code(value: int | str) -> int:
     request decides whether the response has a JSON or a binary header. ConfigError for anything
     else.
     """
-    return _code(ResponseCode, "ResponseCode5", value, "response code", 2**15 - 1)
+    return _code(
+        ResponseCode, "ResponseCode5", value, "response code", 2**15 - 1, _EXPECTED_RESPONSE
+    )
 
 
 def response_name(value: int | str) -> str:
@@ -103,16 +115,25 @@ def response_name(value: int | str) -> str:
     return later(value).name if value in list(later) else str(value)
 
 
-def _code(codes: type[IntEnum], later: str, value: int | str, what: str, most: int) -> int:
+def _code(
+    codes: type[IntEnum],
+    later: str,
+    value: int | str,
+    what: str,
+    most: int,
+    expected: str,
+    families: Iterable[str] = (),
+) -> int:
     if isinstance(value, str):
         if value in codes.__members__:
             return codes[value]
         members = {**_later(later).__members__, **codes.__members__}
         if value in members:
             return checked.whole(what, int(members[value]), 0, most)
-        families = FAMILIES if codes is RequestCode else {}
         known = [*families, *members]
-        raise ConfigError(f"there is no {what} {value!r}{did_you_mean(value, known)}")
+        # Some name of hundreds is a little like any word, such as that of a topic.
+        hint = did_you_mean(value, known, cutoff=_CODE_CUTOFF, lists=False)
+        raise ConfigError(f"there is no {what} {value!r}{hint or f': {expected}'}")
     if isinstance(value, bool) or not isinstance(value, int):
         raise ConfigError(f"{what} {value!r}: expected a name, a number or a {codes.__name__}")
     return checked.whole(what, int(value), 0, most)

@@ -16,6 +16,10 @@ SEND = "SEND_MESSAGE_V2"
 LINK = ("clients", "broker-a")
 WHOLE = "expected a whole number"
 TRUTH = "expected True or False"
+NO_REQUEST = (
+    'no request code \'orders\': the first argument is a request, such as "send" or "pull";'
+    " a topic is given as topic='orders'$"
+)
 Place = Callable[[Any], Fault]
 
 
@@ -98,6 +102,40 @@ def test_fault_that_can_never_apply_is_refused(mq: fakemq.Cluster, place: Place,
     with pytest.raises(ConfigError, match=text):
         place(mq.faults)
     assert not mq.faults.placed()
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        (lambda f: f.duplicate("orders"), NO_REQUEST),
+        (lambda f: f.error("orders", code="SYSTEM_BUSY"), NO_REQUEST),
+        (lambda f: f.drop("PULL_MESAGE"), "'PULL_MESAGE'; did you mean PULL_MESSAGE"),
+        (lambda f: f.error("send", code="FULL"), "expected the name of a ResponseCode, such as"),
+        (lambda f: f.error("send", code="SYSTEM_BUSSY"), "did you mean SYSTEM_BUSY"),
+        (lambda f: f.drop_call("send"), "no request code 'send': brokers send clients CHECK_TRANS"),
+        (lambda f: f.drop_call("CHECK_TRANSACTION"), "did you mean CHECK_TRANSACTION_STATE"),
+    ],
+)
+def test_wrong_code_names_another_only_if_it_is_near(
+    mq: fakemq.Cluster, place: Place, text: str
+) -> None:
+    with pytest.raises(ConfigError, match=text):
+        place(mq.faults)
+
+
+def test_wrong_point_says_what_each_point_means(mq: fakemq.Cluster) -> None:
+    with pytest.raises(ConfigError, match=r"before_reply \(.*not sent yet\).*slave") as raised:
+        mq.faults.kill("send", at="after_store")  # type: ignore[arg-type]
+    assert "did you mean" not in str(raised.value)
+    with pytest.raises(ConfigError, match=r"; did you mean before_reply\?$"):
+        mq.faults.kill("send", at="before_replay")  # type: ignore[arg-type]
+
+
+def test_wrong_limit_of_a_request_names_the_point_too(mq: fakemq.Cluster) -> None:
+    with pytest.raises(TypeError, match=r"a fault has no where=; there are: node, .*, at$"):
+        mq.faults.kill("send", where="before_reply")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"a fault has no att=; did you mean at\?$"):
+        mq.faults.kill("send", att="before_reply")  # type: ignore[call-arg]
 
 
 def test_fault_that_may_apply_later_is_accepted(mq: fakemq.Cluster) -> None:
