@@ -57,8 +57,8 @@ def duration_ms(value: Duration, *, name: str = "duration") -> int:
         milliseconds = seconds() * 1000 if callable(seconds) else None
     # The comparison is false for NaN too, so this one test refuses every float without an integer.
     if milliseconds is None or not -_LONGEST_MS <= milliseconds <= _LONGEST_MS:
-        # A text may come from the command line, which knows no timedelta.
-        others = " or a number of seconds" if isinstance(value, str) else _OTHERS
+        # A text or number may come from the command line or as JSON, which know no timedelta.
+        others = " or a number of seconds" if isinstance(value, str | int | float) else _OTHERS
         raise ConfigError(
             f'{name}={value!r}: expected a duration such as "2h", "1m30s", "500ms",{others}'
         )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar, get_type_hints
 
 import msgspec
 
+from fakemq.control import body_errors
 from fakemq.control.results import Refusal
 from fakemq.protocol import fastjson
 from fakemq.protocol.bodies.body import prepared
@@ -143,7 +144,7 @@ def _decoded_query(kind: type[Query], given: dict[str, list[str]]) -> Query:
     try:
         return msgspec.convert(values, prepared(kind), strict=False)
     except msgspec.ValidationError as error:
-        raise Refusal(400, f"{error}; the query may have: {_names(kind)}") from None
+        raise Refusal(400, f"{error}; the query may have: {body_errors.names(kind)}") from None
 
 
 def _decoded_body(kind: type[Body], given: bytes) -> Body:
@@ -157,9 +158,9 @@ def _decoded_body(kind: type[Body], given: bytes) -> Body:
     try:
         body = msgspec.json.decode(given, type=prepared(kind))
     except msgspec.ValidationError as error:
-        raise Refusal(400, f"{error}; the body may have: {_names(kind)}") from None
+        raise Refusal(400, body_errors.misfit(error, kind, given)) from None
     except msgspec.DecodeError as error:
-        raise Refusal(400, f"the body is no JSON: {error}") from None
+        raise Refusal(400, body_errors.no_json(error, given)) from None
     except UnicodeDecodeError:
         raise Refusal(400, "the body is no JSON: it is not UTF-8") from None
     name = fastjson.repeated_name(given)
@@ -174,7 +175,3 @@ def _count_of_strings(text: bytes) -> int:
     It counts too few where strings end with a backslash, which is written as two.
     """
     return (text.count(b'"') - text.count(b'\\"')) // 2
-
-
-def _names(kind: type[msgspec.Struct]) -> str:
-    return ", ".join(field.encode_name for field in msgspec.structs.fields(kind)) or "nothing"

@@ -104,6 +104,10 @@ def test_unknown_path_is_refused(http_client: Http) -> None:
     [
         (b"{", "the body is no JSON: Input data was truncated"),
         (b'{"duration": "\xff"}', "the body is no JSON: "),
+        (b'{"duration": "\\ud800"}', "no JSON: \\ud800 is only half of a surrogate pair"),
+        (b'{"duration": "\\udc00, or more"}', "no JSON: \\udc00 is only half of a surrogate pair"),
+        (b'{"duration": "\\ud83d\\ude00"', "the body is no JSON: Input data was truncated"),
+        (b'{"duration": 1e30}', '"1m30s", "500ms", or a number of seconds'),
         (b"[]", "Expected `object`, got `array`; the body may have: duration, outside_peers"),
         (b"", "Object missing required field `duration`"),
         (b'{"duration": "2 years"}', "advance='2 years': expected a duration such as "),

@@ -332,7 +332,7 @@ def test_every_placing_of_a_fault_is_a_kind(http_client: Http) -> None:
             {"fault": "silence"},
             "silence() missing 1 required positional argument: 'broker'; expected silence(broker",
         ),
-        ({"fault": "clear"}, "there is no fault 'clear'"),
+        ({"fault": "clear"}, "there is no fault 'clear'; DELETE /v1/faults removes all faults"),
         (
             {"fault": "silence", "args": ["broker-a"], "kwargs": {"broker_name": "broker-a"}},
             "silence has no argument 'broker_name'; expected silence(broker: str, ",
