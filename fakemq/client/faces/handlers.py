@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from inspect import isawaitable, iscoroutine, isgenerator
 from typing import Any, TypeAlias
 
@@ -145,7 +146,8 @@ def outcome(returned: object) -> ConsumeResult | None:
     """Return the result of consuming, of what a function of the user returned.
 
     Only a `ConsumeResult` or `ConsumeStatus` has a meaning; anything else acknowledges. Raise
-    TypeError for an awaitable or generator, which would not run.
+    TypeError for an awaitable or generator, which would not run, and for a status by which another
+    client gets the message again: here it would be acknowledged.
     """
     if returned is None:
         return None
@@ -160,4 +162,20 @@ def outcome(returned: object) -> ConsumeResult | None:
             f"the function returned {returned!r} instead of a result, so that it has not run: only"
             " an async consumer awaits it, and only of a function that is written with async def"
         )
+    name = returned.name if isinstance(returned, Enum) else returned
+    if isinstance(name, str) and name in _FAILURES_OF_OTHERS:
+        raise ArgumentError(
+            f"the function returned {returned!r}, which has no meaning here: to get the message"
+            " again, raise an error, or call message.retry_later()"
+        )
     return None
+
+
+_FAILURES_OF_OTHERS = frozenset(
+    {"RECONSUME_LATER", "ROLLBACK", "SUSPEND_CURRENT_QUEUE_A_MOMENT", "FAILURE"}
+)
+"""The results of a function at other clients that let a message come again.
+
+Source: client/consumer/listener/ConsumeConcurrentlyStatus.java, ConsumeOrderlyStatus.java (4.9.7),
+and ConsumeResult of RocketMQ 5's clients
+"""

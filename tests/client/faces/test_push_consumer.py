@@ -104,6 +104,21 @@ def test_result_of_java_is_understood(mq: fakemq.Cluster) -> None:
     assert [one.body for one in mq.messages("%DLQ%billing")] == [b"dead"]
 
 
+def test_status_of_another_client_sends_back(mq: fakemq.Cluster) -> None:
+    tries: list[int] = []
+
+    def later(messages: Sequence[ReceivedMessage]) -> str:
+        tries.extend(message.reconsume_times for message in messages)
+        return "CONSUME_SUCCESS" if len(tries) > 1 else "RECONSUME_LATER"
+
+    mq.seed("orders", [b"tea"])
+    with consumer(mq, on_messages=later):
+        eventually(lambda: mq.delayed(RETRY))
+        mq.clock.advance_to_next("delay_level")
+        eventually(lambda: len(tries) == 2)
+    assert tries == [0, 1]
+
+
 def test_each_topic_may_have_its_function(mq: fakemq.Cluster) -> None:
     orders, refunds = Seen(), Seen()
     c = PushConsumer(mq.namesrv_addr, group="billing", consume_from="first")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Generator
+from enum import Enum
 from typing import Literal
 
 import anyio
@@ -173,6 +174,33 @@ def test_generator_that_would_not_run_is_a_failure(kind: Literal["inside", "bloc
         mq.producer().send("orders", b"tea")
         mq.wait_for(lambda: len(consumer.failures) == 1)
         assert isinstance(consumer.failures[0].error, TypeError)
+
+
+class StatusOfOthers(Enum):
+    CONSUME_SUCCESS = 0
+    ROLLBACK = 1
+
+
+@pytest.mark.parametrize("status", ["RECONSUME_LATER", "FAILURE", StatusOfOthers.ROLLBACK])
+def test_status_of_another_client_is_a_failure(mq: fakemq.Cluster, status: object) -> None:
+    consumer = mq.consumer(group="billing", subscribe="orders", on_message=lambda _: status)
+    mq.seed("orders", ["tea"])
+    (failure,) = consumer.failures
+    text = str(failure.error)
+    assert text.startswith(f"the function returned {status!r}, which has no meaning here: ")
+    assert text.endswith("raise an error, or call message.retry_later()")
+    assert mq.delayed("%RETRY%billing")
+
+
+@pytest.mark.parametrize(
+    "value", ["CONSUME_SUCCESS", StatusOfOthers.CONSUME_SUCCESS, "tea", b"FAILURE", 1, False]
+)
+def test_other_value_of_a_function_is_ignored(mq: fakemq.Cluster, value: object) -> None:
+    consumer = mq.consumer(group="billing", subscribe="orders", on_message=lambda _: value)
+    mq.seed("orders", ["tea"])
+    mq.clock.advance("10s")
+    assert (consumer.failures, mq.group("billing").lag("orders")) == ([], 0)
+    assert not mq.delayed("%RETRY%billing")
 
 
 def test_coroutine_that_would_not_run_is_a_failure() -> None:
