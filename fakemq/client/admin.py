@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.instance import ClientInstance
 from fakemq.client.messages import pulled_messages
@@ -55,27 +57,24 @@ class Admin:
 
     def max_offset(self, queue: MessageQueue) -> Operation[int]:
         """Return the offset that the queue's next message will get."""
-        header = GetMaxOffsetRequestHeader(topic=queue.topic or "", queue_id=queue.queue_id)
         code = RequestCode.GET_MAX_OFFSET
-        response, reading = yield from self._ask(queue, code, header)
+        response, reading = yield from self._ask(queue, code, GetMaxOffsetRequestHeader)
         with reading:
             return GetMaxOffsetResponseHeader.decode(response.ext_fields).offset
 
     def min_offset(self, queue: MessageQueue) -> Operation[int]:
         """Return the first offset that is still stored."""
-        header = GetMinOffsetRequestHeader(topic=queue.topic or "", queue_id=queue.queue_id)
         code = RequestCode.GET_MIN_OFFSET
-        response, reading = yield from self._ask(queue, code, header)
+        response, reading = yield from self._ask(queue, code, GetMinOffsetRequestHeader)
         with reading:
             return GetMinOffsetResponseHeader.decode(response.ext_fields).offset
 
     def search_offset(self, queue: MessageQueue, timestamp_ms: int) -> Operation[int]:
         """Return the offset of the first message stored at or after a broker's time."""
-        header = SearchOffsetRequestHeader(
-            topic=queue.topic or "", queue_id=queue.queue_id, timestamp=timestamp_ms
-        )
         code = RequestCode.SEARCH_OFFSET_BY_TIMESTAMP
-        response, reading = yield from self._ask(queue, code, header)
+        response, reading = yield from self._ask(
+            queue, code, SearchOffsetRequestHeader, timestamp=timestamp_ms
+        )
         with reading:
             return SearchOffsetResponseHeader.decode(response.ext_fields).offset
 
@@ -89,20 +88,26 @@ class Admin:
 
     def earliest_store_time_ms(self, queue: MessageQueue) -> Operation[int]:
         """Return when the queue's first message was stored; -1 if it has none."""
-        header = GetEarliestMsgStoretimeRequestHeader(
-            topic=queue.topic or "", queue_id=queue.queue_id
-        )
         code = RequestCode.GET_EARLIEST_MSG_STORETIME
-        response, reading = yield from self._ask(queue, code, header)
+        response, reading = yield from self._ask(queue, code, GetEarliestMsgStoretimeRequestHeader)
         with reading:
             return GetEarliestMsgStoretimeResponseHeader.decode(response.ext_fields).timestamp
 
     def _ask(
-        self, queue: MessageQueue, code: RequestCode, header: RpcRequestHeader
+        self,
+        queue: MessageQueue,
+        code: RequestCode,
+        header_of: Callable[..., RpcRequestHeader],
+        **more: int,
     ) -> Operation[tuple[RemotingCommand, Reading]]:
-        """Return the answer of the queue's master, and the block in which to read it."""
-        header.bname = queue.broker_name
+        """Return the answer of the queue's master, and the block in which to read it.
+
+        The request's header has the queue, and ``more`` fields.
+        """
         addr = yield from self._instance.master_addr(queue)
+        header = header_of(
+            topic=queue.topic or "", queue_id=queue.queue_id, bname=queue.broker_name, **more
+        )
         response = yield from self._instance.invoke_ok(addr, self._instance.command(code, header))
         return response, Reading(addr)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from fakemq.config.checked import text, whole
-from fakemq.errors import ConfigError
+from fakemq.errors import ArgumentError, ConfigError
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.java import INT_MAX, LONG_MAX
 from fakemq.protocol.topics import topic_name_error
@@ -35,6 +35,11 @@ def one_queue(queue: object) -> MessageQueue:
     text("broker_name of the queue", queue.broker_name)
     whole("queue_id of the queue", queue.queue_id, 0, INT_MAX)
     return queue
+
+
+def no_queue(queue: object) -> ArgumentError:
+    """Return the error for what is given to a request of `fakemq.client.Client` as a queue."""
+    return ArgumentError(f"queue={queue!r}: expected a MessageQueue, as of subscribe_queues(topic)")
 
 
 def several_queues(queues: object) -> list[MessageQueue]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
+from fakemq.client import Client
 from fakemq.client.errors import MQBrokerError, MQClientError
 from fakemq.client.messages import PullStatus
 from fakemq.client.pull_operations import PullOperations
@@ -109,6 +113,28 @@ def test_subscription_is_in_the_next_heartbeat() -> None:
     assert data.consume_type == "CONSUME_PASSIVELY"
     assert consumer.subscription("orders") is wanted
     assert consumer.subscription("other") is None
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda c: c.pull("orders", 0),
+        lambda c: c.query_offset("orders"),
+        lambda c: c.update_offset("orders", 1),
+        lambda c: c.check_expression("orders", "*", "TAG"),
+        lambda c: c.lock(["orders"]),
+        lambda c: c.unlock(["orders"]),
+        lambda c: c.max_offset("orders"),
+        lambda c: c.min_offset("orders"),
+        lambda c: c.search_offset("orders", 0),
+        lambda c: c.earliest_store_time_ms("orders"),
+    ],
+)
+def test_topic_in_the_place_of_a_queue_is_refused(ask: Callable[[Any], object]) -> None:
+    expected = r"^queue='orders': expected a MessageQueue, as of subscribe_queues\(topic\)$"
+    # Refused before any request: there is no name server.
+    with Client("127.0.0.1:1") as client, pytest.raises(TypeError, match=expected):
+        ask(client)
 
 
 def test_offsets_are_queried_and_committed() -> None:
