@@ -91,6 +91,15 @@ REFUSED: list[tuple[Ask, str]] = [
     (lambda _: Message("t", b"", delay="5s", delay_level=2), "delay and delay_level: expected one"),
     (lambda mq: mq.producer().send("orders", {"a": 1}), "the body is {'a': 1}: expected bytes or"),  # type: ignore[arg-type]
     (lambda mq: mq.producer().send("orders", b"", dely="5s"), "option 'dely'; did you mean delay?"),  # type: ignore[call-arg]
+    (
+        lambda mq: mq.producer().send([Message("orders", b"x")]),  # type: ignore[arg-type]
+        "'true'}>]; send_batch takes several Messages",
+    ),
+    (lambda mq: mq.producer(grp="x"), "mq.producer() got an unexpected option 'grp'; did you mean"),  # type: ignore[call-overload]
+    (
+        lambda mq: mq.consumer(group="b", subscribe="orders", on_mesage=print),  # type: ignore[call-overload]
+        "mq.consumer() got an unexpected option 'on_mesage'; did you mean on_message?",
+    ),
     (lambda _: Producer(group="a", chek=1), "chek"),  # type: ignore[call-arg]
 ]
 

@@ -99,12 +99,17 @@ def as_message(
             raise ArgumentError(f"no body: expected a Message, or a topic ({message!r}) and a body")
         return Message(message, body, **parts)
     if not isinstance(message, Message):
-        raise ArgumentError(f"expected a Message, or a topic and a body, not {message!r}")
+        raise _no_message(message)
     given = ["body"] if body is not None else []
     given += [name for name, value in parts.items() if value]
     if given:
         raise ArgumentError(f"{', '.join(given)} beside a Message: expected them in the Message")
     return message
+
+
+def _no_message(given: object) -> ArgumentError:
+    several = "; send_batch takes several Messages" if isinstance(given, list | tuple) else ""
+    return ArgumentError(f"expected a Message, or a topic and a body, not {given!r}{several}")
 
 
 def as_batch(messages: Iterable[Message]) -> list[Message]:

@@ -49,7 +49,12 @@ class InsideConsumer(InsideHandle[PushConsumerCore]):
         **options: Unpack[PushOptions],
     ) -> None:
         settings = settled(
-            "consumer", PushSettings, options, group=group, subscribe=subscriptions(subscribe)
+            "mq.consumer",
+            PushSettings,
+            options,
+            ("on_message", "kind"),
+            group=group,
+            subscribe=subscriptions(subscribe),
         )
         if settings.consume_message_batch_max_size > 1:
             raise ConfigError(

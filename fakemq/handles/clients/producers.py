@@ -38,7 +38,7 @@ class _InsideProducer(InsideHandle[ProducerCore]):
     """What both producers share: the tasks of their methods."""
 
     def __init__(self, running: Running, group: str, **options: Unpack[ProducerOptions]) -> None:
-        settings = producer_settings("a producer inside", options, group, Kind.INSIDE)
+        settings = producer_settings("mq.producer", options, group, Kind.INSIDE)
         super().__init__(running, group, options, lambda services: ProducerCore(services, settings))
 
     def _sending(
