@@ -151,26 +151,24 @@ class GroupHandle(Handle):
     def set(self, **settings: Unpack[GroupSettings]) -> None:
         """Change settings of the group, such as ``retry_max_times=3``; ValueError if bad.
 
-        A group that does not exist is created. Raise LookupError if its name is almost like
-        another's.
+        A group that does not exist is created.
         """
         from fakemq.core import changes  # few tests do this
 
-        def change() -> None:
-            check_group(self._core, self.name)
-            changes.change_group(self._core, self.name, **settings)
-
-        self._call(change)
+        self._call(lambda: changes.change_group(self._core, self.name, **settings))
 
     def suspend(self) -> None:
         """Refuse every member's pulls; pulls that are held already end at their usual time.
 
-        Raise LookupError as `set`.
+        A group that does not exist is created. Raise LookupError if its name is almost like
+        another's.
         """
+        self._call(lambda: check_group(self._core, self.name))
         self.set(consume_enable=False)
 
     def resume(self) -> None:
-        """Let members pull again. Raise LookupError as `set`."""
+        """Let members pull again. Raise LookupError as `suspend`."""
+        self._call(lambda: check_group(self._core, self.name))
         self.set(consume_enable=True)
 
     def delete(self, *, offsets: bool = False) -> None:

@@ -74,7 +74,6 @@ def test_mistyped_topic_is_refused(
         lambda mq: mq.group("biling").lag("orders"),
         lambda mq: mq.group("biling").offsets("orders"),
         lambda mq: mq.group("biling").members(),
-        lambda mq: mq.group("biling").set(retry_max_times=3),
         lambda mq: mq.group("biling").suspend(),
         lambda mq: mq.group("biling").resume(),
         lambda mq: mq.messages("%DLQ%biling"),
@@ -110,11 +109,15 @@ def test_topic_of_a_stopped_broker_is_no_mistyped_one() -> None:
             mq.topic("order").set_queues(2)
 
 
-def test_group_whose_name_is_like_no_other_is_created(mq: fakemq.Cluster) -> None:
+def test_group_is_created_by_its_settings_and_if_its_name_is_like_no_other(
+    mq: fakemq.Cluster,
+) -> None:
     mq.group("reports").suspend()
+    mq.group("biling").set(retry_max_times=3)  # it may be meant: there was no group to change
     groups = mq.inspect(lambda core: core.broker("broker-a").groups.snapshot())
     assert not groups["reports"].consume_enable
     assert groups["billing"].consume_enable
+    assert groups["biling"].retry_max_times == 3
 
 
 def test_names_that_may_come_are_empty(mq: fakemq.Cluster) -> None:
