@@ -111,11 +111,13 @@ class Group:
             }
 
         wait_until(lambda: sent <= received(), EVENT_TIMEOUT_S)
+        # What a member received before it died comes again, to those that live.
+        self._wait_all_committed()
         for member in self._members.values():
             member.stop()
-        self._assert_all_committed()
+        self._wait_all_committed()
 
-    def _assert_all_committed(self) -> None:
+    def _wait_all_committed(self) -> None:
         """Every message is acknowledged: the group's offsets are at the ends of the queues."""
         with Client(self.namesrv_addr) as client:
             group = PullOperations(client.instance, GROUP)
