@@ -4,8 +4,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 PYTEST ?= $(BIN)/python -m pytest
 # Python compiles what it imports; pip would compile every file of every package first.
-# PySpark has no wheel, so pip makes one of 400 MB and takes it apart: without compression in half the
-# time.
+# PySpark has no wheel, so pip builds one of 400 MB and unpacks it. Wheels that pip builds are not
+# compressed here: that takes half of the time.
 INSTALL := DIST_EXTRA_CONFIG='$(CURDIR)/.ci/wheels.cfg' $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
 # Without cached bytecode every worker compiles all tests, and every process that a test starts all

@@ -118,7 +118,7 @@ class Group:
         self._wait_all_committed()
 
     def _wait_all_committed(self) -> None:
-        """Every message is acknowledged: the group's offsets are at the ends of the queues."""
+        """Wait until all is acknowledged: the group's offsets are at the ends of the queues."""
         with Client(self.namesrv_addr) as client:
             group = PullOperations(client.instance, GROUP)
 

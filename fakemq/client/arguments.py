@@ -37,9 +37,12 @@ def one_queue(queue: object) -> MessageQueue:
     return queue
 
 
-def no_queue(queue: object) -> ArgumentError:
-    """Return the error for what is given to a request of `fakemq.client.Client` as a queue."""
-    return ArgumentError(f"queue={queue!r}: expected a MessageQueue, as of subscribe_queues(topic)")
+def require_queue(queue: object) -> None:
+    """Raise ArgumentError for what is no queue, such as a topic, in a request of a `Client`."""
+    if not isinstance(queue, MessageQueue):
+        raise ArgumentError(
+            f"queue={queue!r}: expected a MessageQueue, as of subscribe_queues(topic)"
+        )
 
 
 def several_queues(queues: object) -> list[MessageQueue]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from fakemq.client.addresses import vip_addr
-from fakemq.client.arguments import no_queue
+from fakemq.client.arguments import require_queue
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.name_servers import NameServers
 from fakemq.client.numbers import require_fit
@@ -276,8 +276,7 @@ class ClientInstance:
 
     def master_addr(self, queue: MessageQueue) -> Operation[str]:
         """Return the address of a queue's master; raise MQClientError if it is unknown."""
-        if not isinstance(queue, MessageQueue):
-            raise no_queue(queue)
+        require_queue(queue)
         addr = self.routes.master_addr(queue.broker_name)
         if addr is None:
             yield from self.update_route(queue.topic or "")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from fakemq.client.arguments import no_queue
+from fakemq.client.arguments import require_queue
 from fakemq.client.errors import MQBrokerError, MQClientError
 from fakemq.client.instance import ClientInstance
 from fakemq.client.messages import PullResult, PullStatus, pulled_messages
@@ -190,8 +190,7 @@ class PullOperations:
         yield from self._instance.invoke_ok(broker.addr, command)
 
     def _addr(self, queue: MessageQueue) -> Operation[BrokerAddr]:
-        if not isinstance(queue, MessageQueue):
-            raise no_queue(queue)
+        require_queue(queue)
         routes = self._instance.routes
         wanted = self._pull_from.get(queue, MASTER_ID)
         found = routes.any_addr(queue.broker_name, wanted)

@@ -81,7 +81,7 @@ def send(
         except FakemqError:
             if number > 1:
                 before = counted(number - 1, "message")
-                click.echo(f"{body[:40]!r} failed; {before} before it: stored", err=True)
+                click.echo(f"{body[:40]!r} failed; stored before it: {before}", err=True)
             raise
         row = {
             "status": result.status.value,

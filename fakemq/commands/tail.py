@@ -141,14 +141,14 @@ class Reader:
         self._kind = "SQL92" if sql else "TAG"
         self._last = last
         self._since_ms = since_ms
-        self._searched = 0
-        """How many messages are read, those that a filter leaves out included."""
         self._next: dict[MessageQueue, int] = {}
         self._end: dict[MessageQueue, int] = {}
         self._failed = self._brokers(queues) - self._brokers(
             cluster.answers({one: self._begin(one) for one in queues})
         )
         """The brokers that did not answer last time."""
+        self._searched = sum(end - self._next[one] for one, end in self._end.items())
+        """How many messages `read_to_end` looks at, those that a filter leaves out included."""
 
     @staticmethod
     def _brokers(queues: Iterable[MessageQueue]) -> set[str]:
@@ -179,9 +179,7 @@ class Reader:
             begin = end - self._last
         elif self._since_ms and has_master:
             begin = yield from admin.search_offset(queue, self._since_ms)
-        begin = max(first, begin)
-        self._next[queue], self._end[queue] = begin, end
-        self._searched += end - begin
+        self._next[queue], self._end[queue] = max(first, begin), end
 
     def read_to_end(self) -> list[tuple[MessageExt, str]]:
         """Return what is stored from where reading begins to the ends at the start."""

@@ -126,9 +126,9 @@ def place_fault(control: Control, body: PlaceFault) -> FaultState:
     place = there.get(body.fault)
     if place is None:
         if body.fault in ("clear", "remove"):  # what Python's faults are removed by
-            raise Refusal(400, f"there is no fault {body.fault!r}; DELETE /v1/faults removes all"
-                          " faults, and DELETE /v1/faults/NUMBER one")  # fmt: skip
-        hint = did_you_mean(body.fault, sorted(there))
+            hint = "; DELETE /v1/faults removes all faults, and DELETE /v1/faults/NUMBER one"
+        else:
+            hint = did_you_mean(body.fault, sorted(there))
         raise Refusal(400, f"there is no fault {body.fault!r}{hint}")
     call = _call(body.fault, place)
     for name in body.kwargs.keys() - _arguments(place).keys():

@@ -163,13 +163,15 @@ class GroupHandle(Handle):
         A group that does not exist is created. Raise LookupError if its name is almost like
         another's.
         """
-        self._call(lambda: check_group(self._core, self.name))
-        self.set(consume_enable=False)
+        self._enable(consume=False)
 
     def resume(self) -> None:
         """Let members pull again. Raise LookupError as `suspend`."""
+        self._enable(consume=True)
+
+    def _enable(self, *, consume: bool) -> None:
         self._call(lambda: check_group(self._core, self.name))
-        self.set(consume_enable=True)
+        self.set(consume_enable=consume)
 
     def delete(self, *, offsets: bool = False) -> None:
         """Delete the group at every broker, with ``offsets=True`` its committed offsets, too.

@@ -101,7 +101,7 @@ def test_message_that_fails_is_named_where_there_are_others(cluster: fakemq.Clus
     cluster.faults.error("send", code=13, on_call=2)
     result = run("send", "orders", "a", "b", "c", "-n", cluster.namesrv_addr, exit_code=1)
     assert len(result.stdout.splitlines()) == 1 + (result.stdout.startswith("status"))
-    assert result.stderr.startswith("'b' failed; 1 message before it: stored\nError: ")
+    assert result.stderr.startswith("'b' failed; stored before it: 1 message\nError: ")
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,15 @@ by `ReceivedMessage.retry_later`, raising sends all of them back."""
 Subscribe: TypeAlias = Mapping[str, str | Selector] | Sequence[str] | str
 """What a consumer wants: by topic its tags or a `Selector`; or only topics, for all messages."""
 
+_FAILURES_OF_OTHERS = frozenset(
+    {"RECONSUME_LATER", "ROLLBACK", "SUSPEND_CURRENT_QUEUE_A_MOMENT", "FAILURE"}
+)
+"""The results of a function at other clients that let a message come again.
+
+Source: client/consumer/listener/ConsumeConcurrentlyStatus.java, ConsumeOrderlyStatus.java (4.9.7),
+and ConsumeResult of RocketMQ 5's clients
+"""
+
 
 class Handlers:
     """The functions of one consumer, by topic, and its subscriptions."""
@@ -169,13 +178,3 @@ def outcome(returned: object) -> ConsumeResult | None:
             " again, raise an error, or call message.retry_later()"
         )
     return None
-
-
-_FAILURES_OF_OTHERS = frozenset(
-    {"RECONSUME_LATER", "ROLLBACK", "SUSPEND_CURRENT_QUEUE_A_MOMENT", "FAILURE"}
-)
-"""The results of a function at other clients that let a message come again.
-
-Source: client/consumer/listener/ConsumeConcurrentlyStatus.java, ConsumeOrderlyStatus.java (4.9.7),
-and ConsumeResult of RocketMQ 5's clients
-"""

@@ -85,7 +85,7 @@ def request_code(value: int | str, expected: str, families: Iterable[str] = ()) 
     as in a JSON header. ConfigError for anything else, which may name one of ``families``, too;
     ``expected`` is its end for a name that is like none.
     """
-    return _code(RequestCode, "RequestCode5", value, "request code", 2**31 - 1, expected, families)
+    return _code(_REQUEST, value, expected, families)
 
 
 def response_code(value: int | str) -> int:
@@ -95,9 +95,7 @@ def response_code(value: int | str) -> int:
     request decides whether the response has a JSON or a binary header. ConfigError for anything
     else.
     """
-    return _code(
-        ResponseCode, "ResponseCode5", value, "response code", 2**15 - 1, _EXPECTED_RESPONSE
-    )
+    return _code(_RESPONSE, value, _EXPECTED_RESPONSE)
 
 
 def response_name(value: int | str) -> str:
@@ -115,15 +113,22 @@ def response_name(value: int | str) -> str:
     return later(value).name if value in list(later) else str(value)
 
 
-def _code(
-    codes: type[IntEnum],
-    later: str,
-    value: int | str,
-    what: str,
-    most: int,
-    expected: str,
-    families: Iterable[str] = (),
-) -> int:
+class _Kind(NamedTuple):
+    """Requests or responses: the name of their codes, and the greatest that a header can have."""
+
+    what: str
+    codes: type[IntEnum]
+    later: str
+    """The name of the enum with 5.5.0's codes."""
+    most: int
+
+
+_REQUEST = _Kind("request code", RequestCode, "RequestCode5", 2**31 - 1)
+_RESPONSE = _Kind("response code", ResponseCode, "ResponseCode5", 2**15 - 1)
+
+
+def _code(kind: _Kind, value: int | str, expected: str, families: Iterable[str] = ()) -> int:
+    what, codes, later, most = kind
     if isinstance(value, str):
         if value in codes.__members__:
             return codes[value]
