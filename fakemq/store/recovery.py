@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING
 
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
 from fakemq.protocol.layout.codecs import RECORD_HEAD, RECORD_LEAST_BYTES
-from fakemq.protocol.message import MESSAGE_MAGIC_CODE, record_store_timestamp_ms
+from fakemq.protocol.message import (
+    BLANK_MAGIC_CODE,
+    MESSAGE_MAGIC_CODE,
+    record_store_timestamp_ms,
+)
 from fakemq.store.consumequeue import UNIT_BYTES
 from fakemq.store.light_queues import LightRule
 from fakemq.store.record_scan import read_range
@@ -103,7 +107,7 @@ class Recovery:
     def _recover_log(self, checkpoint: StoreCheckpoint, clean: bool, sealed_to: int | None) -> None:
         log = self._log
         newest = max((queue.max_physic_offset for queue in self._queues), default=-1)
-        index, at = self._first_place(checkpoint, clean, sealed_to)
+        index, at = self._first_place(checkpoint, clean, sealed_to, newest)
         if self._check is not None:
             self._check.see_files()
         entries: dict[ConsumeQueue, tuple[int, int]] = {}
@@ -134,16 +138,20 @@ class Recovery:
                 self._report(queue.truncate(end), f"entries of records behind the log's end, {end}")
 
     def _first_place(
-        self, checkpoint: StoreCheckpoint, clean: bool, sealed_to: int | None
+        self, checkpoint: StoreCheckpoint, clean: bool, sealed_to: int | None, newest: int
     ) -> tuple[int, int]:
         """Return the file, by its index, and the position where the check begins.
 
-        All before is known to be good.
+        All before is known to be good. ``newest`` is where the last record of all queues ends.
+        Any program can write a seal with a good digest. One whose end is within a record, or
+        behind the last one, is not believed: a recovery from there would cut good records.
         """
         files = self._log.files
         if sealed_to is not None:
             index, at = divmod(sealed_to - files[0][0], self._log.file_size_bytes)
-            if 0 <= index < len(files):
+            if 0 <= index < len(files) and (
+                sealed_to == newest or _is_record_begin(files[index][1], at)
+            ):
                 return index, at
         return self._first_file(checkpoint, clean), 0
 
@@ -275,6 +283,11 @@ class Recovery:
     def _report(self, cuts: Iterable[Cut], why: str) -> None:
         for path, offset, cut_bytes in cuts:
             self._repaired(path, offset, cut_bytes, why)
+
+
+def _is_record_begin(file: File, at: int) -> bool:
+    magic_code = int.from_bytes(file.view[at + 4 : at + 8], signed=True)
+    return magic_code in (MESSAGE_MAGIC_CODE, BLANK_MAGIC_CODE)
 
 
 def _first_stored_ms(file: File) -> int:

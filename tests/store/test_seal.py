@@ -211,6 +211,22 @@ def test_records_behind_the_sealed_end_are_found(tmp_path: Path, reads: list[int
     lab.stop()
 
 
+@pytest.mark.parametrize("moved_bytes", [-1_000_000, -5_000, -100, -1, 1, 3, 1 << 62])
+def test_seal_within_a_record_is_not_believed(tmp_path: Path, moved_bytes: int) -> None:
+    """Its digest is right: a seal has no secret, so any program can write one."""
+    lab = stopped(tmp_path)
+    end = int((tmp_path / seal.PATH).read_text().partition(" ")[0])
+    seal.leave(lab.files, lab.config, end + moved_bytes)
+    lab.start()
+    assert len(lab.bodies()) == len(lab.bodies(queue_id=1)) == 60
+    assert not lab.repairs()
+    lab.put(b"next")
+    lab.kill()
+    lab.start()
+    assert lab.bodies()[60:] == [b"next"]
+    lab.stop()
+
+
 def test_damaged_store_is_reported_at_each_start(tmp_path: Path, reads: list[int]) -> None:
     lab = stopped(tmp_path)
     flip(tmp_path / QUEUE)
