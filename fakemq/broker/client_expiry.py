@@ -9,6 +9,7 @@ broker/client/ConsumerManager.java#scanNotActiveChannel (4.9.7)
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from fakemq.clock.timers import Timer, next_tick_ms
@@ -16,6 +17,7 @@ from fakemq.clock.timers import Timer, next_tick_ms
 if TYPE_CHECKING:
     from fakemq.broker.consumers import ConsumerManager
     from fakemq.broker.producers import ProducerManager
+    from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
     from fakemq.net.session import Session
@@ -53,7 +55,7 @@ class ClientExpiry:
             # Java compares with a strict >, so exactly 120 s of silence is still alive.
             channel.last_heartbeat_ms + members.expired_timeout_ms + 1
             for members in (self._producers, self._consumers)
-            for channel in members.channels_of(session)
+            for channel in islice(members.channels_of(session), 1)  # silent for the longest time
         ]
         if not dues_ms or session.closed:
             return
@@ -80,7 +82,7 @@ class ClientExpiry:
             for channel in members.channels_of(session):
                 channel.last_heartbeat_ms = now_ms - silent_ms
         self._node.clock.cancel(self._timers.pop(session, None))
-        self._scan(session)
+        self._node.clock.carry_out(self._scan(session), peer=self)
 
     def session_closed(self, session: Session) -> None:
         """Forget a connection that was closed."""
@@ -95,14 +97,13 @@ class ClientExpiry:
         if self._timers.get(session) is not timer:
             return  # the timer was replaced while the node was paused, when timers fire late
         del self._timers[session]
-        self._scan(session)
+        self._node.clock.carry_out(self._scan(session), peer=self)
 
-    def _scan(self, session: Session) -> None:
-        expired_ms = [
-            members.expired_timeout_ms
-            for members in (self._producers, self._consumers)
-            if members.expire(session)
-        ]
+    def _scan(self, session: Session) -> Steps[None]:
+        expired_ms = []
+        for members in (self._producers, self._consumers):
+            if (yield from members.expire(session)):
+                expired_ms.append(members.expired_timeout_ms)
         if expired_ms:
             session.close(f"no heartbeat for {min(expired_ms) // 1000} s")
         else:

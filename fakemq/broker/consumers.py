@@ -6,11 +6,12 @@ DefaultConsumerIdsChangeListener.java (4.9.7)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from fakemq.broker.client_channel import ClientChannelInfo
+from fakemq.broker.memberships import Memberships
 from fakemq.dispatch.java_errors import required
 from fakemq.events.core import DifferenceEnded, SubscriptionsDiffer
 from fakemq.protocol.codes import RequestCode
@@ -49,17 +50,23 @@ class ConsumerGroupInfo:
         self.message_model = data.message_model
         self.consume_from_where = data.consume_from_where
 
-    def update_channel(self, channel: ClientChannelInfo, data: ConsumerData) -> bool:
+    def update_channel(
+        self, channel: ClientChannelInfo, data: ConsumerData, memberships: Memberships
+    ) -> bool:
         """Take over a member's heartbeat; return whether the member is new.
 
         Source: broker/client/ConsumerGroupInfo.java#updateChannel (4.9.7)
         """
         self._take(data)
-        present = self.channels.setdefault(channel.session, channel)
-        if present.client_id != channel.client_id:
-            self.channels[channel.session] = channel
-        present.refresh()
-        return present is channel
+        present = self.channels.get(channel.session)
+        if present is not None and present.client_id == channel.client_id:
+            memberships.refresh(present)
+            return False
+        if present is not None:
+            memberships.remove(self.group, present)
+        self.channels[channel.session] = channel
+        memberships.add(self.group, channel)
+        return present is None
 
     def update_subscriptions(
         self, session: Session, subscriptions: Iterable[SubscriptionData]
@@ -83,6 +90,7 @@ class ConsumerGroupInfo:
                 self.differing.agrees(topic, session)
         for topic in before - named:
             del self.subscriptions[topic]
+            self.differing.forget_topic(topic)
         return named != before
 
     def __repr__(self) -> str:
@@ -109,7 +117,7 @@ class ConsumerManager:
         self.find_read: Callable[[str, str], SubscriptionData | None] = lambda group, topic: None
         """Finds what a group reads of a topic without a heartbeat; only 5.5.0 knows that."""
         self._table: dict[str, ConsumerGroupInfo] = {}
-        self._groups_of: dict[Session, set[str]] = {}
+        self._memberships = Memberships()
 
     # -- members come and go ------------------------------------------------------------------
 
@@ -130,19 +138,18 @@ class ConsumerManager:
         info = self._table.get(group)
         if info is None:
             info = self._table[group] = ConsumerGroupInfo(group, data)
-        joined = info.update_channel(channel, data)
+        joined = info.update_channel(channel, data, self._memberships)
         if joined:
-            self._groups_of.setdefault(channel.session, set()).add(group)
             self._changed(group, channel, "registered")
         self._note_differences(info, channel, data.subscription_data_set)
         changed = info.update_subscriptions(channel.session, data.subscription_data_set) or joined
         if changed and notify:
-            self._notify(info)
+            yield from self._notify(info)
         yield
         yield from self._filters.register(group, data.subscription_data_set)
         return changed
 
-    def unregister(self, group: str, session: Session, notify: bool) -> None:
+    def unregister(self, group: str, session: Session, notify: bool) -> Steps[None]:
         """Remove a client from a group, at its own request.
 
         With ``notify`` the other members are notified, even if the client was no member.
@@ -153,49 +160,50 @@ class ConsumerManager:
         if info is not None:
             self._remove(info, session, "unregistered")
             if notify:
-                self._notify(info)
+                yield from self._notify(info)
 
     def session_closed(self, session: Session) -> None:
         """Remove the members of a closed connection, and notify the other members.
 
         Source: broker/client/ConsumerManager.java#doChannelCloseEvent (4.9.7)
         """
-        groups = self._groups_of.get(session)
-        if groups:
+        if self._memberships.first(session) is not None:
             # As a peer of its own: the work of the session is dropped.
             peer = "leave", session
-            self._node.clock.carry_out(self._leave(sorted(groups), session), peer=peer)
+            self._node.clock.carry_out(self._leave_all(session), peer=peer)
 
-    def _leave(self, groups: Iterable[str], session: Session) -> Steps[None]:
-        for group in groups:
-            info = self._table.get(group)
-            if info is not None and session in info.channels:
-                self._remove(info, session, "closed")
-                self._notify(info)
+    def _leave_all(self, session: Session) -> Steps[None]:
+        while (first := self._memberships.first(session)) is not None:
+            info = self._table[first[0]]
+            self._remove(info, session, "closed")
+            yield from self._notify(info)
             yield
 
-    def expire(self, session: Session) -> bool:
+    def expire(self, session: Session) -> Steps[bool]:
         """Remove the members that were silent too long; return whether there was any.
 
         Other members are not notified.
 
         Source: broker/client/ConsumerManager.java#scanNotActiveChannel (4.9.7)
         """
-        expired = [
-            self._table[group]
-            for group in sorted(self._groups_of.get(session, ()))
-            if self._table[group].channels[session].is_silent(self.expired_timeout_ms)
-        ]
-        for info in expired:
-            self._remove(info, session, "expired")
-        return bool(expired)
+        found = False
+        while (first := self._memberships.first(session)) is not None:
+            group, channel = first
+            if not channel.is_silent(self.expired_timeout_ms):
+                break
+            self._remove(self._table[group], session, "expired")
+            found = True
+            yield
+        return found
 
     def reset(self) -> None:
         """Forget the members whose connections are closed; other members are not notified."""
         for info in self._table.values():
             info.differing.begin_anew()
-        for session in [session for session in self._groups_of if session.closed]:
-            for group in self._groups_of.pop(session):
+        for session in self._memberships.sessions():
+            while session.closed and (first := self._memberships.first(session)) is not None:
+                group, channel = first
+                self._memberships.remove(group, channel)
                 info = self._table[group]
                 del info.channels[session]
                 info.differing.forget(session)
@@ -229,9 +237,9 @@ class ConsumerManager:
             return None
         return next((c for c in info.channels.values() if c.client_id == client_id), None)
 
-    def channels_of(self, session: Session) -> Iterable[ClientChannelInfo]:
-        """Return the memberships of one connection."""
-        return (self._table[name].channels[session] for name in self._groups_of.get(session, ()))
+    def channels_of(self, session: Session) -> Collection[ClientChannelInfo]:
+        """Return the clients of one connection, the one that is silent longest first."""
+        return self._memberships.channels(session)
 
     def groups_of_topic(self, topic: str) -> list[str]:
         """Return the groups that subscribe to a topic now.
@@ -255,10 +263,7 @@ class ConsumerManager:
         channel = info.channels.pop(session, None)
         if channel is not None:
             info.differing.forget(session)
-            groups = self._groups_of[session]
-            groups.discard(info.group)
-            if not groups:
-                del self._groups_of[session]
+            self._memberships.remove(info.group, channel)
             self._changed(info.group, channel, how)
         if not info.channels:
             self._table.pop(info.group, None)
@@ -297,7 +302,7 @@ class ConsumerManager:
                 )
             )
 
-    def _notify(self, info: ConsumerGroupInfo) -> None:
+    def _notify(self, info: ConsumerGroupInfo) -> Steps[None]:
         node = self._node
         if not node.config.notify_consumer_ids_changed_enable:
             return
@@ -309,6 +314,7 @@ class ConsumerManager:
                 RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, ext_fields=dict(fields)
             )
             self._send_oneway(session, command)
+            yield
 
     def _changed(self, group: str, channel: ClientChannelInfo, how: str) -> None:
         self._node.journal.add(channel.changed(self._node.name, "consumer", group, how))

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.heartbeat import SubscriptionData
 
+MOST_NOTED = 1_000
+"""How many differences of a group are noted at once: each heartbeat looks at all of them."""
+
 
 class Difference(NamedTuple):
     """What one member wants of a topic, and another one; None is nothing."""
@@ -48,6 +51,10 @@ class DifferingSubscriptions:
         """Note that a member subscribes to a topic as the group does now."""
         self._agrees[topic] = session
 
+    def forget_topic(self, topic: str) -> None:
+        """Note that the group no longer subscribes to a topic."""
+        self._agrees.pop(topic, None)
+
     def over(self, session: Session, subscriptions: Iterable[SubscriptionData]) -> list[Difference]:
         """Return the noted differences that a member's heartbeat ends; call it before `compare`."""
         if not self._noted:
@@ -71,7 +78,7 @@ class DifferingSubscriptions:
     ) -> list[Difference]:
         """Return in what a member's heartbeat differs from the last ones of other members.
 
-        Each difference is returned once. ``present`` is what the group subscribed to before.
+        Each difference is returned once, of `MOST_NOTED` at a time. ``present`` is what the group subscribed to before.
         """
         last, self._last = self._last, session
         if len(members) < 2:
@@ -87,6 +94,8 @@ class DifferingSubscriptions:
                 continue
             noted = self._noted.get((session, topic))
             # As many members may agree with the other one, any of them may be met next.
+            if noted is None and len(self._noted) >= MOST_NOTED:
+                continue
             if noted is None or noted.other_expression != theirs:
                 one = Difference(topic, members[session], mine, other, theirs)
                 self._noted[session, topic] = one

@@ -5,14 +5,16 @@ Source: broker/client/ProducerManager.java (4.9.7)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fakemq.broker.client_channel import CHANNEL_EXPIRED_TIMEOUT_MS, ClientChannelInfo
+from fakemq.broker.memberships import Memberships
 from fakemq.dispatch.java_errors import required
 
 if TYPE_CHECKING:
+    from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
     from fakemq.net.session import Session
@@ -31,7 +33,7 @@ class ProducerManager:
     def __init__(self, node: NodeContext[BrokerConfig]) -> None:
         self._node = node
         self._table: dict[str, dict[Session, ClientChannelInfo]] = {}
-        self._groups_of: dict[Session, set[str]] = {}
+        self._memberships = Memberships()
         self._client_sessions: dict[str, Session] = {}
         self._turn = 0
 
@@ -45,10 +47,10 @@ class ProducerManager:
         channels = self._table.setdefault(group, {})
         present = channels.get(channel.session)
         if present is not None:
-            present.refresh()
+            self._memberships.refresh(present)
             return
         channels[channel.session] = channel
-        self._groups_of.setdefault(channel.session, set()).add(group)
+        self._memberships.add(group, channel)
         self._client_sessions[channel.client_id] = channel.session
         self._changed(group, channel, "registered")
 
@@ -69,24 +71,34 @@ class ProducerManager:
 
     def session_closed(self, session: Session) -> None:
         """Remove the members of a connection that was closed."""
-        for group in sorted(self._groups_of.get(session, ())):
-            self._leave(group, session, "closed")
+        if self._memberships.first(session) is not None:
+            # As a peer of its own: the work of the session is dropped.
+            peer = "leave", session
+            self._node.clock.carry_out(self._leave_all(session), peer=peer)
 
-    def expire(self, session: Session) -> bool:
+    def _leave_all(self, session: Session) -> Steps[None]:
+        while (first := self._memberships.first(session)) is not None:
+            self._leave(first[0], session, "closed")
+            yield
+
+    def expire(self, session: Session) -> Steps[bool]:
         """Remove the members without a heartbeat for 120 s; return whether there was any."""
-        expired = [
-            group
-            for group in sorted(self._groups_of.get(session, ()))
-            if self._table[group][session].is_silent(self.expired_timeout_ms)
-        ]
-        for group in expired:
+        found = False
+        while (first := self._memberships.first(session)) is not None:
+            group, channel = first
+            if not channel.is_silent(self.expired_timeout_ms):
+                break
             self._leave(group, session, "expired")
-        return bool(expired)
+            found = True
+            yield
+        return found
 
     def reset(self) -> None:
         """Forget the members whose connections are closed."""
-        for session in [session for session in self._groups_of if session.closed]:
-            for group in self._groups_of.pop(session):
+        for session in self._memberships.sessions():
+            while session.closed and (first := self._memberships.first(session)) is not None:
+                group, channel = first
+                self._memberships.remove(group, channel)
                 del self._table[group][session]
         self._table = {group: channels for group, channels in self._table.items() if channels}
         self._client_sessions = {
@@ -102,13 +114,13 @@ class ProducerManager:
         channels = self._table.get(group)
         return None if channels is None else list(channels.values())
 
-    def channels_of(self, session: Session) -> Iterable[ClientChannelInfo]:
-        """Return the memberships of one connection."""
-        return (self._table[group][session] for group in self._groups_of.get(session, ()))
+    def channels_of(self, session: Session) -> Collection[ClientChannelInfo]:
+        """Return the clients of one connection, the one that is silent longest first."""
+        return self._memberships.channels(session)
 
-    def groups_of(self, session: Session) -> Set[str]:
-        """Return the groups of which one connection is a member."""
-        return self._groups_of.get(session, frozenset())
+    def is_member(self, group: str | None, session: Session) -> bool:
+        """Return whether a connection is a member of a group."""
+        return group is not None and session in self._table.get(group, ())
 
     def groups(self) -> list[str]:
         """Return every known group, empty ones included."""
@@ -146,10 +158,7 @@ class ProducerManager:
         channel = self._table[group].pop(session, None)
         if channel is None:
             return None
-        groups = self._groups_of[session]
-        groups.discard(group)
-        if not groups:
-            del self._groups_of[session]
+        self._memberships.remove(group, channel)
         self._changed(group, channel, how)
         return channel
 

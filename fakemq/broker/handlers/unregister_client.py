@@ -6,6 +6,7 @@ Source: broker/processor/ClientManageProcessor.java#unregisterClient (4.9.7)
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.headers.client import (
@@ -17,14 +18,14 @@ from fakemq.protocol.headers.client import (
 @handles(table.UNREGISTER_CLIENT)
 def unregister_client(
     broker: Broker, request: Request[UnregisterClientRequestHeader]
-) -> Reply[UnregisterClientResponseHeader]:
+) -> Steps[Reply[UnregisterClientResponseHeader]]:
     header, session = request.header, request.session
     if header.producer_group is not None:
         client_id: str | None = header.get("client_id", None)
         broker.producers.unregister(header.producer_group, session, client_id)
     if header.consumer_group is not None:
         config = broker.groups.find(header.consumer_group)
-        broker.consumers.unregister(
+        yield from broker.consumers.unregister(
             header.consumer_group,
             session,
             notify=config is None or config.notify_consumer_ids_changed_enable,

@@ -65,5 +65,8 @@ def _accepted_producers(
     config = later(broker.config)
     if config.enable_register_producer or not config.reject_transaction_message:
         return heartbeat.producer_data_set
-    known = broker.producers.groups_of(request.session)
-    return [data for data in heartbeat.producer_data_set if data.group_name in known]
+    return [
+        data
+        for data in heartbeat.producer_data_set
+        if broker.producers.is_member(data.group_name, request.session)
+    ]
