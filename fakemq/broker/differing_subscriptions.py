@@ -78,7 +78,8 @@ class DifferingSubscriptions:
     ) -> list[Difference]:
         """Return in what a member's heartbeat differs from the last ones of other members.
 
-        Each difference is returned once, of `MOST_NOTED` at a time. ``present`` is what the group subscribed to before.
+        Each difference is returned once, at most `MOST_NOTED` in all. ``present`` is what the group
+        subscribed to before.
         """
         last, self._last = self._last, session
         if len(members) < 2:

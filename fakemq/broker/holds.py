@@ -130,8 +130,13 @@ class PullRequestHoldService:
 
     def session_closed(self, session: Session) -> None:
         """Remove the held pulls of a closed connection."""
-        for pull in list(self._by_session.get(session, ())):
-            self._remove(pull)
+        if session in self._by_session:
+            self._node.clock.carry_out(self._remove_of(session), peer=("leave", session))
+
+    def _remove_of(self, session: Session) -> Steps[None]:
+        while pulls := self._by_session.get(session):
+            self._remove(next(reversed(pulls)))
+            yield
 
     def reset(self) -> None:
         """Answer pulls that wait behind offset 0, as every queue is empty after a reset.
@@ -227,6 +232,8 @@ class PullRequestHoldService:
         if pull.check is None:
             return  # an earlier answer of this check has led to its answer
         self._remove(pull)
+        if pull.request.session.closed:
+            return  # it is one of many that are being removed
         header = pull.request.header
         self._node.journal.add(
             PullWoken(

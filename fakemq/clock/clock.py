@@ -20,7 +20,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from fakemq.clock.durations import Duration, duration_ms
-from fakemq.clock.machine_time import MachineTime, TimeSource
+from fakemq.clock.machine_time import MachineTime, TimeSource, thread_busy_ms
 from fakemq.clock.slices import Slices
 from fakemq.clock.timers import (
     CYCLE_MS,
@@ -347,17 +347,19 @@ class Clock:
         at_ms = self.next_due_at_ms()
         return None if at_ms is None else max(0, at_ms - self._real_ms())
 
-    def fire_due(self) -> list[Timer]:
+    def fire_due(self, most_ms: int | None = None) -> list[Timer]:
         """Fire the timers that real time has made due; return them.
 
-        The driver calls this. Within a timer it does nothing.
+        The driver calls this. Within a timer it does nothing. After ``most_ms`` of the thread's
+        processor time it leaves the rest for the next call: peers may let thousands be due at once.
         """
         fired: list[Timer] = []
         if self._firing:
             return fired
+        busy_until_ms = None if most_ms is None else thread_busy_ms() + most_ms
         for axis in self._moving():
             now_ms = axis.target_ms()
-            self._walk(axis, fired, now_ms, now_ms)
+            self._walk(axis, fired, now_ms, now_ms, busy_until_ms=busy_until_ms)
         return fired
 
     def _moving(self) -> tuple[Axis, ...]:
@@ -529,11 +531,18 @@ class Clock:
         return left_ms
 
     def _walk(
-        self, axis: Axis, fired: list[Timer], from_ms: int, until_ms: int, *, ends: bool = False
+        self,
+        axis: Axis,
+        fired: list[Timer],
+        from_ms: int,
+        until_ms: int,
+        *,
+        ends: bool = False,
+        busy_until_ms: int | None = None,
     ) -> int:
         """Fire what is due on ``axis`` by ``until_ms``.
 
-        Return the milliseconds left, 0 unless `_ends` ended it early.
+        Return the milliseconds left, 0 unless `_ends` or ``busy_until_ms`` ended it early.
         """
         self._firing = self.slices.in_timer = True
         at_ms = from_ms
@@ -557,6 +566,8 @@ class Clock:
                     elif ends and at_ms - quiet_from_ms >= SEEN_MS:
                         at_ms += self._skip_routine(axis, at_ms, until_ms)
                         axis.at_ms = quiet_from_ms = at_ms
+                    if busy_until_ms is not None and thread_busy_ms() >= busy_until_ms:
+                        break
             return until_ms - at_ms
         finally:
             axis.at_ms = None

@@ -224,8 +224,7 @@ class Timeline:
     def push(self, timer: Timer) -> bool:
         """Add a timer; return whether it is the first one due now."""
         if len(self._heap) >= self._sweep_at:
-            self._heap = [entry for entry in self._heap if entry[2].pending]
-            heapq.heapify(self._heap)
+            self._sweep()
             self._sweep_at = max(self._SWEEP_AT, 2 * len(self._heap))
         heapq.heappush(self._heap, (timer.due_ms, timer.seq, timer))
         return self._first() is timer
@@ -243,14 +242,23 @@ class Timeline:
         return heapq.heappop(self._heap)[2]
 
     def _first(self) -> Timer | None:
-        # Cancelled timers before it are removed on the way.
-        heap = self._heap
+        # Cancelled timers before it are removed on the way: a few one by one, many at once.
+        heap, removed = self._heap, 0
         while heap:
             first = heap[0][2]
             if first._callback is not None:  # as `pending`, which costs a call
                 return first
             heapq.heappop(heap)
+            removed += 1
+            if removed == self._SWEEP_AT:
+                self._sweep()
+                heap = self._heap
         return None
+
+    def _sweep(self) -> None:
+        """Remove all cancelled timers."""
+        self._heap = [entry for entry in self._heap if entry[2].pending]
+        heapq.heapify(self._heap)
 
     def next_without_routine_ms(self) -> int | None:
         """Return when the first pending timer that is no routine is due; None if there is none."""
@@ -273,7 +281,8 @@ class Timeline:
 
     def pending(self) -> list[Timer]:
         """Return the pending timers in firing order."""
-        return sorted(entry[2] for entry in self._heap if entry[2].pending)
+        # Sorted as tuples: a comparison of timers is a call of Python.
+        return [timer for _, _, timer in sorted(self._heap) if timer.pending]
 
     def clear(self) -> None:
         self._heap.clear()

@@ -8,9 +8,10 @@ from functools import partial
 
 from fakemq.clock.clock import Clock
 from fakemq.clock.machine_time import real_elapsed_ms
+from fakemq.clock.slices import SLICE_MS
 from fakemq.net.memory import MemoryNetwork
 
-TURN_MS = 250
+TURN_MS = 25
 """After this much real time deliveries leave the loop to others, in case that they never end: the
 functions of clients inside the cluster may send each other messages for ever."""
 
@@ -54,7 +55,7 @@ class Driver:
         if not self._network.settle_for(TURN_MS):
             return  # the network has scheduled the next turn
         try:
-            self._clock.fire_due()
+            self._clock.fire_due(SLICE_MS)
             if self._clock.slices.waiting:
                 self._clock.slices.take_turn()
                 self._network.settle()

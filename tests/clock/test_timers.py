@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,3 +53,23 @@ def test_timer_is_taken_once() -> None:
     assert timer.take() is not None
     assert timer.take() is None
     assert not timer.pending
+
+
+def test_many_cancelled_timers_are_removed_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    timeline, sweeps = Timeline(), list[int]()
+    sweep = timeline._sweep
+
+    def counted() -> None:
+        sweeps.append(1)
+        sweep()
+
+    monkeypatch.setattr(timeline, "_sweep", counted)
+    timers = [make(seq, seq) for seq in range(5_000)]
+    for timer in timers:
+        timeline.push(timer)
+    sweeps.clear()
+    for timer in timers[:-1]:
+        timer.cancel()
+    assert timeline.next_due_ms() == 4_999
+    assert len(sweeps) == 1
+    assert timeline.pending() == [timers[-1]]

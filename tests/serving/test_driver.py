@@ -8,6 +8,8 @@ from functools import partial
 from freezegun import freeze_time
 
 from fakemq.clock.clock import Clock
+from fakemq.clock.machine_time import thread_busy_ms
+from fakemq.clock.slices import SLICE_MS
 from fakemq.net.memory import MemoryNetwork
 from fakemq.serving.driver import Driver, EventLoop
 
@@ -135,3 +137,27 @@ def test_loop_runs_while_time_is_frozen() -> None:
         loop.run_until_complete(asyncio.sleep(0.005))
         assert loop.time() > before
     loop.close()
+
+
+def test_thousands_of_due_timers_leave_the_loop_to_others() -> None:
+    async def main() -> None:
+        clock, fired = Clock(), list[int]()
+        driver = Driver(clock, MemoryNetwork())
+        counted = turns(driver)
+
+        def work(number: int) -> None:
+            fired.append(number)
+            until_ms = thread_busy_ms() + 2
+            while thread_busy_ms() < until_ms:
+                pass
+
+        for number in range(20):
+            clock.call_later(1, partial(work, number), kind="pop_hold", owner="lab")
+        async with asyncio.timeout(5):
+            while len(fired) < 20:
+                await asyncio.sleep(0)
+        assert fired == list(range(20))
+        assert len(counted) >= 20 * 2 // SLICE_MS
+        driver.close()
+
+    run(main())

@@ -16,6 +16,8 @@ from enum import Enum
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from fakemq.broker.held_queue import FEW_LOOKS, MOST_WAKES
+from fakemq.clock.slices import finished
 from fakemq.dispatch.answers import Parked
 from fakemq.dispatch.outcomes import outcome_of
 from fakemq.protocol.pop import ORIGIN_GROUP
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from fakemq.broker.filters.pull_filter import PullFilter
+    from fakemq.clock.slices import Steps
     from fakemq.clock.timers import Timer
     from fakemq.config.model import BrokerConfig
     from fakemq.config.model_5_5_0 import BrokerConfig5
@@ -160,8 +163,13 @@ class PopPolling:
 
     def session_closed(self, session: Session) -> None:
         """Remove the held requests of a closed connection."""
-        for held in list(self._by_session.get(session, ())):
-            self._remove(held)
+        if session in self._by_session:
+            self._node.clock.carry_out(self._remove_of(session), peer=("leave", session, self))
+
+    def _remove_of(self, session: Session) -> Steps[None]:
+        while waiting := self._by_session.get(session):
+            self._remove(next(reversed(waiting)))
+            yield
 
     def _give_up(self, held: HeldPop) -> None:
         """Remove a request whose client waits no longer; it may be on its way to be woken."""
@@ -197,9 +205,25 @@ class PopPolling:
 
     def notify_topic(self, topic: str, queue_id: int, record: LogRecord | None = None) -> None:
         """Wake a request of each group that waits for all queues, and one that waits for this."""
-        for group in list(self._by_topic.get(topic, ())):
+        groups = self._by_topic.get(topic)
+        if not groups:
+            return
+        clock = self._node.clock
+        if len(groups) <= FEW_LOOKS:
+            finished(self._notify_each(list(groups), topic, queue_id, record))
+            return
+        if clock.unfinished(self) >= MOST_WAKES:
+            record = None  # to keep more records would take much memory
+        steps = self._notify_each(list(groups), topic, queue_id, record)
+        clock.carry_out(steps, peer=self)
+
+    def _notify_each(
+        self, groups: Iterable[str], topic: str, queue_id: int, record: LogRecord | None
+    ) -> Steps[None]:
+        for group in groups:
             for waited_for in (ALL_QUEUES, queue_id):
                 self.notify(topic, group, waited_for, record)
+            yield
 
     def _arrived_in_retry(self, record: LogRecord) -> None:
         group = record.decoded_properties.get(ORIGIN_GROUP, "")
@@ -219,9 +243,12 @@ class PopPolling:
         Source: PopLongPollingService.java#notifyMessageArriving (5.5.0)
         """
         waiting = self._by_topic.get(topic, {}).get(group, {}).get(queue_id)
+        at = -1 if self._newest_first else 0
+        while waiting and waiting[at].request.session.closed:  # one of many that are being removed
+            self._remove(waiting[at])
         if not waiting:
             return False
-        held = waiting[-1 if self._newest_first else 0]
+        held = waiting[at]
         if record is not None and not _takes(held.message_filter, record):
             return False
         self._wake(held)
