@@ -21,6 +21,7 @@ from fakemq.biographies.half_messages import uncommitted
 from fakemq.biographies.inflight import inflight
 from fakemq.biographies.members import rival_members
 from fakemq.biographies.no_route import asked_for_mistyped, asked_while_down
+from fakemq.biographies.steps import NO_LONGER_COUNTS
 from fakemq.biographies.too_early import asked_too_early
 from fakemq.biographies.waiting import add_delayed, add_ignored_time, add_timers
 from fakemq.core import inspection
@@ -267,9 +268,22 @@ class _Search:
             record = self._chronicle.record_at(*place)
             name = f"offset {one.offset}" if record is None else self.name(record)
             times = times_text(one.attempt)
+            ignored = self._ignored(place, one.group)
             found.add(
-                one.topic, f"popped {times} by {one.group}, {until}, held by {held}{frozen}", name
+                one.topic,
+                f"popped {times} by {one.group}, {until}, held by {held}{frozen}{ignored}",
+                name,
             )
+
+    def _ignored(self, place: Place, group: str) -> str:
+        """Return that a group's last acknowledgement of a message has no effect, as the end of a
+        reason; "" if it has one, or there is none."""
+        pops = self._chronicle.pops
+        entry = pops.without_effect(place, group)
+        if entry is None:
+            return ""
+        why, at = pops.why_not(place, entry), clock_text(entry.at_ms)
+        return f"; the acknowledgement at {at} has no effect: {NO_LONGER_COUNTS} ({why})"
 
     def _half(self, found: Findings, record: Record, broker: Broker) -> None:
         """Add a half message whose transaction is not committed.
@@ -318,6 +332,11 @@ class _Search:
         if event.topic.startswith(RETRY_PREFIX) and group is not None:
             attempt = stored.reconsume_times + 1
             waits = f"revived, waits as attempt {attempt} for the next pop of {group}"
+            made = self._chronicle.made_from.get(record)
+            revived = None if made is None else made[1].event
+            if isinstance(revived, events.Revived):
+                source = record[0], revived.topic, revived.queue_id, revived.queue_offset
+                waits += self._ignored(source, group)
             self._uncertain.add(event.topic, waits, name_of(stored))
             return
         for reason in self._why_not.reasons(broker, stored):

@@ -61,7 +61,9 @@ def of_place(chronicle: Chronicle, place: Place, why: Why) -> Iterator[Step]:
             group=event.group,
             client_id=chronicle.client(event.node, event.peer),
             peer=event.peer,
-            too_late=pops.is_late(place, entry),
+            too_late=pops.is_late(place, entry) and not event.has_effect,
+            has_effect=event.has_effect,
+            why_not="" if event.has_effect else pops.why_not(place, entry),
         )
     for entry in pops.changed.get(place, ()):
         event = entry.event
@@ -78,6 +80,9 @@ def of_place(chronicle: Chronicle, place: Place, why: Why) -> Iterator[Step]:
             peer=event.peer,
             invisible_until_ms=by_cluster(chronicle, entry, event.invisible_until_ms),
             by_front="" if wish is None else wish.why,
+            has_effect=event.has_effect,
+            why_not="" if event.has_effect else pops.why_not(place, entry),
+            once_more=not event.has_effect and event.next_pop_time_ms != event.pop_time_ms,
         )
 
 

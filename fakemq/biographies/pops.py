@@ -10,6 +10,7 @@ from fakemq.events.core import Delivered
 from fakemq.events.grpc import HandleRenewed
 from fakemq.events.pop import Acknowledged, InvisibleTimeChanged, Popped, Revived
 from fakemq.journal.entries import Entry
+from fakemq.journal.journal import clock_text
 
 Place: TypeAlias = tuple[str, str, int, int]
 """brokerName, topic, queue id and queue offset."""
@@ -76,11 +77,42 @@ class Pops:
         return found
 
     def is_acknowledged(self, place: Place, group: str) -> bool:
-        """Return whether a group acknowledged a message before it was revived."""
+        """Return whether an acknowledgement of a group had an effect on a message."""
         return any(
-            getattr(one.event, "group", "") == group and not self.is_late(place, one)
+            isinstance(one.event, Acknowledged)
+            and one.event.group == group
+            and one.event.has_effect
             for one in self.acknowledged.get(place, ())
         )
+
+    def without_effect(self, place: Place, group: str) -> Entry | None:
+        """Return the last acknowledgement of a group; None if that had an effect, or for none."""
+        last = None
+        for one in self.acknowledged.get(place, ()):
+            if isinstance(one.event, Acknowledged) and one.event.group == group:
+                last = None if one.event.has_effect else one
+        return last
+
+    def why_not(self, place: Place, entry: Entry) -> str:
+        """Return why an acknowledgement, or a change of the invisible time, has no effect."""
+        event = entry.event
+        assert isinstance(event, Acknowledged | InvisibleTimeChanged)
+
+        def is_before(one: Entry) -> bool:
+            other = one.event
+            assert isinstance(other, Acknowledged | InvisibleTimeChanged)
+            same = (other.group, other.pop_time_ms) == (event.group, event.pop_time_ms)
+            return other.has_effect and same and one.seq < entry.seq
+
+        for one in filter(is_before, self.acknowledged.get(place, ())):
+            return f"it was acknowledged at {clock_text(one.at_ms)}"
+        for one in filter(is_before, self.changed.get(place, ())):
+            if getattr(one.event, "next_pop_time_ms", 0) != event.pop_time_ms:
+                changed = f"its invisible time was changed at {clock_text(one.at_ms)}"
+                return f"{changed}, which gave a new handle"
+        if self.is_late(place, entry):
+            return "it had been revived"
+        return "no message is out for it: it is of an earlier pop, or of none"
 
     def is_revived(self, place: Place, group: str) -> bool:
         """Return whether a message was stored again in the retry topic of a group."""

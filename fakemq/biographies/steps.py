@@ -4,11 +4,16 @@
 ``12:00:10.000 delay over, in orders broker-a-0/0@0 — after clock advanced 10s``.
 """
 
+# Over 400 lines: kinds of steps are a table, with a docstring for each kind and field.
+
 from __future__ import annotations
 
 import msgspec
 
 from fakemq.journal.journal import clock_text
+
+NO_LONGER_COUNTS = "a handle that no longer counts"
+"""What a receipt handle is for which no message is out."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag=True):
@@ -172,10 +177,18 @@ class PopAcknowledged(Step, frozen=True, kw_only=True, gc=False):
     peer: str
     too_late: bool
     """Whether the message had been revived: the group gets it again."""
+    has_effect: bool = True
+    """Whether the message was out for the handle of the acknowledgement, and no longer is."""
+    why_not: str = ""
+    """Why it has no effect, as a clause."""
 
     def text(self) -> str:
-        late = " too late: it had been revived" if self.too_late else ""
-        return f"acknowledged by {self.group}@{_client(self.client_id, self.peer)}{late}"
+        by = f"{self.group}@{_client(self.client_id, self.peer)}"
+        if self.has_effect:
+            return f"acknowledged by {by}"
+        if self.too_late:
+            return f"acknowledged by {by} too late: it had been revived"
+        return f"acknowledged by {by} with {NO_LONGER_COUNTS} ({self.why_not}): no effect"
 
 
 class InvisibleTimeChanged(Step, frozen=True, kw_only=True, gc=False):
@@ -189,9 +202,20 @@ class InvisibleTimeChanged(Step, frozen=True, kw_only=True, gc=False):
     """In the cluster's wall time."""
     by_front: str = ""
     """Why the gRPC front did it for the consumer, such as ``renewed``; "" if the consumer did."""
+    has_effect: bool = True
+    """Whether the message was out for the handle of the request."""
+    why_not: str = ""
+    """Why it has no effect, as a clause."""
+    once_more: bool = False
+    """Whether it has no effect, and the message comes once more at the asked time."""
 
     def text(self) -> str:
         until = clock_text(self.invisible_until_ms)
+        if not self.has_effect:
+            consumer = f"{self.group}@{_client(self.client_id, self.peer)}"
+            asked = f"change of its invisible time by {consumer} with {NO_LONGER_COUNTS}"
+            effect = f"it comes once more at {until}" if self.once_more else "no effect"
+            return f"{asked} ({self.why_not}): {effect}"
         if self.by_front:
             consumer = f"{self.group}@{self.client_id or self.peer}"
             how = f"by the front, {self.by_front}"

@@ -27,7 +27,10 @@ class Popped(Event, frozen=True, kw_only=True, gc=False):
 
 
 class Acknowledged(Event, frozen=True, kw_only=True, gc=False):
-    """A consumer acknowledged a popped message; nothing is checked but its place in the queue."""
+    """A consumer acknowledged a popped message, and its broker answered SUCCESS.
+
+    The broker does so for any handle. Without an effect the message comes again, if it is out.
+    """
 
     group: str
     topic: str
@@ -36,10 +39,16 @@ class Acknowledged(Event, frozen=True, kw_only=True, gc=False):
     pop_time_ms: int
     """The time of its pop, as its receipt handle has it."""
     peer: str
+    has_effect: bool
+    """Whether the message was out for this handle, and no longer is."""
 
 
 class InvisibleTimeChanged(Event, frozen=True, kw_only=True, gc=False):
-    """A consumer changed when a popped message becomes visible again."""
+    """A consumer asked that a popped message becomes visible at another time; the broker agreed.
+
+    Without an effect what the message waited for is as it was. Unless it was popped in order, it
+    becomes visible at the asked time, too: the handle of the answer is one more.
+    """
 
     group: str
     topic: str
@@ -50,7 +59,10 @@ class InvisibleTimeChanged(Event, frozen=True, kw_only=True, gc=False):
     next_pop_time_ms: int
     """What stands for the time of its pop from now on; the same in order."""
     invisible_until_ms: int
+    """The time that the consumer asked for."""
     peer: str
+    has_effect: bool
+    """Whether the message was out for this handle, and now is out for the next one instead."""
 
 
 class Revived(Event, frozen=True, kw_only=True, gc=False):

@@ -173,13 +173,14 @@ def consumed(biography: Biography, group: str) -> bool:
         Acknowledged,
         DeadLettered,
         Delivered,
+        InvisibleTimeChanged,
         PopAcknowledged,
         SentBack,
         SetBack,
     )
 
     received = False
-    acked = 0  # each SentBack and SetBack needs one acknowledgement more
+    acked = 0  # what makes it come again needs one acknowledgement more
     for step in biography:
         if getattr(step, "group", "") != group:
             continue
@@ -190,8 +191,10 @@ def consumed(biography: Biography, group: str) -> bool:
                 received = True
             case Acknowledged():
                 acked += received
-            case PopAcknowledged(too_late=False):
+            case PopAcknowledged(has_effect=True):
                 acked += 1
+            case InvisibleTimeChanged(once_more=True):
+                acked -= 1  # it is out for one handle more
             case SentBack() | SetBack():
                 acked -= received
     return acked > 0

@@ -193,6 +193,8 @@ class Pops:
     def _acknowledge(self, event: Acknowledged, at_ms: int) -> None:
         queue = Queue(event.node, event.group, event.topic, event.queue_id)
         hold = self._find(queue, event.queue_offset, event.pop_time_ms)
+        if hold is not None and hold.in_order and not event.has_effect:
+            return  # the group's offset is past it, or it was popped again
         if hold is not None and hold.is_open:
             hold.acked_at_ms = at_ms
             if self._was_at_slave(queue, event.queue_offset, event.pop_time_ms):
@@ -203,7 +205,7 @@ class Pops:
         before = self._find(queue, event.queue_offset, event.pop_time_ms)
         in_order = event.next_pop_time_ms == event.pop_time_ms
         if in_order:
-            if before is not None and before.is_open:
+            if before is not None and before.is_open and event.has_effect:
                 before.until_ms = event.invisible_until_ms
             return
         at_slave = self._was_at_slave(queue, event.queue_offset, event.pop_time_ms)

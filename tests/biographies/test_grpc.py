@@ -110,6 +110,19 @@ def test_client_changes_the_time_itself(mq: fakemq.Cluster, pusher: Caller) -> N
     assert (changed.client_id, changed.by_front) == ("worker@1", "")
 
 
+def test_acknowledgement_with_an_old_handle_has_no_effect(mq: fakemq.Cluster) -> None:
+    simple = Caller(mq, "worker@2")
+    simple(lambda client: client.consume("g"))
+    mq.seed("normal", ["one"])
+    (one,) = simple(lambda client: client.receive(invisible_s=30)).received
+    simple(lambda client: client.change(handle_of(one), 60))
+    simple(lambda client: client.ack(handle_of(one)))
+    (acked,) = mq.messages("normal")[0].biography.of(steps.PopAcknowledged)
+    assert "with a handle that no longer counts (its invisible time was changed at" in str(acked)
+    with pytest.raises(AssertionError, match="has no effect: a handle that no longer counts"):
+        mq.assert_consumed("normal", "g")
+
+
 def test_message_of_a_client_that_left_is_changed_by_the_front(
     mq: fakemq.Cluster, pusher: Caller
 ) -> None:

@@ -79,6 +79,7 @@ def acknowledged(pop_time_ms: int, offset: int = 0, **fields: str | int) -> Ackn
         queue_offset=offset,
         pop_time_ms=pop_time_ms,
         peer="client",
+        has_effect=True,
     )
     return replace(event, **fields)
 
@@ -94,6 +95,7 @@ def changed(
         next_pop_time_ms=next_pop_time_ms,
         invisible_until_ms=until_ms,
         peer="client",
+        has_effect=True,
     )
 
 

@@ -114,8 +114,8 @@ def ack(peer: Peer, popped: Popped, message: MessageExt, **fields: str | int) ->
     return peer.ask(RequestCode5.ACK_MESSAGE, ack_header(popped, message, **fields))
 
 
-def batch_ack(peer: Peer, popped: Popped, messages: Iterable[MessageExt]) -> RemotingCommand:
-    """Acknowledge messages of one queue together."""
+def batch_ack_body(popped: Popped, messages: Iterable[MessageExt]) -> bytes:
+    """The body of an acknowledgement of messages of one queue together."""
     chosen = list(messages)
     start, pop_time, invisible, revive, retry, name, queue, _ = popped.handle(chosen[0]).split(" ")
     bits = sum(1 << one.queue_offset - int(start) for one in chosen)
@@ -130,7 +130,12 @@ def batch_ack(peer: Peer, popped: Popped, messages: Iterable[MessageExt]) -> Rem
         "it": int(invisible),
         "b": base64.b64encode(bits.to_bytes(8, "little")).decode(),
     }
-    body = json.dumps({"brokerName": name, "acks": [batch]}).encode()
+    return json.dumps({"brokerName": name, "acks": [batch]}).encode()
+
+
+def batch_ack(peer: Peer, popped: Popped, messages: Iterable[MessageExt]) -> RemotingCommand:
+    """Acknowledge messages of one queue together."""
+    body = batch_ack_body(popped, messages)
     return peer.ask(RequestCode5.BATCH_ACK_MESSAGE, body=body)
 
 

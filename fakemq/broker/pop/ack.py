@@ -57,10 +57,10 @@ def acknowledge(broker: Broker, request: Request[AckMessageRequestHeader]) -> No
     if revive_queue_id == ORDER_REVIVE_QUEUE:
         _in_order(broker, session, ack, header.offset, handle.invisible_time_ms)
         return
-    stored = service.log.put_ack(ack, revive_queue_id, visible_at_ms)
+    ended = service.log.put_ack(ack, revive_queue_id, visible_at_ms)
     service.inflight.ended(topic, group or "", queue_id, 1, ack.pop_time)
-    if stored:  # the answer is SUCCESS in any case, as Java's
-        note_acknowledged(broker, session, ack, header.offset)
+    if ended is not None:  # the answer is SUCCESS in any case, as Java's
+        _note(broker, session, ack, header.offset, has_effect=header.offset in ended)
 
 
 def acknowledge_batch(
@@ -98,10 +98,11 @@ def acknowledge_batch(
         return answer
     if offsets:
         visible_at_ms = batch.pop_time + batch.invisible_time
-        stored = service.log.put_ack(ack, batch.revive_queue_id, visible_at_ms)
+        ended = service.log.put_ack(ack, batch.revive_queue_id, visible_at_ms)
         service.inflight.ended(topic, group, batch.queue_id, len(offsets), batch.pop_time)
-        for offset in offsets if stored else ():
-            note_acknowledged(broker, session, ack, offset)
+        if ended is not None:
+            for offset in offsets:
+                _note(broker, session, ack, offset, has_effect=offset in ended)
     return None
 
 
@@ -115,7 +116,11 @@ def _in_order(
     service = parts_of(broker).pop
     group, topic, queue_id = ack.group or "", ack.topic or "", ack.queue_id
     committed = broker.offsets.query(group, topic, queue_id)
+    is_out = offset >= committed and service.order.is_out(
+        topic, group, queue_id, offset, ack.pop_time
+    )
     if offset < committed:
+        _note(broker, session, ack, offset, has_effect=False)
         return
     following = service.order.commit_and_next(topic, group, queue_id, offset, ack.pop_time)
     if following == ILLEGAL:
@@ -125,9 +130,9 @@ def _in_order(
             f" commit:{offset}, next:{following}, /{session.remote_addr}",
         )
     service.inflight.ended(topic, group, queue_id, 1, ack.pop_time)
+    _note(broker, session, ack, offset, has_effect=is_out)
     if following < 0:
         return
-    note_acknowledged(broker, session, ack, offset)
     if not service.resets.has(topic, group, queue_id):
         broker.offsets.commit(group, topic, queue_id, following)
     service.order_changed(topic, group, queue_id)
@@ -136,8 +141,8 @@ def _in_order(
         service.polling.notify(topic, group, queue_id)
 
 
-def note_acknowledged(broker: Broker, session: Session, ack: AckMsg, offset: int) -> None:
-    """Write to the journal that a message was acknowledged."""
+def _note(broker: Broker, session: Session, ack: AckMsg, offset: int, *, has_effect: bool) -> None:
+    """Write to the journal that a message was acknowledged, and whether that had an effect."""
     broker.journal.add(
         Acknowledged(
             node=broker.name,
@@ -147,5 +152,6 @@ def note_acknowledged(broker: Broker, session: Session, ack: AckMsg, offset: int
             queue_offset=offset,
             pop_time_ms=ack.pop_time,
             peer=session.remote_addr,
+            has_effect=has_effect,
         )
     )

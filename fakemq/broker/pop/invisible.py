@@ -81,8 +81,8 @@ def _change(
     visible_at_ms = origin.pop_time + handle.invisible_time_ms
     if not service.log.put_checkpoint(ck, revive_queue_id):
         raise Refused(ResponseCode.SYSTEM_ERROR, NOTHING_SAID)
-    service.log.put_ack(origin, revive_queue_id, visible_at_ms)
-    _note(broker, request, popped_ms, now_ms, ck.revive_time)
+    ended = service.log.put_ack(origin, revive_queue_id, visible_at_ms)
+    _note(broker, request, popped_ms, now_ms, ck.revive_time, has_effect=bool(ended))
     return _Reply(
         ChangeInvisibleTimeResponseHeader(
             pop_time=now_ms, invisible_time=header.invisible_time, revive_qid=revive_queue_id
@@ -98,9 +98,13 @@ def _in_order(
     header, service = request.header, parts_of(broker).pop
     group, topic, queue_id = header.consumer_group or "", header.topic, header.queue_id
     pop_time_ms = handle.pop_time_ms
-    if header.offset < broker.offsets.query(group, topic, queue_id):
-        return _Reply(ChangeInvisibleTimeResponseHeader(), remark=NOTHING_SAID)
     visible_at_ms = int64(service.clock.now_ms() + header.invisible_time)
+    if header.offset < broker.offsets.query(group, topic, queue_id):
+        _note(broker, request, pop_time_ms, pop_time_ms, visible_at_ms, has_effect=False)
+        return _Reply(ChangeInvisibleTimeResponseHeader(), remark=NOTHING_SAID)
+    is_out = service.order.find(topic, group, queue_id) is not None and service.order.is_out(
+        topic, group, queue_id, header.offset, pop_time_ms
+    )
     service.order.update_next_visible_time(
         topic,
         group,
@@ -110,7 +114,7 @@ def _in_order(
         visible_at_ms=visible_at_ms,
     )
     service.order_changed(topic, group, queue_id)
-    _note(broker, request, pop_time_ms, pop_time_ms, visible_at_ms)
+    _note(broker, request, pop_time_ms, pop_time_ms, visible_at_ms, has_effect=is_out)
     return _Reply(
         ChangeInvisibleTimeResponseHeader(
             pop_time=pop_time_ms,
@@ -127,6 +131,8 @@ def _note(
     pop_time_ms: int,
     next_pop_time_ms: int,
     visible_at_ms: int,
+    *,
+    has_effect: bool,
 ) -> None:
     header = request.header
     broker.journal.add(
@@ -140,5 +146,6 @@ def _note(
             next_pop_time_ms=next_pop_time_ms,
             invisible_until_ms=visible_at_ms,
             peer=request.session.remote_addr,
+            has_effect=has_effect,
         )
     )

@@ -117,6 +117,15 @@ class OrderTable:
         unacked = next(_unacked(info), None)
         return offsets[-1] + 1 if unacked is None else unacked
 
+    def is_out(
+        self, topic: str, group: str, queue_id: int, queue_offset: int, pop_time_ms: int
+    ) -> bool:
+        """Return whether a message is out for this pop; True if nothing is known of its queue."""
+        info = self.find(topic, group, queue_id)
+        if info is None:
+            return True
+        return info.pop_time == pop_time_ms and queue_offset in _unacked(info)
+
     def update_next_visible_time(
         self,
         topic: str,

@@ -176,13 +176,17 @@ class PopRevive:
         ck = queue.pending.get(ack.merge_key(self._settings.broker_name))
         if ck is None:
             return
+        ended: list[int] = []
         offsets: Collection[int] = ack.offsets
         if len(offsets) > ck.num:  # a peer may send millions
             offsets = set(offsets).intersection(ck.unacknowledged())
         for offset in offsets:
             index = ck.index_of_ack(offset)
-            if index >= 0:
+            if index >= 0 and not ck.bit_map >> index & 1:
                 ck.bit_map |= 1 << index
+                ended.append(offset)
+        if ack == self._log.written:
+            self._log.ended = ended
         if not ck.unacknowledged():
             queue.end(ck)
 

@@ -73,6 +73,8 @@ class ReviveLog:
         self._timer: Timer | None = None
         self.written: PopCheckPoint | AckMsg | None = None
         """The record whose put is under way: its reader need not decode it."""
+        self.ended: list[int] = []
+        """The queue offsets that are no longer out because of that record; its reader adds them."""
 
     def stop(self) -> None:
         """Forget what the store refused: it is popped, or read from the revive topic, again."""
@@ -139,12 +141,16 @@ class ReviveLog:
             deliver_at_ms=ck.revive_time - ACK_TIME_INTERVAL_MS,
         )
 
-    def put_ack(self, ack: AckMsg, revive_queue_id: int, visible_at_ms: int) -> bool:
+    def put_ack(self, ack: AckMsg, revive_queue_id: int, visible_at_ms: int) -> list[int] | None:
         """Store an acknowledgement of messages that would become visible at ``visible_at_ms``.
 
-        Return False if the store refuses it.
+        Return the queue offsets of those that were out for it, and no longer are; None if the store
+        refuses it.
         """
-        return self._put_refused() and self._store(
+        if not self._put_refused():
+            return None
+        self.ended = []
+        stored = self._store(
             ack,
             revive_queue_id,
             tag=BATCH_ACK_TAG if isinstance(ack, BatchAckMsg) else ACK_TAG,
@@ -152,6 +158,7 @@ class ReviveLog:
             unique_key=ack_key(ack),
             deliver_at_ms=visible_at_ms,
         )
+        return self.ended if stored else None
 
     def _store(
         self,
