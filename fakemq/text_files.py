@@ -15,6 +15,8 @@ class TextFile(Protocol):
     """A place that keeps one text, and the text before it as a backup. All may raise OSError."""
 
     path: str
+    durable: bool
+    """Whether the text remains when the process ends."""
 
     def require_regular(self) -> None:
         """Raise OSError if something else than a regular file is where one is to be written."""
@@ -34,6 +36,8 @@ class TextFile(Protocol):
 
 class DiskTextFile:
     """A text in a file, replaced in Java's order: write .tmp, copy the old text to .bak, rename."""
+
+    durable = True
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -62,6 +66,31 @@ class DiskTextFile:
                 os.unlink(path)
             except (FileNotFoundError, NotADirectoryError):
                 continue
+
+
+class MemoryTextFile:
+    """A text in memory, which a killed node finds again. No write fails, so there is no backup."""
+
+    durable = False
+
+    def __init__(self, name: str) -> None:
+        self.path = f"memory/{name}"
+        self._text: str | None = None
+
+    def require_regular(self) -> None:
+        """Do nothing: nothing else can be here."""
+
+    def read(self) -> str | None:
+        return self._text
+
+    def read_backup(self) -> str | None:
+        return None
+
+    def write(self, text: str) -> None:
+        self._text = text
+
+    def delete(self) -> None:
+        self._text = None
 
 
 def _read(path: str) -> str | None:

@@ -148,9 +148,7 @@ class Broker:
         # 2. Filters live as long as their group has members, and members bring the filters.
         # 3. The transaction check puts messages back by the service whose timer starts the check.
         # The config files come first, because tables write them, and are connected at the end.
-        self.persistence = files = Persistence(
-            node, is_running=lambda: self.running, clear_tables=self._clear_tables
-        )
+        self.persistence = files = Persistence(node, is_running=lambda: self.running)
         self.stats = BrokerStatsManager(clock, config)
         self.topics = TopicConfigManager(
             node, files.topics, register_soon=lambda: self.registration.register_soon()
@@ -180,11 +178,11 @@ class Broker:
             put=self.put,
             check=self.check_transactions,
         )
-        files.topics.connect(self.topics)
-        files.offsets.connect(self.offsets, self.offsets.persisted_in_steps)
-        files.groups.connect(self.groups)
-        files.filters.connect(self.filters)
-        files.delays.connect(self.delay)
+        files.topics.connect(self.topics, self.topics.reset)
+        files.offsets.connect(self.offsets, self.offsets.reset, self.offsets.persisted_in_steps)
+        files.groups.connect(self.groups, self.groups.reset)
+        files.filters.connect(self.filters, self.filters.reset)
+        files.delays.connect(self.delay, self.delay.forget)
         self.acl: AccessControl | None = None
         """Access control, as aclEnable said at the start; None without it."""
         self.ha: HAService | None = None
@@ -476,6 +474,8 @@ class Broker:
             self.outbound.close(f"broker {how}")
             if how == "stop":
                 self.persistence.stop()
+            else:
+                self.persistence.take_back()
         finally:
             try:
                 if self.faults.all() or self.store.files.damaged:
@@ -628,19 +628,6 @@ class Broker:
 
     def _new_unique_ids(self) -> UniqueIdGenerator:
         return UniqueIdGenerator("127.0.0.1", 0, zlib.crc32(self.name.encode()))
-
-    def _clear_tables(self) -> None:
-        """Put the tables that have files into the state of a first start.
-
-        Filters of groups with members stay.
-        """
-        self.topics.reset()
-        self.groups.reset()
-        self.offsets.reset()
-        self.filters.reset()
-        self.delay.forget()
-        if self.parts is not None:
-            self.parts.clear_tables()
 
     def _on_master(self, addr: str | None, ha_addr: str | None) -> None:
         if self.ha is not None:

@@ -54,11 +54,15 @@ class ConsumerOffsetManager:
 
     def commit(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Store an offset; nothing is checked, and it may go backwards, as in Java."""
+        key = f"{topic}@{group}"
         if self._light is not None and group.startswith(LMQ_PREFIX):
-            self._light[f"{topic}@{group}"] = offset
+            self._light[key] = offset
+            self._file.changed()
         else:
-            self._table.setdefault(f"{topic}@{group}", {})[queue_id] = offset
-        self._file.changed()
+            offsets = self._table.setdefault(key, {})
+            if offsets.get(queue_id) != offset:  # consumers commit every 5 s, moved or not
+                offsets[queue_id] = offset
+                self._file.changed()
         what = (shortened(group), shortened(topic), queue_id, offset)
         self._node.journal.note((COMMITTED, self._node.name, *what))
 

@@ -45,7 +45,7 @@ class Parts5:
         self._broker = broker
         self._config = config = later(broker.config)
         file = broker.persistence.add(
-            TIMER_METRICS, _timer_metrics, field="timingCount", pretty=False
+            TIMER_METRICS, _timer_metrics, field="timingCount", pretty=False, late=True
         )
         broker.transactions = self._transactions = TransactionalMessageService5(
             broker.node,
@@ -58,7 +58,7 @@ class Parts5:
         self.timers = TimerMessageService(
             broker.node, config, broker.store, broker.stats, put=broker.put, keep=file.persist
         )
-        file.connect(self.timers.metrics)
+        file.connect(self.timers.metrics, self.timers.metrics.clear)
         self.offset_resets = OffsetResets(broker.offsets)
         self.pop = PopService(broker, self.offset_resets)
         self.versions = TableVersions(broker.clock.now_ms())
@@ -100,10 +100,6 @@ class Parts5:
         self.timers.stop(persist=False)
         self.timers.start()
         self.pop.start()
-
-    def clear_tables(self) -> None:
-        self.timers.metrics.clear()
-        self.pop.clear_tables()
 
     def follow_config(self) -> None:
         self.timers.follow_config()

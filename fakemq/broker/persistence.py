@@ -3,6 +3,9 @@
 Topics and groups are written with every change, the others at ticks of Java's grid. Java writes at
 each tick; here a tick has a timer only if there is something to write.
 
+A broker without a directory keeps the texts that wait for ticks in memory: a kill takes it back to
+them. What is written with every change needs no text in memory: the table has the same contents.
+
 Source: common/ConfigManager.java, broker/BrokerController.java (4.9.7)
 """
 
@@ -21,6 +24,7 @@ from fakemq.dispatch.text_writer import TextWriter
 from fakemq.errors import StoreError
 from fakemq.events.core import Warned
 from fakemq.protocol.errors import BodyError, ProtocolError
+from fakemq.text_files import MemoryTextFile
 
 if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
@@ -89,14 +93,21 @@ class ConfigFile(Generic[B]):
         period_ms: Callable[[], int] = lambda: FIRST_TICK_MS,
         field: str = "",
         pretty: bool = True,
+        late: bool = False,
+        always_there: bool = False,
     ) -> None:
         self.name = name
+        self._always_there = always_there
+        """Whether the first tick writes the file without a change."""
         self._field = field or TABLES[name]
         """The field that the file must have."""
         self._pretty = pretty
         """Whether the text has a line for each value."""
-        self.file: TextFile | None = None
-        """None for a broker without a store directory: nothing is read or written."""
+        self.file: TextFile | None = MemoryTextFile(name) if late else None
+        """None for what a broker in memory would write with every change: there is no text of it.
+
+        ``late`` is whether a change waits for a write, so that a kill loses it.
+        """
         self._node = node
         self._kind = kind
         """Returns the class of the file's body."""
@@ -105,6 +116,8 @@ class ConfigFile(Generic[B]):
         self._period_ms = period_ms
         """Returns the period of the grid on which the file is written."""
         self._table: Table[B]
+        self._clear: Callable[[], None]
+        """Puts the table into the state of a first start."""
         self._in_steps: Callable[[], Steps[B]] | None = None
         """As the table's `persisted`, in steps; None for a table that never takes long."""
         self._unknown: dict[Any, Any] = {}
@@ -122,17 +135,30 @@ class ConfigFile(Generic[B]):
         self._timer: Timer | None = None
         self._writer = TextWriter(node.journal, node.name)
 
-    def connect(self, table: Table[B], in_steps: Callable[[], Steps[B]] | None = None) -> None:
+    def connect(
+        self,
+        table: Table[B],
+        clear: Callable[[], None],
+        in_steps: Callable[[], Steps[B]] | None = None,
+    ) -> None:
         """Read into this table, and write what it returns.
 
-        ``in_steps`` is as the table's `persisted`, in steps, if that may take long.
+        ``clear`` puts it into the state of a first start. ``in_steps`` is as the table's
+        `persisted`, in steps, if that may take long.
         """
-        self._table, self._in_steps = table, in_steps
+        self._table, self._clear, self._in_steps = table, clear, in_steps
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether no text remains when the Python process ends."""
+        return self.file is None or not self.file.durable
 
     # -- reading ------------------------------------------------------------------------------
 
     def load(self, *, stopped: bool = False) -> None:
-        """Read the file; if it is missing, empty or damaged, read its backup, and write a warning.
+        """Clear the table and read the file into it.
+
+        If it is missing, empty or damaged, read its backup, and write a warning.
 
         ``stopped`` is whether a broker was stopped here: some files should be there then.
 
@@ -140,7 +166,7 @@ class ConfigFile(Generic[B]):
         it also if something else than a file is in the place of one: it could not be written later.
         Source: common/ConfigManager.java#load (4.9.7)
         """
-        self._unknown = {}
+        self.clear()
         if self.file is None:
             return
         from fakemq.store.findings import CONFIG_EMPTY, CONFIG_MISSING, no_table  # in a directory
@@ -175,6 +201,16 @@ class ConfigFile(Generic[B]):
 
     def _warn(self, text: str) -> None:
         self._node.journal.add(Warned(node=self._node.name, text=text))
+
+    def clear(self) -> None:
+        """Put the table into the state of a first start, and forget fields that only files have."""
+        self._clear()
+        self._unknown = {}
+
+    def take_back(self) -> None:
+        """Return to the text in memory, as after a kill; a table without a text stays."""
+        if self.file is not None and self.in_memory:
+            self.load()
 
     def decode(self, text: str) -> bool:
         """Take over the contents of a text and return whether it has its table.
@@ -252,15 +288,20 @@ class ConfigFile(Generic[B]):
             self.persist()
 
     def start(self) -> None:
-        """Let the grid begin now, with a write at its first tick."""
+        """Let the grid begin now. The timer of an earlier run has ended with that run."""
         self._started_ms = self._node.clock.elapsed_ms()
-        self._timer = None
-        self.changed()
+        self._timer, self._ticks = None, 0
+        self._begin()
+
+    def _begin(self) -> None:
+        """Write what users expect to find at the first tick."""
+        if self._always_there and not self.in_memory:
+            self.changed()
 
     def changed(self) -> None:
         """Note a change, to be written at the next tick."""
         if self.file is not None and self._is_running():
-            self._ticks = TICKS_AFTER_CHANGE
+            self._ticks = TICKS_AFTER_CHANGE if self.file.durable else 1
             if self._timer is None:
                 self._wait(self._node.clock.elapsed_ms())
 
@@ -286,6 +327,7 @@ class ConfigFile(Generic[B]):
         self._generation += 1
         if self.file is not None:
             self.file.delete()
+        self._begin()
 
 
 def _reason(error: Exception) -> str:
@@ -293,19 +335,16 @@ def _reason(error: Exception) -> str:
 
 
 class Persistence:
-    """All config files of a broker. Without `keep_in` there are none, and nothing is written."""
+    """All config files of a broker; without `keep_in` they are in memory."""
 
     def __init__(
         self,
         node: NodeContext[BrokerConfig],
         *,
         is_running: Callable[[], bool],
-        clear_tables: Callable[[], None],
     ) -> None:
         self._node = node
         self._is_running = is_running
-        self._clear_tables = clear_tables
-        """Puts every table into the state of a first start, before the files are read."""
         self.topics: ConfigFile[TopicConfigSerializeWrapper] = ConfigFile(
             node, NAMES[0], _topics, is_running=is_running
         )
@@ -315,12 +354,14 @@ class Persistence:
             _lmq_offsets if node.config.enable_lmq else _offsets,
             is_running=is_running,
             period_ms=lambda: node.config.flush_consumer_offset_interval,
+            late=True,
+            always_there=True,
         )
         self.groups: ConfigFile[SubscriptionGroupWrapper] = ConfigFile(
             node, NAMES[2], _groups, is_running=is_running
         )
         self.filters: ConfigFile[ConsumerFilterTable] = ConfigFile(
-            node, NAMES[3], _filters, is_running=is_running
+            node, NAMES[3], _filters, is_running=is_running, late=True, always_there=True
         )
         self.delays: ConfigFile[DelayOffsetSerializeWrapper] = ConfigFile(
             node, NAMES[4], _delays, is_running=is_running
@@ -330,15 +371,27 @@ class Persistence:
         )
 
     def add(
-        self, name: str, kind: Callable[[], type[B]], *, field: str, pretty: bool = True
+        self,
+        name: str,
+        kind: Callable[[], type[B]],
+        *,
+        field: str,
+        pretty: bool = True,
+        late: bool = False,
     ) -> ConfigFile[B]:
         """Return one more file, which only brokers of another reference have; connect it.
 
         ``kind`` returns the class of its body, which must have ``field``; a file that is not
-        ``pretty`` is one line.
+        ``pretty`` is one line. ``late`` is whether a change waits for a write.
         """
         file: ConfigFile[B] = ConfigFile(
-            self._node, name, kind, is_running=self._is_running, field=field, pretty=pretty
+            self._node,
+            name,
+            kind,
+            is_running=self._is_running,
+            field=field,
+            pretty=pretty,
+            late=late,
         )
         self.files += (file,)
         return file
@@ -351,7 +404,8 @@ class Persistence:
     def load(self, *, stopped: bool = False) -> None:
         """Fill the tables from the files; a table without a file is as after a first start.
 
-        ``stopped`` is as for `ConfigFile.load`. Raise StoreError where Java does not start.
+        In memory the tables stay as they are. ``stopped`` is as for `ConfigFile.load`. Raise
+        StoreError where Java does not start.
 
         Source: broker/BrokerController.java#initialize (4.9.7)
         """
@@ -359,14 +413,18 @@ class Persistence:
             folder = os.path.dirname(self.topics.file.path)
             if os.path.exists(folder) and not os.path.isdir(folder):
                 raise StoreError(f"{folder}: Not a directory")
-            self._clear_tables()
             for file in self.files:
                 file.load(stopped=stopped)
 
+    def take_back(self) -> None:
+        """Forget the changes in memory that wait for a write: the process was killed."""
+        for file in self.files:
+            file.take_back()
+
     def load_texts(self, texts: dict[str, str]) -> None:
         """Fill the tables from texts by file name."""
-        self._clear_tables()
         for file in self.files:
+            file.clear()
             if text := texts.get(file.name):
                 file.decode(text)
 
@@ -376,12 +434,12 @@ class Persistence:
             file.persist()
 
     def start(self) -> None:
-        """Begin the grids of offsets and filters; `ScheduleMessageService` has its own.
+        """Begin the grid of every file; `ScheduleMessageService` has one of its own besides.
 
         Source: broker/BrokerController.java#initialize (4.9.7)
         """
-        self.offsets.start()
-        self.filters.start()
+        for file in self.files:
+            file.start()
 
     def stop(self) -> None:
         """Write the last changes, in Java's order; delays are written when the store ends.
@@ -406,8 +464,6 @@ class Persistence:
         """Delete all files; later changes are written as after a first start."""
         for file in self.files:
             file.forget()
-        self.offsets.changed()
-        self.filters.changed()
 
 
 # These functions import the classes of bodies only when there is a file to read.

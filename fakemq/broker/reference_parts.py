@@ -36,9 +36,6 @@ class ReferenceParts(Protocol):
     def restored(self) -> None:
         """Follow the store and the other parts, which have the state of an image now."""
 
-    def clear_tables(self) -> None:
-        """Return tables that have a config file to the state of a first start."""
-
     def follow_config(self) -> None:
         """Act on keys of the config that were set while the broker runs."""
 

@@ -24,15 +24,6 @@ def offset_in(folder: Path, name: str = "consumerOffset.json") -> object:
     return table.get("orders@g", {}).get(0)
 
 
-def test_state_survives_a_kill_when_there_is_no_folder(lab: BrokerLab) -> None:
-    broker = lab.broker()
-    broker.offsets.commit("g", "orders", 0, 7)
-    assert not [timer for timer in lab.clock.timers() if timer.kind == "config_persist"]
-    broker.kill()
-    broker.start()
-    assert broker.offsets.query("g", "orders", 0) == 7
-
-
 def test_first_start_writes_no_file_at_once(lab: BrokerLab, tmp_path: Path) -> None:
     broker_in(lab, tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -47,9 +47,9 @@ class PopService:
         self.modes = RequestModes()
         self.resets = resets
         self.mode_file = broker.persistence.add(MODES, _modes, field="messageRequestModeMap")
-        self.mode_file.connect(self.modes)
-        self._order_file = broker.persistence.add(ORDERS, _orders, field="table")
-        self._order_file.connect(self.order, self._order_in_file)
+        self.mode_file.connect(self.modes, self.modes.reset)
+        self._order_file = broker.persistence.add(ORDERS, _orders, field="table", late=True)
+        self._order_file.connect(self.order, self.order.reset, self._order_in_file)
         self._topics, self._groups = broker.topics, broker.groups
         self._cleaned_ms = 0
         self.inflight = InflightCounter()
@@ -84,11 +84,6 @@ class PopService:
         for topic, group, queue_id in self.order.queues():
             self.wait_for_lock(topic, group, queue_id)
 
-    def clear_tables(self) -> None:
-        """Return the tables that have a file to the state of a first start."""
-        self.order.reset()
-        self.modes.reset()
-
     def persist(self) -> None:
         """Write what is out in order, as a broker that stops does, a slave too.
 
@@ -107,7 +102,8 @@ class PopService:
     def reset(self, *, running: bool) -> None:
         """Forget everything but connections, as the broker's other tables do."""
         self.stop()
-        self.clear_tables()
+        self.order.reset()
+        self.modes.reset()
         self.routes.clear()
         if running:
             self.start()

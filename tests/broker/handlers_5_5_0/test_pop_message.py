@@ -6,6 +6,7 @@ import pytest
 
 from fakemq.broker.broker import Broker
 from fakemq.broker.parts_5_5_0 import parts_of
+from fakemq.broker.persistence import FIRST_TICK_MS
 from fakemq.broker.pop.revive import LAG_MS
 from fakemq.broker.pop.revive_queue import FEW
 from fakemq.events import Acknowledged, Revived
@@ -206,6 +207,7 @@ def test_revive_is_a_named_deadline(lab: BrokerLab, peer: Peer) -> None:
 def test_revive_survives_a_restart(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     send(peer)
     pop(peer)
+    lab.pass_time(FIRST_TICK_MS)  # the group's offset is written
     broker.kill()
     broker.start()
     lab.pass_time(REVIVED_MS + 5_000)
@@ -231,6 +233,7 @@ def test_message_is_not_revived_again_behind_a_long_invisible_time(
     for _ in range(reviving):  # the last one comes into the revive queue of the first
         pop(peer, max_msg_nums=1)
     lab.pass_time(REVIVED_MS)
+    lab.pass_time(FIRST_TICK_MS)  # the offsets are written
     broker.kill()
     broker.start()
     lab.pass_time(REVIVED_MS + 5_000)
