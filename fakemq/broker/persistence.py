@@ -256,6 +256,11 @@ class ConfigFile(Generic[B]):
         elif self.file is not None:
             self.write(self.text())
 
+    def finish(self) -> None:
+        """Write the last changes, as a stop does; a file in a directory also without a change."""
+        if self._ticks or not self.in_memory:
+            self.persist()
+
     def persist_in_steps(self) -> Steps[None]:
         """Write the file, unless it was written or deleted meanwhile: the text is older then."""
         if self.file is None:
@@ -446,8 +451,8 @@ class Persistence:
 
         Source: broker/BrokerController.java#shutdown (4.9.7)
         """
-        self.offsets.persist()
-        self.filters.persist()
+        self.offsets.finish()
+        self.filters.finish()
 
     @contextmanager
     def at_once(self) -> Iterator[None]:

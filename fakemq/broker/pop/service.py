@@ -89,7 +89,7 @@ class PopService:
 
         Source: BrokerController.java#shutdownBasicService (5.5.0)
         """
-        self._order_file.persist()
+        self._order_file.finish()
 
     def stop(self) -> None:
         """Revive nothing more, and wait for no queue."""
