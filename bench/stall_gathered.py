@@ -3,6 +3,8 @@
 The trigger is one more request, the end of a connection, or time.
 """
 
+# Over 400 lines: the table of attacks, and what each does.
+
 from __future__ import annotations
 
 import json
@@ -23,6 +25,7 @@ from bench.stall_lab import (
     send,
 )
 from conformance.wire import requests
+from fakemq.broker.parts_5_5_0 import parts_of
 from fakemq.client.remoting import BlockingChannel
 from fakemq.core.cluster import ClusterCore
 from fakemq.protocol.bodies.topic import (
@@ -131,12 +134,11 @@ def until_idle(lab: Lab) -> None:
     )
 
 
-def pops(lab: Lab, groups: int, each: int, *, queue_id: int = -1) -> None:
+def pops(lab: Lab, groups: int, each: int) -> None:
     """Hold pops of one topic, by many groups, over one connection."""
     create_topic(lab, queues=64)
     fields = {
         "topic": TOPIC,
-        "queueId": queue_id,
         "maxMsgNums": 1,
         "invisibleTime": 60_000,
         "pollTime": 60_000,
@@ -161,8 +163,12 @@ def pops(lab: Lab, groups: int, each: int, *, queue_id: int = -1) -> None:
         lab.broker.is_settled(0)
 
     def held(core: ClusterCore) -> int:
-        parts = next(iter(core.brokers.values())).parts
-        return parts.pop.polling._count  # type: ignore[union-attr]
+        polling = parts_of(next(iter(core.brokers.values()))).pop.polling
+        return sum(
+            polling.count(TOPIC, CONSUMERS[group], number)
+            for group in range(groups)
+            for number in range(min(each, 64))
+        )
 
     lab.mq.wait_for(lambda: lab.mq.inspect(held) >= len(commands), timeout="60s")
 

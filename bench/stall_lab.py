@@ -15,6 +15,7 @@ from fakemq.client.remoting import BlockingChannel
 from fakemq.core.cluster import ClusterCore
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
+from fakemq.serving.garbage import ShortCollections
 from fakemq.store.inner_message import inner_message
 
 AT_MOST_MS = 100
@@ -58,7 +59,12 @@ class Lab:
                 | ({"mappedFileSizeCommitLog": str(LOG_FILE_BYTES)} if folder else {}),
             )
         )
-        self.turns = Turns(self.mq._life.running()._loop)  # type: ignore[attr-defined]
+        loop = self.mq._life.running()._loop  # type: ignore[attr-defined]
+        self.turns = Turns(loop)
+        # As `python -m fakemq serve` does: this process is a cluster alone, too.
+        collections = ShortCollections(loop.call_soon_threadsafe, lambda: True)
+        collections.begin()
+        self._stack.callback(collections.end)
         route = self.mq.inspect(lambda core: next(iter(core.brokers.values())).addr)
         self.broker = self.connect(route)
         self.namesrv = self.connect(self.mq.namesrv_addr)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import signal
 import sys
@@ -11,6 +10,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING
 
 from fakemq.serving.driver import EventLoop
+from fakemq.serving.garbage import ShortCollections
 from fakemq.serving.ready import ReadyInfo, ready_info
 from fakemq.serving.server import ClusterServer
 from fakemq.store.descriptors import raise_descriptor_limit
@@ -67,6 +67,9 @@ async def _serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop, number)
         _at_once(number, server.core.end_moves)
+    collections = ShortCollections(
+        loop.call_soon_threadsafe, lambda: any(link.outside for link in server.core.network.links)
+    )
     bars_end = _show_recoveries(server)
     try:
         await server.start()
@@ -78,14 +81,12 @@ async def _serve(
             control_url = None if open_control is None else await open_control(server)
             info = ready_info(server, control_url)
             on_ready(info)
-            # What was imported and built until now lives as long as the process does.
-            gc.collect()
-            gc.freeze()
-            gc.enable()
+            collections.begin()
             if watch is not None:
                 await _either(watch(server, info), signalled.wait())
             await signalled.wait()
     finally:
+        collections.end()
         await server.stop()
 
 

@@ -168,11 +168,14 @@ class PopPolling:
 
     def _remove_of(self, session: Session) -> Steps[None]:
         while waiting := self._by_session.get(session):
-            self._remove(next(reversed(waiting)))
+            held = next(reversed(waiting))
+            self._remove(held)
+            held.parked.on_abandoned = None  # else each is a cycle
             yield
 
     def _give_up(self, held: HeldPop) -> None:
         """Remove a request whose client waits no longer; it may be on its way to be woken."""
+        held.parked.on_abandoned = None
         if held.timer is not None:
             self._remove(held)
         elif held in self._to_wake:
@@ -272,6 +275,7 @@ class PopPolling:
             self._waking = False
 
     def _process(self, held: HeldPop) -> None:
+        held.parked.on_abandoned = None
         if held.request.session.closed:
             return
         code = held.request.command.code
