@@ -56,6 +56,7 @@ _ALL = (
     Kind("requests", "requests", 1_000_000, 3_000, (1, 4)),
     Kind("stores", "mutated stores", 2_000, 20, (1, 281)),
     Kind("disks", "full disks", 200, 2),
+    Kind("errors", "failing disks", 1_000, 12),
     Kind("kills", "kills under SYNC_FLUSH", 500, 3),
     Kind("control", "requests to the control port", 50_000, 200),
     Kind("streams", "attacks on HTTP/2", 2_000, 60),

@@ -1,0 +1,54 @@
+"""The system calls that change files below a folder, each of which a test can refuse or count."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from unittest.mock import patch
+
+from fakemq.store import directory_file
+
+Before = Callable[[str, str], None]
+"""Called with the name of a call and the path that it changes; what it raises, the call raises."""
+
+_BY_DESCRIPTOR = ("pwrite", "write", "ftruncate", "fsync", "fdatasync")
+_BY_PATH = ("replace", "unlink", "mkdir", "makedirs", "rmdir", "utime")
+
+
+@contextmanager
+def watched(root: str, before: Before) -> Iterator[None]:
+    """Call ``before`` ahead of each call of this process that changes a file below ``root``.
+
+    An ``open`` counts if it may write. Text files are written by ``io``, whose calls are not seen
+    apart from the ``open``.
+    """
+    root = os.path.join(root, "")
+
+    def wrapped(name: str, call: Callable[..., object]) -> Callable[..., object]:
+        def run(target: int | str, *rest: object, **named: object) -> object:
+            path = _path_of(target) if isinstance(target, int) else os.fspath(target)
+            writes = name != "open" or _may_write(rest)
+            if writes and os.path.join(path, "").startswith(root):
+                before(name, path)
+            return call(target, *rest, **named)
+
+        return run
+
+    names = ("open", *_BY_DESCRIPTOR, *_BY_PATH)
+    calls = {name: wrapped(name, getattr(os, name)) for name in names}
+    flush = wrapped("fdatasync", directory_file._flush)
+    with patch.multiple(os, **calls), patch.object(directory_file, "_flush", flush):
+        yield
+
+
+def _path_of(descriptor: int) -> str:
+    try:
+        return os.readlink(f"/proc/self/fd/{descriptor}")
+    except OSError:
+        return ""
+
+
+def _may_write(rest: tuple[object, ...]) -> bool:
+    flags = rest[0] if rest else 0
+    return isinstance(flags, int) and bool(flags & (os.O_WRONLY | os.O_RDWR))
