@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from fakemq.errors import StoreError
 from fakemq.store.commitlog import FOLDER as LOG
 from fakemq.store.directory_file import PAGE_BYTES
+from fakemq.store.disk_space import RETRY_MS
 from fakemq.store.queue_folders import EXTENSION_FOLDER
 from fakemq.store.queue_folders import FOLDER as QUEUES
 
@@ -358,8 +359,9 @@ class Flush:
         """Index some records: in steps, because hashing keys takes as long as storing messages."""
         self._index_timer = None
         if self._config.message_index_enable and not self._index.catch_up(INDEX_STEP_RECORDS):
+            step_ms = RETRY_MS if self._files.broken else INDEX_STEP_MS
             self._index_timer = self._clock.call_later(
-                INDEX_STEP_MS, self._build_index, kind="index_build"
+                step_ms, self._build_index, kind="index_build"
             )
 
     def _index_file_is_full(self, file: IndexFile) -> None:

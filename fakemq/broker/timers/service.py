@@ -59,8 +59,8 @@ if TYPE_CHECKING:
     from fakemq.store.timer.checkpoint import TimerCheckpoint
     from fakemq.store.timer.log import TimerUnit
 
-TRIES: Final = 3
-"""How often a delivery is tried, without timerEnableRetryUntilSuccess."""
+MOST_WAIT_MS: Final = 10_000
+"""How long a delivery that was refused often waits for the next try."""
 _NOT_ENQUEUED: Final = LONG_MAX
 """TIMER_ENQUEUE_MS of a message that was due when it reached the timer topic."""
 
@@ -396,7 +396,7 @@ class TimerMessageService:
         ):
             while self._due:
                 if not self._deliver(self._due[0]):
-                    wait_ms = self._precision_ms // 2
+                    wait_ms = min(self._failures * self._precision_ms // 2, MOST_WAIT_MS)
                     break
                 self._due.popleft()
                 yield
@@ -448,6 +448,8 @@ class TimerMessageService:
     def _deliver(self, due: _Due) -> bool:
         """Store a message in its real topic, or again in the timer topic; False: try again.
 
+        Differs: without timerEnableRetryUntilSuccess Java drops an acknowledged message after three
+        refusals, for example on a disk that is full for two seconds.
         Source: TimerMessageStore.java#TimerDequeuePutMessageService, #doPut (5.5.0)
         """
         node = self._node
@@ -473,9 +475,7 @@ class TimerMessageService:
             self._delivered(due, message, copy, result.append_result)
         elif not result.status.final:
             self._failures += 1
-            if self._failures < TRIES or self._config.timer_enable_retry_until_success:
-                return False
-            self._discard(message, f"it was refused {TRIES} times: {result.why}")
+            return False
         else:
             self._discard(message, result.why)
         self._failures = 0

@@ -210,31 +210,22 @@ def test_roll_times_of_a_producer_that_are_no_number_stop_nothing() -> None:
     assert [event.times for event in lab.journal.find(TimerRolled)] == [1, 1]
 
 
-def test_refused_delivery_is_tried_three_times(lab: TimerLab) -> None:
+def test_refused_delivery_is_tried_until_it_succeeds(lab: TimerLab) -> None:
     lab.send(TIMER_DELIVER_MS=SECOND_MS + 5_000)
-    puts = []
+    tries: list[int] = []
 
     def refuse(message: InnerMessage) -> PutMessageResult:
-        puts.append(lab.clock.now_ms() - SECOND_MS)
+        tries.append(lab.clock.now_ms() - SECOND_MS)
         return put_ended(PutMessageStatus.SERVICE_NOT_AVAILABLE)
 
-    lab.parts.timers._put = refuse
+    put, lab.parts.timers._put = lab.parts.timers._put, refuse
     lab.pass_time(20_000)
-    assert puts == [5_000, 5_500, 6_000]
-    assert lab.journal.find(TimerDiscarded)[0].why.startswith("it was refused 3 times")
-    assert "is dropped" in lab.journal.find(Warned)[-1].text
-    assert lab.parts.timers.metrics.count("orders") == 0
-
-
-def test_refused_delivery_is_tried_for_ever_if_the_config_says_so() -> None:
-    lab = TimerLab(timer_enable_retry_until_success=True)
-    lab.send(TIMER_DELIVER_MS=SECOND_MS + 5_000)
-    put = lab.parts.timers._put
-    lab.parts.timers._put = lambda message: put_ended(PutMessageStatus.SERVICE_NOT_AVAILABLE)
-    lab.pass_time(20_000)
+    assert tries == [5_000, 5_500, 6_500, 8_000, 10_000, 12_500, 15_500, 19_000]
+    assert not lab.journal.find(TimerDiscarded)
     lab.parts.timers._put = put
-    lab.pass_time(500)
+    lab.pass_time(4_000)
     assert lab.keys() == ["K"]
+    assert lab.parts.timers.metrics.count("orders") == 0
 
 
 def test_delivery_can_be_stopped(lab: TimerLab) -> None:
