@@ -145,6 +145,14 @@ class Flush:
             for loop in self._loops.values():
                 loop.arm()
 
+    def log(self) -> None:
+        """Flush the log, before progress that depends on it; raise StoreError if the disk refuses.
+
+        For example: the record of a delivered message must outlive a power failure if the note that
+        it is delivered does.
+        """
+        self._flush_all(LOG)
+
     def everything(self) -> None:
         """Flush index, log, queues and checkpoint, in Java's order.
 

@@ -15,14 +15,19 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from random import Random
+from typing import Literal
 
 from fakemq import Cluster
 from fakemq.client import Producer
+from fakemq.client.messages import SendStatus
 from fakemq.errors import FakemqError
+from fakemq.events import HandlerFailed
 from fakemq.protocol.properties import DELAY_TIME_LEVEL
 from tests.attack.progress import with_progress
 from tests.support.system_calls import watched
 
+Reference = Literal["4.9.7", "5.5.0"]
+FlushDiskType = Literal["SYNC_FLUSH", "ASYNC_FLUSH"]
 ERRORS = (errno.EIO, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
 RATES = (0.05, 0.3, 1.0)
 ROUNDS, SENDS = 4, 12
@@ -71,8 +76,8 @@ class Step:
     def __init__(self, seed: int, store: Path) -> None:
         self._seed, self._store = seed, store
         self._random = Random(seed)
-        self._reference = self._random.choice(("4.9.7", "5.5.0"))
-        self._flush = self._random.choice(("SYNC_FLUSH", "ASYNC_FLUSH"))
+        self._reference: Reference = self._random.choice(("4.9.7", "5.5.0"))
+        self._flush: FlushDiskType = self._random.choice(("SYNC_FLUSH", "ASYNC_FLUSH"))
         self._kills = self._random.random() < 0.5
         self._start_fails = self._random.random() < 0.5
         self.disk = FailingDisk(Random(seed + 1))
@@ -84,7 +89,7 @@ class Step:
         with watched(str(self._store), self.disk.before):
             try:
                 found = list(self._run())
-            except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
+            except Exception as error:
                 found = [f"{type(error).__name__}: {error}"]
         if not found:
             shutil.rmtree(self._store, ignore_errors=True)
@@ -99,6 +104,7 @@ class Step:
                 self.disk.heal()
                 mq.clock.advance("11s")
                 self._send_some(mq, producer)
+            yield from _bugs(mq)
             if self._kills:
                 mq.broker("broker-a").kill(lose_unsynced=self._flush == "SYNC_FLUSH")
         if self._start_fails:
@@ -108,6 +114,7 @@ class Step:
             self.disk.heal()
         with self._cluster(LATER) as mq:
             mq.clock.advance("3m")
+            yield from _bugs(mq)
             yield from self._compare(mq)
 
     def _cluster(self, start_at: str) -> Cluster:
@@ -141,7 +148,7 @@ class Step:
                     keys="k",
                     properties=self._properties(),
                 )
-                if result.status.name == "SEND_OK":
+                if result.status is SendStatus.SEND_OK:
                     self.acknowledged.add(body)
             if self._random.random() < 0.2:
                 mq.clock.advance(self._random.choice(("1s", "6s", "30s")))
@@ -165,3 +172,8 @@ class Step:
         interrupted = self._kills or self._start_fails
         if not interrupted and (twice := [body for body, times in found.items() if times > 1]):
             yield f"{len(twice)} messages are there twice: {min(twice)!r}"
+
+
+def _bugs(mq: Cluster) -> Iterator[str]:
+    for entry in mq.journal.find(HandlerFailed):
+        yield entry.traceback

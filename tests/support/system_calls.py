@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
 from fakemq.store import directory_file
@@ -36,9 +36,12 @@ def watched(root: str, before: Before) -> Iterator[None]:
         return run
 
     names = ("open", *_BY_DESCRIPTOR, *_BY_PATH)
-    calls = {name: wrapped(name, getattr(os, name)) for name in names}
     flush = wrapped("fdatasync", directory_file._flush)
-    with patch.multiple(os, **calls), patch.object(directory_file, "_flush", flush):
+    with ExitStack() as patches:
+        for name in names:
+            call = wrapped(name, getattr(os, name))
+            patches.enter_context(patch.object(os, name, call))
+        patches.enter_context(patch.object(directory_file, "_flush", flush))
         yield
 
 

@@ -550,14 +550,22 @@ class TimerMessageService:
 
     def _flush(self) -> None:
         self._flush_timer = None
+        if self._store.disk is not None and self._store.disk.flush.stalled:
+            self._changed()
+            return
         try:
             self.save()
         except StoreError as error:
             self._store.disk_space.failed(error, self.save)
 
     def save(self) -> None:
-        """Bring units and progress to the disk; raise StoreError if it refuses."""
+        """Bring units and progress to the disk; raise StoreError if it refuses.
+
+        The log comes first: progress must not survive a power failure that takes what it is of.
+        """
         self.checkpoint()
+        if self._store.disk is not None:
+            self._store.disk.flush.log()
         self.timers.save(self._node.clock.now_ms())
         self._keep()
 

@@ -11,7 +11,6 @@ from fakemq.events import (
     TimerDiscarded,
     TimerRolled,
     TimerSet,
-    Warned,
 )
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.java import LONG_MAX

@@ -35,12 +35,13 @@ def small_cluster(
     store_from: str | None = None,
     start_at: datetime | None = None,
     seed: int | None = None,
+    config: dict[str, object] | None = None,
 ) -> fakemq.Cluster:
     return fakemq.Cluster(
         reference="5.5.0",
         topics={"orders": 1},
         clock="frozen",
-        config=SMALL,
+        config=SMALL | (config or {}),
         store=store,
         store_from=store_from,
         start_at=start_at,
@@ -101,6 +102,22 @@ def test_kill_repeats_what_was_delivered_since_the_last_flush(
         mq.broker("broker-a").restart()
         mq.clock.advance("5s")
         assert bodies(mq) == delivered
+
+
+@pytest.mark.parametrize("seed", [3, 4, 5])  # which pages survive
+def test_power_failure_takes_no_delivery_that_is_noted(tmp_path: Path, seed: int) -> None:
+    config: dict[str, object] = {
+        "flushIntervalCommitLog": 60_000,
+        "flushCommitLogThoroughInterval": 60_000,
+    }
+    with small_cluster(store=str(tmp_path), config=config, seed=seed) as mq:
+        send(mq, "a", 5)
+        mq.clock.advance("8s")
+        assert bodies(mq) == [b"a"]
+        mq.broker("broker-a").kill(lose_unsynced=True)
+        mq.broker("broker-a").restart()
+        mq.clock.advance("5s")
+        assert bodies(mq) == [b"a"]
 
 
 def test_kill_repeats_nothing_that_has_just_come(tmp_path: Path) -> None:
