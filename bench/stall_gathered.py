@@ -291,10 +291,10 @@ def registered_topics(lab: Lab) -> None:
     def more(core: ClusterCore) -> None:
         from fakemq.protocol.bodies.route import QueueData
 
-        table = core.name_servers[0].tables.topic_queue_table
+        tables = core.name_servers[0].tables
         for part in range(1, 10):
             for topic in TOPICS[:number]:
-                table[f"{topic}-{part}"] = {"broker-z": QueueData(broker_name="broker-z")}
+                tables.enter_queues(f"{topic}-{part}", QueueData(broker_name="broker-z"))
 
     lab.mq.inspect(more)  # as further registrations with other topics would
 

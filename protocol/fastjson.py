@@ -126,6 +126,13 @@ def dumps_standard(value: object) -> str:
     return "".join(out)
 
 
+def dumps_standard_in_steps(value: object) -> Generator[None, None, str]:
+    """`dumps_standard`, of a value with many items: it yields between items of its outer levels."""
+    out: list[str] = []
+    yield from _write_standard_in_steps(value, out, _STEP_LEVELS)
+    return "".join(out)
+
+
 def encode(value: object) -> bytes:
     """`dumps` as the bytes of a body."""
     # "replace" writes a question mark for half a surrogate pair; so does Java.
@@ -381,6 +388,32 @@ def _write_standard(value: object, out: list[str]) -> None:
         out.append("{}" if mark == "{" else "}")
     else:
         _write_elements(value, out, _write_standard)
+
+
+def _write_standard_in_steps(
+    value: object, out: list[str], levels: int
+) -> Generator[None, None, None]:
+    items = _items(value) if levels else None
+    if items is not None:
+        mark = "{"
+        for key, one in _sorted_by_key(items):
+            out.append(mark)
+            out.append(_quote_standard(key if isinstance(key, str) else dumps(key)))
+            out.append(":")
+            yield from _write_standard_in_steps(one, out, levels - 1)
+            mark = ","
+            yield
+        out.append("{}" if mark == "{" else "}")
+    elif levels and isinstance(value, list):
+        mark = "["
+        for one in value:
+            out.append(mark)
+            yield from _write_standard_in_steps(one, out, levels - 1)
+            mark = ","
+            yield
+        out.append("[]" if mark == "[" else "]")
+    else:
+        _write_standard(value, out)
 
 
 def _sorted_by_key(items: Iterable[tuple[Any, object]]) -> list[tuple[Any, object]]:

@@ -141,8 +141,14 @@ class ViewedRoutes(RouteQuery):
     def topic_route(self, topic: str) -> TopicRouteData | None:
         return self._see(f"the route of {topic}", lambda routes: routes.topic_route(topic))
 
-    def cluster_info(self) -> ClusterInfo:
-        return self._see("the cluster", lambda routes: routes.cluster_info())
+    def topic_route_steps(self, topic: str) -> Steps[TopicRouteData | None]:
+        # At once, as lists: see `_see_list`.
+        yield
+        return self.topic_route(topic)
+
+    def cluster_info(self) -> Steps[ClusterInfo]:
+        yield
+        return self._see("the cluster", lambda routes: finished(routes.cluster_info()))
 
     def all_topics(self) -> Steps[TopicList]:
         return self._see_list("all topics", lambda routes: routes.all_topics())

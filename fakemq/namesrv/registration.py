@@ -9,9 +9,11 @@ Source: namesrv/routeinfo/RouteInfoManager.java (4.9.7)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from fakemq.clock.slices import finished
 from fakemq.events.core import BrokerGone, BrokerRegistered
 from fakemq.namesrv.expiry import Expiry
 from fakemq.namesrv.known_topics import StandingTopics
@@ -21,8 +23,12 @@ from fakemq.protocol.sysflag import PermName
 
 if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
+    from fakemq.clock.slices import Steps
     from fakemq.journal.journal import Journal
     from fakemq.protocol.bodies.topic import DataVersion, TopicConfig
+
+FEW_TOPICS = 50
+"""Up to this number of topics go at once with their broker; more in slices."""
 
 
 class RegisterBrokerResult:
@@ -41,8 +47,11 @@ class BrokerRegistration:
     def __init__(self, tables: RouteTables, clock: NodeClock, journal: Journal) -> None:
         self._tables = tables
         self._node = clock.owner
+        self._clock = clock
         self._journal = journal
         self.standing = StandingTopics()
+        self.without_queues: dict[str, None] = {}
+        """Topics that an admin registered without queues; they go with the next broker."""
         self.expiry = Expiry(clock, tables, self.expire)
 
     # -- registering --------------------------------------------------------------------------
@@ -81,7 +90,7 @@ class BrokerRegistration:
             enable_acting_master=enable_acting_master,
         )
         register_first = broker_id not in addrs
-        addrs[broker_id] = broker_addr
+        tables.enter_addr(broker_name, broker_id, broker_addr)
         has_topics = broker_id == (min(addrs) if is_prime_allowed else MASTER_ID)
         if has_topics and (
             self.is_topic_config_changed(broker_addr, data_version) or register_first
@@ -121,9 +130,9 @@ class BrokerRegistration:
         broker_data.enable_acting_master = enable_acting_master
         addrs = broker_data.broker_addrs
         # A slave that became master: one address has only one id.
-        for other_id in [other for other, addr in addrs.items() if addr == broker_addr]:
-            if other_id != broker_id:
-                del addrs[other_id]
+        for name, other_id in list(tables.places_of.get(broker_addr, ())):
+            if name == broker_name and other_id != broker_id:
+                tables.remove_addr(name, other_id)
         return addrs
 
     def master_for(self, broker_name: str, broker_id: int) -> RegisterBrokerResult:
@@ -140,7 +149,7 @@ class BrokerRegistration:
     def _enter_live(self, broker_addr: str, live: BrokerLiveInfo) -> None:
         live.last_update_ms = self.expiry.elapsed_ms(live)
         known = broker_addr in self._tables.broker_live_table
-        self._tables.broker_live_table[broker_addr] = live
+        self._tables.enter_live(broker_addr, live)
         self.expiry.watch(broker_addr)
         if not known:
             self._journal.add(
@@ -153,14 +162,14 @@ class BrokerRegistration:
             )
 
     def _create_and_update_queue_data(self, broker_name: str, topic_config: TopicConfig) -> None:
-        queues = self._tables.topic_queue_table.setdefault(topic_config.topic_name, {})
-        queues[broker_name] = QueueData(
+        queues = QueueData(
             broker_name=broker_name,
             read_queue_nums=topic_config.read_queue_nums,
             write_queue_nums=topic_config.write_queue_nums,
             perm=topic_config.perm,
             topic_sys_flag=topic_config.topic_sys_flag,
         )
+        self._tables.enter_queues(topic_config.topic_name, queues)
 
     def query_topic_config(self, broker_addr: str) -> DataVersion | None:
         """Return the data version of a broker's last registration; None if it is not registered."""
@@ -193,7 +202,7 @@ class BrokerRegistration:
         broker_data = tables.broker_addr_table.get(broker_name)
         if broker_data is None:
             return
-        broker_data.broker_addrs.pop(broker_id, None)
+        tables.remove_addr(broker_name, broker_id)
         if broker_data.broker_addrs:
             return
         del tables.broker_addr_table[broker_name]
@@ -209,17 +218,15 @@ class BrokerRegistration:
 
         Source: RouteInfoManager#onChannelDestroy
         """
-        addr = next(
-            (at for at, live in self._tables.broker_live_table.items() if live.channel is channel),
-            remote_addr,
-        )
+        addr = next(iter(self._tables.addrs_of.get(channel, ())), remote_addr)
         self._remove(addr, "channel closed")
 
     def renewed_now(self, channel: Channel) -> bool:
         """Return whether a broker registered over this connection at this very moment."""
+        lives = self._tables.broker_live_table
         return any(
-            live.channel is channel and live.last_update_ms == self.expiry.elapsed_ms(live)
-            for live in self._tables.broker_live_table.values()
+            lives[addr].last_update_ms == self.expiry.elapsed_ms(lives[addr])
+            for addr in self._tables.addrs_of.get(channel, ())
         )
 
     def expire(self, broker_addr: str) -> None:
@@ -233,13 +240,12 @@ class BrokerRegistration:
         tables = self._tables
         self._leave_live(broker_addr, why)
         tables.filter_server_table.pop(broker_addr, None)
-        found = self._find(broker_addr)
-        if found is None:
+        places = tables.places_of.get(broker_addr)
+        if not places:
             return
-        name, broker_id = found
-        addrs = tables.broker_addr_table[name].broker_addrs
-        del addrs[broker_id]
-        if addrs:
+        name, broker_id = next(iter(places))
+        tables.remove_addr(name, broker_id)
+        if tables.broker_addr_table[name].broker_addrs:
             return
         del tables.broker_addr_table[name]
         for cluster_name, names in tables.cluster_addr_table.items():
@@ -250,16 +256,9 @@ class BrokerRegistration:
                 break
         self._remove_topics_of(name)
 
-    def _find(self, broker_addr: str) -> tuple[str, int] | None:
-        for name, broker_data in self._tables.broker_addr_table.items():
-            for broker_id, addr in broker_data.broker_addrs.items():
-                if addr == broker_addr:
-                    return name, broker_id
-        return None
-
     def _leave_live(self, broker_addr: str, why: str) -> None:
         self.expiry.forget(broker_addr)
-        live = self._tables.broker_live_table.pop(broker_addr, None)
+        live = self._tables.remove_live(broker_addr)
         if live is not None:
             self._journal.add(
                 BrokerGone(
@@ -273,41 +272,55 @@ class BrokerRegistration:
 
     def _remove_topics_of(self, broker_name: str) -> None:
         self.standing.clear()
-        table = self._tables.topic_queue_table
-        for topic, queues in list(table.items()):
-            queues.pop(broker_name, None)
-            if not queues:
-                del table[topic]
+        topics = self._tables.topics_of.pop(broker_name, {})
+        topics |= dict.fromkeys(self.without_queues)
+        self.without_queues.clear()
+        if len(topics) <= FEW_TOPICS:
+            finished(self._remove_queues(topics, broker_name))
+        else:
+            self._clock.carry_out(self._remove_queues(topics, broker_name), peer=self)
+
+    def _remove_queues(self, topics: Iterable[str], broker_name: str) -> Steps[None]:
+        tables = self._tables
+        for topic in topics:
+            if topic not in tables.topics_of.get(broker_name, ()):  # not registered again
+                tables.remove_queues(topic, broker_name)
+            yield
 
     # -- admins -------------------------------------------------------------------------------
 
-    def wipe_write_perm(self, broker_name: str) -> int:
+    def wipe_write_perm(self, broker_name: str) -> Steps[int]:
         """Clear the write bit of all queues of a broker name; return how many topics it has.
 
         Source: RouteInfoManager#operateWritePermOfBroker
         """
-        touched = self._queues_of(broker_name)
-        for queue_data in touched:
-            queue_data.perm &= ~PermName.WRITE
-        return len(touched)
+        count = 0
+        for queues in self._queues_of(broker_name):
+            queues.perm &= ~PermName.WRITE
+            count += 1
+            yield
+        return count
 
-    def add_write_perm(self, broker_name: str) -> int:
+    def add_write_perm(self, broker_name: str) -> Steps[int]:
         """Make all queues of a broker name READ|WRITE, which loses the INHERIT bit, as in Java.
 
         Source: RouteInfoManager#operateWritePermOfBroker
         """
-        touched = self._queues_of(broker_name)
-        for queue_data in touched:
-            queue_data.perm = PermName.READ_WRITE
-        return len(touched)
+        count = 0
+        for queues in self._queues_of(broker_name):
+            queues.perm = PermName.READ_WRITE
+            count += 1
+            yield
+        return count
 
-    def _queues_of(self, broker_name: str) -> Sequence[QueueData]:
+    def _queues_of(self, broker_name: str) -> Iterator[QueueData]:
         self.standing.clear()  # the caller is about to change them
-        return [
-            queues[broker_name]
-            for queues in self._tables.topic_queue_table.values()
-            if broker_name in queues
-        ]
+        table = self._tables.topic_queue_table
+        for topic in list(self._tables.topics_of.get(broker_name, ())):
+            queues = table.get(topic, {}).get(broker_name)
+            if queues is not None:
+                yield queues
+        self.standing.clear()  # and what registered meanwhile
 
     def register_topic(self, topic: str, queue_datas: Sequence[QueueData]) -> None:
         """Give a topic queues; nothing from the first on of a broker that is not registered.
@@ -316,14 +329,16 @@ class BrokerRegistration:
         """
         self.standing.clear()
         tables = self._tables
-        queues = dict(tables.topic_queue_table.get(topic, {}))
-        for queue_data in queue_datas:
-            if queue_data.broker_name not in tables.broker_addr_table:
-                if topic not in tables.topic_queue_table:
-                    return
-                break
-            queues[queue_data.broker_name] = queue_data
-        tables.topic_queue_table[topic] = queues
+        known = list(takewhile(self._is_known, queue_datas))
+        if len(known) < len(queue_datas) and topic not in tables.topic_queue_table:
+            return
+        for queue_data in known:
+            tables.enter_queues(topic, queue_data)
+        if not tables.topic_queue_table.setdefault(topic, {}):
+            self.without_queues[topic] = None
+
+    def _is_known(self, queue_data: QueueData) -> bool:
+        return queue_data.broker_name in self._tables.broker_addr_table
 
     def delete_topic(self, topic: str, cluster_name: str | None = None) -> None:
         """Remove a topic's queues; with ``cluster_name`` only those of that cluster's brokers.
@@ -331,15 +346,18 @@ class BrokerRegistration:
         Source: RouteInfoManager#deleteTopic
         """
         self.standing.clear()
-        table = self._tables.topic_queue_table
-        if not cluster_name:
-            table.pop(topic, None)
+        tables = self._tables
+        queues = tables.topic_queue_table.get(topic)
+        if queues is None:
             return
-        queues = table.get(topic)
-        names = self._tables.cluster_addr_table.get(cluster_name)
-        if queues is None or not names:
-            return
-        for broker_name in names:
-            queues.pop(broker_name, None)
+        if cluster_name:
+            names = tables.cluster_addr_table.get(cluster_name)
+            if not names:
+                return
+            of_cluster = [name for name in queues if name in names]
+        else:
+            of_cluster = list(queues)
         if not queues:
-            del table[topic]
+            del tables.topic_queue_table[topic]
+        for broker_name in of_cluster:
+            tables.remove_queues(topic, broker_name)

@@ -10,8 +10,9 @@ Source: namesrv/routeinfo/RouteInfoManager.java (4.9.7)
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import islice
 
-from fakemq.clock.slices import Steps
+from fakemq.clock.slices import Steps, finished
 from fakemq.namesrv.route_tables import RouteTables
 from fakemq.protocol.bodies.route import (
     BrokerData,
@@ -25,6 +26,8 @@ from fakemq.protocol.sysflag import TopicSysFlag
 
 _UNIT, _UNIT_SUB = TopicSysFlag.UNIT, TopicSysFlag.UNIT_SUB
 _TOPICS_A_STEP = 200
+FEW_PLACES = 50
+"""Up to this number of addresses a route is made at once."""
 
 
 class RouteQuery:
@@ -33,54 +36,69 @@ class RouteQuery:
     def __init__(self, tables: RouteTables) -> None:
         self._tables = tables
 
+    def is_wide(self, topic: str) -> bool:
+        """Return whether the route of a topic has so much that it is made and written in slices."""
+        tables = self._tables
+        queues = tables.topic_queue_table.get(topic, {})
+        places = 0
+        for name in islice(queues, FEW_PLACES + 1):
+            data = tables.broker_addr_table.get(name)
+            places += 1 if data is None else len(data.broker_addrs)
+        return places > FEW_PLACES
+
     def topic_route(self, topic: str) -> TopicRouteData | None:
-        """Return the route of a topic; None if it has no queues or no broker has an address.
+        """Return the route of a topic; None if it has no queues or no broker has an address."""
+        return finished(self.topic_route_steps(topic))
+
+    def topic_route_steps(self, topic: str) -> Steps[TopicRouteData | None]:
+        """As `topic_route`; a broker that comes or goes meanwhile may be in the route or not.
 
         Source: RouteInfoManager#pickupTopicRouteData
         """
         tables = self._tables
-        queues = tables.topic_queue_table.get(topic)
-        if queues is None:
-            return None
-        names = java_hash_map_order(queues)
-        broker_datas = [
-            _copy(tables.broker_addr_table[name])
-            for name in names
-            if name in tables.broker_addr_table
-        ]
+        queues = dict(tables.topic_queue_table.get(topic, {}))
+        names = yield from java_hash_map_order_in_steps(queues)
+        broker_datas = []
+        filter_servers = {}
+        for name in names:
+            broker_data = tables.broker_addr_table.get(name)
+            if broker_data is None:
+                continue
+            broker_datas.append(_copy(broker_data))
+            for addr in broker_data.broker_addrs.values():
+                if addr in tables.filter_server_table:
+                    filter_servers[addr] = list(tables.filter_server_table[addr])
+            yield
         if not broker_datas:
             return None
-        filter_servers = {
-            addr: list(tables.filter_server_table[addr])
-            for broker_data in broker_datas
-            for addr in broker_data.broker_addrs.values()
-            if addr in tables.filter_server_table
-        }
         return TopicRouteData(
             queue_datas=[queues[name] for name in names],
             broker_datas=broker_datas,
             filter_server_table={
-                addr: filter_servers[addr] for addr in java_hash_map_order(filter_servers)
+                addr: filter_servers[addr]
+                for addr in (yield from java_hash_map_order_in_steps(filter_servers))
             },
         )
 
-    def cluster_info(self) -> ClusterInfo:
+    def cluster_info(self) -> Steps[ClusterInfo]:
         """Return all brokers, and the broker names of each cluster.
 
         Source: RouteInfoManager#getAllClusterInfo
         """
         broker_addr_table = self._tables.broker_addr_table
         cluster_addr_table = self._tables.cluster_addr_table
-        return ClusterInfo(
-            broker_addr_table={
-                name: _copy(broker_addr_table[name])
-                for name in java_hash_map_order(broker_addr_table, 128)
-            },
-            cluster_addr_table={
-                name: java_hash_map_order(cluster_addr_table[name])
-                for name in java_hash_map_order(cluster_addr_table, 32)
-            },
-        )
+        info = ClusterInfo()
+        for name in (yield from java_hash_map_order_in_steps(broker_addr_table, 128)):
+            if name in broker_addr_table:
+                info.broker_addr_table[name] = _copy(broker_addr_table[name])
+            yield
+        for name in (yield from java_hash_map_order_in_steps(cluster_addr_table, 32)):
+            names = dict(cluster_addr_table.get(name, {}))
+            if names:
+                in_order = yield from java_hash_map_order_in_steps(names)
+                info.cluster_addr_table[name] = in_order
+            yield
+        return info
 
     def all_topics(self) -> Steps[TopicList]:
         """Return every topic with queues. Source: RouteInfoManager#getAllTopicList"""
@@ -100,16 +118,20 @@ class RouteQuery:
 
         Source: RouteInfoManager#getSystemTopicList
         """
-        info = self.cluster_info()
+        info = yield from self.cluster_info()
         names: list[str] = []
         for cluster_name, broker_names in info.cluster_addr_table.items():
             names += [cluster_name, *broker_names]
-        addrs = [
-            addr
-            for broker_data in info.broker_addr_table.values()
-            for addr in broker_data.broker_addrs.values()
-        ]
-        return _topic_list(names, addrs[0] if addrs else None)
+            yield
+        addr = next(
+            (
+                addr
+                for broker_data in info.broker_addr_table.values()
+                for addr in broker_data.broker_addrs.values()
+            ),
+            None,
+        )
+        return (yield from _topic_list(names, addr))
 
     def unit_topics(self) -> Steps[TopicList]:
         """Source: RouteInfoManager#getUnitTopics"""

@@ -8,13 +8,16 @@ Source: namesrv/routeinfo/RouteInfoManager.java (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from fakemq.protocol.bodies.route import BrokerData, QueueData
     from fakemq.protocol.bodies.topic import DataVersion
 
 MASTER_ID = 0
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class Channel(Protocol):
@@ -71,6 +74,60 @@ class RouteTables:
         """Broker address → when it last registered."""
         self.filter_server_table: dict[str, list[str]] = {}
         """Broker address → filter servers."""
+        # What follows finds what is in the tables above without a walk over them: peers may
+        # register thousands of brokers and topics.
+        self.topics_of: dict[str, dict[str, None]] = {}
+        """Broker name → the topics that have queues of it, as a set."""
+        self.places_of: dict[str, dict[tuple[str, int], None]] = {}
+        """Broker address → the broker names and ids that have it, as a set."""
+        self.addrs_of: dict[Channel, dict[str, None]] = {}
+        """Connection → the addresses of the brokers that registered over it last, as a set."""
+
+    def enter_queues(self, topic: str, queues: QueueData) -> None:
+        """Give a topic queues of a broker, or other ones."""
+        name = queues.broker_name or ""
+        self.topic_queue_table.setdefault(topic, {})[name] = queues
+        self.topics_of.setdefault(name, {})[topic] = None
+
+    def remove_queues(self, topic: str, broker_name: str) -> None:
+        """Remove the queues that a topic has of a broker, and the topic with its last ones."""
+        queues = self.topic_queue_table.get(topic)
+        if queues is not None:
+            queues.pop(broker_name, None)
+            if not queues:
+                del self.topic_queue_table[topic]
+        _discard(self.topics_of, broker_name, topic)
+
+    def enter_addr(self, broker_name: str, broker_id: int, addr: str) -> None:
+        """Give an id of a broker name an address, or another one."""
+        addrs = self.broker_addr_table[broker_name].broker_addrs
+        if broker_id in addrs:
+            _discard(self.places_of, addrs[broker_id], (broker_name, broker_id))
+        addrs[broker_id] = addr
+        self.places_of.setdefault(addr, {})[broker_name, broker_id] = None
+
+    def remove_addr(self, broker_name: str, broker_id: int) -> None:
+        """Remove an id of a broker name, if it has it."""
+        addr = self.broker_addr_table[broker_name].broker_addrs.pop(broker_id, None)
+        if addr is not None:
+            _discard(self.places_of, addr, (broker_name, broker_id))
+
+    def enter_live(self, addr: str, live: BrokerLiveInfo) -> None:
+        """Note the last registration of a broker."""
+        self.remove_channel(addr)
+        self.broker_live_table[addr] = live
+        self.addrs_of.setdefault(live.channel, {})[addr] = None
+
+    def remove_live(self, addr: str) -> BrokerLiveInfo | None:
+        """Remove the last registration of a broker, and return it if there is one."""
+        self.remove_channel(addr)
+        return self.broker_live_table.pop(addr, None)
+
+    def remove_channel(self, addr: str) -> None:
+        """Forget over which connection a broker registered."""
+        live = self.broker_live_table.get(addr)
+        if live is not None:
+            _discard(self.addrs_of, live.channel, addr)
 
     def clear(self) -> None:
         self.topic_queue_table.clear()
@@ -78,3 +135,15 @@ class RouteTables:
         self.cluster_addr_table.clear()
         self.broker_live_table.clear()
         self.filter_server_table.clear()
+        self.topics_of.clear()
+        self.places_of.clear()
+        self.addrs_of.clear()
+
+
+def _discard(sets: dict[K, dict[V, None]], key: K, value: V) -> None:
+    """Remove a value from the set of a key, and the set with its last one."""
+    found = sets.get(key)
+    if found is not None:
+        found.pop(value, None)
+        if not found:
+            del sets[key]

@@ -8,6 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
+from fakemq.clock.slices import finished
 from fakemq.journal.journal import Journal
 from fakemq.namesrv.registration import BrokerRegistration
 from fakemq.namesrv.route_tables import RouteTables
@@ -175,7 +176,7 @@ class TablesAgree(RuleBasedStateMachine):
     def change_write_perm(self, addr: str, wipe: bool) -> None:
         name = BROKERS[addr][0]
         change = self.registration.wipe_write_perm if wipe else self.registration.add_write_perm
-        touched = change(name)
+        touched = finished(change(name))
         perms = [q[name].perm for q in self.tables.topic_queue_table.values() if name in q]
         assert perms == [4 if wipe else 6] * touched
 

@@ -7,6 +7,7 @@ Source: namesrv/processor/DefaultRequestProcessor.java#getBrokerClusterInfo (4.9
 
 from __future__ import annotations
 
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.namesrv.namesrv import NameServer, handles
 from fakemq.protocol import table
@@ -14,5 +15,6 @@ from fakemq.protocol.table import NoHeader
 
 
 @handles(table.GET_BROKER_CLUSTER_INFO)
-def get_broker_cluster_info(node: NameServer, request: Request[NoHeader]) -> Reply[NoHeader]:
-    return Reply(body=node.routes.cluster_info().encode())
+def get_broker_cluster_info(node: NameServer, request: Request[NoHeader]) -> Steps[Reply[NoHeader]]:
+    info = yield from node.routes.cluster_info()
+    return Reply(body=(yield from info.encode_in_steps()))

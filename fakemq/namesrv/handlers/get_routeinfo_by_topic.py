@@ -11,33 +11,51 @@ Source: namesrv/processor/DefaultRequestProcessor.java#getRouteInfoByTopic (4.9.
 
 from __future__ import annotations
 
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Refused, Reply, Request
+from fakemq.dispatch.long_work import Answer, in_slices
 from fakemq.events.core import RouteRefused
 from fakemq.namesrv.handlers import or_null
 from fakemq.namesrv.kv import NAMESPACE_ORDER_TOPIC_CONFIG
 from fakemq.namesrv.namesrv import NameServer, handles
 from fakemq.protocol import table
+from fakemq.protocol.bodies.route import TopicRouteData
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.headers.namesrv import GetRouteInfoRequestHeader
-from fakemq.protocol.table import NoHeader
 from fakemq.protocol.topics import FAQ
 
 VERSION_4_9_4 = 401
 
 
 @handles(table.GET_ROUTEINFO_BY_TOPIC)
-def get_routeinfo_by_topic(
-    node: NameServer, request: Request[GetRouteInfoRequestHeader]
-) -> Reply[NoHeader]:
+def get_routeinfo_by_topic(node: NameServer, request: Request[GetRouteInfoRequestHeader]) -> Answer:
     return route_of_topic(node, request)
 
 
-def route_of_topic(
-    node: NameServer, request: Request[GetRouteInfoRequestHeader]
-) -> Reply[NoHeader]:
-    """Answer with the route; raise Refused if there is none."""
+def route_of_topic(node: NameServer, request: Request[GetRouteInfoRequestHeader]) -> Answer:
+    """Answer with the route, in slices if it has many brokers; raise Refused if there is none."""
     topic = or_null(request.header, "topic")
-    route = node.routes.topic_route(topic)
+    if node.routes.is_wide(topic):
+        return in_slices(_route_in_slices)(node, request)
+    route = _completed(node, request, topic, node.routes.topic_route(topic))
+    return Reply(body=route.encode(standard_json=_is_standard(request)))
+
+
+def _route_in_slices(
+    node: NameServer, request: Request[GetRouteInfoRequestHeader]
+) -> Steps[Answer]:
+    topic = or_null(request.header, "topic")
+    found = yield from node.routes.topic_route_steps(topic)
+    route = _completed(node, request, topic, found)
+    return Reply(body=(yield from route.encode_in_steps(standard_json=_is_standard(request))))
+
+
+def _completed(
+    node: NameServer,
+    request: Request[GetRouteInfoRequestHeader],
+    topic: str,
+    route: TopicRouteData | None,
+) -> TopicRouteData:
     if route is None:
         node.journal.add(
             RouteRefused(node=node.name, topic=topic or "", peer=request.session.remote_addr)
@@ -48,7 +66,10 @@ def route_of_topic(
         )
     if node.config.order_message_enable:
         route.order_topic_conf = node.kv.get(NAMESPACE_ORDER_TOPIC_CONFIG, topic)
-    standard = (
+    return route
+
+
+def _is_standard(request: Request[GetRouteInfoRequestHeader]) -> bool:
+    return (
         request.command.version >= VERSION_4_9_4 or request.header.accept_standard_json_only is True
     )
-    return Reply(body=route.encode(standard_json=standard))

@@ -9,6 +9,7 @@ Source: namesrv/processor/DefaultRequestProcessor.java#wipeWritePermOfBroker (4.
 
 from __future__ import annotations
 
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.namesrv.handlers import or_null
 from fakemq.namesrv.namesrv import NameServer, handles
@@ -22,6 +23,6 @@ from fakemq.protocol.headers.namesrv import (
 @handles(table.WIPE_WRITE_PERM_OF_BROKER)
 def wipe_write_perm_of_broker(
     node: NameServer, request: Request[WipeWritePermOfBrokerRequestHeader]
-) -> Reply[WipeWritePermOfBrokerResponseHeader]:
-    count = node.registration.wipe_write_perm(or_null(request.header, "broker_name"))
+) -> Steps[Reply[WipeWritePermOfBrokerResponseHeader]]:
+    count = yield from node.registration.wipe_write_perm(or_null(request.header, "broker_name"))
     return Reply(WipeWritePermOfBrokerResponseHeader(wipe_topic_count=count))

@@ -7,6 +7,7 @@ Source: namesrv/processor/DefaultRequestProcessor.java#getBrokerMemberGroup (5.5
 
 from __future__ import annotations
 
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import NOTHING_SAID, Reply, Request
 from fakemq.namesrv.handlers_5_5_0 import handles
 from fakemq.namesrv.namesrv import NameServer
@@ -19,7 +20,7 @@ from fakemq.protocol.table import NoHeader
 @handles(table_5_5_0.GET_BROKER_MEMBER_GROUP)
 def get_broker_member_group(
     node: NameServer, request: Request[GetBrokerMemberGroupRequestHeader]
-) -> Reply[NoHeader]:
+) -> Steps[Reply[NoHeader]]:
     name = request.header.broker_name
     found = node.tables.broker_addr_table.get(name)
     group = BrokerMemberGroup(
@@ -27,5 +28,6 @@ def get_broker_member_group(
         broker_name=name,
         broker_addrs={} if found is None else dict(sorted(found.broker_addrs.items())),
     )
-    body = GetBrokerMemberGroupResponseBody(broker_member_group=group).encode()
+    yield
+    body = yield from GetBrokerMemberGroupResponseBody(broker_member_group=group).encode_in_steps()
     return Reply(body=body, remark=NOTHING_SAID)

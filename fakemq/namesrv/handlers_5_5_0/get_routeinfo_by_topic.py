@@ -8,19 +8,17 @@ Source: namesrv/processor/ClientRequestProcessor.java#getRouteInfoByTopic (5.5.0
 
 from __future__ import annotations
 
-from fakemq.dispatch.answers import Reply, Request
+from fakemq.dispatch.answers import Request
+from fakemq.dispatch.long_work import Answer
 from fakemq.namesrv.handlers.get_routeinfo_by_topic import route_of_topic
 from fakemq.namesrv.handlers_5_5_0 import handles
 from fakemq.namesrv.namesrv import NameServer
 from fakemq.namesrv.switches_5_5_0 import check_ready
 from fakemq.protocol import table
 from fakemq.protocol.headers.namesrv import GetRouteInfoRequestHeader
-from fakemq.protocol.table import NoHeader
 
 
 @handles(table.GET_ROUTEINFO_BY_TOPIC)
-def get_routeinfo_by_topic(
-    node: NameServer, request: Request[GetRouteInfoRequestHeader]
-) -> Reply[NoHeader]:
+def get_routeinfo_by_topic(node: NameServer, request: Request[GetRouteInfoRequestHeader]) -> Answer:
     check_ready(node)
     return route_of_topic(node, request)
