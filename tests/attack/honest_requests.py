@@ -10,8 +10,9 @@ import json
 from typing import Any
 
 from conformance.wire import requests
-from fakemq.protocol import table
+from fakemq.protocol import table, table_5_5_0
 from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.codes_5_5_0 import RequestCode5
 from tests.fuzz import corpus, golden
 
 BROKER = "broker-a"
@@ -71,8 +72,12 @@ def _with_bodies(code: int) -> list[bytes]:
     return known.get(RequestCode(code), [b"", b"body"])
 
 
-def _templates() -> dict[int, list[tuple[dict[str, Any], bytes]]]:
-    found: dict[int, list[tuple[dict[str, Any], bytes]]] = {
+Templates = dict[int, list[tuple[dict[str, Any], bytes]]]
+"""The fields and bodies of honest requests, by code."""
+
+
+def _templates() -> Templates:
+    found: Templates = {
         row.code: [(_likely_fields(row), body) for body in _with_bodies(row.code)]
         for row in table.rows()
     }
@@ -94,6 +99,32 @@ def _templates() -> dict[int, list[tuple[dict[str, Any], bytes]]]:
     return found
 
 
+def _templates_5_5_0() -> Templates:
+    """Return what clients of 5.5.0 send beside the requests of 4.9.7, and with more fields."""
+    found = {code: list(forms) for code, forms in TEMPLATES.items()}
+    for row in table_5_5_0.rows():
+        found.setdefault(row.code, []).append((_likely_fields(row), b""))
+    popped = {"maxMsgNums": "8", "invisibleTime": "2000", "pollTime": "0", "queueId": "-1"}
+    for code in (RequestCode5.POP_MESSAGE, RequestCode5.PEEK_MESSAGE):
+        fields = found[code][0][0] | popped
+        found[code] += [(fields, b""), (fields | {"order": "true", "attemptId": "a"}, b"")]
+        found[code].append((fields | {"pollTime": "900", "bornTime": "1700000000000"}, b""))
+    for code in (RequestCode5.ACK_MESSAGE, RequestCode5.CHANGE_MESSAGE_INVISIBLETIME):
+        handle = found[code][0][0] | {"extraInfo": "0 1700000000000 60000 0 0 broker-a 0 0"}
+        found[code] += [(handle, b""), (handle | {"invisibleTime": "1000"}, b"")]
+    acks = {"c": "Hostile3", "t": "Hostile1", "r": "0", "q": 0, "so": 0, "it": 60_000,
+            "pt": 1_700_000_000_000, "rq": 0, "b": "AQ=="}  # fmt: skip
+    batch = _json({"brokerName": BROKER, "acks": [acks]})
+    found[RequestCode5.BATCH_ACK_MESSAGE].append(({}, batch))
+    asked = {"topic": "Hostile1", "consumerGroup": "Hostile3", "clientId": "c",
+             "strategyName": "AVG", "messageModel": "CLUSTERING"}  # fmt: skip
+    found[RequestCode5.QUERY_ASSIGNMENT].append(({}, _json(asked)))
+    timed = dict(found[RequestCode.SEND_MESSAGE_V2][-1][0])
+    timed["i"] = requests.properties(TIMER_DELAY_MS="900", KEYS="k")
+    found[RequestCode.SEND_MESSAGE_V2].append((timed, b"body"))
+    return found
+
+
 def _found_bodies() -> list[bytes]:
     """Return bodies of all kinds, right and wrong: of the parsers' corpus, and golden ones."""
     parsers = ("body", "body_twice", "batch", "record", "compressed", "register_body", "fastjson",
@@ -105,7 +136,7 @@ def _found_bodies() -> list[bytes]:
 
 
 TEMPLATES = _templates()
-CODES = tuple(TEMPLATES)
+TEMPLATES_5_5_0 = _templates_5_5_0()
 BODIES = tuple(_found_bodies())
 ODD_BODIES = (
     *(b"", b"{}", b"[]", b"null", b"7", b'"text"', b'{"a":', b"[" * 5000, b"\xef\xbb\xbf{}"),

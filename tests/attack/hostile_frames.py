@@ -14,15 +14,16 @@ from typing import Any
 
 from conformance.wire import requests
 from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.command import SerializeType
 from tests.attack.honest_requests import (
     BODIES,
     BROKER,
-    CODES,
     GROUP_FIELDS,
     ODD_BODIES,
     PLACE_FIELDS,
     TEMPLATES,
+    TEMPLATES_5_5_0,
     TOPIC_FIELDS,
 )
 from tests.attack.hostile_names import NUMBERS, ODD_NUMBERS, HostileNames
@@ -43,6 +44,11 @@ _OFTEN = (
 
 The others are mostly an administrator's. Each change of a table writes it whole, as in 4.9.7.
 """
+_OFTEN_5_5_0 = (
+    *(RequestCode5.POP_MESSAGE, RequestCode5.ACK_MESSAGE, RequestCode5.BATCH_ACK_MESSAGE),
+    *(RequestCode5.CHANGE_MESSAGE_INVISIBLETIME, RequestCode5.PEEK_MESSAGE),
+    *(RequestCode5.NOTIFICATION, RequestCode5.QUERY_ASSIGNMENT, RequestCode5.RECALL_MESSAGE),
+)
 _UNKNOWN = (-1, 0, 1, 9, 999, 1000, 32767, -32768, 40_000, 2**31 - 1, -(2**31))
 """Codes that no table has; those over 16 bits need a header in JSON."""
 _NO_INT32: tuple[object, ...] = (2**31, -(2**31) - 1, 10**30, 1.5, None, [], "x")
@@ -61,6 +67,7 @@ _PROPERTIES = (
     *("RETRY_TOPIC", "ORIGIN_MESSAGE_ID", "CLUSTER", "REPLY_TO_CLIENT", "CORRELATION_ID", "TTL"),
     *("MIN_OFFSET", "MAX_OFFSET", "CONSUME_START_TIME", "TRANSACTION_CHECK_TIMES", "MSG_TYPE"),
     *("CHECK_IMMUNITY_TIME_IN_SECONDS", "TRAN_PREPARED_QUEUE_OFFSET", "INSTANCE_ID", "INNER_NUM"),
+    *("TIMER_DELAY_SEC", "TIMER_DELAY_MS", "TIMER_DELIVER_MS", "TIMER_OUT_MS", "TIMER_DEL_UNIQKEY"),
     *("__transactionId__", "_SYS_HOST", "MSG_REGION", "TRACE_ON", "UNIT", "ARRIVE_TIME", "", "a"),
 )
 
@@ -122,11 +129,20 @@ class HostileFrames:
     """
 
     def __init__(
-        self, random: Random, names: HostileNames, places: Sequence[int], spares_all: bool
+        self,
+        random: Random,
+        names: HostileNames,
+        places: Sequence[int],
+        spares_all: bool,
+        reference: str = "4.9.7",
     ) -> None:
         self._random, self._names, self._places = random, names, places or [0]
         self._spares_all = spares_all
         self._opaque = 0
+        is_5_5_0 = reference == "5.5.0"
+        self._templates = TEMPLATES_5_5_0 if is_5_5_0 else TEMPLATES
+        self._codes = tuple(self._templates)
+        self._often = (*_OFTEN, *(_OFTEN_5_5_0 if is_5_5_0 else ()))
 
     def frame(self) -> bytes:
         """Return one frame that a decoder accepts; its contents are another matter."""
@@ -186,8 +202,8 @@ class HostileFrames:
 
     def _form(self) -> Form:
         random = self._random
-        code = random.choice(_OFTEN if random.random() < 0.75 else CODES)
-        fields, body = random.choice(TEMPLATES[code])
+        code = random.choice(self._often if random.random() < 0.75 else self._codes)
+        fields, body = random.choice(self._templates[code])
         self._opaque += 1
         form = Form(code, fields.copy(), body, opaque=self._opaque)
         for name in fields:
@@ -238,7 +254,7 @@ class HostileFrames:
             form.fields[self._names.of(random)[:200]] = random.choice(NUMBERS)
 
     def _other_fields(self, form: Form) -> None:
-        form.fields |= self._random.choice(TEMPLATES[self._random.choice(CODES)])[0]
+        form.fields |= self._random.choice(self._templates[self._random.choice(self._codes)])[0]
 
     def _properties(self, form: Form) -> None:
         random = self._random

@@ -3,9 +3,10 @@
 Each round has a cluster of its own in another process, which watches itself (`watched`): up to
 100,000 requests, every code and none, headers of both kinds, both ports of a broker, a name server,
 the HA port and, lightly, the control port. Most rounds spare what an honest client needs, and one
-runs beside them; every fourth round does not, and changes configs and registers brokers, too. At
-the end of a round the cluster stops and starts again on the same directory, where all that was
-acknowledged must still be.
+runs beside them; every fourth round does not, and changes configs and registers brokers, too. Four
+rounds have a cluster of 4.9.7, the next four one of 5.5.0, with its codes. At the end of a round
+the cluster stops and starts again on the same directory, where all that was acknowledged must still
+be.
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ class Round:
         self.requests = requests
         self.findings: list[str] = []
         self.spares_all = seed % 4 != 0
+        self.reference = ("4.9.7", "5.5.0")[seed // 4 % 2]
         self._sandbox = Sandbox(folder)
         self._names = HostileNames(seed, folder)
 
@@ -96,6 +98,7 @@ class Round:
     def _options(self) -> dict[str, Any]:
         """Return the options of the cluster, which differ with the seed."""
         return {
+            "reference": self.reference,
             "topics": {TOPIC: QUEUES, "Hostile1": 4},
             "slaves": int(self.seed % 4 == 1),
             "config": {
@@ -110,7 +113,7 @@ class Round:
             sent = [client.send(Message("Hostile1", b"%d" % n)) for n in range(20)]
         places = [int(one.offset_msg_id[-16:], 16) for one in sent]
         random = Random(f"calls {self.seed}")
-        frames = HostileFrames(random, self._names, places, self.spares_all)
+        frames = HostileFrames(random, self._names, places, self.spares_all, self.reference)
         calls = Calls(random, frames, ready)
         assault = Assault(calls.next_call)
         assault.run(lambda: assault.handled >= self.requests // 2)

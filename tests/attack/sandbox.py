@@ -20,11 +20,14 @@ _SENTINELS = ("pwned", "lock", "abort", "config", "topics.json", "x")
 
 _INSIDE = re.compile(
     r"""(?xs)
-    lock | abort | checkpoint
-    | (commitlog | index) (/ \d{17,20})?
+    lock | abort | checkpoint | timerwheel
+    | (commitlog | index | timerlog) (/ \d{17,20})?
     | consumequeue (/ [^/]+ (/ \d{1,10} (/ \d{20})?)?)?
-    | config (/ (topics | subscriptionGroup | consumerOffset | consumerFilter | delayOffset)
-              \.json (\.bak)?)?
+    | config (/ timercheck | / (
+          (topics | subscriptionGroup | consumerOffset | consumerFilter | delayOffset
+          | consumerOrderInfo | messageRequestMode) \.json
+          | timermetrics
+      ) (\.bak)?)?
     """
 )
 """What a broker's store may contain, relative to its directory: a topic's name is one folder."""
