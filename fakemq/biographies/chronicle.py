@@ -42,6 +42,7 @@ from fakemq.events.core import (
     TransactionEnded,
 )
 from fakemq.events.faults import AnswerWithheld, FaultHit
+from fakemq.events.filters import PassedOver, TagCollided
 from fakemq.events.grpc import HandleRenewed, OrphanAsked, RpcReceived
 from fakemq.events.pop import Acknowledged, InvisibleTimeChanged, Popped, Revived
 from fakemq.events.replication import Replicated
@@ -135,6 +136,8 @@ class Chronicle:
             LogAppended: self._appended,
             InvisibleTimeChanged: self._pop_news,
             MemberChanged: self._member_changed,
+            PassedOver: self._passed_over,
+            TagCollided: self._collided,
             OffsetCommitted: self._committed,
             Popped: self._popped,
             PullHeld: self._pull_held,
@@ -199,6 +202,10 @@ class Chronicle:
         self.commits: dict[tuple[str, str, int], dict[str, list[Rising]]] = defaultdict(dict)
         """Committed offsets by (brokerName, topic, queue id) and group; a smaller offset than the
         last begins a new `Rising`."""
+        self.passed_over: dict[tuple[str, str, int], dict[str, list[Rising]]] = defaultdict(dict)
+        """In the same way, reads that went past messages because of a filter, by their ends."""
+        self.collided: dict[Place, list[Entry]] = defaultdict(list)
+        """Answers with a message that its client drops."""
         self.replicated: dict[str, Rising] = defaultdict(Rising)
         """Slave's name → the ends of its log over time."""
         self.answers: dict[int, int | None] = {}
@@ -255,6 +262,10 @@ class Chronicle:
         """
         return self._clients.get((node, peer)) or self._grpc_clients.get(peer, "")
 
+    def is_grpc(self, peer: str) -> bool:
+        """Return whether an address is that of a gRPC connection."""
+        return peer in self._grpc_clients
+
     def asked(self, checked: Entry) -> str:
         """Return the id of the gRPC producer that was asked at a check; "" if there was none."""
         event = checked.event
@@ -280,6 +291,38 @@ class Chronicle:
     def record_at(self, broker: str, topic: str, queue_id: int, offset: int) -> Record | None:
         """Return the record at a place of a queue; None if the journal does not show it."""
         return self._at.get((broker, topic, queue_id, offset))
+
+    def dropped(self, place: Place, delivery: Entry) -> TagCollided | None:
+        """Return why the client of a delivery drops the message; None if it does not."""
+        group = getattr(delivery.event, "group", "")
+        for entry in self.collided.get(place, ()):
+            event = entry.event
+            assert isinstance(event, TagCollided)
+            if event.group == group and entry.cause == delivery.cause:
+                return event
+        return None
+
+    def received(self, place: Place, group: str, until_seq: int | None = None) -> bool:
+        """Return whether a group received a message, and did not drop it, before an entry."""
+        return any(
+            getattr(one.event, "group", "") == group
+            and (until_seq is None or one.seq < until_seq)
+            and self.dropped(place, one) is None
+            for one in self.delivered.get(place, ())
+        )
+
+    def filter_that_passed(self, place: Place, group: str, since_seq: int) -> PassedOver | None:
+        """Return the read that went past a message that its group's filter does not match."""
+        broker, topic, queue_id, offset = place
+        risings = self.passed_over.get((broker, topic, queue_id), {}).get(group, ())
+        for rising in reversed(risings):
+            entry = rising.past(offset)
+            if entry is not None and entry.seq > since_seq:
+                event = entry.event
+                assert isinstance(event, PassedOver)
+                if event.queue_offset <= offset:
+                    return event
+        return None
 
     def forgotten(self, record: Record) -> bool:
         """Return whether the journal does not have the append of a record."""
@@ -312,6 +355,7 @@ class Chronicle:
             self._forget_record(record)
         self.delivered.pop(place, None)
         self.withheld.pop(place, None)
+        self.collided.pop(place, None)
         self.pops.forget(place)
         self.appended[record] = entry
         self._at[place] = record
@@ -452,6 +496,22 @@ class Chronicle:
         if event.offset < risings[-1].end_offset:
             risings.append(Rising())
         risings[-1].put(event.offset, entry)
+
+    def _passed_over(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, PassedOver)
+        self.pulling[event.topic][event.group] = None
+        queue = self.broker_names.get(event.node, event.node), event.topic, event.queue_id
+        risings = self.passed_over[queue].setdefault(event.group, [Rising()])
+        if event.queue_offset < risings[-1].end_offset:
+            risings.append(Rising())
+        risings[-1].put(event.next_offset, entry)
+
+    def _collided(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, TagCollided)
+        broker = self.broker_names.get(event.node, event.node)
+        self.collided[broker, event.topic, event.queue_id, event.queue_offset].append(entry)
 
     def _replicated(self, entry: Entry) -> None:
         event = entry.event

@@ -21,7 +21,7 @@ from fakemq.biographies.half_messages import uncommitted
 from fakemq.biographies.inflight import inflight
 from fakemq.biographies.members import rival_members
 from fakemq.biographies.no_route import asked_for_mistyped, asked_while_down
-from fakemq.biographies.steps import NO_LONGER_COUNTS
+from fakemq.biographies.steps import NO_LONGER_COUNTS, lacks_tag
 from fakemq.biographies.too_early import asked_too_early
 from fakemq.biographies.waiting import add_delayed, add_ignored_time, add_timers
 from fakemq.core import inspection
@@ -215,6 +215,7 @@ class _Search:
                 entry.event.group
                 for entry in deliveries
                 if isinstance(entry.event, events.Delivered)
+                and self._chronicle.dropped(place, entry) is None
             )
             popped = self._chronicle.pops.groups(deliveries)
             for group, times in groups.items():
@@ -322,6 +323,18 @@ class _Search:
     ) -> None:
         place = (record[0], event.topic, event.queue_id, event.queue_offset)
         deliveries = self._chronicle.delivered.get(place, ())
+        groups = {getattr(one.event, "group", "") for one in deliveries}
+        if self._group is not None:
+            groups &= {self._group}
+        for entry in self._chronicle.collided.get(place, ()):
+            one = entry.event
+            assert isinstance(one, events.TagCollided)
+            if one.group in groups and not self._chronicle.received(place, one.group):
+                groups.remove(one.group)  # once is enough
+                lacks = lacks_tag(one.expression, one.tag, one.same_as)
+                side = "front" if self._chronicle.is_grpc(one.peer) else "client"
+                drops = f"delivered to {one.group}, {lacks}: the {side} drops it"
+                found.add(event.topic, drops, self.name(record))
         if any(self._group in (None, getattr(one.event, "group", "")) for one in deliveries):
             return
         stored = broker.store.look_message_by_offset(record[1])

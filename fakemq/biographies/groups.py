@@ -66,7 +66,7 @@ class Undelivered:
                 self._mistyped[topic] = _mistyped(core, topic)
             asked = f"no group has asked for {topic}{self._mistyped[topic]}"
             return [Reason(asked, certain=False)]
-        return [_why_not(core, broker, stored, one) for one in groups]
+        return [_why_not(core, self._chronicle, broker, stored, one) for one in groups]
 
 
 def _refusing_slaves(core: ClusterCore, master: Broker) -> str:
@@ -113,12 +113,17 @@ def _other_form(expression: str | None, tag: str | None) -> str:
     return f"; several tags are joined by ||: {' || '.join(tags)}" if tag in tags else ""
 
 
-def _why_not(core: ClusterCore, broker: Broker, stored: MessageExt, group: str) -> Reason:
+def _why_not(
+    core: ClusterCore, chronicle: Chronicle, broker: Broker, stored: MessageExt, group: str
+) -> Reason:
     earlier = _out_before(broker, stored, group)
     if earlier is not None:
         return Reason(earlier)
     members = inspection.members(core, group)
+    filtered = _filtered(chronicle, broker, stored, group)
     if not members:
+        if filtered is not None:
+            return Reason(filtered)
         committed = broker.offsets.query(group, stored.topic, stored.queue_id)
         if committed > stored.queue_offset:
             past = f"group {group} committed offset {committed}, which is past it"
@@ -127,8 +132,11 @@ def _why_not(core: ClusterCore, broker: Broker, stored: MessageExt, group: str) 
         return Reason(f"group {group} has no member", certain=False)
     if core.proxy is not None and any(core.proxy.clients.consumers(group)):
         # The front asks for them, so the broker knows neither members nor subscriptions.
+        if filtered is not None:
+            return Reason(filtered)
         return Reason(f"no member of group {group} has received it", certain=False)
-    refused = _refused(broker, stored, group, {member.client_id for member in members})
+    client_ids = {member.client_id for member in members}
+    refused = _refused(broker, stored, group, client_ids, filtered)
     if refused is not None:
         return Reason(refused)
     return Reason(f"no member of group {group} has pulled it", certain=False)
@@ -148,8 +156,25 @@ def _out_before(broker: Broker, stored: MessageExt, group: str) -> str | None:
     return None
 
 
-def _refused(broker: Broker, stored: MessageExt, group: str, client_ids: set[str]) -> str | None:
-    """Return why the group's pulls cannot return a message, or None if they can."""
+def _filtered(chronicle: Chronicle, broker: Broker, stored: MessageExt, group: str) -> str | None:
+    """Return which filter a read of the group went past a message with; None for none."""
+    name = broker.config.broker_name
+    appended = chronicle.appended.get((name, stored.commit_log_offset))
+    place = name, stored.topic, stored.queue_id, stored.queue_offset
+    passed = chronicle.filter_that_passed(place, group, 0 if appended is None else appended.seq)
+    if passed is None:
+        return None
+    tag = f"tag {stored.tags!r}" if stored.tags else "a message without tag"
+    return f"filter {passed.expression!r} of group {group} did not match {tag}"
+
+
+def _refused(
+    broker: Broker, stored: MessageExt, group: str, client_ids: set[str], filtered: str | None
+) -> str | None:
+    """Return why the group's pulls cannot return a message, or None if they can.
+
+    ``filtered`` says which filter went past it.
+    """
     settings = broker.groups.snapshot().get(group)
     if settings is not None and not settings.consume_enable:
         return f"consume is disabled for group {group}"
@@ -169,6 +194,8 @@ def _refused(broker: Broker, stored: MessageExt, group: str, client_ids: set[str
             f" {f'tag {stored.tags!r}' if stored.tags else 'a message without tag'}"
             f"{_other_form(subscription.sub_string, stored.tags)}"
         )
+    if filtered is not None:
+        return filtered
     committed = broker.offsets.query(group, stored.topic, stored.queue_id)
     if committed > stored.queue_offset:
         return f"group {group} has committed offset {committed} already, which is past it"

@@ -16,10 +16,25 @@ Why = Callable[[Entry], str]
 
 
 def delivered(
-    chronicle: Chronicle, entry: Entry, event: events.Delivered, why: str
-) -> steps.Delivered:
+    chronicle: Chronicle, place: Place, entry: Entry, event: events.Delivered, why: str
+) -> Step:
     """Return the step of a delivery, by a pull or by a pop."""
     client_id = chronicle.client(event.node, event.peer)
+    collided = chronicle.dropped(place, entry)
+    if collided is not None:
+        return steps.Dropped(
+            seq=entry.seq,
+            at_ms=entry.at_ms,
+            node=event.node,
+            because=why,
+            group=event.group,
+            client_id=client_id,
+            peer=event.peer,
+            expression=collided.expression,
+            tag=collided.tag,
+            same_as=collided.same_as,
+            by_front=chronicle.is_grpc(event.peer),
+        )
     pop = chronicle.pops.of_delivery.get(entry.seq)
     if pop is None or not isinstance(pop.event, events.Popped):
         return steps.Delivered(

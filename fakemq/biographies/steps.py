@@ -168,6 +168,53 @@ class Popped(Delivered, frozen=True, kw_only=True, gc=False):
         )
 
 
+class Dropped(Step, frozen=True, kw_only=True, gc=False):
+    """An answer with the message left for a consumer of ``group``, which drops it: its group does
+    not subscribe to the message's tag. The broker compares hashes only."""
+
+    group: str
+    client_id: str
+    """The consumer's id; "" if it sent no heartbeat."""
+    peer: str
+    expression: str
+    """What the group subscribes to."""
+    tag: str
+    """The message's; "" for a message without."""
+    same_as: str
+    """The subscribed tag with the same hash; "" if there is none."""
+    by_front: bool = False
+    """Whether the gRPC front drops it, and acknowledges it for its client."""
+
+    def text(self) -> str:
+        return (
+            f"delivered to {self.group}@{_client(self.client_id, self.peer)},"
+            f" {lacks_tag(self.expression, self.tag, self.same_as)}:"
+            f" the {'front' if self.by_front else 'client'} drops it"
+        )
+
+
+class PassedOver(Step, frozen=True, kw_only=True, gc=False):
+    """``group`` committed an offset that is past the message, and has not received it."""
+
+    group: str
+    client_id: str
+    """The consumer that committed; "" if it is unknown."""
+    offset: int
+    """The committed offset: the next one to consume."""
+    expression: str | None = None
+    """The filter of the group if that did not match, as the group says it; None for others."""
+    dropped: bool = False
+    """Whether an answer had it, and its client dropped it."""
+
+    def text(self) -> str:
+        past = f"passed over by the offset {self.offset}"
+        if self.expression is not None:
+            filters = f"its filter {self.expression!r} does not match"
+            return f"not delivered to {self.group}: {filters}, {past}"
+        by = f" committed by {self.client_id}" if self.client_id else ""
+        return f"not {'consumed by' if self.dropped else 'delivered to'} {self.group}: {past}{by}"
+
+
 class PopAcknowledged(Step, frozen=True, kw_only=True, gc=False):
     """A consumer acknowledged the message that it had popped."""
 
@@ -403,6 +450,13 @@ class RolledBack(Step, frozen=True, kw_only=True, gc=False):
 
 def _client(client_id: str, peer: str) -> str:
     return f"{client_id} ({peer})" if client_id else peer
+
+
+def lacks_tag(expression: str, tag: str, same_as: str) -> str:
+    """Return that a subscription does not have a tag, as a relative clause about its group."""
+    same = f" (same hash as {same_as!r})" if same_as and same_as != tag else ""
+    what = f"the tag {tag!r}" if tag else "messages without tag"
+    return f"whose subscription {expression!r} does not have {what}{same}"
 
 
 def ordinal(number: int) -> str:

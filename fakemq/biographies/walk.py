@@ -13,6 +13,7 @@ from fakemq.biographies import later_steps, steps
 from fakemq.biographies.because import answer_text, because, named
 from fakemq.biographies.biography import Biography
 from fakemq.biographies.chronicle import Chronicle, Record
+from fakemq.biographies.commits import commit_steps
 from fakemq.biographies.steps import Step
 from fakemq.events.faults import AnswerWithheld
 from fakemq.events.grpc import RpcReceived
@@ -124,7 +125,7 @@ class Walk:
             self._replicas(record, appended, first=not made)
         if place is not None and place[1] not in _UNSEEN:
             self._deliveries(place, inherited)
-            self._commits(place, appended)
+            self._steps += commit_steps(chronicle, place, appended, self._why)
             self._steps += later_steps.of_place(chronicle, place, self._why)
         for target, entry in chronicle.made.get(record, ()):
             why = self._why(entry)
@@ -315,47 +316,7 @@ class Walk:
             event = entry.event
             assert isinstance(event, events.Delivered)
             why = self._why(entry) or inherited
-            self._steps.append(later_steps.delivered(self._chronicle, entry, event, why))
-
-    def _commits(self, place: tuple[str, str, int, int], appended: Entry | None) -> None:
-        """Add an `Acknowledged` for each commit past a record, a `SetBack` for each one back.
-
-        For a group that popped the record no commit is an acknowledgement: the pop commits.
-        """
-        broker, topic, queue_id, offset = place
-        # A commit before the append was of another message at the same offset, lost in a crash.
-        since_seq = 0 if appended is None else appended.seq
-        deliveries = self._chronicle.delivered.get(place, ())
-        popped = self._chronicle.pops.groups(deliveries)
-        commits = self._chronicle.commits.get((broker, topic, queue_id), {})
-        for risings in (commits[group] for group in commits if group not in popped):
-            acked = False
-            for rising in risings:
-                first = rising.first
-                if acked and rising.first_offset <= offset and first.seq > since_seq:
-                    self._commit(steps.SetBack, first)
-                    acked = False
-                entry = rising.past(offset)
-                if not acked and entry is not None and entry.seq > since_seq:
-                    self._commit(steps.Acknowledged, entry)
-                    acked = True
-
-    def _commit(self, kind: type[steps.Acknowledged | steps.SetBack], entry: Entry) -> None:
-        event, chronicle = entry.event, self._chronicle
-        assert isinstance(event, events.OffsetCommitted)
-        request = chronicle.requests.get(entry.cause)
-        peer = getattr(request.event, "peer", "") if request is not None else ""
-        self._steps.append(
-            kind(
-                seq=entry.seq,
-                at_ms=entry.at_ms,
-                node=event.node,
-                because=self._why(entry),
-                group=event.group,
-                client_id=chronicle.client(event.node, peer),
-                offset=event.offset,
-            )
-        )
+            self._steps.append(later_steps.delivered(self._chronicle, place, entry, event, why))
 
     # -- replication --------------------------------------------------------------------------
 

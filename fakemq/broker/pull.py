@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fakemq.broker.checks import check_filter_type, consuming_group
 from fakemq.broker.consumers import BROADCASTING
+from fakemq.broker.filters.noting import note_filtered
 from fakemq.broker.filters.tags import tags_filter
 from fakemq.broker.offset_moved import store_offset_moved_event
 from fakemq.broker.positions import Reading
@@ -124,7 +125,8 @@ def _process(
     sys_flag, topic = header.sys_flag, header.topic
     _check_topic(broker, request, topic)
     queue_id = header.queue_id
-    message_filter = _message_filter(broker, *_subscription(broker, header, group_config))
+    subscription, expression = _subscription(broker, header, group_config)
+    message_filter = _message_filter(broker, subscription, expression)
     if broker.parts is not None:
         broker.parts.check_puller(group, request.session)
     position = broker.positions.find(request.session, group, topic, queue_id, header.queue_offset)
@@ -162,7 +164,20 @@ def _process(
         return broker.holds.suspend(
             request, message_filter, timeout_ms, again=lambda: pull_again(broker, request)
         )
-    return _reply(broker, request, group_config, code, result)
+    reply = _reply(broker, request, group_config, code, result)
+    if message_filter is not None:
+        note_filtered(
+            broker.journal,
+            broker.name,
+            subscription,
+            result,
+            group=group,
+            topic=topic,
+            queue_id=queue_id,
+            queue_offset=header.queue_offset,
+            peer=request.session.remote_addr,
+        )
+    return reply
 
 
 # -- checks -----------------------------------------------------------------------------------

@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from fakemq.events.faults import FaultPlaced as FaultPlaced
     from fakemq.events.faults import FaultRemoved as FaultRemoved
     from fakemq.events.faults import FlowControlled as FlowControlled
+    from fakemq.events.filters import PassedOver as PassedOver
+    from fakemq.events.filters import TagCollided as TagCollided
     from fakemq.events.grpc import HandleRenewed as HandleRenewed
     from fakemq.events.grpc import OrphanAsked as OrphanAsked
     from fakemq.events.grpc import RpcHandled as RpcHandled
@@ -85,6 +87,8 @@ _HOMES = {
     "FaultRemoved": "faults",
     "AnswerWithheld": "faults",
     "FlowControlled": "faults",
+    "PassedOver": "filters",
+    "TagCollided": "filters",
     "RpcReceived": "grpc",
     "RpcHandled": "grpc",
     "HandleRenewed": "grpc",

@@ -13,6 +13,7 @@ from fakemq.events.core import Event
 MODULES = (
     "fakemq.events.core",
     "fakemq.events.faults",
+    "fakemq.events.filters",
     "fakemq.events.grpc",
     "fakemq.events.pop",
     "fakemq.events.replication",

@@ -173,13 +173,14 @@ def consumed(biography: Biography, group: str) -> bool:
         Acknowledged,
         DeadLettered,
         Delivered,
+        Dropped,
         InvisibleTimeChanged,
         PopAcknowledged,
         SentBack,
         SetBack,
     )
 
-    received = False
+    received = dropped = False
     acked = 0  # what makes it come again needs one acknowledgement more
     for step in biography:
         if getattr(step, "group", "") != group:
@@ -188,11 +189,13 @@ def consumed(biography: Biography, group: str) -> bool:
             case DeadLettered():
                 return False
             case Delivered():
-                received = True
+                received, dropped = True, False
+            case Dropped():
+                dropped = True
             case Acknowledged():
                 acked += received
             case PopAcknowledged(has_effect=True):
-                acked += 1
+                acked += not dropped  # else the client or its front did so without a listener
             case InvisibleTimeChanged(once_more=True):
                 acked -= 1  # it is out for one handle more
             case SentBack() | SetBack():

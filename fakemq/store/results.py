@@ -5,6 +5,7 @@ Names as in Java's org.apache.rocketmq.store.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import Enum, auto
 from typing import Final
 
@@ -122,14 +123,17 @@ _SIZE_AND_QUEUE_OFFSET: Final = record_struct("total_size", "queue_offset")
 
 def queue_offsets(result: GetMessageResult) -> tuple[int, ...]:
     """Return the queue offsets of the records found."""
-    offsets = []
+    return tuple(offset for offset, _ in found_records(result))
+
+
+def found_records(result: GetMessageResult) -> Iterator[tuple[int, memoryview]]:
+    """Yield each record found, with its queue offset."""
     for records in result.buffers:
         at = 0
         while at < len(records):
             size_bytes, offset = _SIZE_AND_QUEUE_OFFSET.unpack_from(records, at)
-            offsets.append(offset)
+            yield offset, records[at : at + size_bytes]
             at += size_bytes
-    return tuple(offsets)
 
 
 class QueryMessageResult:

@@ -8,9 +8,10 @@ import pytest
 
 import fakemq
 from fakemq.biographies import steps
-from fakemq.events import Acknowledged, InvisibleTimeChanged
+from fakemq.events import Acknowledged, InvisibleTimeChanged, PassedOver, TagCollided
 from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.command import RemotingCommand
+from tests.support.consumer import consuming
 from tests.support.popper import Popper
 from tests.support.pops import GROUP, ack_header, batch_ack_body, change_header
 
@@ -144,3 +145,104 @@ def test_acknowledgement_in_order_behind_the_offset_has_no_effect(
     assert [one.has_effect for one in mq.journal.find(Acknowledged)] == [True, True, False]
     assert [one.has_effect for one in mq.journal.find(InvisibleTimeChanged)] == [False]
     mq.assert_consumed("orders", GROUP)
+
+
+def reference(name: str) -> Iterator[fakemq.Cluster]:
+    with fakemq.Cluster(
+        reference=name, clock="frozen", start_at="2024-02-29T12:00:00Z", topics={"orders": 1}
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture(params=["4.9.7", "5.5.0"])
+def either(request: pytest.FixtureRequest) -> Iterator[fakemq.Cluster]:
+    yield from reference(request.param)
+
+
+LACKS = (
+    "whose subscription 'Aa' does not have the tag 'BB' (same hash as 'Aa'): the client drops it"
+)
+
+
+def test_tag_with_the_same_hash_is_said_to_be_dropped(either: fakemq.Cluster) -> None:
+    mq = either
+    got: list[bytes] = []
+    mq.seed("orders", ["one"], tags="BB")
+    consumer = mq.consumer(
+        group="h",
+        subscribe={"orders": "Aa"},
+        consume_from="first",
+        on_message=lambda m: got.append(m.body),
+    )
+    mq.clock.advance("15s")
+    assert got == []
+    (event,) = mq.journal.find(TagCollided)
+    assert (event.tag, event.same_as, event.expression) == ("BB", "Aa", "Aa")
+    biography = mq.messages("orders")[0].biography
+    (dropped,) = biography.of(steps.Dropped)
+    assert str(dropped).endswith(LACKS)
+    (passed,) = biography.of(steps.PassedOver)
+    assert "not consumed by h: passed over by the offset 1 committed by" in str(passed)
+    assert not biography.of(steps.Delivered)
+    assert not biography.of(steps.Acknowledged)
+    for fails in (mq.assert_consumed, mq.assert_delivered_once):
+        with pytest.raises(AssertionError, match="delivered to h, ") as failed:
+            fails("orders", "h")
+        assert LACKS in str(failed.value)
+    consumer.close()
+    assert any(line.endswith(LACKS) for line in mq.diagnosis("orders", "h"))
+
+
+def test_message_that_a_filter_went_past_is_not_acked(either: fakemq.Cluster) -> None:
+    mq = either
+    mq.seed("orders", ["one"], tags="open")
+    mq.seed("orders", ["two"], tags="paid")
+    got: list[bytes] = []
+    consumer = mq.consumer(
+        group="h",
+        subscribe={"orders": "paid"},
+        consume_from="first",
+        on_message=lambda m: got.append(m.body),
+    )
+    mq.clock.advance("15s")
+    assert got == [b"two"]
+    (event,) = mq.journal.find(PassedOver, count=1)
+    assert (event.queue_offset, event.next_offset, event.expression) == (0, 2, "paid")
+    one, two = (message.biography for message in mq.messages("orders"))
+    (passed,) = one.of(steps.PassedOver)
+    assert passed.text() == (
+        "not delivered to h: its filter 'paid' does not match, passed over by the offset 2"
+    )
+    assert not one.of(steps.Acknowledged)
+    assert two.of(steps.Acknowledged)
+    consumer.close()
+    with pytest.raises(AssertionError) as failed:
+        mq.assert_consumed("orders", "h")
+    assert (
+        "b'one' of orders: never delivered: filter 'paid' of group h did not match tag 'open'"
+        in str(failed.value)
+    )
+
+
+def test_commit_past_an_unread_message_is_no_acknowledgement(mq: fakemq.Cluster) -> None:
+    mq.seed("orders", ["one"])
+    with consuming(mq) as client:
+        (queue,) = client.subscribe_queues("orders")
+        client.update_offset(queue, 1, oneway=False)
+        (passed,) = mq.messages("orders")[0].biography.of(steps.PassedOver)
+    assert "not delivered to billing: passed over by the offset 1 committed by" in passed.text()
+
+
+def test_pop_names_filters_and_tags_with_the_same_hash(mq: fakemq.Cluster, client: Popper) -> None:
+    mq.seed("orders", ["one"], tags="open")
+    mq.seed("orders", ["two"], tags="BB")
+    popped = client.pop(exp="Aa", exp_type="TAG")
+    assert popped.bodies == [b"two"]
+    acknowledge(client, popped, popped.messages[0])  # as clients of 5.5.0 do with what they drop
+    one, two = (message.biography for message in mq.messages("orders"))
+    (passed,) = one.of(steps.PassedOver)
+    assert "its filter 'Aa' does not match" in passed.text()
+    (dropped,) = two.of(steps.Dropped)
+    assert str(dropped).endswith(LACKS)
+    with pytest.raises(AssertionError, match="the client drops it"):
+        mq.assert_consumed("orders", GROUP, bodies=["two"])

@@ -123,6 +123,20 @@ def test_acknowledgement_with_an_old_handle_has_no_effect(mq: fakemq.Cluster) ->
         mq.assert_consumed("normal", "g")
 
 
+def test_front_is_said_to_drop_a_tag_with_the_same_hash(mq: fakemq.Cluster) -> None:
+    simple = Caller(mq, "worker@2")
+    simple(lambda client: client.consume("g"))
+    mq.seed("normal", ["one"], tags="BB")
+    wanted = m.FilterExpression(type=m.FilterType.TAG, expression="Aa")
+    assert simple(lambda client: client.receive(filter_expression=wanted)).received == []
+    (dropped,) = mq.messages("normal")[0].biography.of(steps.Dropped)
+    lacks = "whose subscription 'Aa' does not have the tag 'BB' (same hash as 'Aa')"
+    assert str(dropped).endswith(f"{lacks}: the front drops it")
+    with pytest.raises(AssertionError) as failed:
+        mq.assert_consumed("normal", "g")
+    assert f"delivered to g, {lacks}: the front drops it" in str(failed.value)
+
+
 def test_message_of_a_client_that_left_is_changed_by_the_front(
     mq: fakemq.Cluster, pusher: Caller
 ) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.broker.filters.noting import note_filtered
 from fakemq.events.pop import Popped
 from fakemq.journal.journal import shortened
 from fakemq.journal.noted import DELIVERED
@@ -107,15 +108,17 @@ class Taking:
         if self.is_full:
             self.rest_num += store.max_offset_in_queue(topic, queue_id) - offset
             return
-        result = self._read(topic, queue_id, offset)
+        result, read_from = self._read(topic, queue_id, offset)
         if result.message_count:
             self._took(topic, queue_id, offset, result)
         elif result.status in _PASSED_OVER and result.next_begin_offset >= 0:
             self.passed_over |= result.next_begin_offset > offset
             self._passed_over(topic, queue_id, result.next_begin_offset)
+        self._note_filtered(topic, queue_id, read_from, result)
         self.rest_num += result.max_offset - result.next_begin_offset
 
-    def _read(self, topic: str, queue_id: int, offset: int) -> GetMessageResult:
+    def _read(self, topic: str, queue_id: int, offset: int) -> tuple[GetMessageResult, int]:
+        """Return what a queue has, and where it was read."""
         group, store = self._header.consumer_group, self._service.store
         most = self._header.max_msg_nums - self.count
         result = store.get_message(group, topic, queue_id, offset, most, self._make_filter())
@@ -123,7 +126,24 @@ class Taking:
             offset = result.next_begin_offset
             self._service.committed.commit(group, topic, queue_id, offset)
             result = store.get_message(group, topic, queue_id, offset, most, self._make_filter())
-        return result
+        return result, offset
+
+    def _note_filtered(
+        self, topic: str, queue_id: int, offset: int, result: GetMessageResult
+    ) -> None:
+        subscription = self._make_filter.subscription
+        if subscription is not None:
+            note_filtered(
+                self._service.journal,
+                self._service.node.name,
+                subscription,
+                result,
+                group=self._header.consumer_group,
+                topic=topic,
+                queue_id=queue_id,
+                queue_offset=offset,
+                peer=self._session.remote_addr,
+            )
 
     def _passed_over(self, topic: str, queue_id: int, next_offset: int) -> None:
         group = self._header.consumer_group
