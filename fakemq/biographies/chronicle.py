@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.biographies.pops import Place, Pops
+from fakemq.biographies.twins import TwinTable
 from fakemq.events.core import (
     ClockMoved,
     ClockSkewed,
@@ -196,6 +197,7 @@ class Chronicle:
         self.withheld: dict[Place, list[Entry]] = defaultdict(list)
         """Pull answers that a fault held back."""
         self.pops = Pops()
+        self.twins = TwinTable()
         self._last_delivered: Entry | None = None
         self.pulling: dict[str, dict[str, None]] = defaultdict(dict)
         """The groups that pulled a topic, in the order of their first pulls."""
@@ -540,13 +542,16 @@ class Chronicle:
         self.differing[event.group, event.topic].pop(pair, None)
 
     def _received(self, entry: Entry) -> None:
+        assert isinstance(entry.event, RequestReceived)
         self.requests[entry.seq] = entry
+        self.twins.requested(entry, entry.event)
 
     def _rpc_received(self, entry: Entry) -> None:
         event = entry.event
         assert isinstance(event, RpcReceived)
         if event.client_id:
             self._grpc_clients[event.peer] = event.client_id
+            self.twins.called(event)
 
     def _renewed(self, entry: Entry) -> None:
         event = entry.event
@@ -568,5 +573,6 @@ class Chronicle:
         event = entry.event
         assert isinstance(event, MemberChanged)
         self._clients[event.node, event.peer] = event.client_id
+        self.twins.changed(entry, event)
         if event.kind == "producer":
             self.producers.add((event.node, event.group))

@@ -1,6 +1,7 @@
-"""Finds out that members of one group take messages from each other.
+"""Finds out that members of one group take messages from each other, or the same messages.
 
-There are two cases: they subscribe to different things, or an earlier test has left one behind.
+There are three cases: they subscribe to different things, an earlier test has left one behind, or
+two have one client id.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from fakemq.biographies.findings import NAMED_AT_MOST
+from fakemq.biographies.twins import Twins
 from fakemq.broker.consumers import BROADCASTING
 from fakemq.core import inspection
 from fakemq.errors import counted, printable
@@ -35,7 +37,48 @@ def rival_members(
         topics.add(getattr(entry.event, "topic", ""))
     topics = set(filter(wants, topics))
     left = yield from _members_left(core, chronicle, topics, group)
-    return [*map(printable, [*_differing(core, chronicle, topics, group), *left])]
+    twins = _twins(core, chronicle, topics, group)
+    return [*map(printable, [*_differing(core, chronicle, topics, group), *left, *twins])]
+
+
+def _twins(
+    core: ClusterCore, chronicle: Chronicle, topics: set[str], group: str | None
+) -> list[str]:
+    """Return one line for each client id that two connections had, in groups that read a topic."""
+    lines = []
+    for one in chronicle.twins.groups() if group is None else [group]:
+        if _broadcasts(core, one) or not any(one in chronicle.pulling[topic] for topic in topics):
+            continue
+        for twins in (chronicle.twins.of(one) | _twins_left(core, chronicle, one)).values():
+            effect = "members divide the queues by client id, so both take the same messages"
+            if twins.grpc:
+                effect = (
+                    "the front takes them for one client: what one has received is given back"
+                    " when the other leaves"
+                )
+            lines.append(
+                f"two connections have one client id in group {one}: {twins.client_id}, from"
+                f" {twins.earlier} and {twins.later}; {effect}: give each process a client id, or"
+                " an instance name, of its own"
+            )
+    return lines
+
+
+def _twins_left(core: ClusterCore, chronicle: Chronicle, group: str) -> dict[str, Twins]:
+    """Return those of which one joined before the last reset of the cluster; both are used."""
+    found: dict[str, Twins] = {}
+    for broker in core.brokers.values():
+        first: dict[str, str] = {}
+        for channel in broker.consumers.members(group):
+            peer = channel.session.remote_addr
+            if not chronicle.twins.used(broker.name, peer):
+                continue
+            if channel.client_id in first:
+                twins = Twins(channel.client_id, first[channel.client_id], peer, grpc=False)
+                found.setdefault(channel.client_id, twins)
+            elif channel.epoch != core.journal.epoch:
+                first[channel.client_id] = peer
+    return found
 
 
 def _differing(

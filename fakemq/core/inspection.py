@@ -118,21 +118,24 @@ def offsets(core: ClusterCore, group: str, topic: str) -> dict[tuple[str, int], 
 
 
 def members(core: ClusterCore, group: str) -> list[Member]:
-    """Return the consumers of ``group``, each once, sorted by client id.
+    """Return the consumers of ``group``, sorted by client id.
+
+    A client that is connected to several brokers is there once. If two connections to one broker
+    have the same client id, as two processes may, both are there.
 
     Brokers know those of remoting, the gRPC front its own.
     """
-    found = {
-        channel.client_id: Member(client_id=channel.client_id, peer=channel.session.remote_addr)
-        for broker in core.brokers.values()
-        for channel in broker.consumers.members(group)
-    }
+    found: dict[str, list[Member]] = {}
+    for broker in core.brokers.values():
+        here: dict[str, list[Member]] = defaultdict(list)
+        for one in broker.consumers.members(group):
+            here[one.client_id].append(Member(one.client_id, one.session.remote_addr))
+        found |= {name: ones for name, ones in here.items() if len(ones) > len(found.get(name, ()))}
     if core.proxy is not None:
-        found |= {
-            client.client_id: Member(client_id=client.client_id, peer=client.connection.remote_addr)
-            for client in core.proxy.clients.consumers(group)
-        }
-    return [found[client_id] for client_id in sorted(found)]
+        for client in core.proxy.clients.consumers(group):
+            used = client.used_connections()
+            found[client.client_id] = [Member(client.client_id, one.remote_addr) for one in used]
+    return [member for client_id in sorted(found) for member in found[client_id]]
 
 
 def messages(core: ClusterCore, topic: str) -> Steps[list[Message]]:

@@ -139,6 +139,9 @@ class GroupHandle(Handle):
     def members(self) -> list[Member]:
         """Return the consumers that a broker, or the front of gRPC clients, has as members now.
 
+        A client that is connected to several brokers is there once. Two connections to one broker
+        with the same client id, as two processes may have, are both there.
+
         Raise LookupError for a group that does not exist, whose name is almost like another's.
         """
 

@@ -30,6 +30,8 @@ SCAN_PERIOD_MS: Final = 10_000
 CLIENTS_MAX: Final = 10_000
 MEMBERSHIPS_MAX: Final = 200_000
 """Of all clients in all groups, some 100 MB. Java has neither limit."""
+OTHERS_AT_MOST: Final = 8
+"""How many connections of one client are known beside the last one."""
 PRODUCER, CONSUMER = "producer", "consumer"
 """The kinds of groups."""
 PRODUCER_TYPE: Final = 1
@@ -66,6 +68,7 @@ class Client:
     """One client that is a member of groups."""
 
     __slots__ = (
+        "_others",
         "client_id",
         "connection",
         "groups",
@@ -80,6 +83,8 @@ class Client:
         self.language = language
         self.connection = connection
         """The connection of its last heartbeat."""
+        self._others: list[Connection] = []
+        """Its earlier connections that were open when it used another one."""
         self.stream: Stream | None = None
         """Its newest telemetry stream, by which it is notified."""
         self.groups: dict[tuple[str, str], None] = {}
@@ -87,6 +92,20 @@ class Client:
         self.last_heartbeat_ms = 0
         """Elapsed time on the axis of its connection."""
         self.timer: Timer | None = None
+
+    def use(self, connection: Connection) -> None:
+        """Take note of a heartbeat on a connection."""
+        if connection is not self.connection:
+            open_ones = [one for one in (*self._others, self.connection) if not one.closed]
+            self._others = [one for one in open_ones if one is not connection][-OTHERS_AT_MOST:]
+            self.connection = connection
+
+    def used_connections(self) -> list[Connection]:
+        """Return the connections of the client that are open, the last one at the end.
+
+        There are several if several processes have its client id.
+        """
+        return [*(one for one in self._others if not one.closed), self.connection]
 
     def write(self, command: TelemetryCommand) -> bool:
         """Tell the client something; return False if it has no stream."""
@@ -133,7 +152,7 @@ class Clients:
         if key not in client.groups and self._memberships >= MEMBERSHIPS_MAX:
             raise _too_many(MEMBERSHIPS_MAX, "memberships of clients in groups")
         self._clients[client_id] = client
-        client.connection = connection
+        client.use(connection)
         if key not in client.groups:
             self._members.setdefault(key, {})[client_id] = client
             client.groups[key] = None

@@ -3,44 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import fakemq
 from fakemq.biographies import steps
-from fakemq.core.cluster import ClusterCore
 from fakemq.protocol.grpc import messages as m
-from fakemq.proxy.proxy import Proxy
-from tests.support.proxy_lab import Asked, FrontClient, handle_of, message, resource
+from tests.support.grpc_caller import Caller
+from tests.support.proxy_lab import handle_of, message, resource
 
 START = "2024-02-29T12:00:00Z"
-
-
-class Front:
-    """What a `FrontClient` needs of a running cluster."""
-
-    def __init__(self, core: ClusterCore) -> None:
-        self.core = core
-
-    @property
-    def proxy(self) -> Proxy:
-        assert self.core.proxy is not None
-        return self.core.proxy
-
-
-class Caller:
-    """A gRPC client inside a cluster, whose calls run on the cluster's thread."""
-
-    def __init__(self, mq: fakemq.Cluster, client_id: str) -> None:
-        self._mq = mq
-        self.client: FrontClient = mq.inspect(
-            lambda core: FrontClient(Front(core), client_id, outside=False, metadata={})
-        )
-
-    def __call__(self, ask: Callable[[FrontClient], Asked]) -> Any:
-        return self._mq.inspect(lambda core: ask(self.client))
 
 
 @pytest.fixture
