@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fakemq.biographies.pops import Place, Pops
 from fakemq.biographies.twins import TwinTable
@@ -26,7 +26,9 @@ from fakemq.events.core import (
     HalfStored,
     LogAppended,
     MemberChanged,
+    NodeStarted,
     OffsetCommitted,
+    OffsetWentBack,
     PullHeld,
     RequestHandled,
     RequestReceived,
@@ -75,13 +77,29 @@ def _code(request: Entry) -> int:
     return event.code
 
 
+class Back(NamedTuple):
+    """Committed offsets of a group in a queue, which went back without a commit."""
+
+    entry: Entry
+    group: str
+    topic: str
+    queue_id: int
+    offset: int
+    before: int
+    why: str
+    """As `Rising.why`."""
+
+
 class Rising:
     """Entries whose offsets rise, such as commits of one group: "everything before it is done".
 
     It answers which entry was the first to pass a given offset.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, why: str = "") -> None:
+        self.why = why
+        """Why the offsets began anew, as in `OffsetWentBack`, or ``restart`` for those of a master
+        whose slave had more; "" if a commit did."""
         # Two lists of equal length; the offsets ascend strictly, so that bisect finds one.
         self._offsets: list[int] = []
         self._entries: list[Entry] = []
@@ -137,6 +155,8 @@ class Chronicle:
             LogAppended: self._appended,
             InvisibleTimeChanged: self._pop_news,
             MemberChanged: self._member_changed,
+            NodeStarted: self._node_started,
+            OffsetWentBack: self._went_back,
             PassedOver: self._passed_over,
             TagCollided: self._collided,
             OffsetCommitted: self._committed,
@@ -204,6 +224,10 @@ class Chronicle:
         self.commits: dict[tuple[str, str, int], dict[str, list[Rising]]] = defaultdict(dict)
         """Committed offsets by (brokerName, topic, queue id) and group; a smaller offset than the
         last begins a new `Rising`."""
+        self._last_commits: dict[str, dict[tuple[str, int, str], int]] = defaultdict(dict)
+        """Node → topic, queue id and group → the last offset that is committed there."""
+        self.back: list[Back] = []
+        """Offsets that went back without a commit."""
         self.passed_over: dict[tuple[str, str, int], dict[str, list[Rising]]] = defaultdict(dict)
         """In the same way, reads that went past messages because of a filter, by their ends."""
         self.collided: dict[Place, list[Entry]] = defaultdict(list)
@@ -494,10 +518,43 @@ class Chronicle:
         event = entry.event
         assert isinstance(event, OffsetCommitted)
         queue = self.broker_names.get(event.node, event.node), event.topic, event.queue_id
+        self._last_commits[event.node][event.topic, event.queue_id, event.group] = event.offset
         risings = self.commits[queue].setdefault(event.group, [Rising()])
         if event.offset < risings[-1].end_offset:
             risings.append(Rising())
         risings[-1].put(event.offset, entry)
+
+    def _went_back(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, OffsetWentBack)
+        self._last_commits[event.node][event.topic, event.queue_id, event.group] = event.offset
+        self._back_at(
+            Back(
+                *(entry, event.group, event.topic, event.queue_id),
+                *(event.offset, event.before, event.why),
+            )
+        )
+
+    def _node_started(self, entry: Entry) -> None:
+        """Find the offsets that slaves have, and a master that was away does not."""
+        node = entry.event.node
+        name, has = self.broker_names.get(node, node), self._last_commits[node]
+        for slave in () if node in self.replicated else self.replicated:
+            if self.broker_names.get(slave, slave) != name:
+                continue
+            for (topic, queue_id, group), before in self._last_commits[slave].items():
+                offset = has.get((topic, queue_id, group), -1)
+                if offset < before:
+                    self._back_at(Back(entry, group, topic, queue_id, offset, before, "restart"))
+
+    def _back_at(self, back: Back) -> None:
+        node = back.entry.event.node
+        queue = self.broker_names.get(node, node), back.topic, back.queue_id
+        risings = self.commits[queue].setdefault(back.group, [Rising()])
+        if back.offset < risings[-1].end_offset:
+            risings.append(Rising(back.why))
+            risings[-1].put(max(back.offset, 0), back.entry)
+            self.back.append(back)
 
     def _passed_over(self, entry: Entry) -> None:
         event = entry.event

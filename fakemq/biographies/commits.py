@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeGuard, TypeVar
 
 import msgspec
 
 from fakemq.biographies import steps
+from fakemq.errors import counted, printable
 from fakemq.events.core import OffsetCommitted
+from fakemq.journal.journal import clock_text
 
 if TYPE_CHECKING:
-    from fakemq.biographies.chronicle import Chronicle
+    from fakemq.biographies.chronicle import Back, Chronicle, Rising
     from fakemq.biographies.later_steps import Why
     from fakemq.biographies.pops import Place
     from fakemq.biographies.steps import Step
@@ -34,17 +36,47 @@ def commit_steps(
     deliveries = chronicle.delivered.get(place, ())
     popped = chronicle.pops.groups(deliveries)
     commits = chronicle.commits.get((broker, topic, queue_id), {})
-    for risings in (commits[group] for group in commits if group not in popped):
+    for group in commits:
         acked = False
-        for rising in risings:
+        for rising in () if group in popped else commits[group]:
             first = rising.first
             if acked and rising.first_offset <= offset and first.seq > since_seq:
-                yield _step(chronicle, steps.SetBack, first, why)
+                yield _back(chronicle, group, rising, why)
                 acked = False
             entry = rising.past(offset)
-            if not acked and entry is not None and entry.seq > since_seq:
+            if not acked and _is_commit(entry) and entry.seq > since_seq:
                 yield _past(chronicle, place, entry, since_seq, why)
                 acked = True
+
+
+def _is_commit(entry: Entry | None) -> TypeGuard[Entry]:
+    return entry is not None and isinstance(entry.event, OffsetCommitted)
+
+
+def _back(chronicle: Chronicle, group: str, rising: Rising, why: Why) -> steps.SetBack:
+    """Return the step of offsets that went back, by a commit or without one."""
+    first = rising.first
+    if not rising.why:
+        return _step(chronicle, steps.SetBack, first, why)
+    return steps.SetBack(
+        seq=first.seq,
+        at_ms=first.at_ms,
+        node=first.event.node,
+        because=why(first),
+        group=group,
+        client_id="",
+        offset=rising.first_offset,
+        lost_by=lost_by(rising.why, first.event.node),
+    )
+
+
+def lost_by(why: str, node: str) -> str:
+    """Return how commits were lost at a node, as a clause: why is that of a `Rising`."""
+    return {
+        "kill": f"the kill of {node} lost the commits since it last wrote consumerOffset.json",
+        "master": f"{node} took over the offsets of its master, which has not these commits",
+        "restart": f"{node} came back with old offsets: it does not copy those of its slave",
+    }.get(why, f"the offsets were removed at {node}")
 
 
 def _past(chronicle: Chronicle, place: Place, entry: Entry, since_seq: int, why: Why) -> Step:
@@ -80,3 +112,23 @@ def _step(chronicle: Chronicle, kind: type[OfCommit], entry: Entry, why: Why) ->
         client_id=chronicle.client(event.node, peer),
         offset=event.offset,
     )
+
+
+def offsets_went_back(
+    chronicle: Chronicle, wants: Callable[[str], bool], group: str | None
+) -> list[str]:
+    """Return one line for each cause by which offsets of a group in a topic went back."""
+    found: dict[tuple[str, str, str, str], list[Back]] = {}
+    for back in chronicle.back:
+        if wants(back.topic) and group in (None, back.group):
+            key = back.entry.event.node, back.group, back.topic, back.why
+            found.setdefault(key, []).append(back)
+    lines = []
+    for (node, one, topic, why), backs in found.items():
+        number = sum(back.before - max(back.offset, 0) for back in backs)
+        at = clock_text(backs[-1].entry.at_ms)
+        lines.append(
+            f"offsets of group {one} in {topic} went back by {counted(number, 'message')} at {at}:"
+            f" {lost_by(why, node)}; these messages come again"
+        )
+    return [printable(line) for line in lines]

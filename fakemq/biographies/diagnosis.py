@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from fakemq import events
 from fakemq.biographies.because import answer_text, missing, named, times_text
+from fakemq.biographies.commits import offsets_went_back
 from fakemq.biographies.dead_letters import not_sent_back
 from fakemq.biographies.findings import Findings, name_of
 from fakemq.biographies.groups import Undelivered
@@ -81,7 +82,8 @@ def diagnosis(
     certain = yield from search.certain()  # first: it also collects what the others return
     early = [*search.mistyped(), *search.too_early(), *(yield from search.rivals())]
     uncertain = yield from search.uncertain()
-    return [*early, *certain, *search.down(), *search.faults(), *uncertain]
+    back = offsets_went_back(chronicle, search.wants, group)
+    return [*early, *certain, *back, *search.down(), *search.faults(), *uncertain]
 
 
 def diagnosis_of_sends(core: ClusterCore, chronicle: Chronicle, topic: str) -> Steps[list[str]]:
@@ -139,8 +141,8 @@ class _Search:
         """Return the certain reasons: a message waits for time or for a decision, is lost, or can
         have no consumer."""
         found, copies = Findings(), Findings()
-        yield from add_delayed(self._core, self._wants, found)
-        yield from add_timers(self._core, self._chronicle, self._wants, found)
+        yield from add_delayed(self._core, self.wants, found)
+        yield from add_timers(self._core, self._chronicle, self.wants, found)
         if self._consumers:
             yield from self._popped(found)
         # Copies of the tables: others may read more of the journal between two steps.
@@ -152,7 +154,7 @@ class _Search:
             if event.topic == TRANS_HALF_TOPIC:
                 self._half(found, record, broker)
             own = event.topic in _BROKERS_OWN or event.topic.startswith(REVIVE_TOPIC_PREFIX)
-            if own or not self._wants(event.topic):
+            if own or not self.wants(event.topic):
                 continue
             if self._replication(copies, record, entry, broker):
                 continue
@@ -166,7 +168,7 @@ class _Search:
 
     def too_early(self) -> list[str]:
         """Return which topics clients asked for before these existed."""
-        return asked_too_early(self._core, self._chronicle, self._wants, consumers=self._consumers)
+        return asked_too_early(self._core, self._chronicle, self.wants, consumers=self._consumers)
 
     def mistyped(self) -> list[str]:
         """Return which topics clients asked for that are most likely mistyped ones of these.
@@ -174,12 +176,12 @@ class _Search:
         Where consumers matter call `certain` before.
         """
         topics = self._undelivered_topics
-        wants = topics.__contains__ if self._consumers else self._wants
+        wants = topics.__contains__ if self._consumers else self.wants
         return asked_for_mistyped(self._core, self._chronicle, wants)
 
     def rivals(self) -> Steps[list[str]]:
         """Return which members of a group take messages from each other."""
-        return rival_members(self._core, self._chronicle, self._wants, self._group)
+        return rival_members(self._core, self._chronicle, self.wants, self._group)
 
     def down(self) -> list[str]:
         """Return for which topics clients got no route because of a broker that is down.
@@ -188,11 +190,12 @@ class _Search:
         """
 
         def wants(topic: str) -> bool:
-            return self._wants(topic) and topic not in self._undelivered_topics
+            return self.wants(topic) and topic not in self._undelivered_topics
 
         return asked_while_down(self._core, self._chronicle, wants)
 
-    def _wants(self, topic: str) -> bool:
+    def wants(self, topic: str) -> bool:
+        """Return whether a topic is to be examined."""
         return self._topics is None or topic in self._topics
 
     def faults(self) -> list[str]:
@@ -208,7 +211,7 @@ class _Search:
         for place, deliveries in list(self._chronicle.delivered.items()):
             yield
             broker, topic, queue_id, offset = place
-            if not self._wants(topic):
+            if not self.wants(topic):
                 continue
             committed = self._chronicle.commits.get((broker, topic, queue_id), {})
             groups = Counter(
@@ -258,7 +261,7 @@ class _Search:
             yield
             place = one.broker, one.topic, one.queue_id, one.offset
             self._out.add((*place, one.group))
-            if not self._wants(one.topic):
+            if not self.wants(one.topic):
                 continue
             left_ms = one.visible_at_ms - clock.now_ms()
             until = f"invisible until {clock_text(one.visible_at_ms)}"
@@ -293,7 +296,7 @@ class _Search:
         it.
         """
         half = uncommitted(self._core, self._chronicle, record, broker)
-        if half is None or not self._wants(half.topic):
+        if half is None or not self.wants(half.topic):
             return
         if not (half.is_rolled_back and self._consumers):
             found.add(half.topic, half.reason, name_of(half.stored))

@@ -355,17 +355,22 @@ class Acknowledged(Step, frozen=True, kw_only=True, gc=False):
 
 
 class SetBack(Step, frozen=True, kw_only=True, gc=False):
-    """``group`` had committed past the message, then committed a smaller ``offset``: the group gets
-    the message again."""
+    """``group`` had committed past the message, then the offset was smaller again, by a commit or
+    because commits were lost: the group gets the message again."""
 
     group: str
     client_id: str
     """The consumer that committed; "" if it is unknown."""
     offset: int
+    lost_by: str = ""
+    """How the commits were lost, a clause; "" if the smaller offset was committed."""
 
     def text(self) -> str:
+        again = f"to be consumed again by {self.group}"
+        if self.lost_by:
+            return f"{again}: offset back at {self.offset}, {self.lost_by}"
         by = f" by {self.client_id}" if self.client_id else ""
-        return f"to be consumed again by {self.group}: offset set back to {self.offset}{by}"
+        return f"{again}: offset set back to {self.offset}{by}"
 
 
 class SentBack(Step, frozen=True, kw_only=True, gc=False):

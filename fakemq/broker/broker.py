@@ -402,7 +402,8 @@ class Broker:
     def _load_tables(self, stopped: bool) -> Topics:
         from fakemq.store.findings import Topics  # only brokers with a directory check it
 
-        self.persistence.load(stopped=stopped)
+        with self.offsets.losing():
+            self.persistence.load(stopped=stopped)
         return Topics(self.topics.snapshot().keys(), self.topics.data_version.timestamp)
 
     def _start_replication(self) -> None:
@@ -475,7 +476,8 @@ class Broker:
             if how == "stop":
                 self.persistence.stop()
             else:
-                self.persistence.take_back()
+                with self.offsets.losing():
+                    self.persistence.take_back()
         finally:
             try:
                 if self.faults.all() or self.store.files.damaged:

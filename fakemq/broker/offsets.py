@@ -5,11 +5,13 @@ Source: broker/offset/ConsumerOffsetManager.java (4.9.7)
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fakemq.clock.slices import finished
+from fakemq.events.core import OffsetWentBack
 from fakemq.journal.journal import shortened
 from fakemq.journal.noted import COMMITTED
 from fakemq.protocol.java import java_concurrent_map_order_in_steps, java_hash_map_order
@@ -74,10 +76,13 @@ class ConsumerOffsetManager:
         offsets = self._table.get(f"{topic}@{source}")
         if offsets is None:
             return
-        self._table[f"{topic}@{group}"] = {}
+        key = f"{topic}@{group}"
+        before = self._table.get(key, {})
+        self._table[key] = {}
         self._file.changed()
         for queue_id, offset in offsets.items():
             self.commit(group, topic, queue_id, offset)
+        self._note_smaller(key, {one: before[one] for one in before.keys() - offsets}, "removed")
 
     @property
     def is_empty(self) -> bool:
@@ -90,14 +95,45 @@ class ConsumerOffsetManager:
         Source: ConsumerOffsetManager.java#cleanOffsetByTopic (5.5.0)
         """
         for key in [key for key in self._table if key.split("@")[0] == topic]:
-            del self._table[key]
-            self._file.changed()
+            self._remove(key)
 
     def remove(self, group: str) -> None:
         """Remove all offsets of a group. Source: ConsumerOffsetManager.java#removeOffset (4.9.7)"""
         for key in [key for key in self._table if key.partition("@")[2] == group]:
-            del self._table[key]
-            self._file.changed()
+            self._remove(key)
+
+    def _remove(self, key: str) -> None:
+        before = self._table.pop(key)
+        self._file.changed()
+        self._note_smaller(key, before, "removed")
+
+    @contextmanager
+    def losing(self) -> Iterator[None]:
+        """Write which offsets are smaller behind this: a kill loses what no file has."""
+        # Both tables are replaced meanwhile, not changed.
+        table, light = self._table, self._light
+        yield
+        for key, before in table.items():
+            self._note_smaller(key, before, "kill")
+        for key, offset in (light or {}).items():
+            self._note_smaller(key, {0: offset}, "kill")
+
+    def _note_smaller(self, key: str, before: Mapping[int, int], why: str) -> None:
+        topic, _, group = key.partition("@")
+        for queue_id, committed in before.items():
+            offset = self.query(group, topic, queue_id)
+            if offset < committed:
+                self._node.journal.add(
+                    OffsetWentBack(
+                        node=self._node.name,
+                        group=shortened(group),
+                        topic=shortened(topic),
+                        queue_id=queue_id,
+                        offset=offset,
+                        before=committed,
+                        why=why,
+                    )
+                )
 
     def query(self, group: str, topic: str, queue_id: int) -> int:
         """Return the committed offset, or `NO_OFFSET`."""
@@ -240,7 +276,12 @@ class ConsumerOffsetManager:
         The table becomes ours. The file is written in steps.
         Source: broker/slave/SlaveSynchronize.java#syncConsumerOffset (4.9.7)
         """
-        self._table |= fetched.offset_table
+        before = self._table
+        self._table = before | fetched.offset_table
+        for number, key in enumerate(fetched.offset_table):
+            self._note_smaller(key, before.get(key, {}), "master")
+            if not number % _KEYS_A_STEP:
+                yield
         yield from self._file.persist_in_steps()
 
     def snapshot(self) -> Mapping[str, Mapping[int, int]]:
@@ -252,7 +293,7 @@ class ConsumerOffsetManager:
 
     def reset(self) -> None:
         """Remove all offsets."""
-        self._table.clear()
+        self._table = {}
         self._read_keys = None
         if self._light is not None:
-            self._light.clear()
+            self._light = {}

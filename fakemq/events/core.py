@@ -408,6 +408,23 @@ class OffsetCommitted(Event, frozen=True, kw_only=True, gc=False):
     offset: int
 
 
+class OffsetWentBack(Event, frozen=True, kw_only=True, gc=False):
+    """A group's committed offset is smaller than before, without a commit.
+
+    ``why`` is ``kill`` (the process lost what it had not written into its file), ``master`` (a
+    slave took over the offsets of its master) or ``removed``.
+    """
+
+    group: str
+    topic: str
+    queue_id: int
+    offset: int
+    """The offset now; -1 for none."""
+    before: int
+    """The offset that was committed."""
+    why: str
+
+
 # -- topics, groups and members ---------------------------------------------------------------
 
 
