@@ -24,6 +24,7 @@ from fakemq.biographies.members import rival_members
 from fakemq.biographies.no_route import asked_for_mistyped, asked_while_down
 from fakemq.biographies.steps import NO_LONGER_COUNTS, lacks_tag
 from fakemq.biographies.too_early import asked_too_early
+from fakemq.biographies.undecodable import undecodable
 from fakemq.biographies.waiting import add_delayed, add_ignored_time, add_timers
 from fakemq.core import inspection
 from fakemq.dispatch.node import NodeState
@@ -338,10 +339,14 @@ class _Search:
                 side = "front" if self._chronicle.is_grpc(one.peer) else "client"
                 drops = f"delivered to {one.group}, {lacks}: the {side} drops it"
                 found.add(event.topic, drops, self.name(record))
-        if any(self._group in (None, getattr(one.event, "group", "")) for one in deliveries):
-            return
         stored = broker.store.look_message_by_offset(record[1])
         if stored is None:
+            return
+        if any(self._group in (None, getattr(one.event, "group", "")) for one in deliveries):
+            fails = undecodable(stored)
+            if fails and groups:
+                to = ", ".join(sorted(groups))
+                found.add(event.topic, f"delivered to {to}, and {fails}", name_of(stored))
             return
         self._undelivered_topics.add(event.topic)
         group = stored.properties.get(ORIGIN_GROUP)

@@ -1,0 +1,46 @@
+"""What a message has that clients of its kind are known to fail on while they decode it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError
+from fakemq.protocol.message import decompressed_body
+
+if TYPE_CHECKING:
+    from fakemq.protocol.message import MessageExt
+
+_LOOKED_AT_BYTES = 1 << 20
+"""How much of a compressed body is unpacked: what cannot be unpacked fails at its beginning."""
+_MORE = "unpacks to over"
+
+
+def undecodable(stored: MessageExt) -> str:
+    """Return on what a client fails, and what becomes of the message there; "" for nothing.
+
+    An empty body: ``decode`` leaves the body null, and ProcessQueue of 4.9.7 asks for its length
+    when it has noted the message, so its offset is never committed. Source:
+    client/impl/consumer/ProcessQueue.java#putMessage (4.9.7; 5.5.0 takes null).
+
+    A body that cannot be unpacked: ``decode`` returns null, and ``decodes`` ends there. Source:
+    common/message/MessageDecoder.java#decode, #decodes (4.9.7, 5.5.0).
+    """
+    if not stored.body:
+        return (
+            "its body is empty: Java clients up to 4.9.7 throw a NullPointerException when they get"
+            " it (ProcessQueue.putMessage), their listener gets nothing of that answer, and they"
+            " never acknowledge it"
+        )
+    try:
+        decompressed_body(stored, _LOOKED_AT_BYTES)
+    except LocalProtocolError:
+        return ""  # a module is missing here, which Java clients have
+    except RemoteProtocolError as error:
+        if _MORE in str(error):
+            return ""
+        return (
+            f"its sysFlag {stored.sys_flag:#x} says that its body is compressed, and it cannot be"
+            " unpacked: Java clients drop it and all behind it in the same answer, without a word,"
+            " and acknowledge them"
+        )
+    return ""
