@@ -48,6 +48,9 @@ class CallSession(Protocol):
     def end_call(self, call: GrpcCall[Any, Any], status: GrpcStatus, text: str) -> None:
         """Send a call's status after all its messages; the call is over."""
 
+    def hold(self, call: GrpcCall[Any, Any], more_bytes: int) -> None:
+        """Count what a call holds until it is over, or fewer bytes, if the number is negative."""
+
     def is_blocked(self, call: GrpcCall[Any, Any]) -> bool:
         """Return whether a call's peer does not take what was sent."""
 
@@ -139,6 +142,14 @@ class GrpcCall(Generic[RequestT, ResponseT]):
         if self.deadline_ms is None:
             return None
         return max(0, self.deadline_ms - self.session.elapsed_ms())
+
+    def hold(self, more_bytes: int) -> None:
+        """Count bytes that are held for this call until it is over; fewer with a negative number.
+
+        A connection that holds too much is closed.
+        """
+        if not self.closed:
+            self.session.hold(self, more_bytes)
 
     @property
     def write_blocked(self) -> bool:

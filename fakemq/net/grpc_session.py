@@ -98,7 +98,7 @@ class GrpcSession:
         """Calls that were found blocked because the peer does not read from the link."""
         self._left: list[Event] = []
         self._left_bytes = 0
-        self._held_bytes = 0  # of all calls that are not over, see `_hold`
+        self._held_bytes = 0  # of all calls that are not over, see `hold`
         self._allowed_until_ms = 0  # when the peer gets the next allowance
         self._buffering = False
         """Whether what is written waits for the end of the batch, or of the moment."""
@@ -224,7 +224,7 @@ class GrpcSession:
             deadline_ms = self.elapsed_ms() + wait_ms
         call: GrpcCall[Any, Any] = GrpcCall(self, stream_id, route, headers, deadline_ms)
         self._calls[stream_id] = call
-        self._hold(call, event.fields_bytes)
+        self.hold(call, event.fields_bytes)
         self._begun.append(call)
         if event.ended:
             self._take(call, b"", True)
@@ -275,10 +275,10 @@ class GrpcSession:
                 self._give_up(call)
         if not call.closed:
             part_bytes = call.reader.held_bytes
-            self._hold(call, part_bytes - call.part_bytes)
+            self.hold(call, part_bytes - call.part_bytes)
             call.part_bytes = part_bytes
 
-    def _hold(self, call: GrpcCall[Any, Any], more_bytes: int) -> None:
+    def hold(self, call: GrpcCall[Any, Any], more_bytes: int) -> None:
         """Count what a call holds until it is over: its fields, its request, parts of messages."""
         self._held_bytes += more_bytes
         call.held_bytes += more_bytes
@@ -288,7 +288,7 @@ class GrpcSession:
             self._deliver(call, message)
         elif call.first is None:
             call.first = message
-            self._hold(call, len(message))
+            self.hold(call, len(message))
         else:
             self._end_now(call, GrpcStatus.INTERNAL, "Too many requests")
 
@@ -370,7 +370,7 @@ class GrpcSession:
     def _forget(self, call: GrpcCall[Any, Any]) -> None:
         call.closed = True
         del self._calls[call.stream_id]
-        self._hold(call, -call.held_bytes)
+        self.hold(call, -call.held_bytes)
         if not self._calls:
             self._last_call_ms = self.elapsed_ms()
         if call.deadline is not None:

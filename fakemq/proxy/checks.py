@@ -18,6 +18,7 @@ from fakemq.proxy.status import RpcError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from fakemq.clock.slices import Steps
     from fakemq.protocol.grpc.messages import Endpoints, FilterExpression, Resource
 
 TOPIC_MAX_CHARS: Final = 127
@@ -69,8 +70,6 @@ MOST_ENTRIES: Final = 10_000
 """The messages or handles of one request, and the topics of a client; Java has no limit."""
 ANSWER_MAX_BYTES: Final = 16 * 1024 * 1024
 """What an answer repeats of a request, at most; Java has no limit."""
-FEW_ENTRIES: Final = 50
-"""More are handled in slices."""
 
 
 def check_count(count: int, what: str) -> None:
@@ -80,8 +79,8 @@ def check_count(count: int, what: str) -> None:
         raise RpcError(Code.BAD_REQUEST, text)
 
 
-def count_parts(message: Message) -> int:
-    """Return how many repeated fields a message has, and those in it; raise RpcError for too many.
+def count_parts(message: Message) -> Steps[int]:
+    """Count how many repeated fields a message has, and those in it; raise RpcError for too many.
 
     An empty one has two bytes on its way, and 80 in memory.
     """
@@ -94,6 +93,7 @@ def count_parts(message: Message) -> int:
                 count += len(value)
                 check_count(count, "parts of a message")
                 left += [one for one in value if isinstance(one, Message)]
+        yield
     return count
 
 

@@ -1,7 +1,8 @@
 """The clients of the front: their streams, and the groups that they belong to.
 
 A producer belongs to a group for each topic that it names, with the topic's name; a consumer to its
-consumer group. A client without a heartbeat for 120 s is removed, at the first of Java's scans.
+consumer group. A client without a heartbeat for 120 s is removed, at the first of Java's scans. One
+that leaves many groups leaves them in slices: it is a member of none from the beginning on.
 
 Source: proxy/grpc/v2/channel/GrpcChannelManager.java, proxy/service/ClusterServiceManager.java,
 broker/client/ProducerManager.java, ConsumerManager.java (5.5.0)
@@ -12,16 +13,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol
 
 from fakemq.broker.client_channel import CHANNEL_EXPIRED_TIMEOUT_MS
+from fakemq.clock.slices import finished
 from fakemq.clock.timers import Timer, next_tick_ms
 from fakemq.events.core import MemberChanged
 from fakemq.journal.journal import shortened
 from fakemq.proxy.codes import Code
+from fakemq.proxy.later import FEW_STEPS
 from fakemq.proxy.status import RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from fakemq.clock.node_clock import NodeClock
+    from fakemq.clock.slices import Steps
     from fakemq.journal.journal import Journal
     from fakemq.protocol.grpc.messages import TelemetryCommand
     from fakemq.proxy.call import Connection
@@ -74,6 +78,7 @@ class Client:
         "groups",
         "language",
         "last_heartbeat_ms",
+        "left",
         "stream",
         "timer",
     )
@@ -91,6 +96,8 @@ class Client:
         """Kind and name of each group that it is in."""
         self.last_heartbeat_ms = 0
         """Elapsed time on the axis of its connection."""
+        self.left = ""
+        """How it has left; "" while it is there."""
         self.timer: Timer | None = None
 
     def use(self, connection: Connection) -> None:
@@ -154,7 +161,12 @@ class Clients:
         self._clients[client_id] = client
         client.use(connection)
         if key not in client.groups:
-            self._members.setdefault(key, {})[client_id] = client
+            members = self._members.setdefault(key, {})
+            before = members.get(client_id)
+            if before is not None:  # it has just left many groups, and is back
+                self._leave(before, key)
+                members = self._members.setdefault(key, {})
+            members[client_id] = client
             client.groups[key] = None
             self._memberships += 1
             self._note(client, key, "registered")
@@ -168,15 +180,29 @@ class Clients:
         if client is None:
             return
         self._clock.cancel(client.timer)
-        self._memberships -= len(client.groups)
-        for key in client.groups:
-            members = self._members[key]
-            del members[client_id]
-            if not members:
-                del self._members[key]
-            self._note(client, key, how)
-        client.groups.clear()
-        self._on_left(client)
+        client.left = how
+        if len(client.groups) <= FEW_STEPS:
+            finished(self._leave_all(client))
+        else:
+            self._clock.carry_out(self._leave_all(client), peer=("leave", client_id))
+
+    def _leave_all(self, client: Client) -> Steps[None]:
+        while client.groups:
+            self._leave(client, next(iter(client.groups)))
+            yield
+        if client.client_id not in self._clients:  # else it is back
+            self._on_left(client)
+
+    def _leave(self, client: Client, key: tuple[str, str]) -> None:
+        del client.groups[key]
+        members = self._members.get(key)
+        if members is None or members.get(client.client_id) is not client:
+            return  # all clients were forgotten
+        self._memberships -= 1
+        del members[client.client_id]
+        if not members:
+            del self._members[key]
+        self._note(client, key, client.left)
 
     def clear(self) -> None:
         """Forget all clients; none is notified."""
@@ -226,15 +252,24 @@ class Clients:
 
     def consumer(self, group: str, client_id: str | None) -> Client | None:
         """Return a member of a consumer group."""
-        return self._members.get((CONSUMER, group), {}).get(client_id or "")
+        client = self._members.get((CONSUMER, group), {}).get(client_id or "")
+        return None if client is None or client.left else client
 
     def consumers(self, group: str) -> Iterable[Client]:
         """Return the members of a consumer group."""
-        return tuple(self._members.get((CONSUMER, group), {}).values())
+        return self._present((CONSUMER, group))
 
     def producers(self, group: str) -> Iterable[Client]:
         """Return the producers of a group."""
-        return tuple(self._members.get((PRODUCER, group), {}).values())
+        return self._present((PRODUCER, group))
+
+    def has_producers(self, group: str) -> bool:
+        """Return whether a group has a producer."""
+        members = self._members.get((PRODUCER, group), {})
+        return any(not client.left for client in members.values())
+
+    def _present(self, key: tuple[str, str]) -> tuple[Client, ...]:
+        return tuple(one for one in self._members.get(key, {}).values() if not one.left)
 
     def next_producer(self, group: str) -> Client | None:
         """Return a producer of a group that can be notified, each in turn.
@@ -251,9 +286,14 @@ class Clients:
         self._turn += 1
         return reachable[self._turn % len(reachable)]
 
+    def ids_on(self, connection: Connection) -> set[str]:
+        """Return the ids of the clients whose last heartbeat came on a connection."""
+        return {one.client_id for one in self._clients.values() if one.connection is connection}
+
     def snapshot(self) -> Mapping[tuple[str, str], tuple[Client, ...]]:
         """Return the members of every group, by kind and name."""
-        return {key: tuple(members.values()) for key, members in self._members.items()}
+        present = ((key, self._present(key)) for key in self._members)
+        return {key: members for key, members in present if members}
 
     def _note(self, client: Client, key: tuple[str, str], how: str) -> None:
         kind, group = key

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, cast
 
 from fakemq.clock.slices import finished
 
@@ -51,10 +51,17 @@ class Later(Generic[T]):
             self._then = then
 
 
-def in_slices(clock: NodeClock, steps: Generator[None, None, T], peer: Connection) -> Later[T]:
-    """Do long work that a request has caused; others have their turns in between.
+FEW_STEPS: Final = 50
+"""Work of more steps is done in slices."""
 
-    If the peer's connection closes meanwhile, there is never a value.
+
+def in_slices(
+    clock: NodeClock, steps: Generator[None, None, T], peer: Connection, count: int
+) -> Later[T]:
+    """Do work that a request has caused; others have their turns in between.
+
+    ``count`` is about the number of its steps: if they are few, it is done at once. If the peer's
+    connection closes meanwhile, there is never a value.
     """
     later: Later[T] = Later()
 
@@ -64,7 +71,7 @@ def in_slices(clock: NodeClock, steps: Generator[None, None, T], peer: Connectio
         except Exception as error:
             later.resolve(error)
 
-    if not peer.outside:  # as `fakemq.dispatch.long_work`
+    if not peer.outside or count <= FEW_STEPS:  # as `fakemq.dispatch.long_work`
         try:
             later.resolve(finished(steps))
         except Exception as error:

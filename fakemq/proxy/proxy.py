@@ -207,12 +207,7 @@ class Proxy:
 
     def client_ids(self, session: Any) -> set[str]:
         """Return the ids of the clients whose last heartbeat came on a connection."""
-        return {
-            client.client_id
-            for members in self.clients.snapshot().values()
-            for client in members
-            if client.connection is session
-        }
+        return self.clients.ids_on(session)
 
     @property
     def accounts(self) -> PlainPermissionManager | None:

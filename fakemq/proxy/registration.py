@@ -22,11 +22,12 @@ from fakemq.proxy.codes import Code
 from fakemq.proxy.status import RpcError, java_error
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
+    from fakemq.clock.slices import Steps
     from fakemq.protocol.grpc.messages import SubscriptionEntry
     from fakemq.proxy.call import Context
-    from fakemq.proxy.clients import Client
+    from fakemq.proxy.clients import Client, Stream
     from fakemq.proxy.proxy import Proxy
 
 _LANGUAGES: Final = frozenset({*LanguageCode.__members__, "NODE_JS"})
@@ -45,34 +46,27 @@ def checked_language(context: Context) -> str:
     return language
 
 
-def register_producer(proxy: Proxy, context: Context, topic: str) -> Client:
-    """Make a client a producer of a topic."""
-    client = proxy.clients.register(
-        PRODUCER, topic, context.client_id, checked_language(context), context.session
-    )
-    if proxy.routes.message_type(topic) == "TRANSACTION":
-        proxy.transactions.answer_for(topic)
-    return client
-
-
-def register_consumer(
-    proxy: Proxy,
-    context: Context,
-    group: str,
-    client_type: int,
-    subscriptions: Collection[SubscriptionEntry],
-) -> Client:
-    """Make a client a member of a consumer group; raise RpcError for what it may not be."""
-    language = checked_language(context)
-    if client_type not in CONSUMER_TYPES:
-        raise java_error(
-            f"Client type is not consumer, type: {type_name(client_type)}",
-            "IllegalArgumentException",
-            "org.apache.rocketmq.proxy.grpc.v2.client.ClientActivity"
-            ".buildConsumeType(ClientActivity.java:524)",
+def register_producer(
+    proxy: Proxy, context: Context, topics: Iterable[str], stream: Stream | None = None
+) -> Steps[None]:
+    """Make a client a producer of topics; with a stream, it is notified by that from now on."""
+    of_transactions = []
+    for topic in topics:
+        client = proxy.clients.register(
+            PRODUCER, topic, context.client_id, checked_language(context), context.session
         )
-    check_expressions(entry.expression for entry in subscriptions)
-    for entry in subscriptions:
+        if stream is not None:
+            client.stream = stream
+        if proxy.routes.message_type(topic) == "TRANSACTION":
+            of_transactions.append(topic)
+        yield
+    yield from proxy.transactions.answer_for(of_transactions)
+
+
+def check_subscriptions(entries: Collection[SubscriptionEntry]) -> Steps[None]:
+    """Raise RpcError for filters that cannot be read, or take too long to read."""
+    check_expressions(entry.expression for entry in entries)
+    for entry in entries:
         if entry.expression.type != _SQL:
             try:
                 build_subscription_data(entry.topic.name, entry.expression.expression)
@@ -82,6 +76,29 @@ def register_consumer(
                 ) from None
         elif not entry.expression.expression:
             raise RpcError(Code.ILLEGAL_FILTER_EXPRESSION, "expression format is not correct")
+        yield
+
+
+def register_consumer(
+    proxy: Proxy,
+    context: Context,
+    group: str,
+    client_type: int,
+    subscriptions: Collection[SubscriptionEntry] = (),
+) -> Steps[Client]:
+    """Make a client a member of a consumer group; raise RpcError for what it may not be.
+
+    A heartbeat brings no new ``subscriptions``: those of the client's settings were read before.
+    """
+    language = checked_language(context)
+    if client_type not in CONSUMER_TYPES:
+        raise java_error(
+            f"Client type is not consumer, type: {type_name(client_type)}",
+            "IllegalArgumentException",
+            "org.apache.rocketmq.proxy.grpc.v2.client.ClientActivity"
+            ".buildConsumeType(ClientActivity.java:524)",
+        )
+    yield from check_subscriptions(subscriptions)
     _check_lite(proxy, group, client_type)
     return proxy.clients.register(CONSUMER, group, context.client_id, language, context.session)
 

@@ -5,6 +5,7 @@ Source: proxy/grpc/v2/common/GrpcClientSettingsManager.java (5.5.0)
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from fakemq.clock.timers import next_tick_ms
@@ -21,14 +22,15 @@ from fakemq.protocol.grpc.messages import (
     Settings,
 )
 from fakemq.protocol.java import int32
-from fakemq.proxy.checks import LITE_TOPIC_MAX_BYTES, check_count, count_parts
+from fakemq.proxy.checks import LITE_TOPIC_MAX_BYTES, check_count
 from fakemq.proxy.clients import CONSUMER_TYPES
 from fakemq.proxy.times import duration_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from fakemq.clock.node_clock import NodeClock
+    from fakemq.clock.slices import Steps
     from fakemq.clock.timers import Timer
     from fakemq.proxy.clients import Clients
 
@@ -93,8 +95,8 @@ class ClientSettings:
         self._raw: dict[str, Settings] = {}
         self._sizes: dict[str, int] = {}
         self._held_bytes = 0
-        self._unused: dict[str, None] = {}
-        """Consumers that were no members of their groups when they were last looked at."""
+        self._unused: dict[str, Settings] = {}
+        """Settings of consumers that were no members of their groups when they were last looked at."""
         self._started_ms = 0
         self._timer: Timer | None = None
 
@@ -102,21 +104,32 @@ class ClientSettings:
         """Let the grid of looks for unused settings begin now."""
         self._started_ms = self._clock.elapsed_ms()
 
-    def put(self, client_id: str, settings: Settings) -> None:
-        """Keep what a client says; a consumer's gaps are filled. Raise RpcError for too much."""
+    def put(self, client_id: str, settings: Settings, parts: int) -> None:
+        """Keep what a client says, in this number of parts; a consumer's gaps are filled.
+
+        Raise RpcError for too much.
+        """
         kept = Settings()
         if settings.HasField("subscription"):
             _merge_group(kept, _DEFAULT_GROUP)
         kept.MergeFrom(settings)
         self.remove(client_id)
         self._raw[client_id] = kept
-        self._sizes[client_id] = size_bytes = _size_bytes(client_id, kept)
+        self._sizes[client_id] = size_bytes = _size_bytes(client_id, kept, parts)
         self._held_bytes += size_bytes
         self._look_at(client_id, kept)
-        while self._held_bytes > HELD_MAX_BYTES and len(self._raw) > 1:
-            find = self._clients.find
-            others = (one for one in self._raw if one != client_id and find(one) is None)
-            self.remove(next(others, next(iter(self._raw))))
+        if self._held_bytes > HELD_MAX_BYTES:
+            self._make_room(client_id)
+
+    def _make_room(self, newest: str) -> None:
+        """Forget the oldest settings, those of members of groups last; never the newest."""
+        find = self._clients.find
+        others = (one for one in list(self._raw) if find(one) is None)
+        for client_id in chain(others, list(self._raw)):
+            if client_id != newest:
+                self.remove(client_id)
+                if self._held_bytes <= HELD_MAX_BYTES:
+                    return
 
     def raw(self, client_id: str) -> Settings | None:
         """Return what a client has said; None for an unknown one."""
@@ -152,7 +165,7 @@ class ClientSettings:
         if settings.client_type not in CONSUMER_TYPES:
             return False
         if not self._is_used(client_id, settings):
-            self._unused[client_id] = None
+            self._unused[client_id] = settings
             if self._timer is None:
                 now_ms = self._clock.elapsed_ms()
                 due_ms = next_tick_ms(now_ms + 1, self._started_ms, 0, UNUSED_PERIOD_MS)
@@ -167,10 +180,14 @@ class ClientSettings:
     def _forget_unused(self) -> None:
         """Source: GrpcClientSettingsManager.java#onWaitEnd (5.5.0)"""
         unused, self._unused, self._timer = self._unused, {}, None
-        for client_id in unused:
-            settings = self._raw.get(client_id)
-            if settings is not None and not self._is_used(client_id, settings):
+        self._clock.carry_out(self._forget_each(unused), peer=self)
+
+    def _forget_each(self, unused: Mapping[str, Settings]) -> Steps[None]:
+        for client_id, settings in unused.items():
+            is_newest = self._raw.get(client_id) is settings
+            if is_newest and not self._is_used(client_id, settings):
                 self.remove(client_id)
+            yield
 
     # -- what a client is given ---------------------------------------------------------------
 
@@ -199,9 +216,8 @@ class ClientSettings:
         return bool(config.consume_message_orderly), int32(config.retry_max_times + 1)
 
 
-def _size_bytes(client_id: str, settings: Settings) -> int:
-    parts_bytes = PART_BYTES * count_parts(settings)
-    return CLIENT_BYTES + len(client_id) + settings.ByteSize() + parts_bytes
+def _size_bytes(client_id: str, settings: Settings, parts: int) -> int:
+    return CLIENT_BYTES + len(client_id) + settings.ByteSize() + PART_BYTES * parts
 
 
 def _merge_producer(settings: Settings) -> None:

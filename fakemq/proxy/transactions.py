@@ -14,6 +14,7 @@ from collections import OrderedDict
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from fakemq.clock.slices import finished
 from fakemq.events.grpc import OrphanAsked
 from fakemq.journal.journal import shortened
 from fakemq.protocol.bodies.heartbeat import HeartbeatData, ProducerData
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from fakemq.broker.broker import Broker
     from fakemq.clock.node_clock import NodeClock
+    from fakemq.clock.slices import Steps
     from fakemq.clock.timers import Timer
     from fakemq.journal.journal import Journal
     from fakemq.proxy.broker_calls import BrokerCalls
@@ -79,7 +81,8 @@ class Transactions:
         self._brokers = brokers
         self._version = version
         self._data: OrderedDict[tuple[str, str], list[TransactionData]] = OrderedDict()
-        """Group and transaction id → what is known, the oldest first."""
+        """Group and transaction id → what is known, the oldest first; the id that was added last is
+        at the end, and so over last."""
         self._groups: dict[str, None] = {}
         self._expiry: Timer | None = None
         self._heartbeat: Timer | None = None
@@ -95,6 +98,7 @@ class Transactions:
         known.append(TransactionData(expires_ms, broker_name, log_offset, half_offset))
         known.sort()
         del known[:-_MOST_OF_ID]
+        self._data.move_to_end((group, transaction_id))
         if len(self._data) > MOST:
             self._data.popitem(last=False)  # the broker asks about it later
         if self._expiry is None:
@@ -117,25 +121,35 @@ class Transactions:
         self._expiry = self._clock.call_later(delay_ms, self._expire, kind="grpc_transaction_data")
 
     def _expire(self) -> None:
-        self._expiry, now_ms = None, self._clock.now_ms()
-        for key, known in list(self._data.items()):
-            known[:] = [data for data in known if data.expires_ms >= now_ms]
-            if not known:
-                del self._data[key]
-        if self._data:
-            first_ms = min(known[0].expires_ms for known in self._data.values())
-            self._expire_at(max(first_ms, now_ms + _EXPIRY_PERIOD_MS))
+        self._expiry = None
+        self._clock.carry_out(self._expire_each(), peer=self)
+
+    def _expire_each(self) -> Steps[None]:
+        """Forget what is over. Stop at the first that is not: the others were added later."""
+        now_ms = self._clock.now_ms()
+        while self._data:
+            key, known = next(iter(self._data.items()))
+            last_ms = known[-1].expires_ms
+            if last_ms >= now_ms:
+                if self._expiry is None:
+                    self._expire_at(max(last_ms, now_ms + _EXPIRY_PERIOD_MS))
+                return
+            del self._data[key]
+            yield
 
     # -- groups -------------------------------------------------------------------------------
 
-    def answer_for(self, group: str) -> None:
-        """Be a producer of this group for all brokers, as long as it has clients."""
-        if group in self._groups:
+    def answer_for(self, groups: Iterable[str]) -> Steps[None]:
+        """Be a producer of these groups for all brokers, as long as they have clients."""
+        new = [group for group in groups if group not in self._groups]
+        if not new:
             return
-        self._groups[group] = None
-        self._send_heartbeats([group])
+        self._groups.update(dict.fromkeys(new))
         if self._heartbeat is None:
             self._wait_for_heartbeat()
+        for start in range(0, len(new), _GROUPS_OF_HEARTBEAT):
+            self._send_heartbeat(new[start : start + _GROUPS_OF_HEARTBEAT])
+            yield
 
     def _wait_for_heartbeat(self) -> None:
         self._heartbeat = self._clock.call_later(
@@ -143,25 +157,37 @@ class Transactions:
         )
 
     def _beat(self) -> None:
-        """Source: ClusterTransactionService.java#scanProducerHeartBeat (5.5.0)"""
         self._heartbeat = None
-        self._groups = {group: None for group in self._groups if self._clients.producers(group)}
-        if self._groups:
-            self._send_heartbeats(list(self._groups))
+        if len(self._groups) <= _GROUPS_OF_HEARTBEAT:
+            finished(self._beat_all())
+        else:
+            self._clock.carry_out(self._beat_all(), peer=self)
+
+    def _beat_all(self) -> Steps[None]:
+        """Source: ClusterTransactionService.java#scanProducerHeartBeat (5.5.0)"""
+        some: list[str] = []
+        for group in list(self._groups):
+            if not self._clients.has_producers(group):
+                self._groups.pop(group, None)
+            else:
+                some.append(group)
+            if len(some) == _GROUPS_OF_HEARTBEAT:
+                self._send_heartbeat(some)
+                some = []
+            yield
+        if some:
+            self._send_heartbeat(some)
+        if self._groups and self._heartbeat is None:
             self._wait_for_heartbeat()
 
-    def _send_heartbeats(self, groups: list[str]) -> None:
-        for start in range(0, len(groups), _GROUPS_OF_HEARTBEAT):
-            some = groups[start : start + _GROUPS_OF_HEARTBEAT]
-            body = HeartbeatData(
-                client_id=CLIENT_ID,
-                producer_data_set=[ProducerData(group_name=group) for group in some],
-            ).encode()
-            for broker in self._brokers():
-                if not broker.config.is_slave:
-                    beat = RemotingCommand(RequestCode.HEART_BEAT, body=body, version=self._version)
-                    with suppress(RpcError):  # it is down: the next heartbeat may find it
-                        self._calls.tell(None, broker.addr, beat)
+    def _send_heartbeat(self, groups: list[str]) -> None:
+        producers = [ProducerData(group_name=group) for group in groups]
+        body = HeartbeatData(client_id=CLIENT_ID, producer_data_set=producers).encode()
+        for broker in self._brokers():
+            if not broker.config.is_slave:
+                beat = RemotingCommand(RequestCode.HEART_BEAT, body=body, version=self._version)
+                with suppress(RpcError):  # it is down: the next heartbeat may find it
+                    self._calls.tell(None, broker.addr, beat)
 
     # -- checks -------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from fakemq.clock.slices import finished
 from fakemq.events.core import HandlerFailed
 from fakemq.protocol.bodies.group import (
     CustomizedRetryPolicy,
@@ -75,10 +76,10 @@ def test_repeated_fields_are_counted_wherever_they_are() -> None:
     endpoints = m.Endpoints(addresses=[m.Address()] * 3)
     settings = m.Settings(access_point=endpoints, metric=m.Metric(endpoints=endpoints))
     settings.backoff_policy.customized_backoff.next.extend([m.Duration()] * 2)
-    assert count_parts(settings) == 8
+    assert finished(count_parts(settings)) == 8
     settings.access_point.addresses.extend([m.Address()] * MOST_ENTRIES)
     with pytest.raises(RpcError, match="parts of a message"):
-        count_parts(settings)
+        finished(count_parts(settings))
 
 
 def test_settings_of_many_parts_end_the_stream(lab: ProxyLab) -> None:

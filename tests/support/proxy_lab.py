@@ -74,6 +74,9 @@ class FrontConnection:
         for asked in self.calls:
             asked.cancel()
 
+    def hold(self, call: GrpcCall[Any, Any], more_bytes: int) -> None:
+        pass
+
     def is_blocked(self, call: GrpcCall[Any, Any]) -> bool:
         return self._asked(call).blocked
 

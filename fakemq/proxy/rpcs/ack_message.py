@@ -9,12 +9,13 @@ Source: proxy/grpc/v2/consumer/AckMessageActivity.java (5.5.0)
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from fakemq.dispatch.answers import Reply
 from fakemq.protocol.codes import ResponseCode
-from fakemq.protocol.grpc.messages import AckMessageResponse, AckMessageResultEntry
-from fakemq.proxy.checks import FEW_ENTRIES, check_count, checked_group, checked_topic
+from fakemq.protocol.grpc.messages import AckMessageResponse
+from fakemq.proxy.checks import check_count, checked_group, checked_topic
 from fakemq.proxy.codes import Code
 from fakemq.proxy.consuming import acknowledge
 from fakemq.proxy.later import begun, in_slices
@@ -40,29 +41,40 @@ def ack_message(
 ) -> Steps[AckMessageResponse]:
     topic, group = checked_topic(request.topic), checked_group(request.group)
     # All are asked before the first answer is waited for.
-    asked: list[Later[Reply[Any]]]
-    if len(request.entries) <= FEW_ENTRIES:
-        asked = [_ask(proxy, context, group, topic, entry) for entry in request.entries]
-    else:
-        check_count(len(request.entries), "handles")
-        steps = _ask_each(proxy, context, group, topic, request.entries)
-        asked = yield in_slices(proxy.clock, steps, context.session)
-    results, codes = [], set[int]()
-    for entry, pending in zip(request.entries, asked, strict=True):
-        try:
-            reply = yield pending
-            result = OK if reply.code == ResponseCode.SUCCESS else _ABNORMAL
-        except RpcError as error:
-            result = error.status
-        codes.add(result.code)
-        results.append(
-            AckMessageResultEntry(
-                status=result, message_id=entry.message_id, receipt_handle=entry.receipt_handle
-            )
-        )
-    return AckMessageResponse(
-        status=status_of_all(codes, "ack message result is empty"), entries=results
+    count = len(request.entries)
+    check_count(count, "handles")
+    steps = _ask_each(proxy, context, group, topic, request.entries)
+    asked: list[Later[Reply[Any]]] = yield in_slices(proxy.clock, steps, context.session, count)
+    for pending in asked:
+        with suppress(RpcError):
+            yield pending
+    steps_after = _results(request.entries, asked)
+    response: AckMessageResponse = yield in_slices(
+        proxy.clock, steps_after, context.session, count
     )
+    return response
+
+
+def _results(
+    entries: Iterable[AckMessageEntry], answered: Iterable[Later[Reply[Any]]]
+) -> Generator[None, None, AckMessageResponse]:
+    response, codes = AckMessageResponse(), set[int]()
+    for entry, pending in zip(entries, answered, strict=True):
+        reply = pending.value
+        if isinstance(reply, RpcError):
+            result = reply.status
+        elif isinstance(reply, Reply):
+            result = OK if reply.code == ResponseCode.SUCCESS else _ABNORMAL
+        else:
+            assert reply is not None
+            raise reply
+        codes.add(result.code)
+        response.entries.add(
+            status=result, message_id=entry.message_id, receipt_handle=entry.receipt_handle
+        )
+        yield
+    response.status.CopyFrom(status_of_all(codes, "ack message result is empty"))
+    return response
 
 
 def _ask_each(

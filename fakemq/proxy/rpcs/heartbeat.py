@@ -8,12 +8,13 @@ Source: proxy/grpc/v2/client/ClientActivity.java#heartbeat (5.5.0)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fakemq.protocol.grpc.messages import HeartbeatResponse
 from fakemq.proxy.checks import checked_group
 from fakemq.proxy.clients import CONSUMER_TYPES, PRODUCER_TYPE, type_name
 from fakemq.proxy.codes import Code
+from fakemq.proxy.later import in_slices
 from fakemq.proxy.registration import register_consumer, register_producer
 from fakemq.proxy.registry import handles
 from fakemq.proxy.status import OK, RpcError
@@ -21,6 +22,7 @@ from fakemq.proxy.status import OK, RpcError
 if TYPE_CHECKING:
     from fakemq.protocol.grpc.messages import HeartbeatRequest
     from fakemq.proxy.call import Context
+    from fakemq.proxy.later import Steps
     from fakemq.proxy.proxy import Proxy
 
 
@@ -30,18 +32,19 @@ def unknown_client() -> RpcError:
 
 
 @handles("Heartbeat")
-def heartbeat(proxy: Proxy, context: Context, request: HeartbeatRequest) -> HeartbeatResponse:
+def heartbeat(
+    proxy: Proxy, context: Context, request: HeartbeatRequest
+) -> Steps[HeartbeatResponse]:
     settings = proxy.settings.raw(context.client_id)
     if settings is None:
         raise unknown_client()
     if settings.client_type == PRODUCER_TYPE:
-        for topic in settings.publishing.topics:
-            register_producer(proxy, context, topic.name)
+        topics = settings.publishing.topics
+        steps: Any = register_producer(proxy, context, (topic.name for topic in topics))
     elif settings.client_type in CONSUMER_TYPES:
-        group = checked_group(request.group)
-        register_consumer(
-            proxy, context, group, settings.client_type, settings.subscription.subscriptions
-        )
+        group, topics = checked_group(request.group), ()
+        steps = register_consumer(proxy, context, group, settings.client_type)
     else:
         raise RpcError(Code.UNRECOGNIZED_CLIENT_TYPE, type_name(settings.client_type))
+    yield in_slices(proxy.clock, steps, context.session, len(topics))
     return HeartbeatResponse(status=OK)

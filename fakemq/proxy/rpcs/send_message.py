@@ -32,7 +32,7 @@ from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.protocol.timers import TIMER_DELIVER_MS
 from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 from fakemq.protocol.usual_headers import UsualBatchHeader, UsualSendHeader
-from fakemq.proxy.checks import FEW_ENTRIES, check_count, checked_topic, is_blank
+from fakemq.proxy.checks import check_count, checked_topic, is_blank
 from fakemq.proxy.codes import Code
 from fakemq.proxy.later import in_slices
 from fakemq.proxy.messages import BORN_TIMESTAMP, message_type
@@ -76,13 +76,11 @@ def send_message(
     first = messages[0]
     topic = checked_topic(first.topic)
     now_ms = proxy.clock.now_ms()
-    made: list[dict[str, str]]
-    if len(messages) <= FEW_ENTRIES:
-        made = [_made(message, first, topic, now_ms, context.remote_addr) for message in messages]
-    else:
-        check_count(len(messages), "messages")
-        steps = _make_each(messages, topic, now_ms, context.remote_addr)
-        made = yield in_slices(proxy.clock, steps, context.session)
+    check_count(len(messages), "messages")
+    steps = _make_each(messages, topic, now_ms, context.remote_addr)
+    made: list[dict[str, str]] = yield in_slices(
+        proxy.clock, steps, context.session, len(messages)
+    )
     properties = made[0]
     if not topic.startswith((RETRY_PREFIX, DLQ_PREFIX)):
         check_type(proxy.routes.message_type(topic), message_type(properties))

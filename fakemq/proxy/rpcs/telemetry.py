@@ -9,7 +9,7 @@ Source: proxy/grpc/v2/client/ClientActivity.java#telemetry (5.5.0)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from fakemq.events.grpc import RpcReceived
 from fakemq.faults.points import BEFORE_RPC_REPLY
@@ -17,16 +17,23 @@ from fakemq.journal.journal import shortened
 from fakemq.protocol.grpc.messages import TelemetryCommand
 from fakemq.protocol.grpc.status import GrpcStatus
 from fakemq.proxy import dispatcher
-from fakemq.proxy.checks import checked_group, checked_topic, count_parts
+from fakemq.proxy.checks import MOST_ENTRIES, checked_group, checked_topic, count_parts
 from fakemq.proxy.codes import Code
+from fakemq.proxy.later import in_slices
 from fakemq.proxy.registration import register_consumer, register_producer
 from fakemq.proxy.registry import handles
 from fakemq.proxy.status import OK, RpcError
 
 if TYPE_CHECKING:
+    from fakemq.clock.slices import Steps
     from fakemq.protocol.grpc.messages import Settings
     from fakemq.proxy.call import Context
     from fakemq.proxy.proxy import Proxy
+
+_STEP_BYTES: Final = 80
+"""Settings of this size are about one step of work, such as a topic or a group."""
+_SIZE_IN_MEMORY: Final = 10
+"""How much larger settings are in memory than they were on their way, at most about."""
 
 
 @handles("Telemetry")
@@ -63,10 +70,12 @@ def telemetry(proxy: Proxy, context: Context, command: TelemetryCommand) -> None
 class Stream:
     """The stream of a client, by which the front sends commands to it at any time."""
 
-    __slots__ = ("context", "proxy")
+    __slots__ = ("context", "proxy", "unfinished")
 
     def __init__(self, proxy: Proxy, context: Context) -> None:
         self.proxy, self.context = proxy, context
+        self.unfinished = 0
+        """How many settings are not answered yet."""
 
     @property
     def closed(self) -> bool:
@@ -104,33 +113,56 @@ def _take_settings(stream: Stream, settings: Settings) -> None:
             "there is no publishing or subscription data in settings",
         )
         return
-    try:
-        count_parts(settings)
-        if kind == "publishing":
-            for topic in settings.publishing.topics:
-                name = checked_topic(topic)
-                register_producer(proxy, context, name).stream = stream
-        else:
-            group = checked_group(settings.subscription.group)
-            register_consumer(
-                proxy,
-                context,
-                group,
-                settings.client_type,
-                settings.subscription.subscriptions,
-            ).stream = stream
-        proxy.settings.put(context.client_id, settings)
-        raw = proxy.settings.raw(context.client_id)
-        assert raw is not None
-        merged = proxy.settings.merged(raw)
-    except RpcError as error:
+    within, held_bytes = proxy.journal.resume(), 0
+
+    def taken() -> None:
+        with within():
+            context.call.hold(-held_bytes)
+            stream.unfinished -= 1
+            _answer(stream, later.value)
+
+    size_bytes = settings.ByteSize()
+    count = size_bytes // _STEP_BYTES
+    stream.unfinished += 1
+    if stream.unfinished > 1:
+        count = MOST_ENTRIES  # it waits for those before it
+    later = in_slices(proxy.clock, _settings_taken(stream, settings), context.session, count)
+    if not later.done:
+        held_bytes = size_bytes * _SIZE_IN_MEMORY
+        context.call.hold(held_bytes)
+    later.when_done(taken)
+
+
+def _settings_taken(stream: Stream, settings: Settings) -> Steps[Settings]:
+    """Register a client, keep its settings, and return those that hold."""
+    proxy, context = stream.proxy, stream.context
+    parts = yield from count_parts(settings)
+    if settings.HasField("publishing"):
+        topics = (checked_topic(topic) for topic in settings.publishing.topics)
+        yield from register_producer(proxy, context, topics, stream)
+    else:
+        group = checked_group(settings.subscription.group)
+        client = yield from register_consumer(
+            proxy, context, group, settings.client_type, settings.subscription.subscriptions
+        )
+        client.stream = stream
+    proxy.settings.put(context.client_id, settings, parts)
+    raw = proxy.settings.raw(context.client_id)
+    assert raw is not None
+    return proxy.settings.merged(raw)
+
+
+def _answer(stream: Stream, value: Settings | Exception | None) -> None:
+    if isinstance(value, Exception):
+        error = dispatcher.as_rpc_error(stream.proxy, value)
         is_argument = Code.BAD_REQUEST <= error.code < Code.INTERNAL_ERROR
         status = GrpcStatus.INVALID_ARGUMENT if is_argument else GrpcStatus.INTERNAL
-        text = f"process client telemetryCommand failed. {error.message}"
-        _end(stream, status, text)
+        _end(stream, status, f"process client telemetryCommand failed. {error.message}")
         return
-    dispatcher.note(proxy, context, Code.OK.name)
-    context.call.send(TelemetryCommand(status=OK, settings=merged))
+    dispatcher.note(stream.proxy, stream.context, Code.OK.name)
+    stream.context.call.send(TelemetryCommand(status=OK, settings=value))
+    if stream.closed:
+        stream.over()  # meanwhile
 
 
 def _end(stream: Stream, status: GrpcStatus, text: str) -> None:
