@@ -8,12 +8,14 @@ later; what is written in one moment goes to the link in one piece.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from typing import Any, Final, Protocol
 
 from google.protobuf.message import DecodeError
 
 from fakemq.clock.node_clock import NodeClock
+from fakemq.clock.slices import Steps, finished
 from fakemq.clock.timers import Timer
 from fakemq.events.core import LinkClosed, LinkOpened, failure
 from fakemq.journal.journal import Journal, shortened
@@ -94,8 +96,8 @@ class GrpcSession:
         self._calls: dict[int, GrpcCall[Any, Any]] = {}
         self._begun: list[GrpcCall[Any, Any]] = []
         """Calls that began in the present batch; their deadlines run from its end on at least."""
-        self._blocked: set[GrpcCall[Any, Any]] = set()
-        """Calls that were found blocked because the peer does not read from the link."""
+        self._blocked: dict[GrpcCall[Any, Any], None] = {}
+        """Calls that were found blocked because the peer does not read from the link, in order."""
         self._left: list[Event] = []
         self._left_bytes = 0
         self._held_bytes = 0  # of all calls that are not over, see `hold`
@@ -161,13 +163,25 @@ class GrpcSession:
         clock.hold_moment()
         try:
             self._handle_each(self._left)
-            if self._blocked:
-                waiting, self._blocked = self._blocked, set()
-                for call in waiting:
-                    if not call.closed:
-                        self._drained(call)
+            self._resume_blocked()
         finally:
             clock.release_moment()
+
+    def _resume_blocked(self) -> None:
+        """Let blocked calls write; leave the rest when other connections wait, or none may write.
+
+        A call that is still blocked comes behind the others.
+        """
+        for number in range(len(self._blocked)):
+            if number and self.link.should_yield():
+                return
+            call = next(iter(self._blocked))
+            del self._blocked[call]
+            if not call.closed:
+                self._drained(call)
+                self._flush()
+            if self.link.write_blocked or self.closed:
+                return
 
     def _handle_each(self, events: list[Event]) -> None:
         """Handle events in their order; leave the rest when other connections wait."""
@@ -177,9 +191,12 @@ class GrpcSession:
             if number and (self.link.write_blocked or self.link.should_yield()):
                 self._left = events[number:]
                 break
-            self._handle(events[number])
+            rest = self._handle(events[number])
             if self.closed:
                 return
+            if rest is not None:
+                self._left = [rest, *events[number + 1 :]]
+                break
         if not self._left:
             self._left_bytes = 0
         begun, self._begun = self._begun, []
@@ -188,19 +205,22 @@ class GrpcSession:
                 self._set_deadline(call)
         self._write_out()
 
-    def _handle(self, event: Event) -> None:
+    def _handle(self, event: Event) -> Event | None:
+        """Handle an event; return what is left of it, if there is so much that others wait."""
         if isinstance(event, RequestBegun):
             self._begin(event)
-            return
+            return None
         call = self._calls.get(event.stream_id)
         if call is None:
-            return
+            return None
         if isinstance(event, DataReceived):
-            self._take(call, event.data, event.ended)
+            if not self._take(call, event.data, event.ended):
+                return DataReceived(event.stream_id, b"", event.ended)
         elif isinstance(event, StreamReset):
             self._give_up(call)
         else:
             self._drained(call)
+        return None
 
     def _begin(self, event: RequestBegun) -> None:
         headers, stream_id = event.headers, event.stream_id
@@ -248,27 +268,33 @@ class GrpcSession:
         if not ended:
             self._http2.reset(stream_id, NO_ERROR)
 
-    def _take(self, call: GrpcCall[Any, Any], data: bytes, ended: bool) -> None:
+    def _take(self, call: GrpcCall[Any, Any], data: bytes, ended: bool) -> bool:
+        """Take data; return False if whole messages of it are left for later."""
         message = whole_message(data) if call.reader is None else None
-        if message is None:
-            if data:
-                self._take_part(call, data)
-        else:
+        if message is not None:
             self._take_message(call, message)
+        elif (data or call.part_bytes) and not self._take_part(call, data):
+            return False
         if ended and not call.closed:
             self._half_close(call)
+        return True
 
-    def _take_part(self, call: GrpcCall[Any, Any], data: bytes) -> None:
-        """Take bytes that are not one whole message."""
+    def _take_part(self, call: GrpcCall[Any, Any], data: bytes) -> bool:
+        """Take bytes that are not one whole message; return False if whole ones are left."""
+        is_all = True
         if call.reader is None:
             encoding = call.metadata.get("grpc-encoding", "identity")
             most_bytes = call.rpc.request_max_bytes
             call.reader = MessageReader(encoding, most_bytes, most_bytes)
         try:
-            for message in call.reader.receive(data):
-                self._take_message(call, message)
-                if call.closed:
-                    break
+            with closing(call.reader.receive(data)) as messages:
+                for message in messages:
+                    self._take_message(call, message)
+                    if call.closed:
+                        break
+                    if self.link.should_yield():
+                        is_all = False
+                        break
         except MessageError:
             self._http2.refuse(call.stream_id, CANCEL)
             if not call.closed:
@@ -277,6 +303,7 @@ class GrpcSession:
             part_bytes = call.reader.held_bytes
             self.hold(call, part_bytes - call.part_bytes)
             call.part_bytes = part_bytes
+        return is_all or call.closed
 
     def hold(self, call: GrpcCall[Any, Any], more_bytes: int) -> None:
         """Count what a call holds until it is over: its fields, its request, parts of messages."""
@@ -419,7 +446,7 @@ class GrpcSession:
     def is_blocked(self, call: GrpcCall[Any, Any]) -> bool:
         """Return whether a call's peer does not take what was sent."""
         if self.link.write_blocked:
-            self._blocked.add(call)
+            self._blocked[call] = None
             return True
         return self._http2.queued_bytes_of(call.stream_id) > BLOCKED_BYTES
 
@@ -460,9 +487,23 @@ class GrpcSession:
     def _end(self, why: str) -> None:
         self.closed, self._left, self._begun = True, [], []
         self._clock.cancel(self._idle_timer)
-        for call in self.calls:
-            self._give_up(call)
+        calls = self.calls
+        for call in calls:
+            self._forget(call)
+        self._blocked.clear()
         self._http2 = ServerConnection()  # clients that refer to this session hold no bytes of it
+        steps = self._close_calls(calls, why)
+        if calls and self.outside:
+            # As a peer of its own: the work of the session is dropped.
+            self._clock.carry_out(steps, peer=("leave", self))
+        else:
+            finished(steps)
+
+    def _close_calls(self, calls: Iterable[GrpcCall[Any, Any]], why: str) -> Steps[None]:
+        """Let the code that answers calls drop what waits: the messages of an answer, as a rule."""
+        for call in calls:
+            self._notify(call, call.on_closed)
+            yield
         self._journal.add(LinkClosed(node=self._name, peer=self.remote_addr, why=why))
         self._owner.session_closed(self)
 

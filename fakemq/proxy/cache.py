@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
+    from fakemq.clock.slices import Steps
     from fakemq.clock.timers import Timer
 
 T = TypeVar("T")
@@ -66,12 +67,18 @@ class Cache(Generic[T]):
         self._timer = self._clock.call_later(delay_ms, self._expire, kind="grpc_cache")
 
     def _expire(self) -> None:
+        self._timer = None
+        self._clock.carry_out(self._expire_each(), peer=self)
+
+    def _expire_each(self) -> Steps[None]:
         """Forget what is over; the oldest of the rest is over next."""
-        self._timer, now_ms = None, self._clock.elapsed_ms()
+        now_ms = self._clock.elapsed_ms()
         while self._values:
             oldest, (_, used_ms) = next(iter(self._values.items()))
             left_ms = used_ms + EXPIRED_MS - now_ms
             if left_ms > 0:
-                self._wait(left_ms)
+                if self._timer is None:
+                    self._wait(left_ms)
                 return
             self.drop(oldest)
+            yield

@@ -135,10 +135,12 @@ class Proxy:
             for client_id in self.renewals.client_ids():
                 self.renewals.client_left(client_id)
             self._close_sessions(how)  # what is not read is given back
+            self.clock.end_all()
         self.state = self.state.then(NodeState.STOPPED)
         self.journal.add(NodeStopped(node=self.name, how=how))
         self._forget(f"proxy {how}")
         self._close_sessions(how)
+        self.clock.end_all()
         self.clock.cancel_all()
 
     def _close_sessions(self, how: str) -> None:

@@ -13,17 +13,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from fakemq.clock.slices import finished
 from fakemq.clock.timers import next_tick_ms
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_int, parse_long
 from fakemq.protocol.pop import pop_retry_topic
-from fakemq.proxy.later import Later
+from fakemq.proxy.later import FEW_STEPS, Later
 from fakemq.proxy.status import RpcError, java_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from fakemq.clock.node_clock import NodeClock
+    from fakemq.clock.slices import Steps as SliceSteps
     from fakemq.clock.timers import Timer
     from fakemq.journal.journal import Journal
     from fakemq.proxy.clients import Clients
@@ -136,12 +138,20 @@ class Renewed:
         self._waiting.append(free)
         return later
 
-    def set_free(self) -> None:
+    def set_free(self, clock: NodeClock) -> None:
         """End the renewal: what waits for it continues, in its order."""
         self.busy = False
         waiting, self._waiting = self._waiting, []
-        for free in waiting:
-            free()
+        if len(waiting) <= FEW_STEPS:
+            finished(_call_each(waiting))
+        else:
+            clock.carry_out(_call_each(waiting), peer=self)
+
+
+def _call_each(functions: Iterable[Callable[[], None]]) -> SliceSteps[None]:
+    for function in functions:
+        function()
+        yield
 
 
 _Place = tuple[str, str, str, str, int, int]
@@ -173,6 +183,8 @@ class Renewals:
         self._by_client: dict[str, dict[_Place, Renewed]] = {}
         self._started_ms = 0
         self._timer: Timer | None = None
+        self._looks = False
+        """Whether a look is under way; at its end it sets the timer of the next."""
 
     def start(self) -> None:
         """Let the grid of renewals begin now."""
@@ -219,8 +231,17 @@ class Renewals:
 
         One that is being renewed has no handle for that now: it follows at the next look.
         """
-        for place, renewed in list(self._by_client.get(client_id, {}).items()):
-            self._return(place, renewed)
+        of_client = list(self._by_client.get(client_id, {}).items())
+        if len(of_client) <= FEW_STEPS:
+            finished(self._return_each(of_client))
+        else:
+            self._clock.carry_out(self._return_each(of_client), peer=("leave", client_id))
+
+    def _return_each(self, of_client: Iterable[tuple[_Place, Renewed]]) -> SliceSteps[None]:
+        for place, renewed in of_client:
+            if self._is_here(place, renewed):  # else it was acknowledged meanwhile
+                self._return(place, renewed)
+            yield
 
     def _return(self, place: _Place, renewed: Renewed) -> None:
         """Source: DefaultReceiptHandleManager.java#returnHandleGroup (5.5.0)"""
@@ -231,6 +252,9 @@ class Renewals:
     def _has_member(self, renewed: Renewed) -> bool:
         """Return whether the client of a message is a member of the message's group."""
         return self._clients.consumer(renewed.group, renewed.client_id) is not None
+
+    def _is_here(self, place: _Place, renewed: Renewed) -> bool:
+        return self._by_client.get(place[0], {}).get(place) is renewed
 
     def client_ids(self) -> Iterator[str]:
         """Iterate over the clients that have messages here."""
@@ -245,6 +269,7 @@ class Renewals:
     def clear(self) -> None:
         """Renew nothing any more."""
         self._by_client.clear()
+        self._clock.drop_of(self)
         self._clock.cancel(self._timer)
         self._timer = None
 
@@ -269,20 +294,31 @@ class Renewals:
 
     def _look(self) -> None:
         self._timer = None
-        now_ms = self._clock.now_ms()
-        for of_client in list(self._by_client.values()):
-            for place, renewed in list(of_client.items()):
-                if not self._has_member(renewed):
-                    self._return(place, renewed)
-                elif not renewed.busy and renewed.handle.visible_at_ms - now_ms <= RENEW_AHEAD_MS:
-                    self._renew(place, renewed, now_ms)
-        left = [
-            renewed.handle.visible_at_ms
-            for of_client in self._by_client.values()
-            for renewed in of_client.values()
-        ]
-        if left:
-            self._set_timer(min(left))
+        if not self._looks:
+            self._looks = True
+            self._clock.carry_out(self._look_at_each(), peer=self)
+
+    def _look_at_each(self) -> SliceSteps[None]:
+        now_ms, first_ms = self._clock.now_ms(), None
+        try:
+            for of_client in list(self._by_client.values()):
+                for place, renewed in list(of_client.items()):
+                    if self._is_here(place, renewed):
+                        self._look_at(place, renewed, now_ms)
+                    if self._is_here(place, renewed):
+                        next_ms = renewed.handle.visible_at_ms
+                        first_ms = next_ms if first_ms is None else min(first_ms, next_ms)
+                    yield
+        finally:
+            self._looks = False
+        if first_ms is not None:
+            self._set_timer(first_ms)
+
+    def _look_at(self, place: _Place, renewed: Renewed, now_ms: int) -> None:
+        if not self._has_member(renewed):
+            self._return(place, renewed)
+        elif not renewed.busy and renewed.handle.visible_at_ms - now_ms <= RENEW_AHEAD_MS:
+            self._renew(place, renewed, now_ms)
 
     def _renew(self, place: _Place, renewed: Renewed, now_ms: int) -> None:
         """Source: DefaultReceiptHandleManager.java#startRenewMessage (5.5.0)"""
@@ -306,11 +342,11 @@ class Renewals:
                 renewed.handle = value
                 renewed.retries = 0
                 renewed.renewals += 1
-                if self._by_client.get(place[0], {}).get(place) is renewed:
+                if self._is_here(place, renewed):
                     self._set_timer(value.visible_at_ms)
             else:
                 renewed.retries += 1
-            renewed.set_free()
+            renewed.set_free(self._clock)
 
         later.when_done(changed)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Final
 
 from fakemq.protocol.limits import MESSAGE_BODY_MAX_BYTES
@@ -59,24 +59,28 @@ class MessageReader:
         """The size of a message that has not arrived whole."""
         return len(self._buffer)
 
-    def receive(self, data: bytes) -> Iterator[bytes]:
+    def receive(self, data: bytes) -> Generator[bytes, None, None]:
         """Take bytes; yield the messages that are whole now, one after another.
 
-        A message is inflated when it is asked for. Raise MessageError.
+        A message is inflated when it is asked for. Those that a closed generator has not yielded
+        come with the next call. Raise MessageError.
         """
         buffer = self._buffer
         buffer += data
         start, end = 0, len(buffer)
-        while end - start >= PREFIX_BYTES:
-            flag, size_bytes = buffer[start], int.from_bytes(buffer[start + 1 : start + 5], "big")
-            self._check(flag, size_bytes)
-            stop = start + PREFIX_BYTES + size_bytes
-            if stop > end:
-                break
-            message = bytes(memoryview(buffer)[start + PREFIX_BYTES : stop])
-            start = stop
-            yield self._inflated(message) if flag else message
-        del buffer[:start]
+        try:
+            while end - start >= PREFIX_BYTES:
+                flag = buffer[start]
+                size_bytes = int.from_bytes(buffer[start + 1 : start + PREFIX_BYTES], "big")
+                self._check(flag, size_bytes)
+                stop = start + PREFIX_BYTES + size_bytes
+                if stop > end:
+                    break
+                message = bytes(memoryview(buffer)[start + PREFIX_BYTES : stop])
+                start = stop
+                yield self._inflated(message) if flag else message
+        finally:
+            del buffer[:start]
 
     def _check(self, flag: int, size_bytes: int) -> None:
         """Raise MessageError for a prefix that no message may have.
