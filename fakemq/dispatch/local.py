@@ -7,17 +7,20 @@ outcome of the handler, not a frame.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from fakemq.clock.slices import Steps, finished
 from fakemq.dispatch.answers import Parked, Refused, Reply
 from fakemq.dispatch.dispatcher import NodeT, VersionedDispatcher
 from fakemq.journal.noted import HANDLED
-from fakemq.net.session import Dispatch, OnReply, Owner, Session
+from fakemq.net.session import FEW_WAITING, Dispatch, OnReply, Owner, Session
 from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
 from fakemq.protocol.topics import FAQ
 
 if TYPE_CHECKING:
+    from fakemq.clock.node_clock import NodeClock
     from fakemq.dispatch.answers import Outcome
     from fakemq.dispatch.dispatcher import AnyHeader
 
@@ -33,11 +36,23 @@ class LocalLink:
     outside = False
     write_blocked = False
 
-    def __init__(self, local_addr: str, remote_addr: str, remote_node: str) -> None:
+    def __init__(
+        self,
+        local_addr: str,
+        remote_addr: str,
+        remote_node: str,
+        *,
+        clock: NodeClock | None = None,
+        for_outside: bool = False,
+    ) -> None:
         self.local_addr = local_addr
         self.remote_addr = remote_addr
         self.remote_node = remote_node
         """The node at the other end: with its end, its requests are dropped."""
+        self.clock = clock
+        """The clock of that node. If its requests are lost, it learns of many in slices."""
+        self.for_outside = for_outside
+        """Whether that node asks for a peer outside the cluster."""
 
     def write(self, data: bytes) -> None:
         """Drop bytes: nothing is written to such a connection."""
@@ -62,6 +77,8 @@ class LocalSession(Session):
         self, link: LocalLink, owner: Owner, dispatch: Dispatch, from_node: FromNode
     ) -> None:
         super().__init__(link, owner, dispatch, 0)
+        self.for_outside = link.for_outside
+        self._clock_of_peer = link.clock
         self._from_node = from_node
         self._opaque = 0
         self._calls: dict[int, OnAnswer] = {}
@@ -69,8 +86,8 @@ class LocalSession(Session):
         """Requests that never have an answer: a fault has lost it."""
         self._parked: dict[int, Parked[Any]] = {}
         self._paused = False
-        self._arrived: list[RemotingCommand] = []
-        """Requests that came while the node was paused."""
+        self._arrived: deque[RemotingCommand] = deque()
+        """Requests that came while the node was paused, or before the last of them was taken."""
 
     # -- the peer's side ----------------------------------------------------------------------
 
@@ -111,7 +128,7 @@ class LocalSession(Session):
         return self._calls.pop(opaque, None)
 
     def _take(self, command: RemotingCommand) -> None:
-        if self._paused:
+        if self._paused or self._arrived:
             self._arrived.append(command)
         else:
             self._receive(command)
@@ -154,10 +171,18 @@ class LocalSession(Session):
 
     def resume(self) -> None:
         self._paused = False
-        arrived, self._arrived = self._arrived, []
-        for command in arrived:
-            if not self.closed:
-                self._take(command)
+        if len(self._arrived) <= FEW_WAITING:
+            finished(self._take_arrived())
+        else:
+            self._clock.carry_out(self._take_arrived(), peer=("resume", self))
+
+    def _take_arrived(self) -> Steps[None]:
+        while self._arrived and not self._paused and not self.closed:
+            command = self._arrived[0]
+            self._receive(command)
+            if self._arrived and self._arrived[0] is command:  # else the connection has ended
+                self._arrived.popleft()
+            yield
 
     def _end(self, why: str) -> None:
         super()._end(why)
@@ -165,8 +190,17 @@ class LocalSession(Session):
         self._parked.clear()
         self._arrived.clear()
         calls, self._calls = self._calls, {}
-        for on_answer in calls.values():
-            on_answer(None)
+        steps = _tell_each(calls.values())
+        if self._clock_of_peer is None or len(calls) <= FEW_WAITING:
+            finished(steps)
+        else:
+            self._clock_of_peer.carry_out(steps, peer=("lost", self))
+
+
+def _tell_each(lost: Iterable[OnAnswer]) -> Steps[None]:
+    for on_answer in lost:
+        on_answer(None)
+        yield
 
 
 class LocalDispatcher(VersionedDispatcher[NodeT]):

@@ -45,7 +45,7 @@ def in_slices(handler: LongHandler) -> Callable[[Any, Request[Any]], Answer]:
     @wraps(handler)
     def begin(node: Node, request: Request[Any]) -> Answer:
         clock, session, code = node.clock, request.session, request.command.code
-        if not session.outside:
+        if not session.for_outside:
             return finished(handler(node, request))
         if (
             clock.unfinished(session) >= MAX_UNFINISHED

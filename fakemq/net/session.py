@@ -82,6 +82,8 @@ class Session:
         self.link = link
         self.remote_addr = link.remote_addr
         self.outside = link.outside
+        self.for_outside = link.outside
+        """Whether a peer outside the cluster causes its requests: long work for it has slices."""
         self.closed = False
         self._owner = owner
         self._name = owner.name

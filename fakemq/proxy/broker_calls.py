@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from fakemq.clock.slices import finished
 from fakemq.dispatch.local import LocalLink, LocalSession
 from fakemq.dispatch.node import NodeState
 from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.command import RemotingCommand
 from fakemq.proxy.codes import Code
-from fakemq.proxy.later import Later
+from fakemq.proxy.later import FEW_STEPS, Later, called_each
 from fakemq.proxy.status import RpcError, java_error
 
 if TYPE_CHECKING:
@@ -142,7 +143,13 @@ class BrokerCalls:
         session = of_connection.get(broker.name)
         if session is None or session.closed:
             remote_addr = self.addr if connection is None else connection.remote_addr
-            link = LocalLink(broker.addr, remote_addr, self._name)
+            link = LocalLink(
+                broker.addr,
+                remote_addr,
+                self._name,
+                clock=self._clock,
+                for_outside=connection is not None and connection.outside,
+            )
             found = broker
             session = of_connection[broker.name] = broker.accept_local(
                 link, lambda command, on_reply: self._from_broker(found, command, on_reply)
@@ -154,8 +161,10 @@ class BrokerCalls:
     def resume(self) -> None:
         """Take the answers that came during a pause."""
         late, self._late = self._late, []
-        for take in late:
-            take()
+        if len(late) <= FEW_STEPS:
+            finished(called_each(late))
+        else:
+            self._clock.carry_out(called_each(late), peer=self)
 
     def connection_closed(self, connection: Connection, why: str) -> None:
         """Close what a client's connection has at brokers."""

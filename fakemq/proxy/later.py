@@ -6,7 +6,7 @@ value. If the value is there already, the generator continues at once: most RPCs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, cast
 
@@ -83,6 +83,13 @@ def in_slices(
     elif not work.dropped:
         work.on_done = done
     return later
+
+
+def called_each(functions: Iterable[Callable[[], None]]) -> Generator[None, None, None]:
+    """Call functions, one in each step."""
+    for function in functions:
+        function()
+        yield
 
 
 def carry_out(

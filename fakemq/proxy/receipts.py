@@ -18,7 +18,7 @@ from fakemq.clock.timers import next_tick_ms
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_int, parse_long
 from fakemq.protocol.pop import pop_retry_topic
-from fakemq.proxy.later import FEW_STEPS, Later
+from fakemq.proxy.later import FEW_STEPS, Later, called_each
 from fakemq.proxy.status import RpcError, java_error
 
 if TYPE_CHECKING:
@@ -143,15 +143,9 @@ class Renewed:
         self.busy = False
         waiting, self._waiting = self._waiting, []
         if len(waiting) <= FEW_STEPS:
-            finished(_call_each(waiting))
+            finished(called_each(waiting))
         else:
-            clock.carry_out(_call_each(waiting), peer=self)
-
-
-def _call_each(functions: Iterable[Callable[[], None]]) -> SliceSteps[None]:
-    for function in functions:
-        function()
-        yield
+            clock.carry_out(called_each(waiting), peer=self)
 
 
 _Place = tuple[str, str, str, str, int, int]

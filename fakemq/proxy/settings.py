@@ -96,7 +96,7 @@ class ClientSettings:
         self._sizes: dict[str, int] = {}
         self._held_bytes = 0
         self._unused: dict[str, Settings] = {}
-        """Settings of consumers that were no members of their groups when they were last looked at."""
+        """Of consumers that were no members of their groups when they were last looked at."""
         self._started_ms = 0
         self._timer: Timer | None = None
 

@@ -49,9 +49,7 @@ def ack_message(
         with suppress(RpcError):
             yield pending
     steps_after = _results(request.entries, asked)
-    response: AckMessageResponse = yield in_slices(
-        proxy.clock, steps_after, context.session, count
-    )
+    response: AckMessageResponse = yield in_slices(proxy.clock, steps_after, context.session, count)
     return response
 
 

@@ -8,8 +8,9 @@ Source: proxy/grpc/v2/client/ClientActivity.java#heartbeat (5.5.0)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from fakemq.clock.slices import finished
 from fakemq.protocol.grpc.messages import HeartbeatResponse
 from fakemq.proxy.checks import checked_group
 from fakemq.proxy.clients import CONSUMER_TYPES, PRODUCER_TYPE, type_name
@@ -40,11 +41,13 @@ def heartbeat(
         raise unknown_client()
     if settings.client_type == PRODUCER_TYPE:
         topics = settings.publishing.topics
-        steps: Any = register_producer(proxy, context, (topic.name for topic in topics))
+        names = (topic.name for topic in topics)
+        yield in_slices(
+            proxy.clock, register_producer(proxy, context, names), context.session, len(topics)
+        )
     elif settings.client_type in CONSUMER_TYPES:
-        group, topics = checked_group(request.group), ()
-        steps = register_consumer(proxy, context, group, settings.client_type)
+        group = checked_group(request.group)
+        finished(register_consumer(proxy, context, group, settings.client_type))
     else:
         raise RpcError(Code.UNRECOGNIZED_CLIENT_TYPE, type_name(settings.client_type))
-    yield in_slices(proxy.clock, steps, context.session, len(topics))
     return HeartbeatResponse(status=OK)

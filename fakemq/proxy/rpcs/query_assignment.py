@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.protocol.grpc.messages import (
-    Assignment,
     Broker,
     MessageQueue,
     QueryAssignmentResponse,
@@ -21,13 +20,18 @@ from fakemq.protocol.sysflag import PermName
 from fakemq.proxy.addresses import endpoints_for
 from fakemq.proxy.checks import check_queues, checked_group, checked_topic
 from fakemq.proxy.codes import Code
+from fakemq.proxy.later import in_slices
 from fakemq.proxy.registry import handles
 from fakemq.proxy.status import OK, RpcError
 
 if TYPE_CHECKING:
-    from fakemq.protocol.grpc.messages import QueryAssignmentRequest
+    from collections.abc import Container, Generator
+
+    from fakemq.protocol.grpc.messages import Endpoints, QueryAssignmentRequest, Resource
     from fakemq.proxy.call import Context
+    from fakemq.proxy.later import Steps
     from fakemq.proxy.proxy import Proxy
+    from fakemq.proxy.routes import TopicRoute
 
 _READ, _READ_WRITE = 2, 4
 
@@ -35,7 +39,7 @@ _READ, _READ_WRITE = 2, 4
 @handles("QueryAssignment")
 def query_assignment(
     proxy: Proxy, context: Context, request: QueryAssignmentRequest
-) -> QueryAssignmentResponse:
+) -> Steps[QueryAssignmentResponse]:
     topic, group = checked_topic(request.topic), checked_group(request.group)
     endpoints = endpoints_for(proxy, request.endpoints)
     route = proxy.routes.route(topic)
@@ -44,7 +48,21 @@ def query_assignment(
     known = {data.broker_name for data in route.broker_datas}
     counts = [max(0, data.read_queue_nums) if in_order else 1 for data in route.queue_datas]
     check_queues(sum(counts), request.topic, endpoints)
-    assignments = []
+    steps = _assignments(request.topic, endpoints, route, known, in_order)
+    response: QueryAssignmentResponse = yield in_slices(
+        proxy.clock, steps, context.session, sum(counts)
+    )
+    return response
+
+
+def _assignments(
+    topic: Resource,
+    endpoints: Endpoints,
+    route: TopicRoute,
+    known: Container[str | None],
+    in_order: bool,
+) -> Generator[None, None, QueryAssignmentResponse]:
+    response = QueryAssignmentResponse(status=OK)
     for data in route.queue_datas:
         if not data.perm & PermName.READ or data.read_queue_nums <= 0:
             continue
@@ -52,17 +70,15 @@ def query_assignment(
             continue
         broker = Broker(name=data.broker_name or "", endpoints=endpoints)
         permission = _READ_WRITE if data.perm & PermName.WRITE else _READ
-        assignments += [
-            Assignment(
-                message_queue=MessageQueue(
-                    topic=request.topic,
-                    id=number,
-                    permission=permission,  # type: ignore[arg-type]
-                    broker=broker,
-                )
+        for number in range(data.read_queue_nums) if in_order else (-1,):
+            queue = MessageQueue(
+                topic=topic,
+                id=number,
+                permission=permission,  # type: ignore[arg-type]
+                broker=broker,
             )
-            for number in (range(data.read_queue_nums) if in_order else (-1,))
-        ]
-    if not assignments:
+            response.assignments.add(message_queue=queue)
+            yield
+    if not response.assignments:
         raise RpcError(Code.FORBIDDEN, "no readable queue")
-    return QueryAssignmentResponse(status=OK, assignments=assignments)
+    return response

@@ -11,19 +11,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from fakemq.protocol.grpc.messages import Broker, MessageQueue, QueryRouteResponse
+from fakemq.protocol.grpc.messages import Broker, QueryRouteResponse
 from fakemq.protocol.sysflag import PermName
 from fakemq.proxy.addresses import endpoints_for
 from fakemq.proxy.checks import check_queues, checked_topic
+from fakemq.proxy.later import in_slices
 from fakemq.proxy.registry import handles
 from fakemq.proxy.status import OK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterable, Iterator, Mapping
 
     from fakemq.protocol.bodies.route import QueueData
-    from fakemq.protocol.grpc.messages import QueryRouteRequest
+    from fakemq.protocol.grpc.messages import QueryRouteRequest, Resource
     from fakemq.proxy.call import Context
+    from fakemq.proxy.later import Steps
     from fakemq.proxy.proxy import Proxy
 
 _NONE, _READ, _WRITE, _READ_WRITE = 1, 2, 3, 4
@@ -40,7 +42,9 @@ _ACCEPTED: Final = {
 
 
 @handles("QueryRoute")
-def query_route(proxy: Proxy, context: Context, request: QueryRouteRequest) -> QueryRouteResponse:
+def query_route(
+    proxy: Proxy, context: Context, request: QueryRouteRequest
+) -> Steps[QueryRouteResponse]:
     topic = checked_topic(request.topic)
     endpoints = endpoints_for(proxy, request.endpoints)
     route = proxy.routes.route(topic)
@@ -52,32 +56,39 @@ def query_route(proxy: Proxy, context: Context, request: QueryRouteRequest) -> Q
         ]
         for data in route.broker_datas
     }
-    check_queues(
-        sum(
-            (max(0, data.read_queue_nums) + max(0, data.write_queue_nums))
-            * len(brokers.get(data.broker_name, ()))
-            for data in route.queue_datas
-        ),
-        request.topic,
-        endpoints,
+    count = sum(
+        (max(0, data.read_queue_nums) + max(0, data.write_queue_nums))
+        * len(brokers.get(data.broker_name, ()))
+        for data in route.queue_datas
     )
-    queues = []
-    for data in route.queue_datas:
+    check_queues(count, request.topic, endpoints)
+    steps = _queues(request.topic, route.queue_datas, brokers, accepted)
+    response: QueryRouteResponse = yield in_slices(proxy.clock, steps, context.session, count)
+    return response
+
+
+def _queues(
+    topic: Resource,
+    queue_datas: Iterable[QueueData],
+    brokers: Mapping[str | None, Iterable[Broker]],
+    accepted: Iterable[int],
+) -> Generator[None, None, QueryRouteResponse]:
+    response = QueryRouteResponse(status=OK)
+    for data in queue_datas:
         of_broker = brokers.get(data.broker_name)
         if of_broker is None:
             break
         for broker in of_broker:
-            queues += [
-                MessageQueue(
-                    topic=request.topic,
+            for number, permission in enumerate(_permissions(data)):
+                response.message_queues.add(
+                    topic=topic,
                     id=number,
-                    permission=permission,  # type: ignore[arg-type]
+                    permission=permission,
                     broker=broker,
-                    accept_message_types=accepted,  # type: ignore[arg-type]
+                    accept_message_types=accepted,
                 )
-                for number, permission in enumerate(_permissions(data))
-            ]
-    return QueryRouteResponse(status=OK, message_queues=queues)
+                yield
+    return response
 
 
 def _permissions(data: QueueData) -> Iterator[int]:

@@ -78,9 +78,7 @@ def send_message(
     now_ms = proxy.clock.now_ms()
     check_count(len(messages), "messages")
     steps = _make_each(messages, topic, now_ms, context.remote_addr)
-    made: list[dict[str, str]] = yield in_slices(
-        proxy.clock, steps, context.session, len(messages)
-    )
+    made: list[dict[str, str]] = yield in_slices(proxy.clock, steps, context.session, len(messages))
     properties = made[0]
     if not topic.startswith((RETRY_PREFIX, DLQ_PREFIX)):
         check_type(proxy.routes.message_type(topic), message_type(properties))
@@ -90,6 +88,10 @@ def send_message(
         raise proxy_error(Code.FORBIDDEN, "no writable queue")
     sys_flag = _sys_flag(first)
     command = _command(topic, queue, sys_flag, messages, made, now_ms)
+    if len(made) > 1:
+        _check_batch(topic, made)
+        members = _batch(messages, made)
+        command.body = yield in_slices(proxy.clock, members, context.session, len(messages))
     reply: Reply[Any] = yield proxy.calls.ask(context.session, queue.broker_addr, command)
     if reply.code != ResponseCode.SUCCESS:
         return _unsafe(reply, queue)
@@ -180,7 +182,10 @@ def _command(
     made: list[dict[str, str]],
     now_ms: int,
 ) -> RemotingCommand:
-    """Source: ProducerProcessor.java#buildSendMessageRequestHeader"""
+    """Return the request to a broker; that of several messages has no body yet.
+
+    Source: ProducerProcessor.java#buildSendMessageRequestHeader
+    """
     properties = made[0]
     born_ms = int(properties.get(BORN_TIMESTAMP, now_ms))
     reconsume_times = 0
@@ -201,14 +206,6 @@ def _command(
             reconsume_times,
         )
         return RemotingCommand(RequestCode.SEND_MESSAGE_V2, body=messages[0].body, usual=header)
-    _check_batch(topic, made)
-    try:
-        body = encode_batch(
-            BatchMember(message.body, _text(one).encode("utf-8", "replace"))
-            for message, one in zip(messages, made, strict=True)
-        )
-    except LocalProtocolError as error:
-        raise RpcError(Code.MESSAGE_PROPERTIES_TOO_LARGE, str(error)) from None
     batch_header = UsualBatchHeader(
         topic,
         topic,
@@ -222,7 +219,21 @@ def _command(
         reconsume_times,
         in_batch="true",
     )
-    return RemotingCommand(RequestCode.SEND_BATCH_MESSAGE, body=body, usual=batch_header)
+    return RemotingCommand(RequestCode.SEND_BATCH_MESSAGE, usual=batch_header)
+
+
+def _batch(messages: Any, made: list[dict[str, str]]) -> Generator[None, None, bytes]:
+    """Return the body of a request with several messages."""
+    members = bytearray()
+    for message, one in zip(messages, made, strict=True):
+        try:
+            members += encode_batch(
+                (BatchMember(message.body, _text(one).encode("utf-8", "replace")),)
+            )
+        except LocalProtocolError as error:
+            raise RpcError(Code.MESSAGE_PROPERTIES_TOO_LARGE, str(error)) from None
+        yield
+    return bytes(members)
 
 
 def _check_batch(topic: str, made: list[dict[str, str]]) -> None:
