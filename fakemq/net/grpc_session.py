@@ -206,7 +206,7 @@ class GrpcSession:
         self._write_out()
 
     def _handle(self, event: Event) -> Event | None:
-        """Handle an event; return what is left of it, if there is so much that others wait."""
+        """Handle an event; return what is left of it, when other connections have to wait."""
         if isinstance(event, RequestBegun):
             self._begin(event)
             return None
