@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from fakemq.broker.reference_parts import ReferenceParts
     from fakemq.broker.slow_consumers import SlowConsumers
     from fakemq.broker.thread_pools import ThreadPools
+    from fakemq.broker.transactions import Round
     from fakemq.clock.node_clock import NodeClock
-    from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig, Value
     from fakemq.dispatch.answers import Parked
     from fakemq.dispatch.local import FromNode, LocalDispatcher, LocalLink, LocalSession
@@ -635,7 +635,7 @@ class Broker:
         if self.ha is not None:
             self.ha.master_is(addr, ha_addr)
 
-    def check_transactions(self) -> Steps[None]:
+    def check_transactions(self) -> Round:
         """Check all half messages once."""
         from fakemq.broker.transaction_check import Parts, check  # no broker needs it to start
 

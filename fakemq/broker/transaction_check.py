@@ -5,10 +5,12 @@ Half messages are checked in the order of their queue, each once. There are four
 2. It was checked too often, or is too old: discard it.
 3. It is old enough: put it back behind the others, and ask a producer of its group.
 4. It is too young: the check ends, or puts it back if it has an immunity time of its own.
-Time does not pass during a check, so that Java's limit of 60 s is never reached.
+
+A check of 5.5.0 that has ops ahead and finds no more of them sleeps a second before it decides. So
+its checks do not keep step with its ops. With 4.9.7 no time passes during a check.
 
 Source: broker/transaction/queue/TransactionalMessageServiceImpl.java#check,
-broker/transaction/AbstractTransactionalMessageCheckListener.java (4.9.7)
+broker/transaction/AbstractTransactionalMessageCheckListener.java (4.9.7 and 5.5.0)
 """
 
 from __future__ import annotations
@@ -38,13 +40,14 @@ from fakemq.protocol.topics import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
 from fakemq.store.results import GetMessageStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from fakemq.broker.client_calls import ClientCalls
     from fakemq.broker.offsets import ConsumerOffsetManager
     from fakemq.broker.producers import ProducerManager
     from fakemq.broker.stats import BrokerStatsManager
     from fakemq.broker.topics import TopicConfigManager
-    from fakemq.broker.transactions import TransactionalMessageService
-    from fakemq.clock.slices import Steps
+    from fakemq.broker.transactions import Round, TransactionalMessageService
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
     from fakemq.net.session import Session
@@ -54,6 +57,10 @@ if TYPE_CHECKING:
     from fakemq.store.store import MessageStore
 
 HOUR_MS = 3_600_000
+MOST_MS = 60_000
+"""How long the check of one queue may take."""
+THREADS = 2
+"""How many threads ask producers."""
 OPS_AT_ONCE = 32
 _NO_NEW_MSG = (GetMessageStatus.NO_MESSAGE_IN_QUEUE, GetMessageStatus.OFFSET_OVERFLOW_ONE)
 
@@ -71,11 +78,13 @@ class Parts(NamedTuple):
     transactions: TransactionalMessageService
 
 
-def check(parts: Parts) -> Steps[None]:
+def check(parts: Parts) -> Round:
     """Look at every queue of the half topic; create the topic if it does not exist."""
     topic = parts.topics.create_in_send_back(TRANS_HALF_TOPIC, 1)
+    asking = _Asking(parts)
     for queue_id in range(topic.read_queue_nums):
-        yield from _QueueCheck(parts, queue_id).run()
+        yield from _QueueCheck(parts, queue_id, asking).run()
+    asking.finish()
 
 
 class _Step(Enum):
@@ -83,14 +92,17 @@ class _Step(Enum):
 
     NEXT = auto()
     AGAIN = auto()
+    SLEEP = auto()
+    """Check this again after the sleep of the reference."""
     STOP = auto()
 
 
 class _QueueCheck:
     """One run over one half queue and the op queue that belongs to it."""
 
-    def __init__(self, parts: Parts, queue_id: int) -> None:
+    def __init__(self, parts: Parts, queue_id: int, asking: _Asking) -> None:
         self._parts = parts
+        self._asking = asking
         self._queue_id = queue_id
         self._start_ms = parts.node.clock.now_ms()
         self._half_offset = self._fetch_consume_offset(TRANS_HALF_TOPIC)
@@ -106,7 +118,7 @@ class _QueueCheck:
         self._ops: list[MessageExt] | None = None
         """The ops read last; None if there were no more."""
 
-    def run(self) -> Steps[None]:
+    def run(self) -> Round:
         if self._half_offset < 0 or self._op_offset < 0:
             return
         self._fill_removed()
@@ -118,12 +130,13 @@ class _QueueCheck:
         if op_offset != self._op_offset:
             self._update_consume_offset(TRANS_OP_HALF_TOPIC, op_offset)
 
-    def _walk(self) -> Steps[int]:
+    def _walk(self) -> Generator[int, None, int]:
         """Check half messages until one is too young; return the offset of the next run."""
+        clock, sleep_ms = self._parts.node.clock, self._parts.node.reference.check_sleep_ms
         offset = self._half_offset
         strayed = False
-        while True:
-            yield
+        while clock.now_ms() - self._start_ms <= MOST_MS:
+            yield 0
             if offset in self._removed:
                 self._met(offset)
                 offset += 1
@@ -142,6 +155,10 @@ class _QueueCheck:
                 return offset
             if step is _Step.NEXT:
                 offset += 1
+            elif step is _Step.SLEEP:
+                self._asking.finish()  # the threads that ask do not sleep
+                yield sleep_ms
+        return offset
 
     def _look_at(self, half: MessageExt) -> _Step:
         transactions, config = self._parts.transactions, self._parts.node.config
@@ -167,12 +184,13 @@ class _QueueCheck:
             appended = transactions.put_back(half)
             if appended is None:  # Java tries again for 60 s
                 return _Step.STOP
-            self._resolve_half_msg(half, appended)
+            self._asking.add(half, appended)
             return _Step.NEXT
-        if self._ops is None:  # Java repeats this until it is old enough, or for 60 s
+        sleeps = self._parts.node.reference.check_sleep_ms > 0
+        if self._ops is None and not sleeps:  # it repeats this until it is old enough, or for 60 s
             return _Step.STOP
         self._fill_removed()
-        return _Step.AGAIN
+        return _Step.SLEEP if self._ops is None and sleeps else _Step.AGAIN
 
     def _need_discard(self, half: MessageExt) -> bool:
         """Return whether it was checked often enough; if not, count this check."""
@@ -252,10 +270,54 @@ class _QueueCheck:
             offset += 1
         return offset
 
-    # -- asking -------------------------------------------------------------------------------
+    # -- queues -------------------------------------------------------------------------------
+
+    def _get(self, topic: str, offset: int, count: int) -> GetMessageResult:
+        parts, group = self._parts, CID_SYS_RMQ_TRANS
+        found = parts.store.get_message(group, topic, self._queue_id, offset, count)
+        if found.message_count:
+            parts.stats.read_for_check(group, topic, found.message_count, found.buffer_total_size)
+        return found
+
+    def _fetch_consume_offset(self, topic: str) -> int:
+        offset = self._parts.offsets.query(CID_SYS_RMQ_TRANS, topic, self._queue_id)
+        if offset == -1:
+            offset = self._parts.store.min_offset_in_queue(topic, self._queue_id)
+        return offset
+
+    def _update_consume_offset(self, topic: str, offset: int) -> None:
+        self._parts.offsets.commit(CID_SYS_RMQ_TRANS, topic, self._queue_id, offset)
+
+
+class _Asking:
+    """Asks producers about half messages, as Java's two threads: nearly in their order.
+
+    Of two half messages that wait, the cluster's seed chooses the one that is asked for first.
+    Source: AbstractTransactionalMessageCheckListener.java#initExecutorService (4.9.7)
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._waiting: list[tuple[MessageExt, AppendMessageResult]] = []
+
+    def add(self, half: MessageExt, appended: AppendMessageResult) -> None:
+        """Ask about a half message that has been put back to its new place, soon."""
+        self._waiting.append((half, appended))
+        if len(self._waiting) == THREADS:
+            self._ask_one()
+
+    def finish(self) -> None:
+        """Ask about all that wait."""
+        while self._waiting:
+            self._ask_one()
+
+    def _ask_one(self) -> None:
+        several = len(self._waiting) > 1
+        chosen = self._parts.node.randomness.randrange(len(self._waiting)) if several else 0
+        self._resolve_half_msg(*self._waiting.pop(chosen))
 
     def _resolve_half_msg(self, half: MessageExt, appended: AppendMessageResult) -> None:
-        """Ask a producer about a half message that has been put back to its new place."""
+        """Ask a producer of the half message's group."""
         group = half.properties.get(PRODUCER_GROUP)
         peer = self._send_check_message(half, appended, group)
         self._parts.node.journal.add(
@@ -304,24 +366,6 @@ class _QueueCheck:
             RemotingCommand(RequestCode.CHECK_TRANSACTION_STATE, ext_fields=fields, body=body),
         )
         return session
-
-    # -- queues -------------------------------------------------------------------------------
-
-    def _get(self, topic: str, offset: int, count: int) -> GetMessageResult:
-        parts, group = self._parts, CID_SYS_RMQ_TRANS
-        found = parts.store.get_message(group, topic, self._queue_id, offset, count)
-        if found.message_count:
-            parts.stats.read_for_check(group, topic, found.message_count, found.buffer_total_size)
-        return found
-
-    def _fetch_consume_offset(self, topic: str) -> int:
-        offset = self._parts.offsets.query(CID_SYS_RMQ_TRANS, topic, self._queue_id)
-        if offset == -1:
-            offset = self._parts.store.min_offset_in_queue(topic, self._queue_id)
-        return offset
-
-    def _update_consume_offset(self, topic: str, offset: int) -> None:
-        self._parts.offsets.commit(CID_SYS_RMQ_TRANS, topic, self._queue_id, offset)
 
 
 def _encode(

@@ -39,7 +39,8 @@ from fakemq.protocol.topics import (
 from fakemq.store.inner_message import InnerMessage, inner_message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
+    from typing import TypeAlias
 
     from fakemq.broker.offsets import ConsumerOffsetManager
     from fakemq.broker.topics import TopicConfigManager
@@ -51,6 +52,10 @@ if TYPE_CHECKING:
     from fakemq.protocol.message import MessageExt
     from fakemq.store.puts import AppendMessageResult, PutMessageResult
     from fakemq.store.store import MessageStore
+
+if TYPE_CHECKING:
+    Round: TypeAlias = Generator[int, None, None]
+    """A check in steps; each yields for how many milliseconds the check sleeps now, mostly 0."""
 
 CID_SYS_RMQ_TRANS = "CID_RMQ_SYS_TRANS"
 """The group under which a broker commits its offsets in half messages and ops."""
@@ -77,7 +82,7 @@ class TransactionalMessageService:
         offsets: ConsumerOffsetManager,
         *,
         put: Callable[[InnerMessage], PutMessageResult],
-        check: Callable[[], Steps[None]],
+        check: Callable[[], Round],
     ) -> None:
         self._node = node
         self._store = store
@@ -86,7 +91,7 @@ class TransactionalMessageService:
         self._put = put
         """Stores a message and wakes the pulls that wait for it."""
         self._check = check
-        """Checks all half messages once; it may take long."""
+        """Checks all half messages once; it may take long, and sleep between two of them."""
         self._timer: Timer | None = None
         self._interval_ms = 0
         self._arrived_ms: dict[int, int] = {}
@@ -144,8 +149,25 @@ class TransactionalMessageService:
         )
 
     def _on_wait_end(self) -> None:
+        self._go_on(self._check())
+
+    def _go_on(self, check: Round) -> None:
+        self._node.clock.carry_out(self._until_it_sleeps(check), peer=self)
+
+    def _until_it_sleeps(self, check: Round) -> Steps[None]:
+        """Go on with a check until it sleeps or ends; the next one is an interval after its end."""
+        try:
+            for sleep_ms in check:
+                if sleep_ms:
+                    self._timer = self._node.clock.call_later(
+                        sleep_ms, lambda: self._go_on(check), kind="txn_check"
+                    )
+                    return
+                yield
+        except Exception:
+            self._wait()
+            raise
         self._wait()
-        self._node.clock.carry_out(self._check(), peer=self)
 
     # -- what producers ask for ---------------------------------------------------------------
 

@@ -97,6 +97,11 @@ class TransactionalMessageService5(TransactionalMessageService):
         self._interval_ms = self._node.config.transaction_check_interval
         super()._wait()
 
+    def _on_wait_end(self) -> None:
+        """Begin a check, behind an op that is due now: a check of Java is never that punctual."""
+        self._write_due()
+        super()._on_wait_end()
+
     def _forget(self) -> None:
         super()._forget()
         self._forget_ended()

@@ -77,6 +77,8 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
     group has locked queues; it is then never delayed."""
     immunity_lag_ms: int = 0
     """How much longer than its immunity time a half message is left alone."""
+    check_sleep_ms: int = 0
+    """How long a transaction check sleeps when it has read all ops and has to look again."""
     checks_name_topic: bool = False
     """Whether a question about a transaction says from which broker and topic it comes."""
     waits_for_slaves: bool = True

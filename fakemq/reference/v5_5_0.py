@@ -97,6 +97,7 @@ REFERENCE = Reference(
     refuses_negative_pulls=False,
     later_dead_letters=True,
     immunity_lag_ms=1,
+    check_sleep_ms=1_000,
     checks_name_topic=True,
     waits_for_slaves=False,
     stores_moved_offsets=False,

@@ -362,3 +362,31 @@ def test_empty_ops_are_skipped(lab: BrokerLab, broker: Broker) -> None:
     put(broker, TRANS_OP_HALF_TOPIC, b"zero")
     pass_check(lab)
     assert len(asked(peer)) == 1
+
+
+def test_each_producer_is_asked_about_each_half_message_in_time(
+    lab: BrokerLab, broker: Broker
+) -> None:
+    peers = [producer(lab, broker, name) for name in ("one", "two")]
+    for key in "AB":
+        send_half(peers[0], key)
+    met = set()
+    for _ in range(10):
+        for peer in peers:
+            beat(peer, peer.name, producers=[PRODUCERS])
+        pass_check(lab)
+        found = [(peer, check.header.msg_id) for peer in peers for check in asked(peer)]
+        assert sorted(key for _, key in found) == ["A", "B"]
+        met |= set(found)
+    assert len(met) == 4, "not always the same one about the same message"
+
+
+def test_two_half_messages_at_most_change_places_in_a_check(lab: BrokerLab, broker: Broker) -> None:
+    peer = producer(lab, broker)
+    for key in range(40):
+        send_half(peer, str(key))
+    pass_check(lab)
+    order = [int(check.header.msg_id or "") for check in asked(peer)]
+    assert order != sorted(order) == list(range(40))
+    for place, key in enumerate(order):
+        assert key <= place + 1, "of two that wait, one is asked for"

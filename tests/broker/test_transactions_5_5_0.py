@@ -29,6 +29,7 @@ from tests.support.transactions import (
 )
 
 INTERVAL_MS = 3_000
+SLEEP_MS = REFERENCE.check_sleep_ms
 
 
 @pytest.fixture
@@ -199,6 +200,7 @@ def test_op_stays_while_one_of_its_half_messages_is_ahead(lab: BrokerLab, broker
     end(peer, last, ROLLBACK)
     lab.pass_time(1)
     pass_check(lab)
+    lab.pass_time(SLEEP_MS)
     assert [check.header.msg_id for check in asked(peer)] == ["B"]
     assert progress(broker) == (3, 1), "the copy of B is behind both"
     assert open_one.offset == 1
@@ -224,8 +226,31 @@ def test_op_that_names_no_half_message_is_done(lab: BrokerLab, broker: Broker, b
     put(broker, TRANS_OP_HALF_TOPIC, body, tags="d")
     put(broker, TRANS_OP_HALF_TOPIC, b"0,", tags="e")
     pass_check(lab)
+    assert asked(peer) == [], "there were ops: the check sleeps before it asks"
+    lab.pass_time(SLEEP_MS)
     assert len(asked(peer)) == 1
     assert progress(broker) == (1, 2), "one of another kind, too"
+
+
+@pytest.mark.parametrize(
+    ("interval_ms", "late_ms"),
+    [(1_000, 0), (1_500, 0), (2_000, 0), (2_000, 700), (3_000, 0), (3_000, 10), (3_000, 700)],
+)
+def test_transaction_that_checks_commit_is_not_committed_for_ever(
+    lab: BrokerLab, interval_ms: int, late_ms: int
+) -> None:
+    config = BrokerConfig5(transaction_check_interval=interval_ms, transaction_time_out=500)
+    broker = lab.broker(config, reference=REFERENCE)
+    peer = producer(lab, broker)
+    send_half(peer)
+    committed = 0
+    for _ in range(100):
+        pass_check(lab)
+        lab.pass_time(late_ms)
+        for check in asked(peer):
+            committed += 1
+            end(peer, check.half)
+    assert 1 <= len(stored(broker)) == committed <= 3
 
 
 # -- late ends ----------------------------------------------------------------------------------
