@@ -637,7 +637,8 @@ class Broker:
 
     def check_transactions(self) -> Round:
         """Check all half messages once."""
-        from fakemq.broker.transaction_check import Parts, check  # no broker needs it to start
+        from fakemq.broker.transaction_asking import Parts  # no broker needs these to start
+        from fakemq.broker.transaction_check import check
 
         return check(
             Parts(

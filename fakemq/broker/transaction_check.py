@@ -16,25 +16,18 @@ broker/transaction/AbstractTransactionalMessageCheckListener.java (4.9.7 and 5.5
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from fakemq.broker.transaction_asking import Asking, Parts
 from fakemq.broker.transactions import CID_SYS_RMQ_TRANS, check_times
-from fakemq.events.core import TransactionChecked
-from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.command import RemotingCommand
-from fakemq.protocol.errors import LocalProtocolError, NumberFormatError
-from fakemq.protocol.header import parse_int, parse_long
-from fakemq.protocol.headers.transaction import CheckTransactionStateRequestHeader
+from fakemq.protocol.errors import NumberFormatError
+from fakemq.protocol.header import parse_long
 from fakemq.protocol.java import int64
-from fakemq.protocol.message import MessageExt, decode_records, encode_record
+from fakemq.protocol.message import MessageExt, decode_records
 from fakemq.protocol.properties import (
     CHECK_IMMUNITY_TIME_IN_SECONDS,
-    PRODUCER_GROUP,
-    REAL_QUEUE_ID,
-    REAL_TOPIC,
     TRANSACTION_CHECK_TIMES,
     TRANSACTION_PREPARED_QUEUE_OFFSET,
-    UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
 )
 from fakemq.protocol.topics import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
 from fakemq.store.results import GetMessageStatus
@@ -42,46 +35,20 @@ from fakemq.store.results import GetMessageStatus
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from fakemq.broker.client_calls import ClientCalls
-    from fakemq.broker.offsets import ConsumerOffsetManager
-    from fakemq.broker.producers import ProducerManager
-    from fakemq.broker.stats import BrokerStatsManager
-    from fakemq.broker.topics import TopicConfigManager
-    from fakemq.broker.transactions import Round, TransactionalMessageService
-    from fakemq.config.model import BrokerConfig
-    from fakemq.dispatch.node import NodeContext
-    from fakemq.net.session import Session
-    from fakemq.protocol.properties import PropertiesEncoder
-    from fakemq.store.puts import AppendMessageResult
+    from fakemq.broker.transactions import Round
     from fakemq.store.results import GetMessageResult
-    from fakemq.store.store import MessageStore
 
 HOUR_MS = 3_600_000
 MOST_MS = 60_000
 """How long the check of one queue may take."""
-THREADS = 2
-"""How many threads ask producers."""
 OPS_AT_ONCE = 32
 _NO_NEW_MSG = (GetMessageStatus.NO_MESSAGE_IN_QUEUE, GetMessageStatus.OFFSET_OVERFLOW_ONE)
-
-
-class Parts(NamedTuple):
-    """The parts of a broker that a check needs."""
-
-    node: NodeContext[BrokerConfig]
-    store: MessageStore
-    topics: TopicConfigManager
-    offsets: ConsumerOffsetManager
-    producers: ProducerManager
-    stats: BrokerStatsManager
-    calls: ClientCalls
-    transactions: TransactionalMessageService
 
 
 def check(parts: Parts) -> Round:
     """Look at every queue of the half topic; create the topic if it does not exist."""
     topic = parts.topics.create_in_send_back(TRANS_HALF_TOPIC, 1)
-    asking = _Asking(parts)
+    asking = Asking(parts)
     for queue_id in range(topic.read_queue_nums):
         yield from _QueueCheck(parts, queue_id, asking).run()
     asking.finish()
@@ -100,7 +67,7 @@ class _Step(Enum):
 class _QueueCheck:
     """One run over one half queue and the op queue that belongs to it."""
 
-    def __init__(self, parts: Parts, queue_id: int, asking: _Asking) -> None:
+    def __init__(self, parts: Parts, queue_id: int, asking: Asking) -> None:
         self._parts = parts
         self._asking = asking
         self._queue_id = queue_id
@@ -287,115 +254,6 @@ class _QueueCheck:
 
     def _update_consume_offset(self, topic: str, offset: int) -> None:
         self._parts.offsets.commit(CID_SYS_RMQ_TRANS, topic, self._queue_id, offset)
-
-
-class _Asking:
-    """Asks producers about half messages, as Java's two threads: nearly in their order.
-
-    Of two half messages that wait, the cluster's seed chooses the one that is asked for first.
-    Source: AbstractTransactionalMessageCheckListener.java#initExecutorService (4.9.7)
-    """
-
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-        self._waiting: list[tuple[MessageExt, AppendMessageResult]] = []
-
-    def add(self, half: MessageExt, appended: AppendMessageResult) -> None:
-        """Ask about a half message that has been put back to its new place, soon."""
-        self._waiting.append((half, appended))
-        if len(self._waiting) == THREADS:
-            self._ask_one()
-
-    def finish(self) -> None:
-        """Ask about all that wait."""
-        while self._waiting:
-            self._ask_one()
-
-    def _ask_one(self) -> None:
-        several = len(self._waiting) > 1
-        chosen = self._parts.node.randomness.randrange(len(self._waiting)) if several else 0
-        self._resolve_half_msg(*self._waiting.pop(chosen))
-
-    def _resolve_half_msg(self, half: MessageExt, appended: AppendMessageResult) -> None:
-        """Ask a producer of the half message's group."""
-        group = half.properties.get(PRODUCER_GROUP)
-        peer = self._send_check_message(half, appended, group)
-        self._parts.node.journal.add(
-            TransactionChecked(
-                node=self._parts.node.name,
-                topic=half.properties.get(REAL_TOPIC, ""),
-                from_half_offset=half.queue_offset,
-                half_offset=appended.logics_offset,
-                times=check_times(half),
-                group=group or "",
-                peer=None if peer is None else peer.remote_addr,
-                msg_id=half.properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""),
-            )
-        )
-
-    def _send_check_message(
-        self, half: MessageExt, appended: AppendMessageResult, group: str | None
-    ) -> Session | None:
-        """Return the asked producer; None if there is none, or if Java could not ask."""
-        topic = half.properties.get(REAL_TOPIC)
-        try:
-            queue_id = parse_int(half.properties.get(REAL_QUEUE_ID, ""))
-        except NumberFormatError:
-            return None
-        session = None if group is None else self._parts.producers.available_channel(group)
-        if session is None or topic is None or not half.body:  # Java's encoder wants a body
-            return None
-        try:
-            encode = self._parts.node.reference.encode_properties
-            body = _encode(half, topic, queue_id, appended, encode)
-        except LocalProtocolError:  # a topic too long for a record, of a check that was resumed
-            return None
-        unique_id = half.properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX)
-        header = CheckTransactionStateRequestHeader(
-            tran_state_table_offset=appended.logics_offset,
-            commit_log_offset=appended.wrote_offset,
-            msg_id=unique_id,
-            transaction_id=unique_id,
-            offset_msg_id=appended.msg_id,
-        )
-        fields, node = header.encode(), self._parts.node
-        if node.reference.checks_name_topic:
-            fields |= {"bname": node.config.broker_name, "topic": half.topic}
-        self._parts.calls.send_oneway(
-            session,
-            RemotingCommand(RequestCode.CHECK_TRANSACTION_STATE, ext_fields=fields, body=body),
-        )
-        return session
-
-
-def _encode(
-    half: MessageExt,
-    topic: str,
-    queue_id: int,
-    appended: AppendMessageResult,
-    encode_properties: PropertiesEncoder,
-) -> bytes:
-    """Return the message for its producer: with its new offsets, its real topic and queue.
-
-    All else is as it was read, its store time, too. Source: common/message/MessageDecoder.java
-    #encode (4.9.7)
-    """
-    return encode_record(
-        topic,
-        half.body,
-        encode_properties(half.properties),
-        queue_id=queue_id,
-        born_host=half.born_host,
-        store_host=half.store_host,
-        flag=half.flag,
-        sys_flag=half.sys_flag,
-        queue_offset=appended.logics_offset,
-        physical_offset=appended.wrote_offset,
-        born_timestamp_ms=half.born_timestamp_ms,
-        store_timestamp_ms=half.store_timestamp_ms,
-        reconsume_times=half.reconsume_times,
-        prepared_transaction_offset=half.prepared_transaction_offset,
-    )
 
 
 def _immunity_ms(seconds: str, default_ms: int) -> int:
