@@ -149,18 +149,18 @@ class TransactionalMessageService:
         )
 
     def _on_wait_end(self) -> None:
-        self._go_on(self._check())
+        self._continue(self._check())
 
-    def _go_on(self, check: Round) -> None:
+    def _continue(self, check: Round) -> None:
         self._node.clock.carry_out(self._until_it_sleeps(check), peer=self)
 
     def _until_it_sleeps(self, check: Round) -> Steps[None]:
-        """Go on with a check until it sleeps or ends; the next one is an interval after its end."""
+        """Continue a check until it sleeps or ends; the next one is an interval after its end."""
         try:
             for sleep_ms in check:
                 if sleep_ms:
                     self._timer = self._node.clock.call_later(
-                        sleep_ms, lambda: self._go_on(check), kind="txn_check"
+                        sleep_ms, lambda: self._continue(check), kind="txn_check"
                     )
                     return
                 yield
