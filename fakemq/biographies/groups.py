@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from fakemq.clock.slices import finished
 from fakemq.core import inspection
 from fakemq.dispatch.node import NodeState
 from fakemq.journal.journal import clock_text
@@ -91,8 +92,8 @@ def _groups(core: ClusterCore, chronicle: Chronicle, topic: str) -> list[str]:
         return [topic.removeprefix(RETRY_PREFIX)]
     found: dict[str, None] = {}
     for broker in core.brokers.values():
-        found |= dict.fromkeys(broker.consumers.groups_of_topic(topic))
-        found |= dict.fromkeys(broker.offsets.which_groups_by_topic(topic))
+        found |= dict.fromkeys(finished(broker.consumers.groups_of_topic(topic)))
+        found |= dict.fromkeys(finished(broker.offsets.which_groups_by_topic(topic)))
     return list(found | chronicle.pulling.get(topic, {}))
 
 

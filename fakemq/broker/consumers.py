@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from fakemq.broker.client_channel import ClientChannelInfo
 from fakemq.broker.memberships import Memberships
+from fakemq.clock.slices import A_STEP
 from fakemq.dispatch.java_errors import required
 from fakemq.events.core import DifferenceEnded, SubscriptionsDiffer
 from fakemq.protocol.codes import RequestCode
@@ -241,12 +242,22 @@ class ConsumerManager:
         """Return the clients of one connection, the one that is silent longest first."""
         return self._memberships.channels(session)
 
-    def groups_of_topic(self, topic: str) -> list[str]:
+    def groups_of_topic(self, topic: str) -> Steps[list[str]]:
         """Return the groups that subscribe to a topic now.
 
         Source: broker/client/ConsumerManager.java#queryTopicConsumeByWho (4.9.7)
         """
-        return [name for name, info in self._table.items() if topic in info.subscriptions]
+        found = []
+        for number, (name, info) in enumerate(list(self._table.items()), 1):
+            if topic in info.subscriptions:
+                found.append(name)
+            if not number % A_STEP:
+                yield
+        return found
+
+    def names(self) -> Collection[str]:
+        """Return the groups with members."""
+        return list(self._table)
 
     def members(self, group: str) -> tuple[ClientChannelInfo, ...]:
         """Return the members that a group has now, the oldest first; () for an unknown group."""

@@ -5,7 +5,7 @@ Source: broker/subscription/SubscriptionGroupManager.java (4.9.7)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -110,6 +110,10 @@ class SubscriptionGroupManager:
         self._table[group] = msgspec.structs.replace(config, consume_enable=False)
         self._note_change(group, "updated")
         return True
+
+    def names(self) -> Collection[str]:
+        """Return the names of all groups."""
+        return list(self._table)
 
     def snapshot(self) -> Mapping[str, SubscriptionGroupConfig]:
         """Return all groups as they are now, read-only."""

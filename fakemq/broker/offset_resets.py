@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.clock.slices import removed_where
+
 if TYPE_CHECKING:
     from fakemq.broker.offsets import ConsumerOffsetManager
+    from fakemq.clock.slices import Steps
 
 
 class OffsetResets:
@@ -38,10 +41,9 @@ class OffsetResets:
         """Return the pending reset of a queue, and forget it; None if there is none."""
         return self._pending.pop((topic, group, queue_id), None)
 
-    def clean(self, topic: str) -> None:
+    def clean(self, topic: str) -> Steps[None]:
         """Forget the pending resets of a topic."""
-        for key in [key for key in self._pending if key[0] == topic]:
-            del self._pending[key]
+        return removed_where(self._pending, lambda key: key[0] == topic)
 
     def clear(self) -> None:
         """Forget all pending resets."""

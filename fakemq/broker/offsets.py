@@ -5,16 +5,19 @@ Source: broker/offset/ConsumerOffsetManager.java (4.9.7)
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from fakemq.clock.slices import finished
+from fakemq.clock.slices import A_STEP, finished, removed_where
 from fakemq.events.core import OffsetWentBack
 from fakemq.journal.journal import shortened
 from fakemq.journal.noted import COMMITTED
-from fakemq.protocol.java import java_concurrent_map_order_in_steps, java_hash_map_order
+from fakemq.protocol.java import (
+    java_concurrent_map_order_in_steps,
+    java_hash_map_order_in_steps,
+)
 from fakemq.protocol.topics import LMQ_PREFIX
 
 if TYPE_CHECKING:
@@ -89,23 +92,23 @@ class ConsumerOffsetManager:
         """Whether no usual group has an offset."""
         return not self._table
 
-    def clean(self, topic: str) -> None:
+    def clean(self, topic: str) -> Steps[None]:
         """Remove the offsets of all groups in a topic.
 
         Source: ConsumerOffsetManager.java#cleanOffsetByTopic (5.5.0)
         """
-        for key in [key for key in self._table if key.split("@")[0] == topic]:
-            self._remove(key)
+        yield from self._remove_where(lambda key: key.split("@")[0] == topic)
 
-    def remove(self, group: str) -> None:
+    def remove(self, group: str) -> Steps[None]:
         """Remove all offsets of a group. Source: ConsumerOffsetManager.java#removeOffset (4.9.7)"""
-        for key in [key for key in self._table if key.partition("@")[2] == group]:
-            self._remove(key)
+        yield from self._remove_where(lambda key: key.partition("@")[2] == group)
 
-    def _remove(self, key: str) -> None:
-        before = self._table.pop(key)
-        self._file.changed()
-        self._note_smaller(key, before, "removed")
+    def _remove_where(self, picks: Callable[[str], bool]) -> Steps[None]:
+        def removed(key: str, before: Mapping[int, int]) -> None:
+            self._file.changed()
+            self._note_smaller(key, before, "removed")
+
+        yield from removed_where(self._table, picks, removed)
 
     @contextmanager
     def losing(self) -> Iterator[None]:
@@ -141,26 +144,44 @@ class ConsumerOffsetManager:
             return self._light.get(f"{topic}@{group}", NO_OFFSET)
         return self._table.get(f"{topic}@{group}", {}).get(queue_id, NO_OFFSET)
 
-    def which_topics_by_group(self, group: str) -> list[str]:
+    def which_topics_by_group(self, group: str) -> Steps[list[str]]:
         """Return the topics that a group has offsets in, in the order of Java's set.
 
         Source: ConsumerOffsetManager.java#whichTopicByConsumer (4.9.7)
         """
-        return java_hash_map_order(topic for topic, one in self._pairs() if one == group)
+        topics = []
+        for number, key in enumerate(list(self._table), 1):
+            topic, at, one = key.partition("@")
+            if at and one == group and "@" not in one:
+                topics.append(topic)
+            if not number % A_STEP:
+                yield
+        return (yield from java_hash_map_order_in_steps(topics))
 
-    def topics_by_group(self) -> Mapping[str, set[str]]:
+    def topics_by_group(self) -> Steps[Mapping[str, set[str]]]:
         """Return what `which_topics_by_group` has for each group, in no order; in one pass."""
         found: dict[str, set[str]] = {}
-        for topic, group in self._pairs():
-            found.setdefault(group, set()).add(topic)
+        for number, key in enumerate(list(self._table), 1):
+            topic, at, group = key.partition("@")
+            if at and "@" not in group:
+                found.setdefault(group, set()).add(topic)
+            if not number % A_STEP:
+                yield
         return found
 
-    def which_groups_by_topic(self, topic: str) -> list[str]:
+    def which_groups_by_topic(self, topic: str) -> Steps[list[str]]:
         """Return the groups that have offsets in a topic.
 
         Source: ConsumerOffsetManager.java#whichGroupByTopic (4.9.7)
         """
-        return [group for one, group in self._pairs() if one == topic]
+        groups = []
+        for number, key in enumerate(list(self._table), 1):
+            one, at, group = key.partition("@")
+            if at and one == topic and "@" not in group:
+                groups.append(group)
+            if not number % A_STEP:
+                yield
+        return groups
 
     def query_all(self, group: str, topic: str) -> Mapping[int, int]:
         """Return all offsets of a group in a topic, by queue id."""
@@ -171,26 +192,21 @@ class ConsumerOffsetManager:
 
     def query_min_offset_in_all_groups(
         self, topic: str, filter_groups: Collection[str]
-    ) -> dict[int, int]:
+    ) -> Steps[dict[int, int]]:
         """Return the lowest offset of all groups in each queue, without those of deleted records.
 
         The groups in ``filter_groups`` are left out, and lose all their offsets, as in Java.
         Source: ConsumerOffsetManager.java#queryMinOffsetInAllGroup (4.9.7)
         """
-        for _, group in self._pairs():
-            if group in filter_groups:
-                self.remove(group)
+        left_out = frozenset(filter_groups)
+        yield from self._remove_where(lambda key: key.partition("@")[2] in left_out)
         lowest: dict[int, int] = {}
-        for group in self.which_groups_by_topic(topic):
-            for queue_id, offset in self.query_all(group, topic).items():
+        for group in (yield from self.which_groups_by_topic(topic)):
+            for queue_id, offset in dict(self.query_all(group, topic)).items():
                 if offset >= self._store.min_offset_in_queue(topic, queue_id):
                     lowest[queue_id] = min(offset, lowest.get(queue_id, offset))
+                yield
         return lowest
-
-    def _pairs(self) -> list[tuple[str, str]]:
-        """Return topic and group of every entry."""
-        parts = (key.split("@") for key in self._table)
-        return [(one[0], one[1]) for one in parts if len(one) == 2]
 
     def first_boot_offset(self, topic: str, queue_id: int) -> int | None:
         """Return where a group that never committed starts: 0, or None to let the client decide.

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from fakemq.clock.slices import Steps, removed_where
+
 _NOT_READABLE: Final = 4
 """Source: common/constant/PermName.java, INDEX_PERM_READ (5.5.0)"""
 
@@ -30,15 +32,13 @@ class PullOffsets:
         """Return where the group's next pull begins; 0 if it never pulled."""
         return self._table.get((topic, group, queue_id), 0)
 
-    def forget(self, group: str) -> None:
+    def forget(self, group: str) -> Steps[None]:
         """Remove the entries of a group."""
-        for key in [key for key in self._table if key[1] == group]:
-            del self._table[key]
+        return removed_where(self._table, lambda key: key[1] == group)
 
-    def clean(self, topic: str) -> None:
+    def clean(self, topic: str) -> Steps[None]:
         """Remove the entries of a topic."""
-        for key in [key for key in self._table if key[0] == topic]:
-            del self._table[key]
+        return removed_where(self._table, lambda key: key[0] == topic)
 
     def clear(self) -> None:
         """Remove all entries."""

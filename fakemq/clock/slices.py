@@ -24,6 +24,8 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from fakemq.clock.machine_time import thread_busy_ms
 
 T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
 _Key: TypeAlias = "tuple[Hashable, bool]"
 
 Steps: TypeAlias = Generator[None, None, T]
@@ -52,6 +54,25 @@ def finished(steps: Steps[T]) -> T:
         except StopIteration as end:
             result: T = end.value
             return result
+
+
+A_STEP = 500
+"""How many keys of a table one step looks at: a tenth of a millisecond."""
+
+
+def removed_where(
+    table: dict[K, V],
+    picks: Callable[[K], bool],
+    on_removed: Callable[[K, V], None] | None = None,
+) -> Steps[None]:
+    """Remove the keys of a table for which ``picks`` is true; `on_removed` is called for each."""
+    for number, key in enumerate(list(table), 1):
+        if key in table and picks(key):
+            value = table.pop(key)
+            if on_removed is not None:
+                on_removed(key, value)
+        if not number % A_STEP:
+            yield
 
 
 class WorkDroppedError(Exception):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from fakemq.clock.slices import finished
 from fakemq.control.control import Control
 from fakemq.control.endpoints import Body, Query, endpoint
 from fakemq.control.results import Done, Refusal
@@ -98,7 +99,11 @@ def delete_group(control: Control, group: str, query: Delete) -> Done:
 
 def _state(control: Control, group: str, wanted: list[str]) -> GroupState:
     brokers = control.core.brokers.values()
-    topics = {topic for broker in brokers for topic in broker.offsets.which_topics_by_group(group)}
+    topics = {
+        topic
+        for broker in brokers
+        for topic in finished(broker.offsets.which_topics_by_group(group))
+    }
     handle = control.mq.group(group)
     configs = (broker.groups.snapshot().get(group) for broker in control.core.running_masters())
     return GroupState(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated
 
 import msgspec
@@ -88,27 +87,27 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     body_bytes: int
 
 
-@endpoint("GET", "/v1/overview")
-def get_overview(control: Control, query: Looked) -> Glance:
+@endpoint("GET", "/v1/overview", waits=True)
+async def get_overview(control: Control, query: Looked) -> Glance:
     """Return nodes, connections, topics, groups, clients, faults: the first 200 of each by name."""
-    seen = overview.overview(
+    return await control.server.carry_out(_glance(control, query))
+
+
+def _glance(control: Control, query: Looked) -> Steps[Glance]:
+    seen = yield from overview.overview_steps(
         control.core, topic=query.topic, system=query.system, group=query.group
     )
-    clients = [
-        one
-        for one in _clients(control)
-        if overview.has_text(query.client, one.client_id, one.group, one.peer)
-    ]
+    clients, client_count = yield from _clients(control, query.client)
     return Glance(
         state=get_state(control),
         topics=seen.topics,
         groups=seen.groups,
-        clients=clients[: overview.MOST],
+        clients=clients,
         links=links(control.core),
         faults=get_faults(control),
         topics_left_out=seen.topics_left_out,
         groups_left_out=seen.groups_left_out,
-        clients_left_out=max(0, len(clients) - overview.MOST),
+        clients_left_out=client_count - len(clients),
     )
 
 
@@ -118,36 +117,31 @@ async def find_messages(control: Control, query: Find) -> list[Found]:
     return await control.server.carry_out(_found(control, query.word))
 
 
-def _clients(control: Control) -> list[Client]:
+def _clients(control: Control, text: str) -> Steps[tuple[list[Client], int]]:
+    """Return the first clients by role, group and id, and how many there are."""
     found: dict[tuple[str, str, str], Client] = {}
+
+    def add(role: str, group: str, client_id: str, peer: str) -> None:
+        if overview.has_text(text, client_id, group, peer):
+            client = Client(role=role, group=group, client_id=client_id, peer=peer)
+            found.setdefault((role, group, client_id), client)
+
     for broker in control.core.brokers.values():
-        consumers, producers = broker.consumers.snapshot(), broker.producers.snapshot()
-        for role, groups in (("consumer", consumers), ("producer", producers)):
-            for group, channels in groups.items():
-                for one in channels:
-                    client = Client(
-                        role=role,
-                        group=group,
-                        client_id=one.client_id,
-                        peer=one.session.remote_addr,
-                    )
-                    found.setdefault((role, group, one.client_id), client)
-    for member in _clients_of_front(control):
-        found.setdefault((member.role, member.group, member.client_id), member)
-    return [found[key] for key in sorted(found)]
-
-
-def _clients_of_front(control: Control) -> Iterator[Client]:
-    """Yield the gRPC clients, which no broker knows."""
-    front = control.core.proxy
+        for group in broker.consumers.names():
+            for one in broker.consumers.members(group):
+                add("consumer", group, one.client_id, one.session.remote_addr)
+                yield
+        for group in broker.producers.groups():
+            for one in broker.producers.channels(group) or ():
+                add("producer", group, one.client_id, one.session.remote_addr)
+                yield
+    front = control.core.proxy  # its clients are known to no broker
     for (role, group), members in {} if front is None else front.clients.snapshot().items():
-        for one in members:
-            yield Client(
-                role=role,
-                group=group,
-                client_id=one.client_id,
-                peer=one.connection.remote_addr,
-            )
+        for member in members:
+            add(role, group, member.client_id, member.connection.remote_addr)
+            yield
+    keys, count = yield from overview.first_ones(found, overview.MOST)
+    return [found[key] for key in keys], count
 
 
 def _found(control: Control, word: str) -> Steps[list[Found]]:

@@ -13,6 +13,7 @@ import msgspec.structs
 
 from fakemq.broker.checks import check_not_system_topic
 from fakemq.broker.topic_changes import group_error
+from fakemq.clock.slices import finished
 from fakemq.config.checked import MAX_QUEUES, whole
 from fakemq.config.files import load
 from fakemq.config.layout import settled
@@ -142,7 +143,7 @@ def delete_group(core: ClusterCore, group: str, *, offsets: bool) -> None:
     for broker in core.running_masters():
         broker.groups.delete(group)
         if offsets:
-            broker.offsets.remove(group)
+            finished(broker.offsets.remove(group))
 
 
 def reconfigured(config: BrokerConfig, source: ConfigSource) -> BrokerConfig:

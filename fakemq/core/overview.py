@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from fakemq.broker.groups import BUILT_IN_GROUPS, SYSTEM_GROUP_PREFIX
-from fakemq.clock.slices import Steps, finished
+from fakemq.clock.slices import A_STEP, Steps, finished
 from fakemq.core import inspection
 from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 MOST = 200
 """How many topics, and how many groups, a page shows at once."""
+
+
+T = TypeVar("T", bound=Any)
 
 
 class TopicSum(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -83,39 +87,61 @@ def overview_steps(
     or not; without ``system`` no topics that RocketMQ itself uses.
     """
     brokers, front = list(core.brokers.values()), core.proxy
-    kinds = {
-        name: is_system(core, name) for name in inspection.topics(core) if has_text(topic, name)
-    }
-    names = sorted(
-        (name for name, of_rocketmq in kinds.items() if system or not of_rocketmq),
-        key=lambda name: (kinds[name], name),
+    names, topic_count = yield from first_ones(
+        (
+            (of_rocketmq, name)
+            for name in inspection.topics(core)
+            if has_text(topic, name)
+            if system or not is_system(core, name)
+            for of_rocketmq in (is_system(core, name),)
+        ),
+        most,
     )
-    groups = sorted(
-        {
+    known = {
+        name for broker in brokers for name in (*broker.groups.names(), *broker.consumers.names())
+    }
+    groups, group_count = yield from first_ones(
+        (
             name
-            for broker in brokers
-            for name in (*broker.groups.snapshot(), *broker.consumers.snapshot())
+            for name in known
             if name not in BUILT_IN_GROUPS and not name.startswith(SYSTEM_GROUP_PREFIX)
             if has_text(group, name)
-        }
+        ),
+        most,
     )
     topic_sums, group_sums = [], []
-    for name in names[:most]:
-        topic_sums.append(_topic(core, name, kinds[name]))
+    for of_rocketmq, name in names:
+        topic_sums.append(_topic(core, name, of_rocketmq))
         yield
-    consumed = [broker.offsets.topics_by_group() for broker in brokers]
-    for name in groups[:most]:
+    consumed = []
+    for broker in brokers:
+        consumed.append((yield from broker.offsets.topics_by_group()))
+    for name in groups:
         topics = set().union(*(by_group.get(name, ()) for by_group in consumed))
         group_sums.append(_group(core, name, topics))
         yield
     return Overview(
         topics=topic_sums,
         groups=group_sums,
-        topics_left_out=len(names) - len(topic_sums),
-        groups_left_out=len(groups) - len(group_sums),
+        topics_left_out=topic_count - len(topic_sums),
+        groups_left_out=group_count - len(group_sums),
         connections=sum(len(broker.sessions) for broker in brokers)
         + (0 if front is None else len(front.sessions)),
     )
+
+
+def first_ones(found: Iterable[T], most: int | None) -> Steps[tuple[list[T], int]]:
+    """Return the ``most`` first ones in order, None for all, and how many there are."""
+    first: list[T] = []
+    part: list[T] = []
+    count = 0
+    for count, one in enumerate(found, 1):
+        part.append(one)
+        if not count % A_STEP:
+            if most is not None:
+                first, part = sorted([*first, *part])[:most], []
+            yield
+    return sorted([*first, *part])[:most], count
 
 
 def has_text(text: str, *names: str) -> bool:

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from fakemq.broker.broker import Broker
+from fakemq.clock.slices import finished
 from fakemq.config.model import BrokerConfig
 from fakemq.events import DifferenceEnded, MemberChanged, SubscriptionsDiffer
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
@@ -187,8 +188,8 @@ def test_connection_that_changes_its_client_id_keeps_one_membership(
 def test_groups_of_a_topic_are_found(lab: BrokerLab, broker: Broker) -> None:
     peer = lab.peer(broker.addr)
     beat(peer, consumers=[consumer_data("a"), consumer_data("b", [subscription("other")])])
-    assert broker.consumers.groups_of_topic(TOPIC) == ["a"]
-    assert broker.consumers.groups_of_topic("nothing") == []
+    assert finished(broker.consumers.groups_of_topic(TOPIC)) == ["a"]
+    assert finished(broker.consumers.groups_of_topic("nothing")) == []
 
 
 def test_unregistering_a_stranger_still_notifies_the_members(

@@ -8,7 +8,7 @@ import pytest
 
 from fakemq.broker.broker import Broker
 from fakemq.broker.client_channel import ClientChannelInfo
-from fakemq.clock.slices import SLICE_MS
+from fakemq.clock.slices import A_STEP, SLICE_MS
 from fakemq.events import MemberChanged
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
@@ -154,3 +154,27 @@ def test_requests_that_a_lost_client_has_not_answered_are_given_up_in_slices(
     assert len(answers) <= SLICE_MS
     assert take_turns(lab.clock) >= 8
     assert answers == [None] * MANY
+
+
+QUESTIONS: dict[int, dict[str, str]] = {
+    RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: {"topic": "orders"},
+    RequestCode.GET_CONSUME_STATS: {"consumerGroup": "group-1"},
+    RequestCode.DELETE_SUBSCRIPTIONGROUP: {"groupName": "group-1", "removeOffset": "true"},
+    RequestCode.GET_ALL_PRODUCER_INFO: {},
+    RequestCode.QUERY_CORRECTION_OFFSET: {"topic": "orders", "filterGroups": "group-1"},
+}
+
+
+@pytest.mark.parametrize("code", QUESTIONS)
+def test_question_about_one_name_walks_tables_in_slices(
+    lab: BrokerLab, broker: Broker, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peer = lab.outside_peer(broker)
+    beat(peer, producers=names())
+    for number in range(MANY * A_STEP):
+        broker.offsets.commit(f"group-{number}", "orders", 0, 0)
+    work_in_turns(lab.clock, monkeypatch)
+    answer = peer.send(code, ext_fields=QUESTIONS[code])
+    assert answer.response is None
+    assert take_turns(lab.clock) >= 8
+    assert broker.clock.unfinished_count == 0

@@ -66,9 +66,9 @@ def test_offsets_of_all_groups_are_read_once() -> None:
         for group in groups:
             broker.offsets.commit(group, "orders", 0, 1)
             broker.offsets.commit(group, "bills", 0, 0)
-        pairs = Mock(wraps=broker.offsets._pairs)
+        pairs = Mock(wraps=broker.offsets.topics_by_group)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(broker.offsets, "_pairs", pairs)
+            patch.setattr(broker.offsets, "topics_by_group", pairs)
             return overview(core), pairs.call_count
 
     with fakemq.Cluster(clock="frozen", topics={"orders": 1, "bills": 1}) as mq:

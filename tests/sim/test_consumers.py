@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fakemq.clock.slices import finished
 from fakemq.randomness import Randomness
 from fakemq.sim.consumers import AFTER_ERROR_MS, Member, Reader
 from fakemq.sim.events import Consumed, Received
@@ -59,4 +60,4 @@ def test_reader_reads_every_queue_without_a_group(lab: InsideLab) -> None:
     found = lab.core.journal.find(Consumed)
     assert {one.queue_id for one in found} == {0, 1, 2, 3}
     assert len(found) == 8
-    assert lab.core.broker("broker-a").consumers.groups_of_topic("orders") == []
+    assert finished(lab.core.broker("broker-a").consumers.groups_of_topic("orders")) == []

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
 from fakemq.broker.checks import check_not_slave
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.header import parse_bool
@@ -23,13 +24,13 @@ from fakemq.protocol.table import NoHeader
 @handles(table.DELETE_SUBSCRIPTIONGROUP)
 def delete_subscriptiongroup(
     broker: Broker, request: Request[DeleteSubscriptionGroupRequestHeader]
-) -> Reply[NoHeader]:
+) -> Steps[Reply[NoHeader]]:
     check_not_slave(broker)
     header = request.header
     broker.groups.delete(header.group_name)
     # The name of 5.x is in no header of 4.9.7.
     if header.remove_offset or parse_bool(request.command.ext_fields.get("cleanOffset", "")):
-        broker.offsets.remove(header.group_name)
+        yield from broker.offsets.remove(header.group_name)
     if broker.config.auto_delete_unused_stats:
         broker.stats.on_group_deleted(header.group_name)
     return Reply()

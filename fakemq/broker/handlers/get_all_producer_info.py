@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.broker import Broker, handles
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.connection import ProducerInfo, ProducerTableInfo
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
 @handles(table.GET_ALL_PRODUCER_INFO)
 def get_all_producer_info(
     broker: Broker, request: Request[GetAllProducerInfoRequestHeader]
-) -> Reply[NoHeader]:
+) -> Steps[Reply[NoHeader]]:
     producers = broker.producers
-    data = {
-        group: [_info(channel) for channel in channels]
-        for group in producers.groups()
-        if (channels := producers.channels(group))
-    }
-    return Reply(body=ProducerTableInfo(data=data).encode())
+    data: dict[str, list[ProducerInfo]] = {}
+    for group in producers.groups():
+        for channel in producers.channels(group) or ():
+            data.setdefault(group, []).append(_info(channel))
+            yield
+    return Reply(body=(yield from ProducerTableInfo(data=data).encode_in_steps()))
 
 
 def _info(channel: ClientChannelInfo) -> ProducerInfo:

@@ -24,9 +24,10 @@ def get_consume_stats(
     broker: Broker, request: Request[GetConsumeStatsRequestHeader]
 ) -> Steps[Reply[NoHeader]]:
     group, topic = request.header.consumer_group, request.header.topic
-    topics = (
-        [topic] if topic and not topic.isspace() else broker.offsets.which_topics_by_group(group)
-    )
+    if topic and not topic.isspace():
+        topics = [topic]
+    else:
+        topics = yield from broker.offsets.which_topics_by_group(group)
     configs = {}
     for topic in topics:
         config = consumed_topic(broker, group, topic)

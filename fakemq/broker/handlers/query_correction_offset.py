@@ -11,28 +11,31 @@ Source: broker/processor/AdminBrokerProcessor.java#queryCorrectionOffset (4.9.7)
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.dispatch.java_errors import required
 from fakemq.protocol import table
 from fakemq.protocol.bodies.offset import QueryCorrectionOffsetBody
 from fakemq.protocol.headers.offset import QueryCorrectionOffsetHeader
-from fakemq.protocol.java import LONG_MAX, java_hash_map_order
+from fakemq.protocol.java import LONG_MAX, java_hash_map_order_in_steps
 from fakemq.protocol.table import NoHeader
 
 
 @handles(table.QUERY_CORRECTION_OFFSET)
 def query_correction_offset(
     broker: Broker, request: Request[QueryCorrectionOffsetHeader]
-) -> Reply[NoHeader]:
+) -> Steps[Reply[NoHeader]]:
     header = request.header
     filter_groups = (header.filter_groups or "").strip()
-    lowest = broker.offsets.query_min_offset_in_all_groups(
+    lowest = yield from broker.offsets.query_min_offset_in_all_groups(
         header.topic, filter_groups.split(",") if filter_groups else ()
     )
     compare_group = header.get("compare_group", "null")  # Java builds the key "null@..."
     compared = broker.offsets.query_all(group=header.topic, topic=compare_group)
-    for queue_id, offset in compared.items():
+    for queue_id, offset in dict(compared).items():
         if required(lowest.get(queue_id), "Long", "longValue") > offset:
             lowest[queue_id] = LONG_MAX
-    found = {queue_id: lowest[queue_id] for queue_id in java_hash_map_order(lowest)}
+        yield
+    queue_ids = yield from java_hash_map_order_in_steps(lowest)
+    found = {queue_id: lowest[queue_id] for queue_id in queue_ids}
     return Reply(body=QueryCorrectionOffsetBody(correction_offsets=found).encode())

@@ -12,6 +12,7 @@ from __future__ import annotations
 from fakemq.broker.broker import Broker
 from fakemq.broker.handlers_5_5_0 import handles
 from fakemq.broker.parts_5_5_0 import parts_of
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table_5_5_0
 from fakemq.protocol.headers.group_5_5_0 import DeleteSubscriptionGroupRequestHeader5
@@ -21,14 +22,14 @@ from fakemq.protocol.table import NoHeader
 @handles(table_5_5_0.DELETE_SUBSCRIPTIONGROUP)
 def delete_subscriptiongroup(
     broker: Broker, request: Request[DeleteSubscriptionGroupRequestHeader5]
-) -> Reply[NoHeader]:
+) -> Steps[Reply[NoHeader]]:
     header = request.header
     group = header.group_name
     broker.groups.delete(group)
     parts_of(broker).forbidden.delete(group)
     if header.clean_offset:
-        broker.offsets.remove(group)
-        parts_of(broker).pull_offsets.forget(group)
+        yield from broker.offsets.remove(group)
+        yield from parts_of(broker).pull_offsets.forget(group)
     if broker.config.auto_delete_unused_stats:
         broker.stats.on_group_deleted(group)
     return Reply()

@@ -14,6 +14,7 @@ from fakemq.broker.broker import Broker
 from fakemq.broker.checks import check_not_system_topic
 from fakemq.broker.handlers_5_5_0 import handles
 from fakemq.broker.parts_5_5_0 import parts_of
+from fakemq.clock.slices import Steps
 from fakemq.config.model_5_5_0 import later
 from fakemq.dispatch.answers import InvalidParameter, Reply, Request
 from fakemq.protocol import table
@@ -26,7 +27,7 @@ from fakemq.protocol.topics import LMQ_PREFIX
 @handles(table.DELETE_TOPIC_IN_BROKER)
 def delete_topic_in_broker(
     broker: Broker, request: Request[DeleteTopicRequestHeader]
-) -> Reply[NoHeader]:
+) -> Steps[Reply[NoHeader]]:
     topic, config = request.header.get("topic", ""), later(broker.config)
     if not topic or topic.isspace():
         raise InvalidParameter("The specified topic is blank.")
@@ -34,24 +35,22 @@ def delete_topic_in_broker(
         check_not_system_topic(broker, topic)
     topics = [topic]
     if config.clear_retry_topic_when_delete_topic:
-        topics += (
-            retry
-            for group in broker.offsets.which_groups_by_topic(topic)
-            for retry in (
+        for group in (yield from broker.offsets.which_groups_by_topic(topic)):
+            retries = (
                 pop_retry_topic(topic, group, v2=True),
                 pop_retry_topic(topic, group, v2=False),
             )
-            if broker.topics.select(retry) is not None
-        )
+            topics += (retry for retry in retries if broker.topics.select(retry) is not None)
+            yield
     parts = parts_of(broker)
     for one in topics:
         if one.startswith(LMQ_PREFIX):
             broker.store.delete_consume_queue(one)
         else:
             broker.delete_topic(one)
-        broker.offsets.clean(one)
-        parts.offset_resets.clean(one)
-        parts.pull_offsets.clean(one)
-        parts.pop.inflight.forget(one)
+        yield from broker.offsets.clean(one)
+        yield from parts.offset_resets.clean(one)
+        yield from parts.pull_offsets.clean(one)
+        yield from parts.pop.inflight.forget(one)
         parts.timers.metrics.forget(one)
     return Reply()

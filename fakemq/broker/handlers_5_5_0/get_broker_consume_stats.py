@@ -19,7 +19,7 @@ from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.stats_5_5_0 import ConsumeStats5, ConsumeStatsList5
 from fakemq.protocol.headers.group import GetConsumeStatsInBrokerHeader
-from fakemq.protocol.java import java_hash_map_order
+from fakemq.protocol.java import java_hash_map_order_in_steps
 from fakemq.protocol.table import NoHeader
 
 
@@ -27,24 +27,31 @@ from fakemq.protocol.table import NoHeader
 def get_broker_consume_stats(
     broker: Broker, request: Request[GetConsumeStatsInBrokerHeader]
 ) -> Steps[Reply[NoHeader]]:
+    groups = yield from java_hash_map_order_in_steps(broker.groups.names(), TABLE_SIZE)
+    topics = yield from broker.offsets.topics_by_group()
     stats = {}
-    for group in java_hash_map_order(broker.groups.snapshot(), TABLE_SIZE):
-        stats[group] = yield from _of_group(broker, group, request.header.is_order)
-    every = [one for of_group in stats.values() for one in of_group]
+    total_diff = total_inflight_diff = 0
+    for group in groups:
+        consumed = yield from java_hash_map_order_in_steps(topics.get(group, ()))
+        stats[group] = yield from _of_group(broker, group, consumed, request.header.is_order)
+        total_diff += sum(one.compute_total_diff() for one in stats[group])
+        total_inflight_diff += sum(one.compute_inflight_total_diff() for one in stats[group])
     found = ConsumeStatsList5(
         consume_stats_list=[{group: of_group} for group, of_group in stats.items()],
         broker_addr=broker.addr,
-        total_diff=sum(one.compute_total_diff() for one in every),
-        total_inflight_diff=sum(one.compute_inflight_total_diff() for one in every),
+        total_diff=total_diff,
+        total_inflight_diff=total_inflight_diff,
     )
     body = yield from found.encode_in_steps()
     return Reply(body=body)
 
 
-def _of_group(broker: Broker, group: str, only_order: bool) -> Steps[list[ConsumeStats5]]:
+def _of_group(
+    broker: Broker, group: str, topics: list[str], only_order: bool
+) -> Steps[list[ConsumeStats5]]:
     found = []
     yield
-    for topic in broker.offsets.which_topics_by_group(group):
+    for topic in topics:
         config = consumed_topic(broker, group, topic)
         if config is not None and (config.order or not only_order):
             queues = queues_of(broker, topic, config.write_queue_nums)

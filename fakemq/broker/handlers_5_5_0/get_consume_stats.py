@@ -33,7 +33,7 @@ def get_consume_stats(
     elif topic and not topic.isspace():
         topics = [topic]
     else:
-        topics = broker.offsets.which_topics_by_group(group)
+        topics = yield from broker.offsets.which_topics_by_group(group)
     for topic in topics:
         config = broker.topics.select(topic) if listed else consumed_topic(broker, group, topic)
         if config is not None:

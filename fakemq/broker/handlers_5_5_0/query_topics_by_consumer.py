@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from fakemq.broker.broker import Broker
 from fakemq.broker.handlers_5_5_0 import handles
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table_5_5_0
 from fakemq.protocol.bodies.route import TopicList
@@ -17,6 +18,7 @@ from fakemq.protocol.table import NoHeader
 @handles(table_5_5_0.QUERY_TOPICS_BY_CONSUMER)
 def query_topics_by_consumer(
     broker: Broker, request: Request[QueryTopicsByConsumerRequestHeader]
-) -> Reply[NoHeader]:
-    topics = broker.offsets.which_topics_by_group(request.header.group)
-    return Reply(body=TopicList(topic_list=topics, broker_addr=broker.addr).encode())
+) -> Steps[Reply[NoHeader]]:
+    topics = yield from broker.offsets.which_topics_by_group(request.header.group)
+    found = TopicList(topic_list=topics, broker_addr=broker.addr)
+    return Reply(body=(yield from found.encode_in_steps()))

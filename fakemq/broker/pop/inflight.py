@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from fakemq.clock.slices import Steps, removed_where
+
 _Queue: TypeAlias = tuple[str, str, int]
 """Topic, group and queue id."""
 
@@ -36,10 +38,9 @@ class InflightCounter:
     def clear(self, topic: str, group: str, queue_id: int) -> None:
         self._counts.pop((topic, group, queue_id), None)
 
-    def forget(self, topic: str) -> None:
+    def forget(self, topic: str) -> Steps[None]:
         """Forget the counts of a deleted topic."""
-        for queue in [queue for queue in self._counts if queue[0] == topic]:
-            del self._counts[queue]
+        return removed_where(self._counts, lambda queue: queue[0] == topic)
 
     def count(self, topic: str, group: str, queue_id: int) -> int:
         """Return how many messages of a queue are out."""
