@@ -175,8 +175,9 @@ class ClusterCore:
     def _make_acl(self, broker: Broker, home: str | None) -> AccessControl:
         from fakemq.broker.acl.access import AccessControl  # most clusters have none
         from fakemq.broker.acl.homes import home_of
+        from fakemq.broker.acl.stored import rights_at
 
-        return AccessControl(broker.node, home_of(self.spec.acl, home))
+        return AccessControl(broker.node, home_of(self.spec.acl, home), rights_at(broker))
 
     def _make_proxy(self) -> Proxy:
         from fakemq.proxy.front import make_front  # most clusters have none

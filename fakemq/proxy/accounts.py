@@ -11,22 +11,17 @@ auth/authentication/chain/DefaultAuthenticationHandler.java (5.5.0)
 from __future__ import annotations
 
 import hmac
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from fakemq.broker.acl.errors import AclError
-from fakemq.broker.acl.permissions import Perm
-from fakemq.protocol.topics import retry_topic
+from fakemq.broker.acl.rights import RPCS, merged
 from fakemq.proxy.call import AUTHORIZATION, DATE_TIME
 from fakemq.proxy.codes import Code
 from fakemq.proxy.status import RpcError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from fakemq.broker.acl.permission_manager import PlainPermissionManager
     from fakemq.proxy.call import Context
-
-_NO_CODE: Final = 0
 
 
 def check(manager: PlainPermissionManager, context: Context, request: Any) -> None:
@@ -45,10 +40,10 @@ def check(manager: PlainPermissionManager, context: Context, request: Any) -> No
     expected = hmac.digest(account.secret_key.encode("utf-8", "replace"), content, "sha1")
     if not hmac.compare_digest(expected, given):
         raise _refused("check signature failed.")
-    needs = _NEEDS.get(context.call.rpc.name)
-    if needs is not None:
+    rule = RPCS.get(context.call.rpc.name)
+    if rule is not None and rule.needs is not None:
         try:
-            account.require(_NO_CODE, needs(request), frozenset())
+            account.require(merged(rule.needs(request)))
         except AclError as error:
             raise _refused(error.message or "") from None
 
@@ -84,40 +79,3 @@ def _signature(context: Context) -> tuple[str, bytes, bytes]:
 
 def _refused(text: str) -> RpcError:
     return RpcError(Code.UNAUTHORIZED, text)
-
-
-# -- what RPCs need ---------------------------------------------------------------------------
-
-
-def _to_send(request: Any) -> Mapping[str, Perm]:
-    return {message.topic.name: Perm.PUB for message in request.messages}
-
-
-def _to_publish(request: Any) -> Mapping[str, Perm]:
-    return {request.topic.name: Perm.PUB}
-
-
-def _to_consume(request: Any) -> Mapping[str, Perm]:
-    return {request.topic.name: Perm.SUB, retry_topic(request.group.name): Perm.SUB}
-
-
-def _to_receive(request: Any) -> Mapping[str, Perm]:
-    topic, group = request.message_queue.topic.name, request.group.name
-    return {topic: Perm.SUB, retry_topic(group): Perm.SUB}
-
-
-def _to_find(request: Any) -> Mapping[str, Perm]:
-    return {request.topic.name: Perm.ANY}
-
-
-_NEEDS: Final[dict[str, Callable[[Any], Mapping[str, Perm]]]] = {
-    "QueryRoute": _to_find,
-    "QueryAssignment": _to_consume,
-    "SendMessage": _to_send,
-    "EndTransaction": _to_publish,
-    "RecallMessage": _to_publish,
-    "ReceiveMessage": _to_receive,
-    "AckMessage": _to_consume,
-    "ChangeInvisibleDuration": _to_consume,
-    "ForwardMessageToDeadLetterQueue": _to_consume,
-}

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fakemq.broker.acl.homes import AclHome
+    from fakemq.broker.acl.rights import Rights
     from fakemq.clock.timers import Timer
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.answers import Outcome
@@ -43,15 +44,18 @@ class Door(Protocol):
 class AccessControl:
     """The rules of one broker, from `start` on."""
 
-    def __init__(self, node: NodeContext[BrokerConfig], home: AclHome) -> None:
+    def __init__(self, node: NodeContext[BrokerConfig], home: AclHome, rights: Rights) -> None:
         self._node = node
         self._home = home
+        self._rights = rights
         self._stamps: dict[str, int] = {}
         self._timer: Timer | None = None
         self.manager = self._new_manager()
 
     def _new_manager(self) -> PlainPermissionManager:
-        return PlainPermissionManager(self._home, now_ms=self._node.clock.now_ms, warn=self._warn)
+        return PlainPermissionManager(
+            self._home, now_ms=self._node.clock.now_ms, warn=self._warn, rights=self._rights
+        )
 
     def start(self) -> None:
         """Read all files, and watch them; raise ConfigError if one is wrong."""

@@ -130,14 +130,15 @@ class Account(msgspec.Struct, frozen=True):
             perms=group_perms | perms_of(config.topic_perms, of_topics=True),
         )
 
-    def require(self, code: int, needs: Mapping[str, Perm], admin_codes: frozenset[int]) -> None:
-        """Raise AclError unless the account may send a request of this code and these needs.
+    def require(self, needs: Mapping[str, Perm], *, admin_for: int | None = None) -> None:
+        """Raise AclError unless the account has what a request needs.
 
+        ``admin_for`` is its code if it needs an admin.
         Source: acl/plain/PlainPermissionManager.java#checkPerm (4.9.7)
         """
-        if code in admin_codes and not self.admin:
+        if admin_for is not None and not self.admin:
             raise AclError(
-                f"Need admin permission for request code={code},"
+                f"Need admin permission for request code={admin_for},"
                 f" but accessKey={self.access_key} is not",
                 *(_CHECK_PERM, 580),
             )

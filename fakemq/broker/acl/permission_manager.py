@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 from fakemq.broker.acl.accounts import Account, PlainAccessConfig, text_of, unknown_names
 from fakemq.broker.acl.addresses import AddressPattern, address_pattern
 from fakemq.broker.acl.errors import AclError, brief
-from fakemq.broker.acl.permissions import ADMIN_CODES, Perm, check_entries, needed
+from fakemq.broker.acl.permissions import Perm, check_entries
+from fakemq.broker.acl.rights import Rights
 from fakemq.protocol.bodies.body import Body
 from fakemq.protocol.bodies.topic import DataVersion
 from fakemq.protocol.java import java_hash_map_order
@@ -52,13 +53,20 @@ class AclConfig(Body):
 class PlainPermissionManager:
     """The accounts and addresses of all files of ``home``. Methods raise AclError.
 
-    ``now_ms`` is the wall time; ``warn`` takes a text about what a file has in vain.
+    ``now_ms`` is the wall time; ``warn`` takes a text about what a file has in vain; ``rights``
+    says what requests need, by default those of 4.9.7.
     """
 
     def __init__(
-        self, home: AclHome, *, now_ms: Callable[[], int], warn: Callable[[str], None]
+        self,
+        home: AclHome,
+        *,
+        now_ms: Callable[[], int],
+        warn: Callable[[str], None],
+        rights: Rights | None = None,
     ) -> None:
         self._home = home
+        self._rights = Rights() if rights is None else rights
         self._now_ms = now_ms
         self._warn = warn
         self._files: list[str] = []
@@ -190,7 +198,7 @@ class PlainPermissionManager:
     def validate(self, host: str, command: RemotingCommand) -> None:
         """Raise AclError unless a peer at ``host`` may send this request."""
         # A request in its usual form has no field for a key, and what it needs can be read.
-        needs = {} if command.usual is not None else needed(command)
+        needs = {} if command.usual is not None else self._rights.needed(command)
         if self.is_white(host):
             return
         fields = command.ext_fields
@@ -207,8 +215,9 @@ class PlainPermissionManager:
             return
         if fields.get(SIGNATURE) != signature(fields, command.body, account.secret_key):
             raise AclError(f"Check signature failed for accessKey={access_key}", _VALIDATE, 683)
+        admin = self._rights.needs_admin(command.code)
         if needs.get(TRACE_TOPIC) is not Perm.PUB:
-            account.require(command.code, needs, ADMIN_CODES)
+            account.require(needs, admin_for=command.code if admin else None)
 
     # -- changing -----------------------------------------------------------------------------
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,13 +11,10 @@ from fakemq.broker.acl.permissions import (
     Perm,
     allows,
     check_entries,
-    needed,
     perm_of,
     perms_of,
     shown,
 )
-from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.command import RemotingCommand
 
 PUB, SUB, DENY = Perm.PUB, Perm.SUB, Perm.DENY
 
@@ -40,60 +35,12 @@ def test_permission_of_a_text(text: str | None, perm: Perm) -> None:
     [
         *((PUB, PUB, True), (SUB, PUB, False), (PUB | SUB, SUB, True), (DENY, PUB, False)),
         *((DENY | PUB, PUB, False), (SUB, Perm.ANY, True), (DENY, Perm.ANY, False)),
+        *((PUB, PUB | SUB, False), (PUB, PUB | Perm.ANY, True), (SUB, PUB | Perm.ANY, False)),
+        *((PUB | SUB, DENY, False), (DENY, DENY, False), (PUB | SUB, PUB | DENY, False)),
     ],
 )
 def test_owned_permission_allows_what_is_needed(owned: Perm, needs: Perm, expected: bool) -> None:
     assert allows(owned, needs) is expected
-
-
-def request(code: int, body: bytes = b"", **fields: str) -> RemotingCommand:
-    return RemotingCommand(code, ext_fields=fields, body=body)
-
-
-HEARTBEAT = json.dumps(
-    {
-        "clientID": "C",
-        "consumerDataSet": [{"groupName": "G", "subscriptionDataSet": [{"topic": "T"}]}],
-    }
-).encode()
-
-
-@pytest.mark.parametrize(
-    ("command", "needs"),
-    [
-        (request(RequestCode.SEND_MESSAGE, topic="T", producerGroup="P"), {"T": PUB}),
-        (request(RequestCode.SEND_MESSAGE, topic="%RETRY%G", producerGroup="G"), {}),
-        (request(RequestCode.SEND_MESSAGE, topic="%RETRY%G", group="G"), {"%RETRY%G": SUB}),
-        (request(RequestCode.SEND_MESSAGE_V2, b="T", a="P"), {"T": PUB}),
-        (request(RequestCode.SEND_MESSAGE_V2, b="%RETRY%X", a="G"), {"%RETRY%G": SUB}),
-        (request(RequestCode.SEND_MESSAGE_V2), {}),
-        (request(RequestCode.SEND_BATCH_MESSAGE, b="T", a="P"), {}),
-        (request(RequestCode.CONSUMER_SEND_MSG_BACK, group="G"), {"%RETRY%G": SUB}),
-        (
-            request(RequestCode.PULL_MESSAGE, topic="T", consumerGroup="G"),
-            {"T": SUB, "%RETRY%G": SUB},
-        ),
-        (request(RequestCode.QUERY_MESSAGE, topic="T"), {"T": SUB}),
-        (request(RequestCode.HEART_BEAT, HEARTBEAT), {"T": SUB, "%RETRY%G": SUB}),
-        (request(RequestCode.UNREGISTER_CLIENT, consumerGroup="G"), {"%RETRY%G": SUB}),
-        (request(RequestCode.UNREGISTER_CLIENT, producerGroup="P"), {}),
-        (request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, consumerGroup="G"), {"%RETRY%G": SUB}),
-        (
-            request(RequestCode.UPDATE_CONSUMER_OFFSET, topic="T", consumerGroup="G"),
-            {"T": SUB, "%RETRY%G": SUB},
-        ),
-        (request(RequestCode.QUERY_CONSUMER_OFFSET, topic="T", consumerGroup="G"), {}),
-        (request(RequestCode.UPDATE_AND_CREATE_TOPIC, topic="T"), {}),
-    ],
-)
-def test_request_needs_permissions(command: RemotingCommand, needs: dict[str, Perm]) -> None:
-    assert needed(command) == needs
-
-
-@pytest.mark.parametrize("body", [b"", b"{", b"[" * 100_000], ids=["empty", "broken", "deep"])
-def test_unreadable_heartbeat_is_refused(body: bytes) -> None:
-    with pytest.raises(AclError):
-        needed(request(RequestCode.HEART_BEAT, body))
 
 
 def test_list_of_permissions_names_topics_and_groups() -> None:
