@@ -198,7 +198,7 @@ def locks(command: RemotingCommand, _: Stored) -> Iterator[Need]:
 
 
 def assignment(command: RemotingCommand, _: Stored) -> Iterator[Need]:
-    """The group, and the topic whose queues it is told."""
+    """The group, and the topic whose queues are asked for."""
     body = _decoded(QueryAssignmentRequestBody, command)
     yield group_of(body.consumer_group), Perm.SUB
     yield body.topic, Perm.SUB
