@@ -26,7 +26,7 @@ PAGE_BYTES: Final = 4096
 """A page as the store counts it, whatever the machine's pages are."""
 _STEP_BYTES: Final = 1 << 20
 _ZEROS: Final = memoryview(bytes(_STEP_BYTES))
-_MOST_END_ZEROS: Final = 20
+MOST_END_ZEROS: Final = 20
 """A record, or an entry of a queue, ends with fewer zeros than this."""
 
 
@@ -47,7 +47,7 @@ class Directory(Protocol):
 
 _NONE: Final = -1
 _PASSING: Final = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
-_flush = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
+_HAS_DATASYNC: Final = hasattr(os, "fdatasync")  # macOS has none
 
 
 class DirectoryFile(File):
@@ -64,14 +64,22 @@ class DirectoryFile(File):
         "_directory",
         "_ever_flushed",
         "_flush_failed",
+        "_identity",
         "_number",
         "flush_is_lost",
     )
 
     def __init__(
-        self, directory: Directory, path: str, pages: mmap.mmap, mtime_ms: int, made: bool
+        self,
+        directory: Directory,
+        path: str,
+        pages: mmap.mmap,
+        identity: tuple[int, int],
+        mtime_ms: int,
+        made: bool,
     ) -> None:
         self._directory = directory
+        self._identity = identity  # the numbers of its device and of the file there
         self._bytes = memoryview(pages)  # the whole file; only ranges that were written are read
         self._number = _NONE  # its descriptor, as long as the directory leaves it open
         self._before: dict[int, bytes] = {}  # page number -> its bytes at the last flush
@@ -96,7 +104,7 @@ class DirectoryFile(File):
             _write_zeros(number, at, first)
             at = last
         end = self._page_end(at)
-        if end < self.size_bytes and any(self._bytes[max(0, end - _MOST_END_ZEROS) : end]):
+        if end < self.size_bytes and any(self._bytes[max(0, end - MOST_END_ZEROS) : end]):
             # A copy may have made a hole of the zeros with which a record or an entry ends.
             at, end = end, self._page_end(end + 1)
             _write_zeros(number, at, end)
@@ -183,11 +191,17 @@ class DirectoryFile(File):
         self._write(data, offset)
 
     def truncate(self, position: int) -> None:
-        """As `File.truncate`; the bytes behind an earlier position become zeros on the disk too."""
-        if position < self.position and self.data_end(position) > position:
+        """As `File.truncate`; the bytes behind an earlier position become zeros on the disk too.
+
+        The file keeps its size all the time: it would keep a wrong one if the process were killed
+        between two changes of it. The zeros are written from ``position`` on, so that after a kill
+        the next start finds the same end, and cuts the rest.
+        """
+        if position < self.position and (end := self.data_end(position)) > position:
             try:
-                os.ftruncate(self._descriptor(), position)
-                os.ftruncate(self._descriptor(), self.size_bytes)
+                number = self._descriptor()
+                for first, last in extents(number, position, end):
+                    _write_zeros(number, first, last)
             except OSError as error:
                 raise self._error(f"cannot be cut at {position}", error) from None
             self.view = self.view[: self._page_end(position)]
@@ -244,7 +258,10 @@ class DirectoryFile(File):
     # -- flushing -----------------------------------------------------------------------------
 
     def flush(self) -> None:
-        """Write all bytes and the time to the disk; raise StoreError if the disk refuses."""
+        """Write all bytes and the time to the disk.
+
+        Raise StoreError if the disk refuses, or the file was deleted: the bytes would go with it.
+        """
         if self._flush_failed:
             # Linux takes pages that it could not write for written.
             for page in self.unflushed_pages():
@@ -252,6 +269,7 @@ class DirectoryFile(File):
         self._flush_failed = True
         try:
             _flush(self._descriptor())
+            self._require_there()
         except OSError as error:
             raise self._error("cannot be flushed", error) from None
         self._flush_failed = False
@@ -261,6 +279,20 @@ class DirectoryFile(File):
         self._before.clear()
         self._directory.unflushed.pop(self, None)
         self.set_time()
+
+    def _require_there(self) -> None:
+        """Raise OSError if the file is no longer where it was: its bytes are lost at the end."""
+        path = self._directory.path_of(self.path)
+        try:
+            status = os.stat(path)
+        except FileNotFoundError:
+            raise FileNotFoundError(errno.ENOENT, "It was deleted or moved away", path) from None
+        self.require_same(status)
+
+    def require_same(self, status: os.stat_result) -> None:
+        """Raise OSError if ``status`` is that of another file than the one that is mapped."""
+        if (status.st_dev, status.st_ino) != self._identity:
+            raise OSError(errno.ESTALE, "Another file has replaced it")
 
     def set_time(self) -> None:
         """Set the file's time on the disk by the cluster's clock."""
@@ -318,6 +350,13 @@ def store_error(path: str, what: str, error: Exception) -> StoreError:
     found = StoreError(f"{path}: {what}: {why}")
     found.passing = isinstance(error, OSError) and error.errno in _PASSING
     return found
+
+
+def _flush(number: int) -> None:
+    if _HAS_DATASYNC:
+        os.fdatasync(number)
+    else:
+        os.fsync(number)
 
 
 def _write_zeros(number: int, at: int, end: int) -> None:

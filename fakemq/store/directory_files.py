@@ -17,7 +17,13 @@ from fakemq.config.log_folders import LogPaths
 from fakemq.errors import StoreError
 from fakemq.regular_files import open_regular, require_regular, require_utf8
 from fakemq.store.commitlog import FOLDER as LOG_FOLDER
-from fakemq.store.directory_file import PAGE_BYTES, DirectoryFile, descriptor, store_error
+from fakemq.store.directory_file import (
+    MOST_END_ZEROS,
+    PAGE_BYTES,
+    DirectoryFile,
+    descriptor,
+    store_error,
+)
 from fakemq.store.files import Files
 from fakemq.store.index import FOLDER as INDEX_FOLDER
 from fakemq.store.log_folders import LogFolders
@@ -39,6 +45,9 @@ _FOLDERS_BELOW: Final = dict.fromkeys(FOLDERS, 0) | {QUEUES_FOLDER: 2, EXTENSION
 """How many levels of folders are between a folder of a store and its files."""
 ABORT: Final = "abort"
 """A file that exists while a broker runs on the store; it remains if the broker is killed."""
+_CUT: Final = (LOG_FOLDER, QUEUES_FOLDER, EXTENSION_FOLDER, TIMERS_FOLDER)
+"""The folders of rows whose ends are cut off. An index file of a wrong size is made anew."""
+_CONFIG_FOLDER: Final = "config"
 _LEAST_FREE_BYTES: Final = 16 << 20
 """Left free for other processes."""
 _MOST_DESCRIPTORS: Final = 64
@@ -72,6 +81,11 @@ class DirectoryFiles(Files):
         self.log_folders = LogFolders(log_paths or LogPaths((os.path.join(root, LOG_FOLDER),)))
         self.log_paths = log_paths
         """The folders of the log; None for the usual one below ``root``."""
+        self.claim: Callable[[str], None] = _ignore
+        """Called with each folder before a file in it is opened; raises StoreError if another
+        broker has it."""
+        self.on_mended: Callable[[str, int, str], None] = _ignore
+        """Called with a file whose size was wrong, that size in bytes, and what it means."""
         self._clock = clock
         self._files: dict[str, DirectoryFile] = {}
         self._with_descriptor: dict[DirectoryFile, None] = {}  # the oldest first
@@ -114,22 +128,21 @@ class DirectoryFiles(Files):
         try:
             if made:
                 os.makedirs(os.path.dirname(full_path), exist_ok=True)
+            self.claim(self._folder_of(path))
             with descriptor(full_path, os.O_RDWR | (os.O_CREAT if made else 0)) as number:
                 status = os.fstat(number)
                 if not status.st_size and ("/" not in path or self.exists(ABORT)):
                     made = True  # the process was killed before the file had its size
                 if made:
                     os.ftruncate(number, size_bytes)
-                elif status.st_size != size_bytes:
-                    raise StoreError(
-                        f"{full_path}: has {status.st_size} bytes where the config says"
-                        f" {size_bytes}; start with the sizes it was written with, or move it away"
-                    )
                 else:
+                    if status.st_size != size_bytes:
+                        self._mend(path, number, status.st_size, size_bytes)
                     self.used_bytes += status.st_blocks * 512
                 time_ms = now_ms if made else status.st_mtime_ns // 1_000_000
                 pages = _mapped(number, size_bytes)
-                file = DirectoryFile(self, path, pages, time_ms, made)
+                identity = status.st_dev, status.st_ino
+                file = DirectoryFile(self, path, pages, identity, time_ms, made)
                 if not made and not sparse:
                     file.look(number)
         except (OSError, ValueError, OverflowError) as error:
@@ -138,6 +151,43 @@ class DirectoryFiles(Files):
                     os.unlink(full_path)  # the next attempt would find a file of the wrong size
             raise store_error(full_path, "cannot be opened", error) from None
         return file
+
+    def _folder_of(self, path: str) -> str:
+        """Return the folder on this machine that has a file, or the folders of its kind."""
+        folder, slash, rest = path.partition("/")
+        if folder == LOG_FOLDER:
+            return self.log_folders.folder_of(rest)
+        return f"{self.root}/{folder}" if slash else self.root
+
+    def _mend(self, path: str, number: int, has_bytes: int, size_bytes: int) -> None:
+        """Make a file as long as it should be, if a kill inside a cut explains its size.
+
+        Earlier releases cut a file by making it shorter and long again. Then it is the last one
+        of its row, ends with a record or an entry, and is the only one of another size. Raise
+        StoreError for all others: the config may be wrong, and longer files would not fit the right
+        one. Java refuses every file of a wrong size: store/MappedFileQueue.java#load (4.9.7).
+        """
+        if not self._was_being_cut(path, number, has_bytes, size_bytes):
+            raise StoreError(
+                f"{self.path_of(path)}: has {has_bytes} bytes where the config says"
+                f" {size_bytes}; start with the sizes it was written with, or move it away"
+            )
+        os.ftruncate(number, size_bytes)
+        why = f"a kill left {has_bytes} of its {size_bytes} bytes, it is as long as before again"
+        self.on_mended(path, has_bytes, why)
+
+    def _was_being_cut(self, path: str, number: int, has_bytes: int, size_bytes: int) -> bool:
+        folder = path.partition("/")[0]
+        if has_bytes > size_bytes or folder not in _CUT or not self.exists(ABORT):
+            return False
+        if not any(os.pread(number, MOST_END_ZEROS, max(0, has_bytes - MOST_END_ZEROS))):
+            return False
+        files = self.list(folder)
+        row = path.rpartition("/")[0] + "/"
+        others = [one for one in files if one != path]
+        return path == max(one for one in files if one.startswith(row)) and all(
+            os.path.getsize(self.path_of(one)) in (0, size_bytes) for one in others
+        )
 
     def descriptor_of(self, file: DirectoryFile) -> int:
         """Open a file for reading and writing; raise OSError if the system refuses.
@@ -157,6 +207,11 @@ class DirectoryFiles(Files):
             for other in list(opened):
                 self._release(other)
             number = open_regular(full_path, os.O_RDWR)
+        try:
+            file.require_same(os.fstat(number))
+        except OSError:
+            os.close(number)
+            raise
         opened[file] = None
         return number
 
@@ -182,6 +237,22 @@ class DirectoryFiles(Files):
         if path.count("/") > 1:
             with suppress(OSError):
                 os.rmdir(os.path.dirname(full_path))
+
+    def claim_folders(self) -> None:
+        """Claim the folders of the store that are there, and make those of new log files.
+
+        Raise StoreError if another broker has one, or it cannot be made.
+        Source: store/DefaultMessageStore.java#DefaultMessageStore (4.9.7), which makes them
+        """
+        for folder in self.log_folders.writable:
+            try:
+                os.makedirs(folder, exist_ok=True)
+            except OSError as error:
+                raise store_error(folder, "cannot be made", error) from None
+        others = (f"{self.root}/{name}" for name in (*FOLDERS[1:], _CONFIG_FOLDER))
+        for folder in (*self.log_folders.folders, *others):
+            if os.path.isdir(folder):
+                self.claim(folder)
 
     def list(self, folder: str) -> list[str]:
         folder = folder.rstrip("/")
@@ -220,6 +291,9 @@ class DirectoryFiles(Files):
             except OSError as error:
                 raise store_error(entry.path, "cannot be opened", error) from None
             path = f"{folder}/{entry.name}"
+            if entry.is_symlink():
+                real_path = os.path.realpath(entry.path)
+                self.claim(os.path.dirname(real_path) if is_file else real_path)
             if is_file:
                 yield path
             elif depth:
@@ -355,6 +429,10 @@ def _mapped(number: int, size_bytes: int) -> mmap.mmap:
     if sys.version_info >= (3, 13):
         return mmap.mmap(number, size_bytes, access=mmap.ACCESS_READ, trackfd=False)
     return mmap.mmap(number, size_bytes, access=mmap.ACCESS_READ)
+
+
+def _ignore(*_: object) -> None:
+    """Default of `claim` and `on_mended`: for a reader, and before a broker runs."""
 
 
 def _unlink(full_path: str) -> None:

@@ -1,6 +1,9 @@
-"""Allows one process at a time in a store directory, fakemq or Java.
+"""Allows one process at a time in a store directory, fakemq or Java, and in its other folders.
 
-Source: store/DefaultMessageStore.java#start (4.9.7), which locks the first byte of ``lock``.
+Source: store/DefaultMessageStore.java#start (4.9.7), which locks the first byte of ``lock`` in the
+root of a store, and nothing else: brokers with different roots may share a commit log there. Here
+every folder that is written is locked itself. That leaves no file in it, because Java takes each
+file in the folder of a log for one of the log.
 """
 
 from __future__ import annotations
@@ -8,6 +11,7 @@ from __future__ import annotations
 import os
 
 from fakemq.errors import StoreError
+from fakemq.forked_sockets import close_in_children
 from fakemq.regular_files import open_regular, require_utf8
 
 _held: set[str] = set()
@@ -15,10 +19,14 @@ _held: set[str] = set()
 
 
 class DirectoryLock:
-    """The file ``lock`` of a store directory, locked from `take` to `release`."""
+    """The file ``lock`` of a store directory, locked from `take` to `release`.
+
+    So are the folders that are claimed meanwhile.
+    """
 
     def __init__(self, root: str) -> None:
         self._root = root
+        self._claimed: dict[str, _FolderLock] = {}
         self._number: int | None = None
         self._real_path = ""
 
@@ -52,9 +60,28 @@ class DirectoryLock:
             raise StoreError(f"{path}: cannot be locked: {error.strerror}") from None
         self._number, self._real_path = number, real_path
         _held.add(real_path)
+        try:
+            self.claim(self._root)
+        except StoreError:
+            self.release()
+            raise
+
+    def claim(self, folder: str) -> None:
+        """Lock a folder in which files are written, until `release`.
+
+        Raise StoreError if another store has locked it, under whatever path. A file system without
+        such locks (some of networks) is used without.
+        """
+        if folder not in self._claimed:
+            real_path = os.path.realpath(folder)
+            lock = self._claimed.get(real_path) or _FolderLock(folder)
+            self._claimed[folder] = self._claimed[real_path] = lock
 
     def release(self) -> None:
         """Unlock the directory; do nothing if it is not locked."""
+        for lock in self._claimed.values():
+            lock.close()
+        self._claimed.clear()
         number, self._number = self._number, None
         if number is not None:
             _held.discard(self._real_path)
@@ -64,3 +91,32 @@ class DirectoryLock:
         return StoreError(
             f"{self._root}: Lock failed,MQ already started: another broker has this store open"
         )
+
+
+class _FolderLock:
+    """The lock of one folder. A child that is forked closes its copy, or would keep the lock."""
+
+    def __init__(self, folder: str) -> None:
+        import fcntl
+
+        try:
+            self._number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise StoreError(f"{folder}: cannot be opened: {error.strerror}") from None
+        close_in_children(self)
+        try:
+            fcntl.flock(self._number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.close()
+            raise StoreError(
+                f"{folder}: another broker has this folder open, and one folder takes the files of"
+                " one broker (storePathRootDir, storePathCommitLog)"
+            ) from None
+        except OSError:  # no locks on this file system
+            pass
+
+    def close(self) -> None:
+        """Unlock the folder."""
+        number, self._number = self._number, -1
+        if number != -1:
+            os.close(number)

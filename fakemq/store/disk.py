@@ -72,6 +72,8 @@ class Disk:
         self._randomness = randomness
         self._faults = FlushFaults(FaultPlan(journal) if faults is None else faults, node)
         self._lock = DirectoryLock(files.root)
+        files.claim = self._lock.claim
+        files.on_mended = lambda path, at, why: self._repaired(path, at, 0, why)
         self.on_read: Read | None = None
         """Called during a start's check of the log."""
         self._running = False
@@ -89,13 +91,21 @@ class Disk:
         is not repaired is written to the journal.
         """
         self._lock.take()
-        self.files.broken = ""
+        files = self.files
+        files.broken = ""
         self._damaged = False
         try:
+            files.claim_folders()
             # Asked first: nothing is changed if something else than a file is there.
-            clean = not self.files.exists(ABORT)
-            topics = load_tables(clean and self.files.exists(checkpoints.PATH))
-            self._load(clean, topics)
+            clean = not files.exists(ABORT)
+            topics = load_tables(clean and files.exists(checkpoints.PATH))
+            files.create(ABORT)  # a kill from here on is one of a broker that runs
+            try:
+                self._load(clean, topics)
+            except BaseException:
+                if clean:
+                    files.delete(ABORT)
+                raise
         except BaseException:
             self._close()
             raise
@@ -116,7 +126,6 @@ class Disk:
         if not clean:
             for _, file in store.log.files:
                 file.flush()  # the bytes that a killed process wrote may not be on the disk
-        files.create(ABORT)
         files.delete(seal.PATH)
         self._start_flush(store.index)
         if recovery.dispatched:

@@ -35,6 +35,11 @@ class LogFolders:
         return self.by_name.values()
 
     @property
+    def writable(self) -> Iterable[str]:
+        """The absolute paths of the folders that new files go into."""
+        return [self.by_name[name] for name in self._writable]
+
+    @property
     def newest(self) -> str:
         """The folder of the last file: that which is written; the first one before there is any."""
         return self.folder_of(max(self._places, default=""))
