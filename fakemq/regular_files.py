@@ -29,6 +29,20 @@ def open_regular(path: str, flags: int, mode: int = 0o644) -> int:
     return os.open(path, flags | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0), mode)
 
 
+def write_regular(path: str, data: bytes, mode: int = 0o644) -> None:
+    """Write a file anew; a kill may leave a part of it, so write beside a file and rename.
+
+    Raise OSError as `open_regular` does.
+    """
+    number = open_regular(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    try:
+        left = memoryview(data)
+        while left:
+            left = left[os.write(number, left) :]
+    finally:
+        os.close(number)
+
+
 def open_at_once(path: str, flags: int, mode: int = 0o644) -> int:
     """Return a descriptor of what is at a path, a device too; an ``opener`` like `open_regular`.
 

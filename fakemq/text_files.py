@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import Protocol
 
-from fakemq.regular_files import open_regular, require_regular
+from fakemq.regular_files import open_regular, require_regular, write_regular
 
 
 class TextFile(Protocol):
@@ -108,7 +108,4 @@ def _write(path: str, text: str) -> None:
     parent = os.path.dirname(path)
     if parent:
         os.makedirs(parent, exist_ok=True)
-    with open(
-        path, "w", encoding="utf-8", errors="replace", newline="", opener=open_regular
-    ) as file:
-        file.write(text)
+    write_regular(path, text.encode("utf-8", "replace"))

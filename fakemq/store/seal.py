@@ -20,7 +20,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from fakemq.errors import StoreError
-from fakemq.regular_files import open_regular
+from fakemq.regular_files import open_regular, write_regular
 from fakemq.store import checkpoint as checkpoints
 from fakemq.store.commitlog import FOLDER as LOG
 from fakemq.store.directory_file import descriptor
@@ -53,8 +53,7 @@ def leave(files: DirectoryFiles, config: BrokerConfig, log_end: int) -> None:
     with suppress(OSError, StoreError):
         path = files.path_of(PATH)
         text = _text(files, config, log_end)
-        with open(path, "w", encoding="ascii", opener=open_regular) as file:
-            file.write(text)
+        write_regular(path, text.encode("ascii"))
 
 
 def sealed_to(files: DirectoryFiles, config: BrokerConfig) -> int | None:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from fakemq.broker.acl.errors import AclError, brief
 from fakemq.errors import ConfigError, printable
-from fakemq.regular_files import open_regular, require_regular
+from fakemq.regular_files import open_regular, require_regular, write_regular
 
 _DEFAULT_FILE = os.path.join("conf", "plain_acl.yml")
 _DEEPEST = 100
@@ -107,8 +107,7 @@ class FileHome:
         """Make an empty default file if there is none, as Java does."""
         if self._folder is not None and not os.path.exists(self.default_file):
             try:
-                with open(self.default_file, "xb", opener=open_regular):
-                    pass
+                os.close(open_regular(self.default_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
             except OSError as error:
                 raise AclError(f"{self.default_file}: {error.strerror}") from None
 
@@ -144,11 +143,17 @@ class FileHome:
         return content
 
     def write(self, path: str, content: Mapping[str, Any]) -> None:
-        """Source: acl/common/AclUtils.java#writeDataObject (4.9.7)"""
+        """Replace a file, so that a kill leaves the old accounts or the new ones.
+
+        Source: acl/common/AclUtils.java#writeDataObject (4.9.7), which writes into the file
+        """
         text = _dumped(content)
         try:
-            with open(path, "w", encoding="utf-8", opener=open_regular) as file:
-                file.write(text)
+            real_path = os.path.realpath(path)  # a link stays one
+            require_regular(real_path)
+            mode = os.stat(real_path).st_mode if os.path.exists(real_path) else 0o644
+            write_regular(f"{real_path}.tmp", text.encode(), mode & 0o777)
+            os.replace(f"{real_path}.tmp", real_path)
         except (OSError, UnicodeError) as error:
             raise AclError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
 
