@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from fakemq.config.files import ConfigSource, Settings, Warn, load, warn_user
-from fakemq.config.model import BrokerConfig, Value
+from fakemq.config.files import ConfigSource, Settings, Warn, complaining, load, warn_user
+from fakemq.config.model import BrokerConfig, Value, keys_of, text_of
 from fakemq.errors import ConfigError
 from fakemq.folder_names import FolderName, FolderNameError, folder_name
 
@@ -17,6 +17,21 @@ MEMORY = "memory"
 
 _ONLY_ONE_CAN_HAVE = ("listen_port", "broker_name", "broker_id", "store_path_root_dir")
 _JAVA_NAMES = ("listenPort", "brokerName", "brokerId", "storePathRootDir")
+
+
+_OPTIONS_OF = {
+    "broker_ip1": "advertise",
+    "broker_ip2": "advertise",
+    "listen_port": "broker_port",
+    "broker_role": "role",
+    "flush_disk_type": "flush",
+    "store_path_root_dir": "store",
+    "store_path_commit_log": "store",
+    "read_only_commit_log_store_paths": "store",
+    "acl_enable": "acl",
+    "rocketmq_home": "acl",
+}
+"""Which option replaces which key of a config."""
 
 
 def broker_name(number: int) -> str:
@@ -46,14 +61,17 @@ def lay_out(
     flags: Mapping[str, Value] | None = None,
     role: str | None = None,
     store: str | None = None,
+    options: Collection[str] = (),
+    complain: Warn = warn_user,
 ) -> tuple[BrokerConfig, ...]:
     """Return the configs of all brokers: broker-a-0, broker-a-1 …, broker-b-0 ….
 
     ``slaves`` is per master; ``kind`` is the class of the configs. ``flags``, ``role`` (of
     masters), ``store`` and, with ``keep_ports``, ``base_port`` replace the settings of ``sources``,
     and these replace ``defaults``. A single
-    source is for all brokers; of several, each is for one. Raise ConfigError if two brokers have
-    the same identity.
+    source is for all brokers; of several, each is for one. ``options`` are the names of those that
+    were given: ``complain`` is called with each key of a source that one of them replaces. Raise
+    ConfigError if two brokers have the same identity.
     """
     count = masters * (1 + slaves)
     if count > MOST_BROKERS:  # said at once: to make a million configs takes 20 s
@@ -97,9 +115,31 @@ def lay_out(
             config.store_path_root_dir = folder
             config.store_path_commit_log = None  # the flag replaces them
             config.read_only_commit_log_store_paths = None
+        if not (shared and index):
+            _say_what_is_replaced(config, source, options, complain)
         configs.append(config)
     _refuse_twins(configs)
     return tuple(configs)
+
+
+def _say_what_is_replaced(
+    config: BrokerConfig, source: Settings, options: Collection[str], complain: Warn
+) -> None:
+    """Call ``complain`` with each key of a source whose value an option replaces."""
+    if not options or not source.values:
+        return
+    names = {key.attribute: name for name, key in keys_of(type(config)).items()}
+    for attribute, option in _OPTIONS_OF.items():
+        if option in options and attribute in source.values:
+            was = source.values[attribute]
+            unused = attribute == "rocketmq_home" and was is not None  # accounts come from acl
+            if unused or was != getattr(config, attribute):
+                said = f"{names[attribute]}={text_of(was)}"
+                flag = option.replace("_", "-")
+                complain(
+                    f"{source.where[attribute]}: {said} has no effect: the option {option}"
+                    f" (--{flag}) replaces it"
+                )
 
 
 def _folder_of(config: BrokerConfig) -> FolderName:
@@ -151,6 +191,12 @@ def lone_broker(
         config.assign(settings.values)
     if namesrv_addr is not None:
         config.assign(load({"namesrvAddr": namesrv_addr}, kind, name="-n").values)
+        was = settings.values.get("namesrv_addr")
+        if was not in (None, config.namesrv_addr):
+            complaining(warn, strict=strict)(
+                f"{settings.where['namesrv_addr']}: namesrvAddr={was} has no effect: the option -n"
+                " replaces it"
+            )
     settled(config, settings)
     _refuse_twins([config])
     refuse_shared_ports([config])

@@ -11,7 +11,7 @@ import msgspec
 
 from fakemq.clock.durations import size_bytes, wall_ms
 from fakemq.config.checked import TopicSpec, declared_topics, host_text, one_of, path_text, whole
-from fakemq.config.files import ConfigSource, Settings, Warn, load, warn_user
+from fakemq.config.files import ConfigSource, Settings, Warn, complaining, load, warn_user
 from fakemq.config.keys import CHOICES
 from fakemq.config.layout import (
     BROKER_PORT,
@@ -147,6 +147,8 @@ def cluster_spec(
         flags=_flags(advertise and advertised, given["flush"], acl is not None),
         role=role if role is None else one_of("role", role, CHOICES["BrokerRole"][:2]),
         store=store if store is None else os.fspath(store),
+        options={name for name, value in given.items() if value is not None},
+        complain=complaining(warn, strict=given["strict"]),
     )
     control_listen = host_text("control_listen", given["control_listen"]).strip("[]")
     control = _control(given["control_port"], control_listen, given["control_token"])

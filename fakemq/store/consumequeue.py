@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 UNIT_BYTES: Final = UNIT.size
 BLANK_SIZE: Final = 0x7FFFFFFF
+_SIZE_AT: Final = 8
+"""Where in an entry the size of its record is, in 4 bytes."""
 _INT64_MAX: Final = (1 << 63) - 1
 _PRE_BLANK: Final = UNIT.pack(0, BLANK_SIZE, 0)
 _pack_unit: Final = UNIT.pack
@@ -185,7 +187,7 @@ class ConsumeQueue:
             end = queue.first_offset_of(index) + position
             index += 1
             if position < queue.file_size_bytes or index == len(queue.row):
-                return queue.truncate(end)
+                return self._cut(end)
 
     def truncate(self, phy_offset: int) -> list[Cut]:
         """Drop the entries of records at or behind ``phy_offset``; return what was dropped.
@@ -199,11 +201,22 @@ class ConsumeQueue:
             first, size_bytes, _ = _unpack_unit(queue.last.read(0, UNIT_BYTES))
             if first < phy_offset and size_bytes > 0:
                 position = self._entries_end(queue.last, phy_offset)
-                return cuts + queue.truncate(queue.last_offset + position)
+                return cuts + self._cut(queue.last_offset + position)
             cut = queue.drop_last()
             if cut is not None:
                 cuts.append(cut)
         return cuts
+
+    def _cut(self, end: int) -> list[Cut]:
+        """Cut the files off at a position.
+
+        The size in the first entry there becomes 0 before the rest: if a kill took the physical
+        offset alone, the entry would look like one of the first record of the log.
+        """
+        file, at = self._queue.find(end), end % self._queue.file_size_bytes + _SIZE_AT
+        if file is not None and any(file.read(at, 4)):
+            file.write_at(at, bytes(4), file.mtime_ms)
+        return self._queue.truncate(end)
 
     def _entries_end(self, file: File, phy_offset: int | None) -> int:
         """Return the position in a file behind its last entry of a record.

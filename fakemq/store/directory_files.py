@@ -81,6 +81,8 @@ class DirectoryFiles(Files):
         self.log_folders = LogFolders(log_paths or LogPaths((os.path.join(root, LOG_FOLDER),)))
         self.log_paths = log_paths
         """The folders of the log; None for the usual one below ``root``."""
+        self.after_kill = False
+        """Whether the last broker here was killed: what its calls left undone is mended."""
         self.claim: Callable[[str], None] = _ignore
         """Called with each folder before a file in it is opened; raises StoreError if another
         broker has it."""
@@ -131,7 +133,7 @@ class DirectoryFiles(Files):
             self.claim(self._folder_of(path))
             with descriptor(full_path, os.O_RDWR | (os.O_CREAT if made else 0)) as number:
                 status = os.fstat(number)
-                if not status.st_size and ("/" not in path or self.exists(ABORT)):
+                if not status.st_size and ("/" not in path or self.after_kill):
                     made = True  # the process was killed before the file had its size
                 if made:
                     os.ftruncate(number, size_bytes)
@@ -178,7 +180,7 @@ class DirectoryFiles(Files):
 
     def _was_being_cut(self, path: str, number: int, has_bytes: int, size_bytes: int) -> bool:
         folder = path.partition("/")[0]
-        if has_bytes > size_bytes or folder not in _CUT or not self.exists(ABORT):
+        if has_bytes > size_bytes or folder not in _CUT or not self.after_kill:
             return False
         if not any(os.pread(number, MOST_END_ZEROS, max(0, has_bytes - MOST_END_ZEROS))):
             return False
@@ -247,6 +249,8 @@ class DirectoryFiles(Files):
         for folder in self.log_folders.writable:
             try:
                 os.makedirs(folder, exist_ok=True)
+            except FileExistsError:
+                continue  # what is there is refused when it is listed
             except OSError as error:
                 raise store_error(folder, "cannot be made", error) from None
         others = (f"{self.root}/{name}" for name in (*FOLDERS[1:], _CONFIG_FOLDER))

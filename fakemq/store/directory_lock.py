@@ -99,8 +99,11 @@ class _FolderLock:
     def __init__(self, folder: str) -> None:
         import fcntl
 
+        self._number = -1
         try:
             self._number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            return  # what is wrong there is said by the call that reads or writes it
         except OSError as error:
             raise StoreError(f"{folder}: cannot be opened: {error.strerror}") from None
         close_in_children(self)

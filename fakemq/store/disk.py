@@ -98,6 +98,7 @@ class Disk:
             files.claim_folders()
             # Asked first: nothing is changed if something else than a file is there.
             clean = not files.exists(ABORT)
+            files.after_kill = not clean
             topics = load_tables(clean and files.exists(checkpoints.PATH))
             files.create(ABORT)  # a kill from here on is one of a broker that runs
             try:

@@ -76,7 +76,12 @@ def test_store_option_replaces_the_folders_of_a_config() -> None:
         "storePathCommitLog": "/a,/b",
         "readOnlyCommitLogStorePaths": "/r",
     }
-    (broker,) = cluster_spec(config=settings, store="/s").broker_configs
+    said: list[str] = []
+    (broker,) = cluster_spec(config=settings, store="/s", warn=said.append).broker_configs
+    assert said == [
+        f"config: {key}={value} has no effect: the option store (--store) replaces it"
+        for key, value in settings.items()
+    ]
     assert broker.store_path_commit_log is broker.read_only_commit_log_store_paths is None
     (broker,) = cluster_spec(config=settings).broker_configs
     assert log_paths(broker) == LogPaths(("/a", "/b"), ("/r",))

@@ -172,18 +172,22 @@ def test_options_beat_configs_and_configs_beat_defaults() -> None:
     assert (broker.flush_disk_type, broker.broker_ip2) == ("SYNC_FLUSH", "127.0.0.1")
     (free,) = cluster_spec(config=config, free_ports=True).broker_configs
     assert free.listen_port == 3000
-    (broker,) = cluster_spec(
-        config=config, broker_port=0, flush="ASYNC_FLUSH", advertise="2.2.2.2"
-    ).broker_configs
+    with pytest.warns(ConfigWarning, match="has no effect: the option") as said:
+        (broker,) = cluster_spec(
+            config=config, broker_port=0, flush="ASYNC_FLUSH", advertise="2.2.2.2"
+        ).broker_configs
+    assert len(said) == 3
     assert (broker.listen_port, broker.flush_disk_type) == (0, "ASYNC_FLUSH")
     assert (broker.broker_ip1, broker.broker_ip2) == ("2.2.2.2", "2.2.2.2")
 
 
 def test_store_option_beats_the_folder_of_a_config() -> None:
     config = {"storePathRootDir": "/data", "storePathCommitLog": "/log"}
-    (broker,) = cluster_spec(config=config, store="memory").broker_configs
+    with pytest.warns(ConfigWarning, match="has no effect: the option store"):
+        (broker,) = cluster_spec(config=config, store="memory").broker_configs
     assert broker.store_path_root_dir is None
-    (broker,) = cluster_spec(config=config, store="/s").broker_configs
+    with pytest.warns(ConfigWarning, match="has no effect: the option store"):
+        (broker,) = cluster_spec(config=config, store="/s").broker_configs
     assert (broker.store_path_root_dir, broker.store_path_commit_log) == ("/s/broker-a-0", None)
     (broker,) = cluster_spec(config=config).broker_configs
     assert (broker.store_path_root_dir, broker.store_path_commit_log) == ("/data", "/log")
@@ -297,7 +301,9 @@ def test_broker_can_be_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     broker = lone_broker(path)
     assert (broker.namesrv_addr, broker.ha_listen_port) == ("file:1", 20001)
     assert broker.broker_name == "n"
-    assert lone_broker(path, namesrv_addr="flag:1;flag:2").namesrv_addr == "flag:1;flag:2"
+    with pytest.warns(ConfigWarning, match="namesrvAddr=file:1 has no effect: the option -n"):
+        broker = lone_broker(path, namesrv_addr="flag:1;flag:2")
+    assert broker.namesrv_addr == "flag:1;flag:2"
     with pytest.raises(ConfigError, match=r"^-n: namesrvAddr=flag: expected addresses"):
         lone_broker(namesrv_addr="flag")
     monkeypatch.setenv("NAMESRV_ADDR", "env")

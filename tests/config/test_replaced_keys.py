@@ -1,0 +1,133 @@
+"""A key of a config whose value an option replaces is named, with its place and the option."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fakemq.config.model import BrokerConfig, keys_of, text_of
+from fakemq.config.options import OPTIONS
+from fakemq.config.spec import broker_spec, cluster_spec
+from fakemq.errors import ConfigError
+
+GIVEN: dict[str, Any] = {
+    "listen": "127.0.0.3",
+    "advertise": "127.0.0.2",
+    "namesrv_port": 9877,
+    "namesrvs": 2,
+    "broker_port": 20911,
+    "masters": 2,
+    "slaves": 1,
+    "reference": "5.5.0",
+    "grpc": True,
+    "store": "/elsewhere",
+    "store_from": "/old",
+    "memory_limit": "1MiB",
+    "role": "SYNC_MASTER",
+    "flush": "SYNC_FLUSH",
+    "clock": "frozen",
+    "start_at": "2023-11-14T22:13:20Z",
+    "seed": 7,
+    "topics": {"orders": 1},
+    "control_port": 0,
+    "control_listen": "127.0.0.1",
+    "control_token": None,
+    "ready_file": "/ready",
+    "acl": {"accounts": []},
+    "tls": "enforcing",
+    "tls_config": {"tls.test.mode.enable": "true"},
+    "strict": True,
+    "journal": "/journal",
+    "ram_size": "1GiB",
+}
+"""A value of each option other than its default."""
+IN_FILE: dict[str, Any] = {
+    "broker_ip1": "10.0.0.1",
+    "broker_ip2": "10.0.0.2",
+    "listen_port": 30911,
+    "broker_role": "ASYNC_MASTER",
+    "flush_disk_type": "ASYNC_FLUSH",
+    "store_path_root_dir": "/data",
+    "store_path_commit_log": "/a,/b",
+    "read_only_commit_log_store_paths": "/r",
+    "acl_enable": False,
+    "use_tls": False,
+}
+"""A value of each key that options change."""
+NAMES = {key.attribute: name for name, key in keys_of(BrokerConfig).items()}
+_DERIVED = {"ha_listen_port", "broker_name", "broker_id", "texts"}
+"""What no file says: it follows from others, or cannot be said for several brokers."""
+
+
+def test_every_option_has_a_value_here() -> None:
+    assert {option.name for option in OPTIONS} == GIVEN.keys() | {"config"}
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_option_replaces_no_key_without_a_word(name: str) -> None:
+    before = cluster_spec().broker_configs[0]
+    one = cluster_spec(**{name: GIVEN[name]}).broker_configs[0]
+    of_release = {"reference", "grpc"}  # the defaults of another release
+    changed = {
+        attribute
+        for attribute in NAMES.keys() - _DERIVED
+        if name not in of_release and getattr(before, attribute) != getattr(one, attribute)
+    }
+    for attribute in changed:
+        said: list[str] = []
+        config = {NAMES[attribute]: IN_FILE[attribute]}
+        spec = cluster_spec(**{name: GIVEN[name]}, config=config, warn=said.append)
+        obeyed = getattr(spec.broker_configs[0], attribute) == IN_FILE[attribute]
+        assert obeyed == (not said), (attribute, said)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "option"),
+    [
+        *(("broker_ip1", "advertise"), ("broker_ip2", "advertise"), ("listen_port", "broker_port")),
+        *(("broker_role", "role"), ("flush_disk_type", "flush"), ("acl_enable", "acl")),
+        *((f"{name}", "store") for name in IN_FILE if "path" in name),
+    ],
+)
+def test_replaced_key_is_named_with_its_line(tmp_path: Path, attribute: str, option: str) -> None:
+    path, said, key = tmp_path / "b.conf", list[str](), NAMES[attribute]
+    path.write_text(f"# a comment\n{key}={text_of(IN_FILE[attribute])}\n")
+    given = {option: GIVEN[option]}
+    cluster_spec(**given, config=str(path), warn=said.append)
+    value, flag = text_of(IN_FILE[attribute]), option.replace("_", "-")
+    text = f"{key}={value} has no effect: the option {option} (--{flag}) replaces it"
+    assert said == [f"{path}:2: {text}"]
+    with pytest.raises(ConfigError, match=f"{key}=.* has no effect: the option {option}"):
+        cluster_spec(**given, config=str(path), strict=True)
+
+
+def test_one_file_for_several_brokers_is_named_once(tmp_path: Path) -> None:
+    said: list[str] = []
+    config = {"flushDiskType": "ASYNC_FLUSH"}
+    cluster_spec(masters=3, flush="SYNC_FLUSH", config=config, warn=said.append)
+    assert len(said) == 1
+
+
+def test_key_with_the_value_of_the_option_is_not_named() -> None:
+    said: list[str] = []
+    config = {"flushDiskType": "SYNC_FLUSH", "storePathRootDir": "/x/broker-a-0"}
+    cluster_spec(flush="SYNC_FLUSH", store="/x", config=config, warn=said.append)
+    assert said == []
+
+
+def test_accounts_of_an_option_replace_those_of_rocketmq_home() -> None:
+    said: list[str] = []
+    config = {"rocketmqHome": "/home/rocketmq"}
+    cluster_spec(acl={"accounts": []}, config=config, warn=said.append)
+    assert said == [
+        "config: rocketmqHome=/home/rocketmq has no effect: the option acl (--acl) replaces it"
+    ]
+
+
+def test_lone_broker_names_the_name_servers_that_it_does_not_use() -> None:
+    said: list[str] = []
+    config = {"namesrvAddr": "10.0.0.9:9876", "brokerIP1": "127.0.0.1"}
+    broker_spec(config, namesrv_addr="127.0.0.1:9876", warn=said.append)
+    assert said == ["config: namesrvAddr=10.0.0.9:9876 has no effect: the option -n replaces it"]
