@@ -111,15 +111,19 @@ def lay_out(
             values["broker_role"] = role
         config = settled(kind(**values), source)
         if store is not None:
-            folder = None if store == MEMORY else os.path.join(store, _folder_of(config))
-            config.store_path_root_dir = folder
-            config.store_path_commit_log = None  # the flag replaces them
-            config.read_only_commit_log_store_paths = None
+            _put_into(config, store)
         if not (shared and index):
             _say_what_is_replaced(config, source, options, complain)
         configs.append(config)
     _refuse_twins(configs)
     return tuple(configs)
+
+
+def _put_into(config: BrokerConfig, store: str) -> None:
+    folder = None if store == MEMORY else os.path.join(store, _folder_of(config))
+    config.store_path_root_dir = folder
+    config.store_path_commit_log = None  # the flag replaces them
+    config.read_only_commit_log_store_paths = None
 
 
 def _say_what_is_replaced(

@@ -3,6 +3,8 @@
 Source: store/MappedFileQueue.java, store/config/StorePathConfigHelper.java (4.9.7)
 """
 
+# Over 400 lines: what is done to files, their folders and their disk shares the table of open ones.
+
 from __future__ import annotations
 
 import errno
@@ -14,11 +16,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fakemq.config.log_folders import LogPaths
-from fakemq.errors import StoreError
 from fakemq.regular_files import open_regular, require_regular, require_utf8
+from fakemq.store import wrong_sizes
 from fakemq.store.commitlog import FOLDER as LOG_FOLDER
 from fakemq.store.directory_file import (
-    MOST_END_ZEROS,
     PAGE_BYTES,
     DirectoryFile,
     descriptor,
@@ -45,8 +46,6 @@ _FOLDERS_BELOW: Final = dict.fromkeys(FOLDERS, 0) | {QUEUES_FOLDER: 2, EXTENSION
 """How many levels of folders are between a folder of a store and its files."""
 ABORT: Final = "abort"
 """A file that exists while a broker runs on the store; it remains if the broker is killed."""
-_CUT: Final = (LOG_FOLDER, QUEUES_FOLDER, EXTENSION_FOLDER, TIMERS_FOLDER)
-"""The folders of rows whose ends are cut off. An index file of a wrong size is made anew."""
 _CONFIG_FOLDER: Final = "config"
 _LEAST_FREE_BYTES: Final = 16 << 20
 """Left free for other processes."""
@@ -139,7 +138,7 @@ class DirectoryFiles(Files):
                     os.ftruncate(number, size_bytes)
                 else:
                     if status.st_size != size_bytes:
-                        self._mend(path, number, status.st_size, size_bytes)
+                        wrong_sizes.mend(self, path, number, status.st_size, size_bytes)
                     self.used_bytes += status.st_blocks * 512
                 time_ms = now_ms if made else status.st_mtime_ns // 1_000_000
                 pages = _mapped(number, size_bytes)
@@ -160,36 +159,6 @@ class DirectoryFiles(Files):
         if folder == LOG_FOLDER:
             return self.log_folders.folder_of(rest)
         return f"{self.root}/{folder}" if slash else self.root
-
-    def _mend(self, path: str, number: int, has_bytes: int, size_bytes: int) -> None:
-        """Make a file as long as it should be, if a kill inside a cut explains its size.
-
-        Earlier releases cut a file by making it shorter and long again. Then it is the last one
-        of its row, ends with a record or an entry, and is the only one of another size. Raise
-        StoreError for all others: the config may be wrong, and longer files would not fit the right
-        one. Java refuses every file of a wrong size: store/MappedFileQueue.java#load (4.9.7).
-        """
-        if not self._was_being_cut(path, number, has_bytes, size_bytes):
-            raise StoreError(
-                f"{self.path_of(path)}: has {has_bytes} bytes where the config says"
-                f" {size_bytes}; start with the sizes it was written with, or move it away"
-            )
-        os.ftruncate(number, size_bytes)
-        why = f"a kill left {has_bytes} of its {size_bytes} bytes, it is as long as before again"
-        self.on_mended(path, has_bytes, why)
-
-    def _was_being_cut(self, path: str, number: int, has_bytes: int, size_bytes: int) -> bool:
-        folder = path.partition("/")[0]
-        if has_bytes > size_bytes or folder not in _CUT or not self.after_kill:
-            return False
-        if not any(os.pread(number, MOST_END_ZEROS, max(0, has_bytes - MOST_END_ZEROS))):
-            return False
-        files = self.list(folder)
-        row = path.rpartition("/")[0] + "/"
-        others = [one for one in files if one != path]
-        return path == max(one for one in files if one.startswith(row)) and all(
-            os.path.getsize(self.path_of(one)) in (0, size_bytes) for one in others
-        )
 
     def descriptor_of(self, file: DirectoryFile) -> int:
         """Open a file for reading and writing; raise OSError if the system refuses.

@@ -8,9 +8,11 @@ from random import Random
 
 import pytest
 
+from fakemq.clock.clock import Clock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.errors import StoreError
 from fakemq.store.directory_file import PAGE_BYTES
-from tests.store.test_directory_files import make
+from fakemq.store.directory_files import DirectoryFiles
 from tests.support.disk_lab import DiskLab
 from tests.support.recorded_disk import Call, RecordedDisk
 
@@ -20,7 +22,7 @@ NOW_MS = 1_700_000_000_123
 
 
 def test_cut_changes_no_size_and_begins_at_its_position(tmp_path: Path) -> None:
-    files = make(tmp_path / "store")
+    files = DirectoryFiles(str(tmp_path / "store"), NodeClock(Clock(frozen=True), "n"))
     size_bytes = 5 * PAGE_BYTES
     with RecordedDisk(tmp_path / "store", lambda: NOW_MS) as disk:
         file = files.open("commitlog/0", size_bytes)
