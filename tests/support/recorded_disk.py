@@ -1,7 +1,7 @@
 """All that a program does to the files below a folder, call by call; and any prefix of it again.
 
-What a killed process leaves is what its calls so far have done. So one run shows what each
-kill would leave: `RecordedDisk` writes down the calls, `states` makes the folder after each of them.
+What a killed process leaves is what its calls so far have done. So one run shows what each kill
+would leave: `RecordedDisk` writes down the calls, `states` makes the folder after each of them.
 """
 
 from __future__ import annotations
