@@ -4,6 +4,10 @@
 checks the accounts that the brokers have (``--acl``), with the errors of 5.5.0. A call without a
 key is refused, too, as soon as there are accounts; a cluster without accounts takes every call.
 
+A client id belongs to the account that said first what the client is. Java's proxy asks nothing of
+the kind: there, an account ends or notifies the clients of others. A question about a half message
+goes to a client whose account may send to its topic.
+
 Source: auth/authentication/builder/DefaultAuthenticationContextBuilder.java,
 auth/authentication/chain/DefaultAuthenticationHandler.java (5.5.0)
 """
@@ -14,19 +18,32 @@ import hmac
 from typing import TYPE_CHECKING, Any
 
 from fakemq.broker.acl.errors import AclError
+from fakemq.broker.acl.permissions import Perm
 from fakemq.broker.acl.rights import RPCS, merged
+from fakemq.journal.journal import shortened
 from fakemq.proxy.call import AUTHORIZATION, DATE_TIME
 from fakemq.proxy.codes import Code
 from fakemq.proxy.status import RpcError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fakemq.broker.acl.permission_manager import PlainPermissionManager
     from fakemq.proxy.call import Context
 
 
-def check(manager: PlainPermissionManager, context: Context, request: Any) -> None:
-    """Raise RpcError unless the caller of a request may send it."""
+def check(
+    manager: PlainPermissionManager,
+    context: Context,
+    request: Any,
+    owner_of: Callable[[str], str | None],
+) -> None:
+    """Raise RpcError unless the caller of a request may send it; note the account of the caller.
+
+    ``owner_of`` returns the account to which a client id belongs.
+    """
     host = context.remote_addr.rpartition(":")[0].strip("[]")
+    context.account = ""
     if manager.is_white(host):
         return
     access_key, given, content = _signature(context)
@@ -40,12 +57,33 @@ def check(manager: PlainPermissionManager, context: Context, request: Any) -> No
     expected = hmac.digest(account.secret_key.encode("utf-8", "replace"), content, "sha1")
     if not hmac.compare_digest(expected, given):
         raise _refused("check signature failed.")
+    context.account = access_key
     rule = RPCS.get(context.call.rpc.name)
-    if rule is not None and rule.needs is not None:
-        try:
-            account.require(merged(rule.needs(request)))
-        except AclError as error:
-            raise _refused(error.message or "") from None
+    if rule is None:
+        return
+    try:
+        account.require({} if rule.needs is None else merged(rule.needs(request)))
+    except AclError as error:
+        raise _refused(error.message or "") from None
+    owner = owner_of(context.client_id)
+    # A client may get new keys: then those that it had are often deleted.
+    if owner in (None, access_key) or (owner and manager.account(owner) is None):
+        return
+    raise _refused(f"the client id {shortened(context.client_id)} belongs to another account.")
+
+
+def may_publish(manager: PlainPermissionManager, access_key: str | None, topic: str) -> bool:
+    """Return whether an account, as `Context.account` has it, may send to a topic now."""
+    if not access_key:
+        return access_key == ""
+    account = manager.account(access_key)
+    if account is None:
+        return False
+    try:
+        account.require({topic: Perm.PUB})
+    except AclError:
+        return False
+    return True
 
 
 def _signature(context: Context) -> tuple[str, bytes, bytes]:

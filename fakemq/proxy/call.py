@@ -23,7 +23,7 @@ class Context:
     Source: proxy/grpc/pipeline/ContextInitPipeline.java (5.5.0)
     """
 
-    __slots__ = ("call", "client_id", "metadata", "remote_addr", "session")
+    __slots__ = ("account", "call", "client_id", "metadata", "remote_addr", "session")
 
     def __init__(self, call: Call) -> None:
         self.call = call
@@ -31,6 +31,8 @@ class Context:
         self.client_id = call.metadata.get(CLIENT_ID, "")
         self.remote_addr = call.remote_addr
         self.session = call.session
+        self.account: str | None = None
+        """The access key of its account; "" if its address needs none; None without accounts."""
 
     @property
     def language(self) -> str:

@@ -73,6 +73,7 @@ class Client:
 
     __slots__ = (
         "_others",
+        "account",
         "client_id",
         "connection",
         "groups",
@@ -85,6 +86,8 @@ class Client:
 
     def __init__(self, client_id: str, language: str, connection: Connection) -> None:
         self.client_id = client_id
+        self.account: str | None = None
+        """The account of its last heartbeat, as `Context.account`."""
         self.language = language
         self.connection = connection
         """The connection of its last heartbeat."""
@@ -147,7 +150,13 @@ class Clients:
     # -- coming and going ---------------------------------------------------------------------
 
     def register(
-        self, kind: str, group: str, client_id: str, language: str, connection: Connection
+        self,
+        kind: str,
+        group: str,
+        client_id: str,
+        language: str,
+        connection: Connection,
+        account: str | None = None,
     ) -> Client:
         """Add a client to a group, or note its heartbeat; raise RpcError if there are too many."""
         key = kind, group
@@ -160,6 +169,7 @@ class Clients:
             raise _too_many(MEMBERSHIPS_MAX, "memberships of clients in groups")
         self._clients[client_id] = client
         client.use(connection)
+        client.account = account
         if key not in client.groups:
             members = self._members.setdefault(key, {})
             before = members.get(client_id)
@@ -271,15 +281,17 @@ class Clients:
     def _present(self, key: tuple[str, str]) -> tuple[Client, ...]:
         return tuple(one for one in self._members.get(key, {}).values() if not one.left)
 
-    def next_producer(self, group: str) -> Client | None:
-        """Return a producer of a group that can be notified, each in turn.
+    def next_producer(
+        self, group: str, allowed: Callable[[Client], bool] = lambda _: True
+    ) -> Client | None:
+        """Return a producer of a group that can be notified, and is allowed; each in turn.
 
         Source: broker/client/ProducerManager.java#getAvailableChannel (5.5.0)
         """
         reachable = [
             client
             for client in self.producers(group)
-            if client.stream is not None and not client.stream.closed
+            if client.stream is not None and not client.stream.closed and allowed(client)
         ]
         if not reachable:
             return None

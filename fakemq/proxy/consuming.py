@@ -184,6 +184,19 @@ def _note(
     )
 
 
+def require_place(proxy: Proxy, handle: ReceiptHandle, topic: str) -> None:
+    """Raise RpcError, if there are accounts, for a handle that names a place of another topic.
+
+    No handle is signed: Java's proxy puts any message of the log into a group's DLQ.
+    """
+    broker = None if proxy.accounts is None else proxy.routes.at(_addr(proxy, handle))
+    if broker is not None and handle.log_offset >= 0:
+        from fakemq.broker.acl.stored import stored_topic  # few clusters have accounts
+
+        if stored_topic(broker, handle.log_offset) not in (None, topic):
+            raise proxy_error(Code.INVALID_RECEIPT_HANDLE, "the handle is of another topic")
+
+
 def require_client(proxy: Proxy, client_id: str) -> None:
     """Raise RpcError for a client without a stream: Java's proxy fails to look its handles up.
 

@@ -95,7 +95,7 @@ def check(proxy: Proxy, context: Context, request: Any) -> None:
     if manager is not None:
         from fakemq.proxy.accounts import check as check_account  # few clusters have accounts
 
-        check_account(manager, context, request)
+        check_account(manager, context, request, proxy.owner_of)
     if is_blank(context.client_id):
         raise RpcError(Code.CLIENT_ID_REQUIRED, "client id cannot be empty")
 

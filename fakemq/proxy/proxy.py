@@ -89,7 +89,8 @@ class Proxy:
         self.clients = Clients(NAME, clock, journal, self._left)
         self.settings = ClientSettings(clock, self.clients, self.routes.group_config)
         self.transactions = Transactions(
-            NAME, clock, journal, self.clients, self.calls, brokers, reference.version
+            *(NAME, clock, journal, self.clients, self.calls, brokers, reference.version),
+            may_publish=self._may_publish,
         )
         self.relay = Relay(clock, self.clients)
         self.renewals = Renewals(
@@ -218,6 +219,19 @@ class Proxy:
             if broker.acl is not None:
                 return broker.acl.manager
         return None
+
+    def owner_of(self, client_id: str) -> str | None:
+        """Return the account to which a client id belongs; None if no account has it."""
+        client = self.clients.find(client_id)
+        return self.settings.account(client_id) if client is None else client.account
+
+    def _may_publish(self, client: Client, topic: str) -> bool:
+        manager = self.accounts
+        if manager is None:
+            return True
+        from fakemq.proxy.accounts import may_publish  # few clusters have accounts
+
+        return may_publish(manager, client.account, topic)
 
     # -- what its parts cause -----------------------------------------------------------------
 

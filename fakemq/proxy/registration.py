@@ -53,7 +53,12 @@ def register_producer(
     of_transactions = []
     for topic in topics:
         client = proxy.clients.register(
-            PRODUCER, topic, context.client_id, checked_language(context), context.session
+            PRODUCER,
+            topic,
+            context.client_id,
+            checked_language(context),
+            context.session,
+            context.account,
         )
         if stream is not None:
             client.stream = stream
@@ -100,7 +105,9 @@ def register_consumer(
         )
     yield from check_subscriptions(subscriptions)
     _check_lite(proxy, group, client_type)
-    return proxy.clients.register(CONSUMER, group, context.client_id, language, context.session)
+    return proxy.clients.register(
+        CONSUMER, group, context.client_id, language, context.session, context.account
+    )
 
 
 def bound_topic(proxy: Proxy, group: str) -> str | None:

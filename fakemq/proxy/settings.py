@@ -94,6 +94,7 @@ class ClientSettings:
         self._group_config = group_config
         self._raw: dict[str, Settings] = {}
         self._sizes: dict[str, int] = {}
+        self._accounts: dict[str, str | None] = {}
         self._held_bytes = 0
         self._unused: dict[str, Settings] = {}
         """Of consumers that were no members of their groups when they were last looked at."""
@@ -104,10 +105,12 @@ class ClientSettings:
         """Let the grid of looks for unused settings begin now."""
         self._started_ms = self._clock.elapsed_ms()
 
-    def put(self, client_id: str, settings: Settings, parts: int) -> None:
+    def put(
+        self, client_id: str, settings: Settings, parts: int, account: str | None = None
+    ) -> None:
         """Keep what a client says, in this number of parts; a consumer's gaps are filled.
 
-        Raise RpcError for too much.
+        ``account`` is that of its call. Raise RpcError for too much.
         """
         kept = Settings()
         if settings.HasField("subscription"):
@@ -115,6 +118,7 @@ class ClientSettings:
         kept.MergeFrom(settings)
         self.remove(client_id)
         self._raw[client_id] = kept
+        self._accounts[client_id] = account
         self._sizes[client_id] = size_bytes = _size_bytes(client_id, kept, parts)
         self._held_bytes += size_bytes
         self._look_at(client_id, kept)
@@ -135,11 +139,16 @@ class ClientSettings:
         """Return what a client has said; None for an unknown one."""
         return self._raw.get(client_id)
 
+    def account(self, client_id: str) -> str | None:
+        """Return the account that said it, as `Context.account`; None for an unknown client."""
+        return self._accounts.get(client_id)
+
     def remove(self, client_id: str) -> Settings | None:
         """Forget a client; return what it had said."""
         settings = self._raw.pop(client_id, None)
         if settings is not None:
             self._held_bytes -= self._sizes.pop(client_id)
+            del self._accounts[client_id]
             self._unused.pop(client_id, None)
         return settings
 
@@ -153,6 +162,7 @@ class ClientSettings:
         """Forget all clients."""
         self._raw.clear()
         self._sizes.clear()
+        self._accounts.clear()
         self._held_bytes = 0
         self._unused.clear()
         self._clock.cancel(self._timer)

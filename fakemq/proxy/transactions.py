@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from fakemq.clock.timers import Timer
     from fakemq.journal.journal import Journal
     from fakemq.proxy.broker_calls import BrokerCalls
-    from fakemq.proxy.clients import Clients
+    from fakemq.proxy.clients import Client, Clients
 
 # Source: proxy/config/ProxyConfig.java (5.5.0)
 EXPIRE_MS: Final = 30_000
@@ -71,8 +71,12 @@ class Transactions:
         calls: BrokerCalls,
         brokers: Callable[[], Iterable[Broker]],
         version: int,
+        may_publish: Callable[[Client, str], bool],
     ) -> None:
-        """``version`` is the number of RocketMQ's release that the front says it has."""
+        """``version`` is the number of RocketMQ's release that the front says it has.
+
+        ``may_publish`` says whether a client's account has the right to send to a topic.
+        """
         self._name = name
         self._clock = clock
         self._journal = journal
@@ -80,6 +84,7 @@ class Transactions:
         self._calls = calls
         self._brokers = brokers
         self._version = version
+        self._may_publish = may_publish
         self._data: OrderedDict[tuple[str, str], list[TransactionData]] = OrderedDict()
         """Group and transaction id → what is known, the oldest first; the id that was added last is
         at the end, and so over last."""
@@ -200,8 +205,10 @@ class Transactions:
         header = CheckTransactionStateRequestHeader.decode(command.ext_fields)
         (half,) = decode_records(command.body)
         group = half.properties.get(PRODUCER_GROUP)
-        client = None if group is None else self._clients.next_producer(group)
-        if group is None or client is None:
+        if group is None:
+            return
+        client = self._clients.next_producer(group, lambda one: self._may_publish(one, half.topic))
+        if client is None:
             return
         transaction_id = header.get("transaction_id", "")
         self.add(

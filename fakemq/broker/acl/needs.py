@@ -118,12 +118,16 @@ def popped(topic: str, group: str) -> Rule:
     def needs(command: RemotingCommand, _: Stored) -> Iterator[Need]:
         group_name = command.ext_fields.get(group)
         yield group_of(group_name), Perm.SUB
-        name = command.ext_fields.get(topic)
-        for separator in _POP_SEPARATORS:
-            name = name and name.removeprefix(f"{RETRY_PREFIX}{group_name}{separator}")
-        yield name, Perm.SUB
+        yield _popped_topic(command.ext_fields.get(topic), group_name), Perm.SUB
 
     return Rule(_read_says(True, True, Perm.SUB), needs)
+
+
+def _popped_topic(name: str | None, group: str | None) -> str | None:
+    """Return the topic whose messages a group gets again from its retry topic of pops."""
+    for separator in _POP_SEPARATORS:
+        name = name and name.removeprefix(f"{RETRY_PREFIX}{group}{separator}")
+    return name
 
 
 def statistics(command: RemotingCommand, _: Stored) -> Iterator[Need]:
@@ -150,7 +154,9 @@ def of_stored(offset: Callable[[RemotingCommand], int | None], perm: Perm, also:
             if name == "":
                 yield f"<no message begins at offset {place}>", Perm.DENY
             else:
-                yield name, perm
+                # Of the two forms of a retry topic of pops only this one has a single meaning.
+                group = command.ext_fields.get("group")
+                yield name and name.removeprefix(f"{RETRY_PREFIX}{group}+"), perm
 
     first = f"{also.asks}; " if also.needs is not None else ""
     return Rule(f"{first}{perm.name} for the topic of the stored message", needs)

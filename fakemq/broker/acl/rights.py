@@ -88,15 +88,15 @@ BROKER: Final[Mapping[int, Row]] = {
     ),
     RequestCode.RESUME_CHECK_HALF_MESSAGE: _open(ADMIN),
     # pops
-    RequestCode5.POP_MESSAGE: _later(_POPPED),
-    RequestCode5.PEEK_MESSAGE: _later(_POPPED),
+    RequestCode5.POP_MESSAGE: _later(_OFFSET),
+    RequestCode5.PEEK_MESSAGE: _later(_OFFSET),
     RequestCode5.ACK_MESSAGE: _later(_POPPED),
     RequestCode5.BATCH_ACK_MESSAGE: _later(
         Rule("SUB for the topic and the group of each pop", needs.acknowledgements)
     ),
     RequestCode5.CHANGE_MESSAGE_INVISIBLETIME: _later(_POPPED),
-    RequestCode5.NOTIFICATION: _later(_POPPED),
-    RequestCode5.POLLING_INFO: _later(_POPPED),
+    RequestCode5.NOTIFICATION: _later(_OFFSET),
+    RequestCode5.POLLING_INFO: _later(_OFFSET),
     RequestCode5.QUERY_ASSIGNMENT: _later(
         Rule("SUB for the topic and the group", needs.assignment)
     ),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.protocol.grpc.messages import ForwardMessageToDeadLetterQueueResponse
 from fakemq.proxy.checks import checked_group, checked_topic
-from fakemq.proxy.consuming import bury, require_client
+from fakemq.proxy.consuming import bury, require_client, require_place
 from fakemq.proxy.receipts import decode
 from fakemq.proxy.registry import handles
 from fakemq.proxy.status import code_of, status
@@ -32,6 +32,7 @@ def forward_message_to_dead_letter_queue(
     topic, group = checked_topic(request.topic), checked_group(request.group)
     require_client(proxy, context.client_id)
     handle = decode(request.receipt_handle)
+    require_place(proxy, handle, handle.topic_of(topic, group))
     handle = yield from proxy.renewals.take(context.client_id, group, request.message_id, handle)
     reply = yield from bury(proxy, context.session, handle, request.message_id, group, topic)
     text = str(reply.code) if reply.remark is None else reply.remark

@@ -146,7 +146,7 @@ def _settings_taken(stream: Stream, settings: Settings) -> Steps[Settings]:
             proxy, context, group, settings.client_type, settings.subscription.subscriptions
         )
         client.stream = stream
-    proxy.settings.put(context.client_id, settings, parts)
+    proxy.settings.put(context.client_id, settings, parts, context.account)
     raw = proxy.settings.raw(context.client_id)
     assert raw is not None
     return proxy.settings.merged(raw)
