@@ -223,6 +223,16 @@ def offsets(lab: Lab) -> None:
     lab.mq.inspect(commit)
 
 
+def kv_values(lab: Lab) -> None:
+    values = dict.fromkeys(TOPICS[: lab.many(len(TOPICS))], "value")
+    lab.mq.inspect(lambda core: core.name_servers[0].kv.restore({"names": values}))
+
+
+def put_kv_value(lab: Lab) -> None:
+    fields = {"namespace": "names", "key": "one", "value": "more"}
+    lab.ask(RequestCode.PUT_KV_CONFIG, fields, to=lab.namesrv)
+
+
 def groups(lab: Lab) -> None:
     number = lab.many(10_000)
 
@@ -398,6 +408,8 @@ GATHERED: dict[str, tuple[Attack, Attack]] = {
         got("/v1/clock"),
     ),
     "one more topic beside 30,000 that is registered": (topics, create_topic),
+    "one more topic beside 30,000 in a directory": (topics, create_topic),
+    "one more KV value beside 30,000 in a directory": (kv_values, put_kv_value),
     "deletion of a topic beside 200,000 offsets": (
         offsets,
         asked(RequestCode.DELETE_TOPIC_IN_BROKER, topic="topic-1"),

@@ -181,7 +181,7 @@ class Broker:
         files.topics.connect(self.topics, self.topics.reset)
         files.offsets.connect(self.offsets, self.offsets.reset, self.offsets.persisted_in_steps)
         files.groups.connect(self.groups, self.groups.reset)
-        files.filters.connect(self.filters, self.filters.reset)
+        files.filters.connect(self.filters, self.filters.reset, self.filters.persisted_in_steps)
         files.delays.connect(self.delay, self.delay.forget)
         self.acl: AccessControl | None = None
         """Access control, as aclEnable said at the start; None without it."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.clock.slices import Steps, removed_where
 from fakemq.events.core import Warned
 
 if TYPE_CHECKING:
@@ -70,15 +71,17 @@ class SlowConsumers:
 
     def _look(self) -> None:
         self._timer = None
+        self._node.clock.carry_out(self._look_at_each(), peer=self)
+
+    def _look_at_each(self) -> Steps[None]:
         config, topics, groups = self._node.config, self._topics.snapshot(), self._groups.snapshot()
-        self._behind_bytes = {
-            at: behind
-            for at, behind in self._behind_bytes.items()
-            if at[1] in topics and at[2] in groups
-        }
+        yield from removed_where(
+            self._behind_bytes, lambda at: at[1] not in topics or at[2] not in groups
+        )
         if config.disable_consume_if_consumer_read_slowly:
             most = config.consumer_fallbehind_threshold
-            for (_, _, group), behind in self._behind_bytes.items():
+            for (_, _, group), behind in list(self._behind_bytes.items()):
+                yield
                 if behind > most and self._groups.disable_consume(group):
                     text = f"group {group} is {behind} bytes behind: it is suspended"
                     self._node.journal.add(Warned(node=self._node.name, text=text))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from fakemq.clock.slices import Steps, removed_where
 from fakemq.protocol.topics import LMQ_PREFIX, SCHEDULE_TOPIC
 from fakemq.store.counters import Counter, CounterSnapshot, Grid
 
@@ -237,9 +238,12 @@ class BrokerStatsManager:
         )
 
     def _drop(self, unwanted: Callable[[str, str], bool]) -> None:
-        self._table = {at: one for at, one in self._table.items() if not unwanted(*at)}
-        self._puts.clear()
-        self._pulls.clear()
+        def drop() -> Steps[None]:
+            yield from removed_where(self._table, lambda at: unwanted(*at))
+            self._puts.clear()
+            self._pulls.clear()
+
+        self._clock.carry_out(drop(), peer=self)
 
 
 def _without_name(name: str) -> str:

@@ -92,8 +92,9 @@ class _QueueCheck:
         offset = yield from self._walk()
         if offset != self._half_offset:
             self._update_consume_offset(TRANS_HALF_TOPIC, offset)
-            self._parts.transactions.forget_before(offset)
-        op_offset = self._new_op_offset()
+            for _ in self._parts.transactions.forget_before(offset):
+                yield 0
+        op_offset = yield from self._new_op_offset()
         if op_offset != self._op_offset:
             self._update_consume_offset(TRANS_OP_HALF_TOPIC, op_offset)
 
@@ -228,13 +229,14 @@ class _QueueCheck:
         if not ahead:
             self._done_ops.append(op_offset)
 
-    def _new_op_offset(self) -> int:
+    def _new_op_offset(self) -> Generator[int, None, int]:
         """Return the offset of the first op that is not done."""
         offset = self._op_offset
         for done in sorted(self._done_ops):
             if done != offset:
                 break
             offset += 1
+            yield 0
         return offset
 
     # -- queues -------------------------------------------------------------------------------

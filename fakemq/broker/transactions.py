@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.addresses import store_host
+from fakemq.clock.slices import removed_where
 from fakemq.clock.timers import SEEN_MS, notes_nothing
 from fakemq.dispatch.java_errors import required
 from fakemq.events.core import HalfStored, TransactionDiscarded
@@ -334,10 +335,9 @@ class TransactionalMessageService:
                 )
             )
 
-    def forget_before(self, half_offset: int) -> None:
+    def forget_before(self, half_offset: int) -> Steps[None]:
         """Forget the arrival of the half messages before an offset: checks have passed them."""
-        for offset in [offset for offset in self._arrived_ms if offset < half_offset]:
-            del self._arrived_ms[offset]
+        return removed_where(self._arrived_ms, lambda offset: offset < half_offset)
 
     # -- inside -------------------------------------------------------------------------------
 

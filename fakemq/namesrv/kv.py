@@ -5,6 +5,7 @@ Source: namesrv/kvconfig/KVConfigManager.java (4.9.7)
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec import field
@@ -129,14 +130,18 @@ class KvConfig:
         )
 
     def _print_all(self) -> None:
-        items = [
+        items = (
             f"configTable NS: {namespace} Key: {key} Value: {value}"
             for namespace, table in self._config_table.items()
             for key, value in table.items()
+        )
+        lines = [
+            f"configTable SIZE: {len(self._config_table)}",
+            *islice(items, PRINTED_LINES_MAX - 1),
         ]
-        lines = [f"configTable SIZE: {len(self._config_table)}", *items]
-        if len(lines) > PRINTED_LINES_MAX:
-            lines[PRINTED_LINES_MAX:] = [f"… and {len(lines) - PRINTED_LINES_MAX} more"]
+        left = 1 + sum(map(len, self._config_table.values())) - len(lines)
+        if left:
+            lines.append(f"… and {left} more")
         self._journal.add(KvConfigPrinted(node=self._clock.owner, lines=tuple(lines)))
         self._print_in(PRINT_PERIOD_MS)
 

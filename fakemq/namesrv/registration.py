@@ -245,15 +245,18 @@ class BrokerRegistration:
             return
         name, broker_id = next(iter(places))
         tables.remove_addr(name, broker_id)
-        if tables.broker_addr_table[name].broker_addrs:
+        broker_data = tables.broker_addr_table[name]
+        if broker_data.broker_addrs:
             return
         del tables.broker_addr_table[name]
-        for cluster_name, names in tables.cluster_addr_table.items():
-            if name in names:
-                del names[name]
-                if not names:
-                    del tables.cluster_addr_table[cluster_name]
-                break
+        # Mostly it is in its own cluster; after a move to another one the first that has it counts.
+        own = broker_data.cluster or ""
+        clusters = tables.cluster_addr_table
+        found = own if name in clusters.get(own, ()) else _first_with(clusters, name)
+        if found is not None:
+            del clusters[found][name]
+            if not clusters[found]:
+                del clusters[found]
         self._remove_topics_of(name)
 
     def _leave_live(self, broker_addr: str, why: str) -> None:
@@ -361,3 +364,7 @@ class BrokerRegistration:
             del tables.topic_queue_table[topic]
         for broker_name in of_cluster:
             tables.remove_queues(topic, broker_name)
+
+
+def _first_with(clusters: dict[str, dict[str, None]], broker_name: str) -> str | None:
+    return next((cluster for cluster, names in clusters.items() if broker_name in names), None)

@@ -13,9 +13,10 @@ from collections.abc import Callable, Collection, Mapping
 from math import ceil, e, log
 from typing import TYPE_CHECKING
 
+from fakemq.clock.slices import finished
 from fakemq.clock.timers import next_tick_ms
 from fakemq.events.core import FilterChanged
-from fakemq.protocol.java import java_hash_map_order
+from fakemq.protocol.java import java_hash_map_order_in_steps
 from fakemq.protocol.subscription import is_tag_type
 
 if TYPE_CHECKING:
@@ -110,9 +111,10 @@ class ConsumerFilterManager:
         filters = self._by_group.get(group)
         if filters:
             named = {subscription.topic for subscription in subscriptions}
-            for topic, found in filters.items():
+            for topic, found in list(filters.items()):
                 if topic not in named:
                     self._die(found)
+                yield
 
     def _register(self, group: str, subscription: SubscriptionData) -> None:
         """Source: ConsumerFilterManager.java#FilterDataMapByTopic.register (4.9.7)"""
@@ -210,30 +212,30 @@ class ConsumerFilterManager:
         )
 
     def persisted(self) -> ConsumerFilterTable:
+        """Return all filters as consumerFilter.json has them; remove expired ones first."""
+        return finished(self.persisted_in_steps())
+
+    def persisted_in_steps(self) -> Steps[ConsumerFilterTable]:
         """Return all filters as consumerFilter.json has them; remove expired ones first.
 
         Source: ConsumerFilterManager.java#encode (4.9.7)
         """
-        self.clean()
+        yield from self.clean()
         bloom = self._bloom_filter()
         from fakemq.protocol.bodies.filter import ConsumerFilterTable, FilterDataMapByTopic
 
         by_topic: dict[str, dict[str, ConsumerFilterData]] = {}
-        for group, filters in self._by_group.items():
-            for topic, found in filters.items():
+        for group, filters in list(self._by_group.items()):
+            for topic, found in list(filters.items()):
                 by_topic.setdefault(topic, {})[group] = self._with_bits(found.data, bloom)
-        return ConsumerFilterTable(
-            filter_data_by_topic={
-                topic: FilterDataMapByTopic(
-                    topic=topic,
-                    group_filter_data={
-                        group: by_topic[topic][group]
-                        for group in java_hash_map_order(by_topic[topic])
-                    },
-                )
-                for topic in java_hash_map_order(by_topic, _TOPICS_CAPACITY)
-            }
-        )
+                yield
+        table = ConsumerFilterTable()
+        for topic in (yield from java_hash_map_order_in_steps(by_topic, _TOPICS_CAPACITY)):
+            groups = yield from java_hash_map_order_in_steps(by_topic[topic])
+            table.filter_data_by_topic[topic] = FilterDataMapByTopic(
+                topic=topic, group_filter_data={group: by_topic[topic][group] for group in groups}
+            )
+        return table
 
     def _compiled(self, expression_type: str | None, text: str | None) -> Expression:
         """Return a condition; raise MQFilterError for one that cannot be read."""
@@ -290,7 +292,7 @@ class ConsumerFilterManager:
                 del filters[topic]
             self._forget_empty(group)
 
-    def clean(self) -> None:
+    def clean(self) -> Steps[None]:
         """Remove the filters that have been dead for filterDataCleanTimeSpan.
 
         Source: ConsumerFilterManager.java#clean (4.9.7)
@@ -300,8 +302,9 @@ class ConsumerFilterManager:
         for group, filters in list(self._by_group.items()):
             for topic, found in list(filters.items()):
                 if found.died_ms is not None and now_ms - found.died_ms >= span_ms:
-                    del filters[topic]
+                    filters.pop(topic, None)
                     self._changed(group, topic, "removed")
+                yield
             self._forget_empty(group)
 
     # -- inside -------------------------------------------------------------------------------
@@ -344,7 +347,7 @@ class ConsumerFilterManager:
             self._changed(str(found.data.consumer_group), str(found.data.topic), "revived")
 
     def _forget_empty(self, group: str) -> None:
-        if not self._by_group[group]:
+        if not self._by_group.get(group, True):
             del self._by_group[group]
 
     def _watch(self) -> None:
@@ -369,7 +372,10 @@ class ConsumerFilterManager:
         self._timer = clock.call_later(due_ms - now_ms, self._tick, kind="filter_data_clean")
 
     def _tick(self) -> None:
-        self.clean()
+        self._node.clock.carry_out(self._clean_and_watch(), peer=self)
+
+    def _clean_and_watch(self) -> Steps[None]:
+        yield from self.clean()
         self._watch()
 
     def _changed(self, group: str, topic: str, how: str) -> None:

@@ -16,6 +16,7 @@ from fakemq.protocol.pop import offset_order_count, queue_order_count
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from fakemq.clock.slices import Steps
     from fakemq.protocol.bodies.group import SubscriptionGroupConfig
     from fakemq.protocol.bodies.topic import TopicConfig
 
@@ -194,7 +195,7 @@ class OrderTable:
         topics: Mapping[str, TopicConfig],
         groups: Mapping[str, SubscriptionGroupConfig],
         now_ms: int,
-    ) -> None:
+    ) -> Steps[None]:
         """Forget what is gone: topics, groups, queues, and what no client has read for a day.
 
         Source: QueueLevelConsumerManager.java#autoClean (5.5.0)
@@ -204,15 +205,16 @@ class OrderTable:
             if len(parts) != 2:
                 continue
             config = topics.get(parts[0])
+            yield
             if config is None or parts[1] not in groups or not queues:
-                del self.table[key]
+                self.table.pop(key, None)
                 continue
             for queue_id, info in list(queues.items()):
                 if (
                     queue_id >= config.read_queue_nums
                     or now_ms - info.last_consume_timestamp > CLEAN_SPAN_FROM_LAST_MS
                 ):
-                    del queues[queue_id]
+                    queues.pop(queue_id, None)
 
     def persisted(self) -> ConsumerOrderInfoTable:
         """Return the table as consumerOrderInfo.json has it."""

@@ -145,17 +145,19 @@ class PopService:
 
     # -- order --------------------------------------------------------------------------------
 
-    def _clean_order(self) -> None:
+    def _clean_order(self) -> Steps[None]:
         """Forget what is out of topics, queues and groups that are gone, and what is a day old."""
         self._cleaned_ms = self.clock.now_ms()
-        self.order.clean(self._topics.snapshot(), self._groups.snapshot(), self._cleaned_ms)
+        yield from self.order.clean(
+            self._topics.snapshot(), self._groups.snapshot(), self._cleaned_ms
+        )
 
     def _order_in_file(self) -> Steps[ConsumerOrderInfoTable]:
         """Return what consumerOrderInfo.json is to contain.
 
         Source: pop/orderly/QueueLevelConsumerManager.java#encode (5.5.0)
         """
-        self._clean_order()
+        yield from self._clean_order()
         yield
         return self.order.persisted()
 
@@ -166,7 +168,8 @@ class PopService:
         after such a time cleans it.
         """
         if abs(self.clock.now_ms() - self._cleaned_ms) >= FIRST_TICK_MS:
-            self._clean_order()
+            self._cleaned_ms = self.clock.now_ms()
+            self.clock.carry_out(self._clean_order(), peer=self)
         return self.order.is_blocked(
             header.attempt_id,
             topic,

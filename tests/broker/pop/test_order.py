@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakemq.broker.pop.order import ILLEGAL, NO_COMMIT, OrderTable
+from fakemq.clock.slices import finished
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.bodies.topic import TopicConfig
 
@@ -110,12 +111,12 @@ def test_cleaning_forgets_what_is_gone() -> None:
     popped(table, [5])
     topics = {T: TopicConfig(topic_name=T, read_queue_nums=1, write_queue_nums=1)}
     groups = {G: SubscriptionGroupConfig(group_name=G)}
-    table.clean(topics, groups, 24 * 3_600_000)
+    finished(table.clean(topics, groups, 24 * 3_600_000))
     assert table.find(T, G, Q) is not None
-    table.clean(topics, groups, 24 * 3_600_000 + 1)
+    finished(table.clean(topics, groups, 24 * 3_600_000 + 1))
     assert table.find(T, G, Q) is None
     popped(table, [5])
-    table.clean({}, groups, 0)
+    finished(table.clean({}, groups, 0))
     assert list(table.queues()) == []
 
 
