@@ -350,6 +350,18 @@ class Chronicle:
                     return event
         return None
 
+    def ended_before(self, rollback: Entry) -> str:
+        """Return what had become of a half message before its rollback; "" if it was open."""
+        event = rollback.event
+        assert isinstance(event, TransactionEnded)
+        half = self._half(event, event.half_offset)
+        for _, entry in () if half is None else self.made.get(half, ()):
+            if entry.seq < rollback.seq and isinstance(entry.event, TransactionEnded):
+                return "it had been committed"
+            if entry.seq < rollback.seq and isinstance(entry.event, TransactionChecked):
+                return "a check had stored it again, and asks about that record"
+        return ""
+
     def forgotten(self, record: Record) -> bool:
         """Return whether the journal does not have the append of a record."""
         return record not in self.appended

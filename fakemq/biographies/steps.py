@@ -448,9 +448,12 @@ class RolledBack(Step, frozen=True, kw_only=True, gc=False):
 
     from_check: bool
     """Whether the producer decided in answer to a check."""
+    why_not: str = ""
+    """Why it has no effect, as a clause; "" if it has one. The broker answers SUCCESS anyway."""
 
     def text(self) -> str:
-        return f"rolled back{' when asked' if self.from_check else ''}"
+        asked = " when asked" if self.from_check else ""
+        return f"rolled back{asked}{f', without effect: {self.why_not}' if self.why_not else ''}"
 
 
 def _client(client_id: str, peer: str) -> str:

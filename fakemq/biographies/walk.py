@@ -195,7 +195,12 @@ class Walk:
                 step = steps.HalfStored(seq=seq, at_ms=at_ms, node=node, topic=topic)
             case events.TransactionEnded(from_check=from_check):
                 step = steps.RolledBack(
-                    seq=seq, at_ms=at_ms, node=node, because=why, from_check=from_check
+                    seq=seq,
+                    at_ms=at_ms,
+                    node=node,
+                    because=why,
+                    from_check=from_check,
+                    why_not=self._chronicle.ended_before(entry),
                 )
             case events.DeadLettered():
                 self._made(entry, (node, event.phy_offset), why)
