@@ -18,6 +18,7 @@ from fakemq.biographies.twins import TwinTable
 from fakemq.events.core import (
     ClockMoved,
     ClockSkewed,
+    CommitIgnored,
     DeadLettered,
     Delivered,
     DifferenceEnded,
@@ -155,6 +156,7 @@ class Chronicle:
             LogAppended: self._appended,
             InvisibleTimeChanged: self._pop_news,
             MemberChanged: self._member_changed,
+            CommitIgnored: self._commit_ignored,
             NodeStarted: self._node_started,
             OffsetWentBack: self._went_back,
             PassedOver: self._passed_over,
@@ -226,6 +228,8 @@ class Chronicle:
         last begins a new `Rising`."""
         self._last_commits: dict[str, dict[tuple[str, int, str], int]] = defaultdict(dict)
         """Node → topic, queue id and group → the last offset that is committed there."""
+        self.ignored: dict[tuple[str, str, int], dict[str, list[Rising]]] = defaultdict(dict)
+        """As `commits`, those that a broker did not store."""
         self.back: list[Back] = []
         """Offsets that went back without a commit."""
         self.passed_over: dict[tuple[str, str, int], dict[str, list[Rising]]] = defaultdict(dict)
@@ -533,6 +537,15 @@ class Chronicle:
         self._last_commits[event.node][event.topic, event.queue_id, event.group] = event.offset
         risings = self.commits[queue].setdefault(event.group, [Rising()])
         if event.offset < risings[-1].end_offset:
+            risings.append(Rising())
+        risings[-1].put(event.offset, entry)
+
+    def _commit_ignored(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, CommitIgnored)
+        queue = self.broker_names.get(event.node, event.node), event.topic, event.queue_id
+        risings = self.ignored[queue].setdefault(event.group, [Rising()])
+        if event.kept < risings[-1].end_offset and event.offset < risings[-1].end_offset:
             risings.append(Rising())
         risings[-1].put(event.offset, entry)
 

@@ -9,7 +9,7 @@ import msgspec
 
 from fakemq.biographies import steps
 from fakemq.errors import counted, printable
-from fakemq.events.core import OffsetCommitted
+from fakemq.events.core import CommitIgnored, OffsetCommitted
 from fakemq.journal.journal import clock_text
 
 if TYPE_CHECKING:
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from fakemq.biographies.steps import Step
     from fakemq.journal.entries import Entry
 
-OfCommit = TypeVar("OfCommit", steps.Acknowledged, steps.PassedOver, steps.SetBack)
+OfCommit = TypeVar(
+    "OfCommit", steps.Acknowledged, steps.CommitIgnored, steps.PassedOver, steps.SetBack
+)
 
 
 def commit_steps(
@@ -47,6 +49,11 @@ def commit_steps(
             if not acked and _is_commit(entry) and entry.seq > since_seq:
                 yield _past(chronicle, place, entry, since_seq, why)
                 acked = True
+    for risings in chronicle.ignored.get((broker, topic, queue_id), {}).values():
+        for rising in risings:
+            entry = rising.past(offset)
+            if entry is not None and entry.seq > since_seq:
+                yield _step(chronicle, steps.CommitIgnored, entry, why)
 
 
 def _is_commit(entry: Entry | None) -> TypeGuard[Entry]:
@@ -100,7 +107,7 @@ def _past(chronicle: Chronicle, place: Place, entry: Entry, since_seq: int, why:
 
 def _step(chronicle: Chronicle, kind: type[OfCommit], entry: Entry, why: Why) -> OfCommit:
     event = entry.event
-    assert isinstance(event, OffsetCommitted)
+    assert isinstance(event, OffsetCommitted | CommitIgnored)
     request = chronicle.requests.get(entry.cause)
     peer = getattr(request.event, "peer", "") if request is not None else ""
     return kind(

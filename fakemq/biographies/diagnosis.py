@@ -22,7 +22,7 @@ from fakemq.biographies.half_messages import uncommitted
 from fakemq.biographies.inflight import inflight
 from fakemq.biographies.members import rival_members
 from fakemq.biographies.no_route import asked_for_mistyped, asked_while_down
-from fakemq.biographies.steps import NO_LONGER_COUNTS, lacks_tag
+from fakemq.biographies.steps import NO_LONGER_COUNTS, RESET_PENDING, lacks_tag
 from fakemq.biographies.too_early import asked_too_early
 from fakemq.biographies.undecodable import undecodable
 from fakemq.biographies.waiting import add_delayed, add_ignored_time, add_timers
@@ -236,6 +236,9 @@ class _Search:
                         acked = "never acked"
                     else:
                         acked = NOT_YET_ACKED if self._is_new(deliveries, group) else NOT_FINISHED
+                    ignored = self._chronicle.ignored.get((broker, topic, queue_id), {})
+                    if any(rising.past(offset) for rising in ignored.get(group, ())):
+                        acked = f"not acked: its commits have no effect, {RESET_PENDING}"
                     found.add(topic, f"delivered {times_text(times)} to {group}, {acked}", name)
         return found.lines()
 

@@ -14,6 +14,8 @@ from fakemq.journal.journal import clock_text
 
 NO_LONGER_COUNTS = "a handle that no longer counts"
 """What a receipt handle is for which no message is out."""
+RESET_PENDING = "a reset of the queue is pending until the next pull of the group"
+"""Why a broker of 5.5.0 answers a commit, and does not store it."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag=True):
@@ -352,6 +354,19 @@ class Acknowledged(Step, frozen=True, kw_only=True, gc=False):
     def text(self) -> str:
         by = f" by {self.client_id}" if self.client_id else ""
         return f"acked by {self.group}: offset {self.offset} committed{by}"
+
+
+class CommitIgnored(Step, frozen=True, kw_only=True, gc=False):
+    """``group`` committed an offset that is past the message, and the broker did not store it."""
+
+    group: str
+    client_id: str
+    """The consumer that committed; "" if it is unknown."""
+    offset: int
+
+    def text(self) -> str:
+        by = f"{self.group}@{self.client_id}" if self.client_id else self.group
+        return f"commit of offset {self.offset} by {by} has no effect: {RESET_PENDING}"
 
 
 class SetBack(Step, frozen=True, kw_only=True, gc=False):

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fakemq.clock.slices import A_STEP, finished, removed_where
-from fakemq.events.core import OffsetWentBack
+from fakemq.events.core import CommitIgnored, OffsetWentBack
 from fakemq.journal.journal import shortened
 from fakemq.journal.noted import COMMITTED
 from fakemq.protocol.java import (
@@ -70,6 +70,19 @@ class ConsumerOffsetManager:
                 self._file.changed()
         what = (shortened(group), shortened(topic), queue_id, offset)
         self._node.journal.note((COMMITTED, self._node.name, *what))
+
+    def ignore(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """Note in the journal that a commit is answered, and not stored."""
+        self._node.journal.add(
+            CommitIgnored(
+                node=self._node.name,
+                group=shortened(group),
+                topic=shortened(topic),
+                queue_id=queue_id,
+                offset=offset,
+                kept=self.query(group, topic, queue_id),
+            )
+        )
 
     def clone(self, source: str, group: str, topic: str) -> None:
         """Replace the offsets of ``group`` in a topic by those of ``source``.

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fakemq.events.core import BrokerRegistered as BrokerRegistered
     from fakemq.events.core import ClockMoved as ClockMoved
     from fakemq.events.core import ClockSkewed as ClockSkewed
+    from fakemq.events.core import CommitIgnored as CommitIgnored
     from fakemq.events.core import DeadLettered as DeadLettered
     from fakemq.events.core import Delivered as Delivered
     from fakemq.events.core import DifferenceEnded as DifferenceEnded

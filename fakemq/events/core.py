@@ -408,6 +408,21 @@ class OffsetCommitted(Event, frozen=True, kw_only=True, gc=False):
     offset: int
 
 
+class CommitIgnored(Event, frozen=True, kw_only=True, gc=False):
+    """A consumer committed an offset, its broker answered SUCCESS, and did not store it.
+
+    A reset of the queue is pending: the group's next pull is sent to ``kept``.
+    """
+
+    group: str
+    topic: str
+    queue_id: int
+    offset: int
+    """What the consumer wanted to commit."""
+    kept: int
+    """The offset that is committed."""
+
+
 class OffsetWentBack(Event, frozen=True, kw_only=True, gc=False):
     """A group's committed offset is smaller than before, without a commit.
 

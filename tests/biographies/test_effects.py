@@ -8,9 +8,17 @@ import pytest
 
 import fakemq
 from fakemq.biographies import steps
-from fakemq.events import Acknowledged, InvisibleTimeChanged, PassedOver, TagCollided
+from fakemq.events import (
+    Acknowledged,
+    CommitIgnored,
+    InvisibleTimeChanged,
+    PassedOver,
+    TagCollided,
+)
+from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.headers.offset_5_5_0 import ResetOffsetRequestHeader5
 from tests.support.consumer import consuming
 from tests.support.popper import Popper
 from tests.support.pops import GROUP, ack_header, batch_ack_body, change_header
@@ -246,3 +254,25 @@ def test_pop_names_filters_and_tags_with_the_same_hash(mq: fakemq.Cluster, clien
     assert str(dropped).endswith(LACKS)
     with pytest.raises(AssertionError, match="the client drops it"):
         mq.assert_consumed("orders", GROUP, bodies=["two"])
+
+
+def test_commit_while_a_reset_is_pending_has_no_effect(mq: fakemq.Cluster) -> None:
+    mq.seed("orders", ["one"])
+    with consuming(mq) as client:
+        (queue,) = client.subscribe_queues("orders")
+        client.take("orders", commit=False)
+        header = ResetOffsetRequestHeader5(
+            topic="orders", group="billing", timestamp=0, is_force=True, queue_id=0, offset=0
+        )
+        addr = mq.broker("broker-a").addr
+        command = client.instance.command(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header)
+        client.run(client.instance.invoke_ok(addr, command))
+        client.update_offset(queue, 1, oneway=False)
+        (event,) = mq.journal.find(CommitIgnored)
+        assert (event.offset, event.kept) == (1, 0)
+        (step,) = mq.messages("orders")[0].biography.of(steps.CommitIgnored)
+        assert "has no effect: a reset of the queue is pending" in step.text()
+        with pytest.raises(
+            AssertionError, match="its commits have no effect, a reset of the queue"
+        ):
+            mq.assert_consumed("orders", "billing")

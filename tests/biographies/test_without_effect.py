@@ -206,13 +206,13 @@ def fault_of_another_group(run: Run) -> Iterable[Biography]:
     return run.lives()
 
 
-def commit_past_what_nobody_got(run: Run) -> Iterable[Biography]:
+def commit_past_an_unread_message(run: Run) -> Iterable[Biography]:
     run.seed()
     run.commit(1)
     return run.lives()
 
 
-def commit_past_what_the_group_got(run: Run) -> Iterable[Biography]:
+def commit_past_a_read_message(run: Run) -> Iterable[Biography]:
     run.seed()
     run.take()
     run.commit(1)
@@ -281,9 +281,10 @@ RUNS: dict[type[steps.Step], Callable[[Run], Iterable[Biography]]] = {
     steps.TimerEnded: recalled_timer,
     steps.Recalled: recall_of_another,
     steps.Withheld: fault_of_another_group,
-    steps.Dropped: commit_past_what_the_group_got,
-    steps.Acknowledged: commit_past_what_nobody_got,
-    steps.PassedOver: commit_past_what_the_group_got,
+    steps.Dropped: commit_past_a_read_message,
+    steps.Acknowledged: commit_past_an_unread_message,
+    steps.PassedOver: commit_past_a_read_message,
+    steps.CommitIgnored: commit_past_a_read_message,
     steps.SetBack: commit_of_the_same_offset,
     steps.SentBack: unknown_message_sent_back,
     steps.DeadLettered: retry_that_is_left,

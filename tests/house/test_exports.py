@@ -36,24 +36,25 @@ PUBLIC = {
     """,
     "fakemq.events": """
         Acknowledged AnswerWithheld AppendRefused BrokerGone BrokerRegistered ClockMoved
-        ClockSkewed DeadLettered Delivered DifferenceEnded Dispatched Event FaultHit
-        FaultPlaced FaultRemoved FilesExpired FilterChanged FlowControlled GroupChanged
-        HalfStored HandleRenewed HandlerFailed InvisibleTimeChanged KvConfigPrinted
-        LinkClosed LinkOpened LogAppended MemberChanged MessageChecked MetadataSynchronized
-        NodeStarted NodeStopped OffsetCommitted OffsetWentBack OrphanAsked PassedOver Popped
-        PullHeld PullWoken QueuesLocked Replicated ReplicationWaited ReportBelieved
-        RequestHandled RequestReceived Revived RouteRefused RoutineSkipped RpcHandled
-        RpcReceived Scheduled ScheduledDelivered ScheduledDiscarded SentBack SlaveReported
-        SnapshotRestored StoreRecovered StoreRepaired SubscriptionsDiffer TagCollided
-        TimerDelivered TimerDiscarded TimerRecalled TimerRolled TimerSet TopicChanged
-        TransactionChecked TransactionDiscarded TransactionEnded Transferred UnsyncedLost
-        Warned
+        ClockSkewed CommitIgnored DeadLettered Delivered DifferenceEnded Dispatched Event
+        FaultHit FaultPlaced FaultRemoved FilesExpired FilterChanged FlowControlled
+        GroupChanged HalfStored HandleRenewed HandlerFailed InvisibleTimeChanged
+        KvConfigPrinted LinkClosed LinkOpened LogAppended MemberChanged MessageChecked
+        MetadataSynchronized NodeStarted NodeStopped OffsetCommitted OffsetWentBack
+        OrphanAsked PassedOver Popped PullHeld PullWoken QueuesLocked Replicated
+        ReplicationWaited ReportBelieved RequestHandled RequestReceived Revived RouteRefused
+        RoutineSkipped RpcHandled RpcReceived Scheduled ScheduledDelivered
+        ScheduledDiscarded SentBack SlaveReported SnapshotRestored StoreRecovered
+        StoreRepaired SubscriptionsDiffer TagCollided TimerDelivered TimerDiscarded
+        TimerRecalled TimerRolled TimerSet TopicChanged TransactionChecked
+        TransactionDiscarded TransactionEnded Transferred UnsyncedLost Warned
     """,
     "fakemq.biographies.steps": """
-        Acknowledged Checked Committed DeadLettered DelayEnded Delayed Delivered Discarded
-        Dispatched Dropped Forgotten HalfStored InvisibleTimeChanged NotReplicated PassedOver
-        PopAcknowledged Popped Recalled Replaced Replicated Revived RolledBack SentBack SetBack
-        Step Stored TimerEnded TimerRolled TimerSet Withheld lacks_tag ordinal
+        Acknowledged Checked CommitIgnored Committed DeadLettered DelayEnded Delayed
+        Delivered Discarded Dispatched Dropped Forgotten HalfStored InvisibleTimeChanged
+        NotReplicated PassedOver PopAcknowledged Popped Recalled Replaced Replicated Revived
+        RolledBack SentBack SetBack Step Stored TimerEnded TimerRolled TimerSet Withheld
+        lacks_tag ordinal
     """,
     "fakemq.fixtures.factories": """
         rocketmq rocketmq_async rocketmq_freezer rocketmq_noproc rocketmq_proc spark

@@ -46,6 +46,7 @@ def update_consumer_offset(
     resets = parts_of(broker).offset_resets
     if later(broker.config).use_server_side_reset_offset and resets.has(topic, group, queue_id):
         reply.remark = "Offset has been previously reset"
+        broker.offsets.ignore(group, topic, queue_id, offset)
         return reply
     offset = broker.positions.committable(request.session, group, topic, queue_id, offset)
     broker.offsets.commit(group, topic, queue_id, offset)

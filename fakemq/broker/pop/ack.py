@@ -133,7 +133,9 @@ def _in_order(
     _note(broker, session, ack, offset, has_effect=is_out)
     if following < 0:
         return
-    if not service.resets.has(topic, group, queue_id):
+    if service.resets.has(topic, group, queue_id):
+        broker.offsets.ignore(group, topic, queue_id, following)
+    else:
         broker.offsets.commit(group, topic, queue_id, following)
     service.order_changed(topic, group, queue_id)
     now_ms = service.clock.now_ms()
