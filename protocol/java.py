@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 INT_MAX: Final = (1 << 31) - 1
 LONG_MAX: Final = (1 << 63) - 1
+LONG_MIN: Final = -(1 << 63)
 CRC32_MASK: Final = 0x7FFF_FFFF
 """What RocketMQ keeps of a CRC32: its top bit is cleared."""
 

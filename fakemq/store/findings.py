@@ -79,6 +79,38 @@ def no_entry(place: str) -> str:
     return f"{place}: no entry of the queue points at this record"
 
 
+def no_timer_unit() -> str:
+    """Return the text for a place of the timer log where a unit should be."""
+    return "no unit of a timer message is here"
+
+
+def no_timer_message(phy_offset: int) -> str:
+    """Return the text for a unit whose message is not there."""
+    return f"points at {phy_offset}, where no timer message is"
+
+
+def second_timer_unit(phy_offset: int) -> str:
+    """Return the text for a unit whose message has one already."""
+    return f"points at {phy_offset}, whose message has a unit before"
+
+
+def wrong_timer_unit(phy_offset: int, slot_ms: int, out_ms: int) -> str:
+    """Return the text for a unit that is in the slot of another time, or of another kind."""
+    if slot_ms == out_ms:
+        return f"points at {phy_offset}, whose message is of another kind"
+    return f"is for {slot_ms} ms, its message at {phy_offset} for {out_ms} ms"
+
+
+def wrong_timer_chain(previous: int, before: int) -> str:
+    """Return the text for a unit that does not lead to the unit of its slot before it."""
+    return f"leads to {previous}, where {before} is right"
+
+
+def no_timer_unit_of(queue_offset: int) -> str:
+    """Return the text for a message of the timer topic that has no unit."""
+    return f"offset {queue_offset}: no unit of the timer log points at this message"
+
+
 def no_unit(queue_offset: int, address: int) -> str:
     """Return the text for an entry whose unit in the extension of its queue is not there."""
     place = address - FIRST_EXTENSION_ADDRESS

@@ -12,12 +12,13 @@ Source: store/timer/TimerMessageStore.java (5.5.0)
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fakemq.broker.delay import real_place
 from fakemq.broker.timers.diversion import TimerDiversion
-from fakemq.errors import StoreError
+from fakemq.errors import StoreError, counted
+from fakemq.events import StoreRepaired, Warned
 from fakemq.events.timers import (
     TimerDelivered,
     TimerDiscarded,
@@ -39,6 +40,7 @@ from fakemq.protocol.timers import (
     TIMER_TOPIC,
 )
 from fakemq.store.inner_message import InnerMessage
+from fakemq.store.timer import CHECKPOINT_PATH, LOG_FOLDER
 from fakemq.store.timer.metrics import TimerMetrics
 from fakemq.store.timer.timers import Timers, clear_files
 
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from fakemq.store.puts import AppendMessageResult, PutMessageResult
     from fakemq.store.store import MessageStore
     from fakemq.store.timer.checkpoint import TimerCheckpoint
+    from fakemq.store.timer.comparison import Compared
     from fakemq.store.timer.log import TimerUnit
 
 MOST_WAIT_MS: Final = 10_000
@@ -72,6 +75,8 @@ class _Due(NamedTuple):
     size_bytes: int
     enqueue_ms: int
     rolls: bool
+    queue_offset: int | None = None
+    """Its offset in the timer topic, if it has no unit."""
 
 
 class TimerMessageService:
@@ -124,18 +129,42 @@ class TimerMessageService:
             config.timer_precision_ms,
             config.timer_roll_window_slot,
             config.mapped_file_size_timer_log,
+            config.timer_flush_interval_ms,
+            is_slave=config.is_slave,
         )
         self._due.clear()
         self._recalls.clear()
         self._delivering, self._failures = False, 0
         now_ms = self._node.clock.now_ms()
-        self.timers.load(now_ms)
         self.metrics.begin(now_ms)
+        self._compared(self.timers.load(now_ms))
         self._write_ms = self.timers.wheel.floor_ms(now_ms)
         self.running = True
         self._store.put_listeners.append(self)
         self.enqueue()
         self._wait()
+
+    def _compared(self, found: Compared) -> None:
+        """Say what a start found wrong, and count the messages again that wait."""
+        node, files = self._node, self._store.files
+        for path, offset, text in found.findings:
+            node.journal.add(Warned(node=node.name, text=f"{files.path_of(path)}:{offset}: {text}"))
+        made_anew = {CHECKPOINT_PATH: found.bad_checkpoint, LOG_FOLDER: found.bad_log}
+        for path, why in made_anew.items():
+            if why:
+                count, waiting = len(found.timed), len(found.waiting)
+                text = f"{why}: made anew of {counted(count, 'timer message')}, {waiting} wait"
+                repaired = StoreRepaired(
+                    node=node.name, file=files.path_of(path), offset=0, cut_bytes=0, why=text
+                )
+                node.journal.add(repaired)
+        if found.in_doubt and not self._config.is_slave:
+            counts: Counter[str] = Counter()
+            for one in found.timed:
+                if one.topic is not None and one.phy_offset in found.waiting:
+                    counts[one.topic] += -1 if one.deletes else 1
+            if self.metrics.revise(counts, node.clock.now_ms()):
+                self._keep()
 
     def stop(self, *, persist: bool) -> None:
         """Stop the delivery.
@@ -247,7 +276,8 @@ class TimerMessageService:
         rolls_at_ms = None
         if due_ms < self._write_ms and not self._config.is_slave:
             at = message.commit_log_offset
-            self._due.append(_Due(at, size_bytes, _NOT_ENQUEUED, rolls=False))
+            due = _Due(at, size_bytes, _NOT_ENQUEUED, rolls=False, queue_offset=offset)
+            self._due.append(due)
             self._wait()
         else:
             deletes = TIMER_DEL_UNIQKEY in properties
@@ -359,7 +389,8 @@ class TimerMessageService:
         """
         if self.running:
             self._move_write_time()
-            self.timers.go_back(self._write_ms)
+            if self.timers.go_back(self._write_ms):
+                self._save()
             self._wait()
 
     def _wait(self, least_ms: int = 0) -> None:
@@ -550,6 +581,9 @@ class TimerMessageService:
 
     def _flush(self) -> None:
         self._flush_timer = None
+        self._save()
+
+    def _save(self) -> None:
         if self._store.disk is not None and self._store.disk.flush.stalled:
             self._changed()
             return
@@ -563,10 +597,14 @@ class TimerMessageService:
 
         The log comes first: progress must not survive a power failure that takes what it is of.
         """
-        self.checkpoint()
+        queue_offset = self.checkpoint().queue_offset
+        for due in self._due:  # a kill must not lose what has no unit
+            if due.queue_offset is not None:
+                queue_offset = min(queue_offset, due.queue_offset)
+                break
         if self._store.disk is not None:
             self._store.disk.flush.log()
-        self.timers.save(self._node.clock.now_ms())
+        self.timers.save(self._node.clock.now_ms(), queue_offset)
         self._keep()
 
     def settle(self) -> None:

@@ -71,21 +71,32 @@ class TimerLog:
         """The position of the next unit, if its file has room."""
         return self._files.max_offset
 
-    def load(self, now_ms: int) -> Iterator[tuple[int, TimerUnit]]:
-        """Open the files that exist; yield position and unit of all units, the oldest first.
+    def load(self, now_ms: int) -> Iterator[tuple[int, TimerUnit | None]]:
+        """Open the files that exist; yield each place of a unit, and the unit if it is a good one.
 
-        At the end it cuts off what is behind the last good unit. Raise StoreError for files that
-        are no timer log of this size.
+        The oldest comes first. At the end it cuts off what is behind the last good unit. Raise
+        StoreError for files that are no timer log of this size.
         Source: store/timer/TimerMessageStore.java#recoverAndRevise (5.5.0), which does not look at
-        files before the last two
+        files before the last two, and cuts off what is behind the first bad unit
         """
         self._files.load(now_ms)
         end = self._files.min_offset
-        for position, unit in self._units():
-            end = position + UNIT_BYTES
+        for position, unit in self._places():
+            if unit is not None:
+                end = position + UNIT_BYTES
             yield position, unit
         if self._files.row:
             self._files.truncate(end)
+
+    def clear(self) -> None:
+        """Delete all files: the next unit is at 0."""
+        self._files.destroy()
+
+    def place_of(self, position: int) -> tuple[str, int]:
+        """Return the path of the file of a position, and the place in it."""
+        file = self._files.find(position)
+        path = LOG_FOLDER if file is None else file.path
+        return path, position % self._files.file_size_bytes
 
     def append(self, unit: TimerUnit, now_ms: int) -> int:
         """Write a unit and return its position; raise StoreError if the disk refuses."""
@@ -111,21 +122,17 @@ class TimerLog:
         at = position % file.size_bytes
         if at + UNIT_BYTES > file.position:
             return None
-        return _unit(TIMER_LOG_UNIT.unpack(file.read(at, UNIT_BYTES)))
+        return unit_of(TIMER_LOG_UNIT.unpack(file.read(at, UNIT_BYTES)))
 
-    def _units(self) -> Iterator[tuple[int, TimerUnit]]:
+    def _places(self) -> Iterator[tuple[int, TimerUnit | None]]:
+        last = self._files.last
         for number, file in enumerate(self._files.row):
-            start, at = self._files.first_offset_of(number), 0
-            for fields in _fields_of(file):
-                unit = _unit(fields)
-                if unit is None:
-                    break
-                yield start + at, unit
-                at += UNIT_BYTES
-            if file.position - at < _BLANK_BYTES:
-                continue
-            if TIMER_LOG_BLANK.unpack(file.read(at, _BLANK_BYTES))[2] != BLANK_MAGIC:
-                return
+            start = self._files.first_offset_of(number)
+            end = units_end(file.size_bytes)
+            if file is last:
+                end = min(end, -(-file.data_end(0) // UNIT_BYTES) * UNIT_BYTES)
+            for at, fields in _fields_of(file, min(end, file.position)):
+                yield start + at, unit_of(fields)
 
     def delete_before(self, phy_offset: int) -> int:
         """Delete files of which all messages are no longer in the log; return how many.
@@ -135,8 +142,8 @@ class TimerLog:
         files, count = self._files, 0
         while len(files.row) > 1:
             size_bytes = files.row[0].size_bytes
-            last_at = (size_bytes - _BLANK_BYTES) // UNIT_BYTES * UNIT_BYTES - UNIT_BYTES
-            last = self.unit_at(files.first_offset_of(0) + last_at)
+            last_at = files.first_offset_of(0) + units_end(size_bytes) - UNIT_BYTES
+            last = self.unit_at(last_at)
             if last is None or last.phy_offset >= phy_offset:
                 break
             count += files.delete_before(files.first_offset_of(0) + size_bytes)
@@ -152,14 +159,22 @@ class TimerLog:
         return f"<timer log up to {self.end}>"
 
 
-def _fields_of(file: File) -> Iterator[tuple[int, ...]]:
-    """Yield the fields of all places for units before the file's position."""
-    end = file.position - file.position % UNIT_BYTES
-    for at in range(0, end, _BLOCK_BYTES):
-        yield from TIMER_LOG_UNIT.iter_unpack(file.read(at, min(_BLOCK_BYTES, end - at)))
+def units_end(size_bytes: int) -> int:
+    """Return where the units of a file of this size end; a blank follows."""
+    return (size_bytes - _BLANK_BYTES) // UNIT_BYTES * UNIT_BYTES
 
 
-def _unit(fields: tuple[int, ...]) -> TimerUnit | None:
+def _fields_of(file: File, end: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yield position and fields of all places for units before ``end``."""
+    end -= end % UNIT_BYTES
+    for begin in range(0, end, _BLOCK_BYTES):
+        block = file.read(begin, min(_BLOCK_BYTES, end - begin))
+        yield from zip(
+            range(begin, end, UNIT_BYTES), TIMER_LOG_UNIT.iter_unpack(block), strict=False
+        )
+
+
+def unit_of(fields: tuple[int, ...]) -> TimerUnit | None:
     """Return the unit of these fields; None if they are none.
 
     Source: store/timer/TimerMessageStore.java#isMagicOK (5.5.0)

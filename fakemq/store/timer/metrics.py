@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from fakemq.protocol.java import java_concurrent_map_order
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fakemq.protocol.bodies.timer import TimerMetricsSerializeWrapper
 
 _CAPACITY = 1024
@@ -39,6 +41,20 @@ class TimerMetrics:
         self._counts[topic] = (count + change, now_ms)
         self._changes += 1
         self._changed_ms = now_ms
+
+    def revise(self, counts: Mapping[str, int], now_ms: int) -> bool:
+        """Take over the right counts; return whether any differs.
+
+        Source: TimerMessageStore.java#checkAndReviseMetrics (5.5.0)
+        """
+        wrong = {
+            topic: counts.get(topic, 0) - self.count(topic)
+            for topic in sorted({*counts, *self._counts})
+        }
+        for topic, change in wrong.items():
+            if change:
+                self.add(topic, change, now_ms)
+        return any(wrong.values())
 
     def count(self, topic: str) -> int:
         """Return how many messages wait for a topic."""

@@ -1,7 +1,8 @@
-"""The wheel: one slot for each second of a fortnight, with the chain of its units.
+"""The wheel: one slot for each second, with the chain of its units.
 
-Here the timer log says what is in the wheel: a start makes it from there. The file ``timerwheel``
-is written for Java's sake, which trusts it for units of old timer-log files.
+Here the timer log says what is in the wheel: a start makes it from there. The file ``timerwheel``,
+which has a place for each second of a fortnight, is written for Java's sake: Java trusts it for
+units of old timer-log files.
 Source: store/timer/TimerWheel.java (5.5.0)
 """
 
@@ -39,7 +40,7 @@ class TimerWheel:
 
     def __init__(self, precision_ms: int) -> None:
         self.precision_ms = precision_ms
-        self._slots: dict[int, Slot] = {}
+        self._slots: dict[int, Slot] = {}  # by time
         self._times: list[int] = []  # a heap of the times of slots, each as often as it was begun
         self._changed: dict[int, Slot] = {}
 
@@ -47,26 +48,20 @@ class TimerWheel:
         """Return the time of the slot to which a time belongs."""
         return time_ms // self.precision_ms * self.precision_ms
 
-    def _index(self, time: int) -> int:
-        return time % (2 * SLOTS)
-
     def slot(self, time_ms: int) -> Slot | None:
         """Return the slot of a time; None if it has no unit."""
-        time = time_ms // self.precision_ms
-        found = self._slots.get(self._index(time))
-        return None if found is None or found.time != time else found
+        return self._slots.get(time_ms // self.precision_ms)
 
     def put(self, time_ms: int, position: int, change: int) -> None:
         """Add a unit to the slot of a time; ``change`` is 1, or -1 for a deletion."""
         time = time_ms // self.precision_ms
-        index = self._index(time)
-        old = self._slots.get(index)
-        if old is None or old.time != time:
+        old = self._slots.get(time)
+        if old is None:
             new = Slot(time, position, position, change)
             heapq.heappush(self._times, time)
         else:
             new = old._replace(last_position=position, messages=old.messages + change)
-        self._slots[index] = self._changed[index] = new
+        self._slots[time] = self._changed[time] = new
 
     def first_ms(self, from_ms: int) -> int | None:
         """Return the time of the first slot at or after a time; None if there is none.
@@ -75,10 +70,7 @@ class TimerWheel:
         """
         from_time, times = -(-from_ms // self.precision_ms), self._times
         while times and times[0] < from_time:
-            time = heapq.heappop(times)
-            found = self._slots.get(self._index(time))
-            if found is not None and found.time == time:
-                del self._slots[self._index(time)]
+            self._slots.pop(heapq.heappop(times), None)
         return times[0] * self.precision_ms if times else None
 
     def times_ms(self, from_ms: int) -> list[int]:
@@ -86,11 +78,6 @@ class TimerWheel:
         from_time = -(-from_ms // self.precision_ms)
         times = {time for time in self._times if time >= from_time}
         return [time * self.precision_ms for time in sorted(times)]
-
-    def unchanged(self, before_ms: int) -> None:
-        """Take the slots before a time for written: the file has them, or no reader needs them."""
-        time = before_ms // self.precision_ms
-        self._changed = {at: slot for at, slot in self._changed.items() if slot.time >= time}
 
     def forget_changes(self) -> None:
         """Take all slots for written, because no file has them."""
@@ -108,10 +95,14 @@ class TimerWheel:
 
     def write(self, files: Files, now_ms: int) -> None:
         """Write the slots that changed; raise StoreError if the disk refuses."""
+        if not self._changed:
+            return
         file = self.open(files, now_ms)
-        for index, slot in sorted(self._changed.items()):
-            file.write_at(index * WHEEL_SLOT.size, WHEEL_SLOT.pack(*slot), now_ms)
-            del self._changed[index]
+        for time, slot in sorted(self._changed.items()):
+            # What is overdue by a fortnight shares its place with a later time, which counts.
+            at = time % (2 * SLOTS) * WHEEL_SLOT.size
+            file.write_at(at, WHEEL_SLOT.pack(*slot), now_ms)
+            del self._changed[time]
         file.flush()
 
     @staticmethod

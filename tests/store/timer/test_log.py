@@ -65,16 +65,27 @@ def test_start_finds_every_unit(units: list[TimerUnit], file_bytes: int) -> None
 
 
 @pytest.mark.parametrize("damage", [struct.pack(">i", 51), bytes(52), b"\xff" * 16])
-def test_start_cuts_off_what_follows_a_bad_unit(damage: bytes) -> None:
+def test_start_passes_over_a_bad_unit(damage: bytes) -> None:
     files = memory_files()
     log = TimerLog(files, FILE_BYTES)
     for number in range(5):
         log.append(some_unit(number), 0)
     files.open("timerlog/00000000000000000000", FILE_BYTES).spoil(104, damage)
     again = TimerLog(files, FILE_BYTES)
-    assert [unit.phy_offset for _, unit in again.load(0)] == [0, 1]
+    found = [None if unit is None else unit.phy_offset for _, unit in again.load(0)]
+    assert found == [0, 1, None, 3, 4]
+
+
+def test_start_cuts_off_bad_units_at_the_end() -> None:
+    files = memory_files()
+    log = TimerLog(files, FILE_BYTES)
+    for number in range(3):
+        log.append(some_unit(number), 0)
+    files.open("timerlog/00000000000000000000", FILE_BYTES).spoil(104, b"\xff" * 16)
+    again = TimerLog(files, FILE_BYTES)
+    assert [unit is None for _, unit in again.load(0)] == [False, False, True]
     assert again.append(some_unit(9), 0) == 104
-    assert [unit.phy_offset for _, unit in loaded(files)] == [0, 1, 9]
+    assert [unit and unit.phy_offset for _, unit in loaded(files)] == [0, 1, 9]
 
 
 def test_position_without_a_unit_has_none() -> None:

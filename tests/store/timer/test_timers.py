@@ -10,7 +10,7 @@ from fakemq.protocol.properties import encode_properties_as_java
 from fakemq.protocol.timers import TIMER_TOPIC
 from fakemq.store.inner_message import inner_message
 from fakemq.store.timer import CHECKPOINT_PATH
-from fakemq.store.timer.checkpoint import TimerCheckpoint
+from fakemq.store.timer.checkpoint import CheckpointState, TimerCheckpoint
 from fakemq.store.timer.timers import Timers, clear_files
 from fakemq.store.timer.wheel import SLOTS
 from tests.support.store_lab import StoreLab
@@ -21,14 +21,16 @@ WRITE_MS = START_MS // 1000 * 1000
 
 
 def timers_of(lab: StoreLab, *, window_slots: int = 20) -> Timers:
-    timers = Timers(lab.store, 1000, window_slots, 100_000)
+    timers = Timers(lab.store, 1000, window_slots, 100_000, 1000, is_slave=False)
     timers.load(lab.clock.now_ms())
     return timers
 
 
-def add(lab: StoreLab, timers: Timers, due_ms: int, *, deletes: bool = False) -> None:
-    """Store a message in the timer topic, and give it a unit."""
+def add(lab: StoreLab, timers: Timers, due_ms: int, *, deletes: bool = False) -> dict[str, str]:
+    """Store a message in the timer topic, and give it a unit; return its properties."""
     properties = {"TIMER_OUT_MS": str(due_ms), "REAL_TOPIC": "orders", "REAL_QID": "0"}
+    if deletes:
+        properties["TIMER_DEL_UNIQKEY"] = "K"
     text = encode_properties_as_java(properties)
     put = lab.store.put_message(inner_message(TIMER_TOPIC, 0, b"x", properties, text))
     appended = put.append_result
@@ -43,6 +45,18 @@ def add(lab: StoreLab, timers: Timers, due_ms: int, *, deletes: bool = False) ->
         now_ms=START_MS,
     )
     timers.checkpoint.queue_offset = appended.logics_offset + 1
+    return properties
+
+
+def deliver(lab: StoreLab, properties: dict[str, str]) -> None:
+    """Store the delivered copy of a message."""
+    properties = {**properties, "TIMER_DEQUEUE_MS": "1"}
+    text = encode_properties_as_java(properties)
+    assert lab.store.put_message(inner_message("orders", 0, b"x", properties, text)).ok
+
+
+def save(timers: Timers) -> None:
+    timers.save(START_MS, timers.checkpoint.queue_offset)
 
 
 def drain(timers: Timers, end_ms: int) -> list[tuple[int, int]]:
@@ -116,7 +130,7 @@ def test_start_finds_what_was_not_delivered(due_s: list[int], read_s: int) -> No
     for second in due_s:
         add(lab, timers, WRITE_MS + second * 1000)
     delivered = drain(timers, WRITE_MS + read_s * 1000)
-    timers.save(START_MS)
+    save(timers)
     lab.advance(read_s * 1000)
     again = timers_of(lab)
     assert again.checkpoint.queue_offset == len(due_s)
@@ -137,37 +151,53 @@ def test_start_without_the_checkpoint_continues_behind_the_last_unit() -> None:
     assert len(drain(again, WRITE_MS + 6000)) == 3
 
 
-def test_start_with_a_cut_timer_log_reads_the_topic_again() -> None:
+def test_start_with_a_cut_timer_log_makes_the_units_again() -> None:
     lab = StoreLab()
     timers = timers_of(lab)
     for _ in range(3):
         add(lab, timers, WRITE_MS + 5000)
-    timers.save(START_MS)
+    save(timers)
     lab.files.open("timerlog/00000000000000000000", 100_000).spoil(52, bytes(104))
     again = timers_of(lab)
-    assert again.checkpoint.queue_offset == 1
-    assert len(drain(again, WRITE_MS + 6000)) == 1
+    assert again.checkpoint.queue_offset == 3
+    assert len(drain(again, WRITE_MS + 6000)) == 3
 
 
-def test_start_a_week_later_finds_nothing() -> None:
+def test_start_weeks_later_finds_what_is_overdue() -> None:
     lab = StoreLab()
     timers = timers_of(lab)
     add(lab, timers, WRITE_MS + 5000)
-    timers.save(START_MS)
-    lab.advance(WEEK_MS)
-    assert timers_of(lab).first_ms() is None
+    save(timers)
+    lab.advance(3 * WEEK_MS)
+    again = timers_of(lab)
+    assert again.first_ms() == WRITE_MS + 5000
+    assert len(drain(again, WRITE_MS + 3 * WEEK_MS)) == 1
 
 
 def test_start_after_the_clock_went_back_reads_from_the_present_on() -> None:
     lab = StoreLab()
     timers = timers_of(lab)
-    add(lab, timers, WRITE_MS + 5000)
+    save(timers)
+    deliver(lab, add(lab, timers, WRITE_MS + 5000))
     assert len(drain(timers, WRITE_MS + 3_600_000)) == 1
-    timers.save(START_MS)
+    save(timers)
     again = timers_of(lab)
     assert again.first_ms() is None, "what was delivered is not delivered again"
     add(lab, again, WRITE_MS + 5000)
     assert len(drain(again, WRITE_MS + 6000)) == 1
+
+
+def test_messages_that_come_after_the_clock_went_back_outlive_a_kill() -> None:
+    lab = StoreLab()
+    timers = timers_of(lab)
+    deliver(lab, add(lab, timers, WRITE_MS + 5000))
+    assert len(drain(timers, WRITE_MS + 3_600_000)) == 1
+    save(timers)
+    again = timers_of(lab)
+    add(lab, again, WRITE_MS + 5000)
+    lab.advance(60_000)
+    killed = timers_of(lab)
+    assert len(drain(killed, WRITE_MS + 3_600_000)) == 1
 
 
 def test_chain_that_leads_forward_ends() -> None:
@@ -185,7 +215,10 @@ def test_clear_deletes_the_files() -> None:
     timers = timers_of(lab)
     add(lab, timers, WRITE_MS + 5000)
     clear_files(lab.files)
-    assert timers_of(lab).first_ms() is None
+    assert lab.files.list("timerlog") == []
+    checkpoint = TimerCheckpoint()
+    checkpoint.read(lab.files, START_MS)
+    assert checkpoint.state is CheckpointState.EMPTY
 
 
 @given(st.lists(st.integers(-(1 << 63), (1 << 63) - 1), min_size=7, max_size=7))

@@ -26,14 +26,19 @@ def test_slot_keeps_its_first_and_its_last_unit() -> None:
     assert wheel.slot(NOW_MS + 1000) is None
 
 
-def test_slot_of_a_fortnight_ago_makes_room() -> None:
+def test_slot_of_a_fortnight_ago_is_still_there() -> None:
+    files = MemoryFiles(NodeClock(Clock(frozen=True), "broker-a"))
     wheel = TimerWheel(1000)
-    wheel.put(NOW_MS, 0, 1)
     wheel.put(NOW_MS + FORTNIGHT_MS, 52, 1)
-    assert wheel.slot(NOW_MS) is None
-    assert wheel.slot(NOW_MS + FORTNIGHT_MS) == Slot((NOW_MS + FORTNIGHT_MS) // 1000, 52, 52, 1)
+    wheel.put(NOW_MS, 0, 1)
+    assert wheel.slot(NOW_MS) == Slot(NOW_MS // 1000, 0, 0, 1)
+    assert wheel.first_ms(NOW_MS) == NOW_MS
     assert wheel.first_ms(NOW_MS + 1) == NOW_MS + FORTNIGHT_MS
-    assert wheel.first_ms(NOW_MS + FORTNIGHT_MS + 1) is None
+    wheel.put(NOW_MS, 0, 1)
+    wheel.write(files, NOW_MS)
+    at = NOW_MS // 1000 % (2 * SLOTS) * 32
+    slot = struct.pack(">qqqii", (NOW_MS + FORTNIGHT_MS) // 1000, 52, 52, 1, 0)
+    assert bytes(files.open(WHEEL_PATH, FILE_BYTES).read(at, 32)) == slot, "Java reads this one"
 
 
 def test_precision_is_the_length_of_a_slot() -> None:
@@ -66,13 +71,3 @@ def test_file_has_a_slot_at_its_place() -> None:
     assert FILE_BYTES == 38_707_200
     at = NOW_MS // 1000 % (2 * SLOTS) * 32
     assert bytes(file.read(at, 32)) == struct.pack(">qqqii", NOW_MS // 1000, 104, 104, 1, 0)
-
-
-def test_slots_that_no_reader_needs_are_not_written() -> None:
-    files = MemoryFiles(NodeClock(Clock(frozen=True), "broker-a"))
-    wheel = TimerWheel(1000)
-    wheel.put(NOW_MS, 104, 1)
-    wheel.unchanged(NOW_MS + 1000)
-    wheel.write(files, NOW_MS)
-    at = NOW_MS // 1000 % (2 * SLOTS) * 32
-    assert bytes(files.open(WHEEL_PATH, FILE_BYTES).read(at, 32)) == bytes(32)
