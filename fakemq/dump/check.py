@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from fakemq.broker.persistence import LMQ_OFFSETS, NAMES, OFFSETS, TABLES, WRITTEN_AT_STOP
+from fakemq.dump.check_row import check_row
+from fakemq.dump.check_timers import check_timers
 from fakemq.protocol import fastjson
 from fakemq.protocol.layout.codecs import CHECKPOINT
 from fakemq.protocol.properties import KEY_SEPARATOR, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
@@ -61,6 +63,7 @@ def check(node: StoredNode, passed: Passed) -> Iterator[Finding]:
         yield from few(check_queue(node, topic, queue_id, row, passed), FINDINGS_A_FILE)
     for file in node.index_files():
         yield from few(check_index(node, file), FINDINGS_A_FILE)
+    yield from few(check_timers(node), FINDINGS_A_FILE)
     yield from check_checkpoint(node)
     yield from check_config(node)
 
@@ -70,7 +73,7 @@ def check(node: StoredNode, passed: Passed) -> Iterator[Finding]:
 
 def check_log(node: StoredNode, passed: Passed) -> Iterator[Finding]:
     """Check that records follow each other, are whole, and have their entries in their queues."""
-    yield from _check_row(node.log, 1)
+    yield from check_row(node.log, 1)
     for number, file in enumerate(node.log.files, 1):
         behind = node.log.files[number:]
         for one in records(file, passed, check_crc=True):
@@ -88,25 +91,6 @@ def check_log(node: StoredNode, passed: Passed) -> Iterator[Finding]:
                 )
             elif missing := _missing(node, message):
                 yield Finding(file.name, position, missing)
-
-
-def _check_row(row: Row, unit_bytes: int) -> Iterator[Finding]:
-    """Check that files have one size and are named by their offsets, and that none is missing."""
-    size_bytes = row.file_size_bytes
-    expected = row.min_offset
-    for file in row.files:
-        if file.size_bytes != size_bytes or size_bytes % unit_bytes or not size_bytes:
-            text = f"the file has {file.size_bytes} bytes, the first one {size_bytes}"
-            if file.size_bytes == size_bytes:
-                text = f"the file has {size_bytes} bytes"
-            yield Finding(file.name, 0, text)
-        if file.offset != expected:
-            yield Finding(
-                file.name,
-                0,
-                f"the file before ends at {expected}, this one begins at {file.offset}",
-            )
-        expected = file.offset + file.size_bytes
 
 
 def _check_end(
@@ -168,7 +152,7 @@ def check_queue(
     node: StoredNode, topic: str, queue_id: int, row: Row, passed: Passed
 ) -> Iterator[Finding]:
     """Check that entries have no gap, and that each points to its record."""
-    yield from _check_row(row, UNIT_BYTES)
+    yield from check_row(row, UNIT_BYTES)
     before: QueueUnit | None = None
     for unit in units(row, passed):
         gap = before is not None and unit.offset != before.offset + 1

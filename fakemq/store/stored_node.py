@@ -26,6 +26,7 @@ from fakemq.store.directory_file import extents
 from fakemq.store.log_folders import placed
 from fakemq.store.queue_folders import EXTENSION_FOLDER, NoQueueError, queue_folder, queue_id_of
 from fakemq.store.queue_folders import FOLDER as QUEUES
+from fakemq.store.timer import LOG_FOLDER as TIMERS
 from fakemq.text_files import DiskTextFile
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def cannot_read(path: str, error: OSError) -> ConfigError:
 
 
 class StoredFile:
-    """One of the files of a row; ``offset``, of its first byte, is its name."""
+    """A file, mostly one of a row; ``offset``, of its first byte, is its name there."""
 
     __slots__ = ("_files", "name", "offset", "path", "size_bytes")
 
@@ -77,7 +78,8 @@ class StoredFile:
         self._files = files
         self.path = path
         self.name = name
-        self.offset = int(os.path.basename(path))
+        base = os.path.basename(path)
+        self.offset = int(base) if base.isdecimal() else 0
         try:
             require_regular(path)
             self.size_bytes = os.path.getsize(path)
@@ -124,6 +126,12 @@ class StoredFile:
                     return at + left
                 end = at
         return 0
+
+    def data(self) -> Iterator[tuple[int, bytes]]:
+        """Yield position and bytes of the blocks that are not holes."""
+        for begin, end in self._extents(0):
+            for at in range(begin - begin % BLOCK_BYTES, end, BLOCK_BYTES):
+                yield at, self.read(at, BLOCK_BYTES)
 
     def places(self, wanted: bytes, position: int, end: int) -> Iterator[int]:
         """Yield where these bytes are between two positions."""
@@ -250,6 +258,7 @@ class StoredNode:
         self.name = os.path.basename(os.path.abspath(root))
         self._files = OpenFiles()
         self.log = Row(self._files, self.log_folders, "commitlog")
+        self.timer_log = Row(self._files, (os.path.join(root, TIMERS),), TIMERS)
         self._queues: dict[tuple[str, str, int], Row | None] = {}
         self._last_asked: tuple[int, MessageExt | None] = (-1, None)
         self._window: RecordWindow | None = None
@@ -295,6 +304,11 @@ class StoredNode:
             for name in listed(folder)
             if name.isdecimal()
         ]
+
+    def file(self, name: str) -> StoredFile | None:
+        """Return a file by its path below the node's folder; None if there is none."""
+        path = os.path.join(self.root, *name.split("/"))
+        return StoredFile(self._files, path, name) if os.path.lexists(path) else None
 
     def record(self, phy_offset: int) -> MessageExt | None:
         """Return the complete record at an offset, or None; its CRC is not checked."""

@@ -53,9 +53,10 @@ class TimedStore:
         """The key of each message, with its recall handle."""
         self.recalled: set[str] = set()
         self.kills = 0
-        self._connect()
+        self.connect()
 
-    def _connect(self) -> None:
+    def connect(self) -> None:
+        """Connect a producer; a broker ends connections that were idle for two minutes."""
         core = self.core
         self.peer = Peer(core.network, core.clock, core.journal, self.broker.addr)
 
@@ -97,7 +98,7 @@ class TimedStore:
         self.core.journal.clear()
         self.core.start_broker(self.broker)
         self.core.network.settle()
-        self._connect()
+        self.connect()
 
     def said(self) -> list[str]:
         """Return what the last start found wrong with timers."""

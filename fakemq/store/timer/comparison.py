@@ -225,7 +225,7 @@ class Comparison:
                 self._find(position, no_timer_message(unit.phy_offset))
             elif unit.phy_offset in found:
                 self._find(position, second_timer_unit(unit.phy_offset))
-            elif text := wrong_unit(unit, one):
+            elif text := wrong_unit(unit, one.out_ms, one.topic, deletes=one.deletes):
                 self._find(position, text)
             else:
                 before = newest.get(unit.slot_ms, NO_UNIT)
@@ -323,14 +323,13 @@ class Comparison:
                 yield identity, message.store_timestamp_ms
 
 
-def wrong_unit(unit: TimerUnit, one: Timed) -> str:
+def wrong_unit(unit: TimerUnit, out_ms: int, topic: str | None, *, deletes: bool) -> str:
     """Return what is wrong with the unit of a message; "" if nothing is."""
-    rolled = unit.rolls and unit.slot_ms < one.out_ms
-    if rolled or (not unit.rolls and unit.slot_ms == one.out_ms):
-        topic_hash = 0 if one.topic is None else java_string_hash(one.topic)
-        if unit.deletes == one.deletes and unit.topic_hash == topic_hash:
-            return ""
-    return wrong_timer_unit(unit.phy_offset, unit.slot_ms, one.out_ms)
+    topic_hash = 0 if topic is None else java_string_hash(topic)
+    slot_is_right = unit.slot_ms < out_ms if unit.rolls else unit.slot_ms == out_ms
+    if slot_is_right and unit.deletes == deletes and unit.topic_hash == topic_hash:
+        return ""
+    return wrong_timer_unit(unit.phy_offset, unit.slot_ms, out_ms)
 
 
 def _rolls(message: MessageExt) -> int:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from fakemq.dump.check_timers import check_timers
+from fakemq.store.stored_node import StoredNode
 from tests.support.timed_store import DAY_MS, FILES, TimedStore
 
 Damage = Callable[[TimedStore], None]
@@ -207,3 +209,23 @@ def test_recalled_message_does_not_come_after_damage(timed: TimedStore) -> None:
     timed.start()
     timed.advance(70_000)
     assert timed.delivered() == {kept: 1}
+
+
+@pytest.mark.parametrize("end", ["stop", "kill"])
+def test_dump_check_finds_nothing_in_whole_files(timed: TimedStore, end: str) -> None:
+    fill(timed, end)
+    assert list(check_timers(StoredNode(str(timed.root)))) == []
+    timed.start()
+    timed.skew(-60_000)
+    timed.send(10)
+    timed.end(end)
+    timed.start()
+    timed.end("stop")
+    assert list(check_timers(StoredNode(str(timed.root)))) == []
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_dump_check_finds_damage(timed: TimedStore, name: str) -> None:
+    fill(timed, "stop")
+    DAMAGES[name](timed)
+    assert list(check_timers(StoredNode(str(timed.root))))

@@ -20,99 +20,92 @@ from tests.support.timed_store import DAY_MS, FILES, TimedStore
 LONGEST_S = 3_000
 
 
+SKEWS_MS = [0, 1_500, -1_500, 3_600_000, -3_600_000, DAY_MS, -20 * DAY_MS]
+TIMES_MS = [1, 300, 1_000, 7_000, 60_000, 900_000]
+
+
 class TimerMachine(RuleBasedStateMachine):
-    """Runs, ends, damages and starts one broker."""
+    """Runs one broker, ends it, damages its files, and starts it again."""
 
     def __init__(self) -> None:
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
-        self.running = True
         self.copies: dict[str, Path] = {}
 
     @initialize(seed=st.integers(0, 1 << 20))
     def begin(self, seed: int) -> None:
         self.timed = TimedStore(self.folder / "store", seed)
 
-    # -- running ------------------------------------------------------------------------------
+    @rule(delays_s=st.lists(st.integers(1, LONGEST_S), min_size=1, max_size=5))
+    def send(self, delays_s: list[int]) -> None:
+        self.timed.connect()
+        for delay_s in delays_s:
+            self.timed.send(delay_s)
 
-    @precondition(lambda self: self.running)
-    @rule(delay_s=st.integers(1, LONGEST_S), count=st.integers(1, 4))
-    def send(self, delay_s: int, count: int) -> None:
-        for number in range(count):
-            self.timed.send(delay_s + number % 2)
-
-    @precondition(lambda self: self.running)
     @rule()
     def plain(self) -> None:
+        self.timed.connect()
         self.timed.plain()
 
-    @precondition(lambda self: self.running and self.timed.acknowledged)
+    @precondition(lambda self: self.timed.acknowledged)
     @rule(data=st.data())
     def recall(self, data: st.DataObject) -> None:
-        keys = sorted(key for key, handle in self.timed.acknowledged.items() if handle)
-        self.timed.recall(data.draw(st.sampled_from(keys)))
+        self.timed.connect()
+        self.timed.recall(data.draw(st.sampled_from(sorted(self.timed.acknowledged))))
 
-    @rule(ms=st.sampled_from([1, 300, 1_000, 7_000, 60_000, 900_000]))
+    @rule(ms=st.sampled_from(TIMES_MS))
     def advance(self, ms: int) -> None:
         self.timed.advance(ms)
-        if self.running:
-            self.timed._connect()
 
-    @rule(ms=st.sampled_from([0, 1_500, -1_500, 3_600_000, -3_600_000, DAY_MS, -20 * DAY_MS]))
+    @rule(ms=st.sampled_from(SKEWS_MS))
     def skew(self, ms: int) -> None:
         self.timed.skew(ms)
 
-    @precondition(lambda self: self.running)
-    @rule(how=st.sampled_from(["stop", "kill", "crash"]))
-    def end(self, how: str) -> None:
-        self.timed.end(how)
-        self.running = False
+    @rule(
+        how=st.sampled_from(["stop", "kill", "crash"]),
+        damages=st.lists(
+            st.tuples(
+                st.sampled_from(["remove", "flip", "keep", "put_back"]), st.sampled_from(FILES)
+            ),
+            max_size=3,
+        ),
+        ms=st.sampled_from(TIMES_MS),
+        skew_ms=st.none() | st.sampled_from(SKEWS_MS),
+        seed=st.integers(0, 1 << 20),
+    )
+    def restart(
+        self, how: str, damages: list[tuple[str, str]], ms: int, skew_ms: int | None, seed: int
+    ) -> None:
+        timed = self.timed
+        timed.end(how)
+        for damage, name in damages:
+            path = timed.path(name)
+            if path.exists():
+                getattr(self, damage)(path, name, random.Random(seed))
+        timed.advance(ms)
+        if skew_ms is not None:
+            timed.skew(skew_ms)
+        timed.start()
 
-    # -- not running --------------------------------------------------------------------------
+    def remove(self, path: Path, name: str, draw: random.Random) -> None:
+        path.unlink()
 
-    @precondition(lambda self: not self.running)
-    @rule()
-    def start(self) -> None:
-        self.timed.start()
-        self.running = True
-
-    @precondition(lambda self: not self.running)
-    @rule(name=st.sampled_from(FILES))
-    def remove(self, name: str) -> None:
-        path = self.timed.root / name
-        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
-
-    @precondition(lambda self: not self.running)
-    @rule(name=st.sampled_from(FILES), seed=st.integers(0, 1 << 20))
-    def flip(self, name: str, seed: int) -> None:
-        draw, path = random.Random(seed), self.timed.path(name)
-        if path.exists() and (used := len(path.read_bytes().rstrip(b"\0"))):
-            data = bytearray(path.read_bytes())
+    def flip(self, path: Path, name: str, draw: random.Random) -> None:
+        data = bytearray(path.read_bytes())
+        if used := len(data.rstrip(b"\0")):
             for _ in range(draw.choice((1, 8))):
                 data[draw.randrange(used)] ^= 1 << draw.randrange(8)
             path.write_bytes(data)
 
-    @precondition(lambda self: not self.running)
-    @rule(name=st.sampled_from(("timerlog", "config/timercheck")))
-    def keep(self, name: str) -> None:
-        path, copy = self.timed.path(name), self.folder / Path(name).name
-        if path.exists():
-            self.copies[name] = Path(shutil.copyfile(path, copy))
+    def keep(self, path: Path, name: str, draw: random.Random) -> None:
+        self.copies[name] = Path(shutil.copyfile(path, self.folder / path.name))
 
-    @precondition(lambda self: not self.running and self.copies)
-    @rule(data=st.data())
-    def put_back(self, data: st.DataObject) -> None:
-        name = data.draw(st.sampled_from(sorted(self.copies)))
-        path = self.timed.path(name)
-        if path.exists():
+    def put_back(self, path: Path, name: str, draw: random.Random) -> None:
+        if name in self.copies:
             shutil.copyfile(self.copies[name], path)
-
-    # -- always -------------------------------------------------------------------------------
 
     @invariant()
     def nothing_is_invented(self) -> None:
-        if not self.running:
-            return
         for key, count in self.timed.delivered().items():
             assert count <= 1 + self.timed.kills, key
 
@@ -121,13 +114,11 @@ class TimerMachine(RuleBasedStateMachine):
             return
         timed = self.timed
         try:
-            if not self.running:
-                timed.start()
             timed.skew(0)
             timed.advance((LONGEST_S + 5) * 1000)
             timed.advance(21 * DAY_MS)
-            lost = set(timed.acknowledged) - set(timed.delivered()) - timed.recalled
-            assert not lost, timed.core.journal.find()
+            self.nothing_is_invented()
+            assert set(timed.acknowledged) - set(timed.delivered()) <= timed.recalled
         finally:
             timed.close()
             shutil.rmtree(self.folder)
@@ -135,8 +126,8 @@ class TimerMachine(RuleBasedStateMachine):
 
 TestTimerMachine = TimerMachine.TestCase
 TestTimerMachine.settings = settings(
-    max_examples=15,
-    stateful_step_count=25,
+    max_examples=25,
+    stateful_step_count=12,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
