@@ -37,6 +37,7 @@ def mutate(draw: random.Random, node: Path) -> str:
 
 KINDS = (
     *("commitlog", "commitlog", "consumequeue", "consumequeue", "index", "config", "config"),
+    *("timerlog", "timerwheel", "timercheck", "timermetrics"),
     *("checkpoint", "abort", "lock", "delayOffset", "consumerOffset", "topics", "", ".bak"),
     seal.PATH,
 )

@@ -2,21 +2,23 @@
 
 A few stores are written by sends, once. Each attack copies one, changes some of its files in any
 way, and looks at it by `dump`, `dump --check` and a start. All messages are then read by queue, by
-physical offset and by key.
+physical offset and by key; timer messages of 5.5.0 have to come when they are due.
 """
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import shutil
 import signal
 import traceback
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple
 from unittest.mock import patch
 
 from fakemq.broker.broker import Broker
@@ -29,15 +31,19 @@ from fakemq.events import HandlerFailed, StoreRepaired, Warned
 from fakemq.events.store import StoreRecovered
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.message import decode_record
+from fakemq.protocol.timers import TIMER_TOPIC
 from fakemq.store import seal
+from fakemq.store.directory_file import extents
 from fakemq.store.store import KEPT_TOPICS
 from fakemq.store.stored_entries import Index
 from fakemq.store.stored_node import StoredNode
 from tests.attack.mutations import NODE, mutate
 from tests.attack.progress import with_progress
-from tests.support.crashes import CONFIG, Crashes
+from tests.support.crashes import CONFIG, CONFIG_5_5_0, TOPICS, Crashes
 
 BASES = 4
+"""For each reference; every other one is killed."""
+REFERENCES: Final[tuple[Literal["4.9.7", "5.5.0"], ...]] = ("4.9.7", "5.5.0")
 LONGEST_S = 15
 _END_MS = 1 << 60
 
@@ -53,26 +59,46 @@ class Stored(NamedTuple):
     key: str
 
 
+class Timed(NamedTuple):
+    """A timer message: its record in the timer topic, and where it is to come."""
+
+    stored: Stored
+    topic: str
+    out_ms: int
+
+
 class Base(NamedTuple):
     """A store of a broker that was stopped or killed."""
 
     root: Path
+    reference: Literal["4.9.7", "5.5.0"]
     clean: bool
     stored: list[Stored]
+    timed: list[Timed]
+    """Those that wait."""
 
 
 def run(seed: int, count: int, folder: Path) -> Iterator[str]:
     with patch.object(seal, "LEAST_BYTES", 0):  # the stores are short
-        bases = [write_base(folder / f"base-{number}", number) for number in range(BASES)]
+        bases = [
+            write_base(folder / f"base-{reference}-{number}", number, reference)
+            for reference in REFERENCES
+            for number in range(BASES)
+        ]
         for number in with_progress(range(count), count, "mutated stores"):
             for line in attack(bases, seed + number, folder / "mutated"):
                 yield f"--seed {seed + number} --count 1: {line}"
 
 
-def write_base(root: Path, number: int) -> Base:
-    """Write a store by sends, delays, batches and transactions; the odd ones are killed."""
+def write_base(
+    root: Path, number: int, reference: Literal["4.9.7", "5.5.0"] = "4.9.7"
+) -> Base:
+    """Write a store by sends, delays, batches and transactions; the odd ones are killed.
+
+    With 5.5.0 it has timers and pops, too.
+    """
     root.mkdir()
-    crashes = Crashes(root, number, "ASYNC_FLUSH")
+    crashes = Crashes(root, number, "ASYNC_FLUSH", reference)
     broker = crashes.broker
     for _ in range(6):
         crashes.live()
@@ -81,12 +107,39 @@ def write_base(root: Path, number: int) -> Base:
     for group in ("g", "h"):
         broker.offsets.commit(group, "orders", 0, 2)
     crashes.core.advance(20_000)
+    if reference == "5.5.0":
+        crashes.reconnect()
+        for _ in range(10):
+            crashes.timed()
+        crashes.core.advance(1_500)
     stored = list(messages_of(broker))
+    timed = list(timed_in(broker, stored))
     clean = number % 2 == 0
     if not clean:
         broker.kill()
     crashes.close()
-    return Base(root, clean, stored)
+    return Base(root, reference, clean, stored, timed)
+
+
+def timed_in(broker: Broker, stored: list[Stored]) -> Iterator[Timed]:
+    """Yield the timer messages that wait; what has rolled waits in its newest record."""
+    came = keys_of(broker)
+    newest = {one.key: one for one in stored if one.topic == TIMER_TOPIC}
+    for key, one in newest.items():
+        message = broker.store.look_message_by_offset(one.phy_offset)
+        if message is not None and key not in came:
+            properties = message.properties
+            yield Timed(one, properties["REAL_TOPIC"], int(properties["TIMER_OUT_MS"]))
+
+
+def keys_of(broker: Broker) -> Counter[str]:
+    """Return how often each message is in the topics of users."""
+    return Counter(
+        message.properties.get("UNIQ_KEY", "")
+        for topic, queues in TOPICS.items()
+        for queue_id in range(queues)
+        for message in broker.store.messages_in_queue(topic, queue_id)
+    )
 
 
 def messages_of(broker: Broker) -> Iterator[Stored]:
@@ -97,9 +150,14 @@ def messages_of(broker: Broker) -> Iterator[Stored]:
             yield Stored(*place, message.commit_log_offset, message.body, key)
 
 
-def spec_of(root: Path) -> ClusterSpec:
+def spec_of(root: Path, reference: Literal["4.9.7", "5.5.0"] = "4.9.7") -> ClusterSpec:
     return cluster_spec(
-        store=str(root), clock="frozen", start_at="2023-11-14T23:13:20", config=CONFIG, seed=1
+        reference=reference,
+        store=str(root),
+        clock="frozen",
+        start_at="2023-11-14T23:13:20",
+        config=CONFIG if reference == "4.9.7" else CONFIG_5_5_0,
+        seed=1,
     )
 
 
@@ -111,7 +169,7 @@ def attack(bases: list[Base], seed: int, root: Path) -> list[str]:
     draw = random.Random(seed)
     base = draw.choice(bases)
     shutil.rmtree(root, ignore_errors=True)
-    shutil.copytree(base.root, root, symlinks=True)
+    shutil.copytree(base.root, root, symlinks=True, copy_function=copy_sparse)
     done = [mutate(draw, root / NODE) for _ in range(draw.choice((1, 1, 1, 2, 3)))]
     found: list[str] = []
     try:
@@ -122,8 +180,20 @@ def attack(bases: list[Base], seed: int, root: Path) -> list[str]:
         found.append(traceback.format_exc().strip())
     finally:
         unlock(root)
-    what = "clean" if base.clean else "killed"
+    what = f"{base.reference}, {'clean' if base.clean else 'killed'}"
     return [f"{what}; {'; '.join(done)}: {line}" for line in found]
+
+
+def copy_sparse(source: str, target: str) -> None:
+    """Copy a file without its holes: the wheel has 38 MB of them."""
+    with open(source, "rb") as old, open(target, "wb") as new:
+        size_bytes = os.fstat(old.fileno()).st_size
+        for begin, end in extents(old.fileno(), 0, size_bytes):
+            old.seek(begin)
+            new.seek(begin)
+            new.write(old.read(end - begin))
+        new.truncate(size_bytes)
+    shutil.copystat(source, target)
 
 
 class TooLongError(Exception):
@@ -166,7 +236,7 @@ def checked(root: Path, found: list[str]) -> str:
 def started(base: Base, root: Path, findings: str) -> Iterator[str]:
     """Start on the store; yield what was lost without a line, and what failed."""
     unindexed = [*ranges_of_missing_files(base.root / NODE, root / NODE)]
-    core = ClusterCore(spec_of(root), ["127.0.0.1:1"], [10911])
+    core = ClusterCore(spec_of(root, base.reference), ["127.0.0.1:1"], [10911])
     core.stop_logging()
     try:
         core.start()
@@ -220,6 +290,39 @@ def losses(
                           f" {one.phy_offset}")  # fmt: skip
     if silent:
         yield f"{len(silent)} lost silently, {silent[0]}; said: {said[:5]}"
+    yield from lost_timers(base, core, said)
+
+
+def lost_timers(base: Base, core: ClusterCore, said: list[str]) -> Iterator[str]:
+    """Let all timers become due; yield which do not come, or come twice."""
+    if not base.timed:
+        return
+    broker = core.broker("broker-a")
+    before = keys_of(broker)
+    latest_ms = max(one.out_ms for one in base.timed)
+    core.advance(max(0, latest_ms - broker.clock.now_ms()) + 2_000)
+    came = keys_of(broker)
+    silent = [
+        f"{one.stored.key} at {one.stored.phy_offset}"
+        for one in base.timed
+        if not came[one.stored.key] and not is_timer_said(one, said)
+    ]
+    if silent:
+        yield f"{len(silent)} timers lost silently, {silent[0]}; said: {said[:5]}"
+    if not any("commitlog" in line or "consumequeue" in line for line in said):
+        twice = [one.stored.key for one in base.timed if came[one.stored.key] > 1]
+        twice += [
+            key for key, count in came.items() if base.clean and before[key] and count > before[key]
+        ]
+        if twice:
+            yield f"{len(twice)} timers came twice, {twice[0]}; said: {said[:5]}"
+
+
+def is_timer_said(one: Timed, said: list[str]) -> bool:
+    """Whether a line names a timer message that is lost."""
+    lost = f"points at {one.stored.phy_offset}, where no timer message is"
+    dropped = f"a timer message for topic {one.topic!r} is dropped"
+    return is_said(one.stored, said) or any(lost in line or dropped in line for line in said)
 
 
 def not_found(broker: Broker, one: Stored) -> str:

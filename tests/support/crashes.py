@@ -21,6 +21,7 @@ from fakemq.protocol.sysflag import MessageSysFlag
 from tests.support.broker_lab import send_header
 from tests.support.clients import pull
 from tests.support.peer import Answer, Peer
+from tests.support.pops import Popped, ack, pop
 from tests.support.transactions import COMMIT, PRODUCERS, ROLLBACK, Half, end_header
 
 TOPICS = {"orders": 4, "billing": 2}
@@ -32,6 +33,7 @@ CONFIG = {
     "maxIndexNum": 100,
     "messageDelayLevel": "1s 2s 4s",
 }
+CONFIG_5_5_0 = {**CONFIG, "mappedFileSizeTimerLog": 1_000, "timerRollWindowSlot": 200}
 LONGER_THAN_ALL_MS = 60_000
 
 Queue = tuple[str, int]
@@ -71,14 +73,21 @@ class Crashes:
     broker may know that it has delivered a delayed message, and nothing else of it.
     """
 
-    def __init__(self, root: Path, seed: int, flush: Literal["ASYNC_FLUSH", "SYNC_FLUSH"]) -> None:
+    def __init__(
+        self,
+        root: Path,
+        seed: int,
+        flush: Literal["ASYNC_FLUSH", "SYNC_FLUSH"],
+        reference: Literal["4.9.7", "5.5.0"] = "4.9.7",
+    ) -> None:
         spec = cluster_spec(
+            reference=reference,
             store=str(root),
             clock="frozen",
             start_at="2023-11-14T22:13:20",
             flush=flush,
             topics=TOPICS,
-            config=CONFIG,
+            config=CONFIG if reference == "4.9.7" else CONFIG_5_5_0,
             seed=seed,
         )
         self.random = random.Random(f"{seed} {flush}")
@@ -92,9 +101,14 @@ class Crashes:
         self.excused: set[str] = set()
         self.queues: dict[Queue, list[tuple[int, str]]] = {}
         self._open: list[Open] = []
-        self._connect()
+        self._deeds = [self.send, self.send, self.send, self.batch]
+        self._deeds += [self.delayed, self.half, self.decide]
+        if reference == "5.5.0":
+            self._deeds += [self.timed, self.timed, self.pop]
+        self.reconnect()
 
-    def _connect(self) -> None:
+    def reconnect(self) -> None:
+        """Connect the client; the broker ends what was idle for two minutes."""
         core = self.core
         self.peer = Peer(core.network, core.clock, core.journal, self.broker.addr)
 
@@ -106,9 +120,7 @@ class Crashes:
     def live(self) -> None:
         """Some sends, with time passing at random between them, up to anywhere."""
         for _ in range(self.random.randint(1, 30)):
-            self.random.choice(
-                [self.send, self.send, self.send, self.batch, self.delayed, self.half, self.decide]
-            )()
+            self.random.choice(self._deeds)()
             if self.random.random() < 0.4:
                 self.core.advance(self.random.choice([1, 20, 300, 900, 2_500, 11_000, 61_000]))
             if self.random.random() < 0.05:
@@ -121,6 +133,18 @@ class Crashes:
     def delayed(self) -> None:
         topic, queue_id = self._queue()
         self._send(topic, queue_id, {"DELAY": str(self.random.randint(1, 3))})
+
+    def timed(self) -> None:
+        topic, queue_id = self._queue()
+        self._send(topic, queue_id, {"TIMER_DELAY_SEC": str(self.random.randint(1, 600))})
+
+    def pop(self) -> None:
+        """Pop some messages, and acknowledge some of them."""
+        answer = pop(self.peer, max_msg_nums=4, invisible_time=20_000)
+        if answer.code == ResponseCode.SUCCESS:
+            popped = Popped(answer)
+            for message in popped.messages[: self.random.randint(0, 4)]:
+                ack(self.peer, popped, message)
 
     def _send(self, topic: str, queue_id: int, more: dict[str, str], sys_flag: int = 0) -> Answer:
         key, message = self._message(topic, more)
@@ -207,7 +231,7 @@ class Crashes:
         self.core.journal.clear()
         self.core.start_broker(self.broker)
         self.core.network.settle()
-        self._connect()
+        self.reconnect()
         (recovered,) = self.core.journal.find(StoreRecovered)
         assert not recovered.clean
         # What was safe is there; of the rest as much as came to the disk without a hole.
