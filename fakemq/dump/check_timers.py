@@ -40,7 +40,7 @@ WRONG_SUM = "its checksum is wrong"
 
 
 def check_timers(node: StoredNode) -> Iterator[Finding]:
-    """Return the defects of timer log, checkpoint and wheel; none if there are no timer messages."""
+    """Return the defects of timer log, checkpoint and wheel; none without timer messages."""
     queue = node.queue(TIMER_TOPIC, 0)
     entries = [] if queue is None else list(queue_units(queue, _ignore))
     found = {position: unit for position, unit in _places(node.timer_log) if unit is not None}

@@ -89,6 +89,11 @@ def no_timer_message(phy_offset: int) -> str:
     return f"points at {phy_offset}, where no timer message is"
 
 
+def deleted_timer_message(phy_offset: int, log_begin: int) -> str:
+    """Return the text for a unit that waits although its message was deleted with its file."""
+    return f"points at {phy_offset}, where no timer message is: the log begins at {log_begin} now"
+
+
 def second_timer_unit(phy_offset: int) -> str:
     """Return the text for a unit whose message has one already."""
     return f"points at {phy_offset}, whose message has a unit before"

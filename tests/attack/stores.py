@@ -90,9 +90,7 @@ def run(seed: int, count: int, folder: Path) -> Iterator[str]:
                 yield f"--seed {seed + number} --count 1: {line}"
 
 
-def write_base(
-    root: Path, number: int, reference: Literal["4.9.7", "5.5.0"] = "4.9.7"
-) -> Base:
+def write_base(root: Path, number: int, reference: Literal["4.9.7", "5.5.0"] = "4.9.7") -> Base:
     """Write a store by sends, delays, batches and transactions; the odd ones are killed.
 
     With 5.5.0 it has timers and pops, too.

@@ -1,8 +1,9 @@
 """How far timer messages are read and delivered: the file ``config/timercheck``.
 
-Behind Java's fields, which Java alone reads and writes, the file has a *mark*: what a start needs to
-know whether the fields are those of this store and this moment, and a checksum of it all. Java keeps
-the bytes of a mark. After a run of Java the checksum does not fit, and a start trusts the log alone.
+Behind Java's fields, which are all that Java reads and writes, the file has a *mark*: what a start
+needs to know whether the fields are those of this store and this moment, and a checksum of it all.
+Java keeps the bytes of a mark. After a run of Java the checksum does not fit, and a start believes
+the log alone.
 
 Source: store/timer/TimerCheckpoint.java (5.5.0)
 """

@@ -31,6 +31,7 @@ from fakemq.protocol.timers import (
 )
 from fakemq.store.findings import (
     Finding,
+    deleted_timer_message,
     few,
     no_timer_message,
     no_timer_unit,
@@ -214,8 +215,12 @@ class Comparison:
             if unit is None:
                 self._find(position, no_timer_unit())
                 continue
-            if unit.phy_offset < least and unit.phy_offset >= 0:
-                continue  # its message was deleted
+            if 0 <= unit.phy_offset < least:
+                if not self._is_past(unit.slot_ms):
+                    path, at = self._log.place_of(position)
+                    text = deleted_timer_message(unit.phy_offset, least)
+                    self._bad.append(Finding(path, at, text))
+                continue
             if unit.phy_offset >= end:
                 self._broken = True
                 self._bad_log = "units of records behind the log's end"

@@ -110,7 +110,8 @@ class Timers:
     ) -> Iterator[tuple[int, int, TimerUnit]]:
         """Write a unit for each message of the timer topic, as if there had been no log.
 
-        Yield physical offset, position and unit of each. A process that is killed meanwhile leaves an empty checkpoint: the next one begins again.
+        Yield physical offset, position and unit of each. A process that is killed meanwhile leaves
+        an empty checkpoint: the next one begins again.
         """
         self.checkpoint.clear(self._store.files, now_ms)
         self.log.clear()

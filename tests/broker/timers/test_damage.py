@@ -76,7 +76,10 @@ DAMAGES: dict[str, Damage] = {
     },
     "timerlog cut": patched("timerlog", lambda data: data[:104].ljust(len(data), b"\0")),
     "timerlog of zeros": patched("timerlog", lambda data: bytes(len(data))),
-    **{f"flip in units at {at}": patched("timerlog", every_unit_flipped(at)) for at in range(0, 44, 3)},
+    **{
+        f"flip in units at {at}": patched("timerlog", every_unit_flipped(at))
+        for at in range(0, 44, 3)
+    },
     "flip in the wheel": patched("timerwheel", flipped(40)),
 }
 

@@ -1,7 +1,7 @@
 """Acknowledged timer messages come at least once, over any ends, starts, clocks and damage.
 
-More exactly: once, and once more at most for each kill; a kill within a second of a delivery repeats
-it, as at a real broker.
+More exactly: once, and once more at most for each kill. A kill within a second of a delivery
+repeats it, as at a real broker.
 """
 
 from __future__ import annotations

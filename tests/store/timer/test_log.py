@@ -27,7 +27,7 @@ def memory_files() -> MemoryFiles:
     return MemoryFiles(NodeClock(Clock(frozen=True), "broker-a"))
 
 
-def loaded(files: MemoryFiles, file_bytes: int = FILE_BYTES) -> list[tuple[int, TimerUnit]]:
+def loaded(files: MemoryFiles, file_bytes: int = FILE_BYTES) -> list[tuple[int, TimerUnit | None]]:
     return list(TimerLog(files, file_bytes).load(0))
 
 
@@ -85,7 +85,7 @@ def test_start_cuts_off_bad_units_at_the_end() -> None:
     again = TimerLog(files, FILE_BYTES)
     assert [unit is None for _, unit in again.load(0)] == [False, False, True]
     assert again.append(some_unit(9), 0) == 104
-    assert [unit and unit.phy_offset for _, unit in loaded(files)] == [0, 1, 9]
+    assert [unit.phy_offset for _, unit in loaded(files) if unit is not None] == [0, 1, 9]
 
 
 def test_position_without_a_unit_has_none() -> None:
