@@ -47,7 +47,8 @@ from fakemq.store.stored_entries import (
 if TYPE_CHECKING:
     from fakemq.protocol.message import MessageExt
     from fakemq.store.stored_entries import IndexEntry
-    from fakemq.store.stored_node import Row, StoredFile, StoredNode
+    from fakemq.store.stored_file import StoredFile
+    from fakemq.store.stored_node import Row, StoredNode
 
 FINDINGS_A_FILE = 50
 """The most findings of one file that are listed; the others are counted."""

@@ -219,7 +219,7 @@ def _data(number: int, size_bytes: int) -> Iterator[tuple[int, bytes]]:
 def _index_sizes(full_path: str, size_bytes: int) -> dict[str, int]:
     """Return how many slots and entries an index file has, if its entries show that."""
     from fakemq.store.stored_entries import Index  # few clusters start from a copy
-    from fakemq.store.stored_node import OpenFiles, StoredFile
+    from fakemq.store.stored_file import OpenFiles, StoredFile
 
     name = os.path.basename(full_path)
     if not name.isdecimal():

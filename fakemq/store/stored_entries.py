@@ -16,7 +16,8 @@ from fakemq.protocol.message import (
 from fakemq.store.stored_node import RecordWindow
 
 if TYPE_CHECKING:
-    from fakemq.store.stored_node import Row, StoredFile
+    from fakemq.store.stored_file import StoredFile
+    from fakemq.store.stored_node import Row
 
 UNIT_BYTES = UNIT.size
 PRE_BLANK = UNIT.pack(0, 0x7FFF_FFFF, 0)

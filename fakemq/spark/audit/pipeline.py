@@ -13,12 +13,15 @@ from pyspark.sql import functions as sf
 
 import fakemq.spark
 from fakemq.config.log_folders import SEPARATOR
+from fakemq.dump.check import FINDINGS_A_FILE
+from fakemq.dump.check_timers import check_timers
 from fakemq.errors import ConfigError
 from fakemq.protocol.topics import TRANS_OP_HALF_TOPIC
 from fakemq.spark.audit import consumption, deliveries, files, messages, positions, records
 from fakemq.spark.audit.inputs import find_stores
 from fakemq.spark.audit.journal import JournalTables
 from fakemq.spark.audit.verdicts import verdicts
+from fakemq.store.findings import few
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrameReader, SparkSession
@@ -94,6 +97,7 @@ def read(spark: SparkSession, asked: Asked) -> Read:
     )
     notes = [line for rows in every for line in rows.notes()]
     stored, damage = _read_stores(spark, nodes)
+    damage = damage.unionByName(_timer_damage(spark, nodes))
     return Read(
         nodes,
         journal,
@@ -179,6 +183,18 @@ def _read_stores(spark: SparkSession, nodes: Sequence[Node]) -> tuple[DataFrame,
     return (
         together.where(~damaged),
         together.where(damaged).select("node", "file", "filePosition", "damage"),
+    )
+
+
+def _timer_damage(spark: SparkSession, nodes: Sequence[Node]) -> DataFrame:
+    """Return what is wrong in the files of timers; the driver reads them, as the config files."""
+    found = [
+        (node.name, file, offset, text)
+        for node in nodes
+        for file, offset, text in few(check_timers(node.stored()), FINDINGS_A_FILE)
+    ]
+    return spark.createDataFrame(
+        found, "node string, file string, filePosition long, damage string"
     )
 
 

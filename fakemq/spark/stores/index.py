@@ -21,7 +21,7 @@ from fakemq.spark.records.message_columns import int_column, timestamps
 from fakemq.spark.records.slices import fields_dtype
 from fakemq.spark.stores.damage import Damage, damage_batches, gone, is_gone
 from fakemq.store.stored_entries import Index
-from fakemq.store.stored_node import OpenFiles, StoredFile
+from fakemq.store.stored_file import OpenFiles, StoredFile
 
 if TYPE_CHECKING:
     from fakemq.spark.stores.options import StoreOptions

@@ -17,7 +17,8 @@ from fakemq.protocol.message import (
 )
 from fakemq.spark.records.record_walk import walked
 from fakemq.spark.records.slices import Ints
-from fakemq.store.stored_node import BLOCK_BYTES, OpenFiles, RecordWindow, StoredFile
+from fakemq.store.stored_file import BLOCK_BYTES, OpenFiles, StoredFile
+from fakemq.store.stored_node import RecordWindow
 
 _PHYSICAL_OFFSET = record_struct("physical_offset")
 LOCATED_BYTES = _PHYSICAL_OFFSET.size

@@ -21,7 +21,8 @@ from fakemq.spark.records.slices import Ints, fields_dtype
 from fakemq.spark.stores.damage import Damage, damage_batches, gone, is_gone
 from fakemq.store.queue_folders import EXTENSION_FOLDER, queue_folder
 from fakemq.store.stored_entries import PRE_BLANK, UNIT_BYTES, tags_code_of
-from fakemq.store.stored_node import OpenFiles, Row, StoredFile
+from fakemq.store.stored_file import OpenFiles, StoredFile
+from fakemq.store.stored_node import Row
 
 if TYPE_CHECKING:
     from fakemq.spark.stores.options import StoreOptions

@@ -9,7 +9,7 @@ nothing, after a kill what came behind the last checkpoint.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 from zlib import crc32
 
@@ -67,7 +67,6 @@ class Timed(NamedTuple):
     topic: str | None
     """Its real topic."""
     store_ms: int
-    identity: _Identity
     unit: tuple[int, TimerUnit] | None
     """Position and unit; None if there is none, or a wrong one."""
 
@@ -173,13 +172,8 @@ class Comparison:
         if missing:
             everything.sort(key=lambda one: one.phy_offset)
         candidates = [one for one in everything if self._may_wait(one)]
-        copies = self._copies(candidates, looked_up=not self._trusted or bool(missing))
-        waiting = set()
-        for one in candidates:
-            if copies[one.identity] > 0:
-                copies[one.identity] -= 1
-            else:
-                waiting.add(one.phy_offset)
+        done = self._done(candidates, looked_up=not self._trusted or bool(missing))
+        waiting = {one.phy_offset for one in candidates} - done
         for offset, one in missing.items():
             if one.phy_offset in waiting:
                 self._find_missing(offset)
@@ -275,7 +269,6 @@ class Comparison:
             TIMER_DEL_UNIQKEY in properties,
             properties.get(REAL_TOPIC),
             message.store_timestamp_ms,
-            _identity(message, _rolls(message)),
             unit,
         )
 
@@ -297,35 +290,48 @@ class Comparison:
     def _may_wait(self, one: Timed) -> bool:
         return one.unit is None or not self._is_past(one.slot_ms)
 
-    def _copies(self, candidates: list[Timed], *, looked_up: bool) -> Counter[_Identity]:
-        """Return how often each candidate was delivered, or rolled."""
-        checkpoint, end = self._checkpoint, self._store.log.max_offset
+    def _done(self, candidates: list[Timed], *, looked_up: bool) -> set[int]:
+        """Return the physical offsets of the candidates that were delivered, or rolled."""
+        checkpoint = self._checkpoint
         if not candidates:
-            return Counter()
-        wanted = {one.identity for one in candidates}
+            return set()
         if looked_up or any(one.slot_ms < checkpoint.read_before_ms for one in candidates):
-            begin = min(one.phy_offset for one in candidates)
-            return Counter(identity for identity, _ in self._delivered(begin, end, wanted))
-        found = list(self._delivered(checkpoint.log_end, end, wanted))
-        times = [store_ms for _, store_ms in found]
-        if times and max(times) - min(times) <= self._repeat_ms:
-            return Counter()  # a kill: what was delivered since the checkpoint comes again
-        return Counter(identity for identity, _ in found)
+            copies = self._copies(min(one.phy_offset for one in candidates))
+            return self._originals(candidates, copies)
+        copies = self._copies(checkpoint.log_end)
+        done = self._originals(candidates, copies) if copies else set()
+        times = [store_ms for _, store_ms in copies]
+        if done and max(times) - min(times) <= self._repeat_ms:
+            return set()  # a kill: what was delivered since the checkpoint comes again
+        return done
 
-    def _delivered(
-        self, begin: int, end: int, wanted: set[_Identity]
-    ) -> Iterator[tuple[_Identity, int]]:
-        """Yield what of ``wanted`` was delivered or rolled in a part of the log, and when."""
-        for _, record in self._store.log.records(begin, end):
+    def _copies(self, begin: int) -> list[tuple[_Identity, int]]:
+        """Return what was delivered or rolled from a place in the log on, and when."""
+        copies: list[tuple[_Identity, int]] = []
+        log = self._store.log
+        for _, record in log.records(begin, log.max_offset):
             if _MARKED not in bytes(record):
                 continue
             try:
                 message = decode_record(record)
             except RemoteProtocolError:
                 continue  # the recovery says so
-            identity = _source_of(message)
-            if identity in wanted:
-                yield identity, message.store_timestamp_ms
+            identity = _original_of(message)
+            if identity is not None:
+                copies.append((identity, message.store_timestamp_ms))
+        return copies
+
+    def _originals(self, candidates: list[Timed], copies: list[tuple[_Identity, int]]) -> set[int]:
+        """Return the physical offsets of the candidates of which there are copies."""
+        left = Counter(identity for identity, _ in copies)
+        done = set()
+        for one in candidates:
+            message = self._store.look_message_by_offset(one.phy_offset, one.size_bytes)
+            identity = None if message is None else _identity(message, _rolls(message))
+            if identity is not None and left[identity] > 0:
+                left[identity] -= 1
+                done.add(one.phy_offset)
+        return done
 
 
 def wrong_unit(unit: TimerUnit, out_ms: int, topic: str | None, *, deletes: bool) -> str:
@@ -360,7 +366,7 @@ def _identity(message: MessageExt, rolls: int) -> _Identity:
     )
 
 
-def _source_of(message: MessageExt) -> _Identity | None:
+def _original_of(message: MessageExt) -> _Identity | None:
     """Return the identity of the message that a copy was made of; None if it is no copy."""
     if TIMER_DEQUEUE_MS not in message.properties:
         return None

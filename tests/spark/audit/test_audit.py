@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from fakemq.spark.audit.pipeline import Asked
 from fakemq.spark.audit.progress import STEPS
 from tests.support.audit_runs import clean_run, faulty_run
 from tests.support.pages import run_block
+from tests.support.timed_store import TimedStore
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -76,3 +78,16 @@ def test_torn_slave_lacks_only_its_lost_messages(spark: SparkSession, tmp_path: 
     assert of(summary, Verdict.LOST) == run.torn
     assert {one.msg_id for one in summary.messages} == run.torn
     assert all("hold broker-a-1" in one.cause for one in summary.messages)
+
+
+def test_damage_of_timer_files_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    timed = TimedStore(tmp_path)
+    for _ in range(3):
+        timed.send(100)
+    timed.advance(2_000)
+    timed.close()
+    shutil.rmtree(timed.root / "timerlog")
+    check = timed.root / "config" / "timercheck"
+    check.write_bytes(b"\xff" + check.read_bytes()[1:])
+    (store,) = audit(spark, str(tmp_path)).summary().stores
+    assert store.damaged == ["config/timercheck:0: its checksum is wrong"]

@@ -30,7 +30,7 @@ from fakemq.spark.stores.log import log_batches
 from fakemq.spark.stores.options import NAME
 from fakemq.spark.stores.parts import log_parts, nodes_of
 from fakemq.spark.stores.schema import store_ddl, store_fields
-from fakemq.store.stored_node import StoredFile
+from fakemq.store.stored_file import StoredFile
 
 FILE_BYTES = 2_000
 
