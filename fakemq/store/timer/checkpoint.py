@@ -78,7 +78,7 @@ class TimerCheckpoint:
         self.log_end = 0
         """Where the commit log ended when all slots before `last_read_ms` were delivered."""
         self.anchor = 0
-        """A checksum of the last message with a unit: what tells the store from another one."""
+        """A checksum of the last message with a unit; in another store it differs."""
         self.state = CheckpointState.EMPTY
 
     def read(self, files: Files, now_ms: int) -> None:
