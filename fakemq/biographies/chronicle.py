@@ -350,9 +350,16 @@ class Chronicle:
             if entry is not None and entry.seq > since_seq:
                 event = entry.event
                 assert isinstance(event, PassedOver)
-                if event.queue_offset <= offset:
+                if event.queue_offset <= offset and not self._has(place, group, entry.cause):
                     return event
         return None
+
+    def _has(self, place: Place, group: str, cause: int) -> bool:
+        """Return whether the answer to a group that has this cause has a message."""
+        return any(
+            one.cause == cause and getattr(one.event, "group", "") == group
+            for one in (*self.delivered.get(place, ()), *self.withheld.get(place, ()))
+        )
 
     def ended_before(self, rollback: Entry) -> str:
         """Return what had become of a half message before its rollback; "" if it was open."""

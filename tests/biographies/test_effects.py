@@ -176,6 +176,7 @@ def test_tag_with_the_same_hash_is_said_to_be_dropped(either: fakemq.Cluster) ->
     mq = either
     got: list[bytes] = []
     mq.seed("orders", ["one"], tags="BB")
+    mq.seed("orders", ["two"], tags="others")
     consumer = mq.consumer(
         group="h",
         subscribe={"orders": "Aa"},
@@ -186,11 +187,13 @@ def test_tag_with_the_same_hash_is_said_to_be_dropped(either: fakemq.Cluster) ->
     assert got == []
     (event,) = mq.journal.find(TagCollided)
     assert (event.tag, event.same_as, event.expression) == ("BB", "Aa", "Aa")
-    biography = mq.messages("orders")[0].biography
+    biography, other = (message.biography for message in mq.messages("orders"))
     (dropped,) = biography.of(steps.Dropped)
     assert str(dropped).endswith(LACKS)
     (passed,) = biography.of(steps.PassedOver)
-    assert "not consumed by h: passed over by the offset 1 committed by" in str(passed)
+    assert "not consumed by h: passed over by the offset 2 committed by" in str(passed)
+    (passed,) = other.of(steps.PassedOver)
+    assert "not delivered to h: its filter 'Aa' does not match" in str(passed)
     assert not biography.of(steps.Delivered)
     assert not biography.of(steps.Acknowledged)
     for fails in (mq.assert_consumed, mq.assert_delivered_once):
