@@ -18,6 +18,8 @@ if TYPE_CHECKING:
         offset,
         offset_5_5_0,
         pop,
+        query,
+        query_5_5_0,
         timer_5_5_0,
         topic_5_5_0,
     )
@@ -58,6 +60,11 @@ QUERY_CONSUMER_OFFSET: Row[
     RequestCode.QUERY_CONSUMER_OFFSET,
     "offset_5_5_0.QueryConsumerOffsetRequestHeader5",
     "offset.QueryConsumerOffsetResponseHeader",
+)
+QUERY_MESSAGE: Row[query_5_5_0.QueryMessageRequestHeader5, query.QueryMessageResponseHeader] = Row(
+    RequestCode.QUERY_MESSAGE,
+    "query_5_5_0.QueryMessageRequestHeader5",
+    "query.QueryMessageResponseHeader",
 )
 SEARCH_OFFSET_BY_TIMESTAMP: Row[
     offset_5_5_0.SearchOffsetRequestHeader5, offset.SearchOffsetResponseHeader

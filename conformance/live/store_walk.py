@@ -8,9 +8,12 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from conformance.targets.java_cluster import wait_until
+from conformance.wire.raw import RawConnection, frame, split
 from fakemq.client.blocking import Client
 from fakemq.client.messages import Message
 from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.message import decode_records
 
 SIZES = {
     "mappedFileSizeCommitLog": "65536",
@@ -49,6 +52,8 @@ class Found(NamedTuple):
     store_timestamp_ms: int
     offset_by_time: int
     by_key: tuple[int, ...]
+    by_tags: tuple[int, ...]
+    """What 5.5.0 finds by the message's tags; nothing with 4.9.7."""
 
 
 def send_all(namesrv_addr: str, topics: Sequence[str], bodies: Iterable[bytes]) -> set[str]:
@@ -57,7 +62,8 @@ def send_all(namesrv_addr: str, topics: Sequence[str], bodies: Iterable[bytes]) 
     with Client(namesrv_addr, api_timeout_ms=ANSWER_MS, send_timeout_ms=ANSWER_MS) as client:
         for number, body in enumerate(bodies):
             topic = topics[number % len(topics)]
-            message = Message(topic, body, keys=f"key-{number % 50} {body[:8].hex()}", tags="t")
+            words, tags = f"key-{number % 50} {body[:8].hex()}", f"tag-{body[:8].hex()}"
+            message = Message(topic, body, keys=words, tags=tags)
             result = client.send(message)
             acknowledged.add(result.msg_id)
     return acknowledged
@@ -81,14 +87,19 @@ def wait_for_queues(
 
 
 def walk(namesrv_addr: str, topics: Sequence[str], queues: int, broker: str) -> list[Found]:
-    """Every message of some topics, pulled from its queue, found by its time and by its key."""
+    """Every message of some topics, pulled from its queue, found by its time, key and tags."""
     found: list[Found] = []
     with Client(namesrv_addr, api_timeout_ms=ANSWER_MS, send_timeout_ms=ANSWER_MS) as client:
         for topic in topics:
             for queue_id in range(queues):
                 queue = MessageQueue(topic=topic, broker_name=broker, queue_id=queue_id)
                 found += _walk_queue(client, queue)
-    return found
+        addr = client.cluster_info().broker_addr_table[broker].broker_addrs[0]
+    with RawConnection(addr) as connection:
+        return [
+            one._replace(by_tags=_by_tags(connection, one.topic, f"tag-{one.body[:8].hex()}"))
+            for one in found
+        ]
 
 
 def _walk_queue(client: Client, queue: MessageQueue) -> Iterable[Found]:
@@ -121,16 +132,25 @@ def _found(client: Client, queue: MessageQueue, message: Any) -> Found:
         offset_by_time=client.search_offset(queue, stored_ms),
         # After a crash Java indexes the last record of the last index file that it keeps again.
         by_key=tuple(sorted({one.commit_log_offset for one in by_key})),
+        by_tags=(),
     )
 
 
+def _by_tags(connection: RawConnection, topic: str, tags: str) -> tuple[int, ...]:
+    """Return where the records are that a broker of 5.5.0 finds by their tags."""
+    fields = {"topic": topic, "key": tags, "indexType": "T"}
+    fields |= {"maxNum": "32", "beginTimestamp": "0", "endTimestamp": str(1 << 62)}
+    _, _, body = split(connection.call(frame(RequestCode.QUERY_MESSAGE, fields, opaque=1)))
+    return tuple(sorted({one.commit_log_offset for one in decode_records(body)}))
+
+
 def keyless(messages: list[Found]) -> list[Found]:
-    """Without what look-ups by key give.
+    """Without what look-ups by key and tags give.
 
     A start of Java after a kill deletes the last index file, and reads the log from 3 s before the
     last record. So the keys of older records in that file are lost.
     """
-    return [message._replace(by_key=()) for message in messages]
+    return [message._replace(by_key=(), by_tags=()) for message in messages]
 
 
 def timeless(messages: list[Found]) -> list[Found]:

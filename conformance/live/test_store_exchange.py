@@ -73,6 +73,7 @@ def test_store_of_either_broker_opens_in_the_other(
         sent = send_all(ours.namesrv_addr, TOPICS, bodies(b"ours"))
         before = walk(ours.namesrv_addr, TOPICS, QUEUES, "broker-a")
         assert {found.unique_id for found in before} == sent
+        assert {bool(found.by_tags) for found in before} == {reference == "5.5.0"}
         if how == "stop":
             assert ours.terminate() == 0
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from conformance.run import Run
 from conformance.scenario import scenario
+from conformance.scenarios.popping import FIVE
 from conformance.wire.requests import (
     BORN_MS,
     UNIQUE_ID,
@@ -61,6 +62,35 @@ def query_by_key(run: Run) -> None:
     query(run, topic, "k1 k2")
     query(run, topic, "")
     query(run, "SQueryNowhere", "k1")
+
+
+@scenario("query: by tags", releases=FIVE)
+def query_by_tags(run: Run) -> None:
+    topic = run.topic("SQueryTags")
+    for number, pairs in enumerate(
+        ({"TAGS": "red", "KEYS": "k1"}, {"TAGS": "blue"}, {"TAGS": "red"})
+    ):
+        text = properties(**pairs, UNIQ_KEY=UNIQUE_ID.format(0x200 + number))
+        fields = send_v2_fields(topic, i=text)
+        run.ask("broker-a", RequestCode.SEND_MESSAGE_V2, fields, str(number), peer="producer")
+    run.until_stored("broker-a", topic, 3)
+    run.pass_time(50)
+    query(run, topic, "red", indexType="T")
+    query(run, topic, "blue", indexType="T")
+    query(run, topic, "red", indexType="T", maxNum=1)
+    run.note("a key is none")
+    query(run, topic, "k1", indexType="T")
+    run.note("tags are no key, but a key can look like them")
+    query(run, topic, "red", indexType="K")
+    query(run, topic, "red")
+    query(run, topic, "T#red")
+    run.note("any other type finds keys and unique keys")
+    for index_type in ("K", "U", "X", "t", ""):
+        query(run, topic, "k1", indexType=index_type)
+        query(run, topic, UNIQUE_ID.format(0x201), indexType=index_type)
+    run.note("the flag of unique keys wins, however it is written")
+    query(run, topic, UNIQUE_ID.format(0x201), indexType="T", _UNIQUE_KEY_QUERY="true")
+    query(run, topic, UNIQUE_ID.format(0x201), indexType="T", _UNIQUE_KEY_QUERY="TRUE")
 
 
 @scenario("query: by time")

@@ -12,6 +12,7 @@ from conformance.wire.requests import (
     COMMIT,
     PREPARED,
     UNIQUE_ID,
+    batch,
     place_of,
     properties,
     send_v2_fields,
@@ -77,6 +78,36 @@ def timer_topic(run: Run) -> None:
     run.wait_stored(TIMER_TOPIC, 2, 3_000)
     run.pull(TIMER_TOPIC)
     run.ask("broker-a", RequestCode5.GET_TOPIC_CONFIG, {"topic": TIMER_TOPIC})
+    run.ask("broker-a", RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": 0})
+
+
+@scenario(
+    "timers: a batch with a time of its own",
+    config={"timerCongestNumEachSlot": "1000000"},  # a broker that ends with this: its timers stop
+    releases=FIVE,
+)
+def timer_batch(run: Run) -> None:
+    topic = run.topic("STimerBatch")
+    run.shared(TIMER_TOPIC)
+
+    def send(**timer: object) -> None:
+        text = properties(**{name: str(value) for name, value in timer.items()})
+        fields = send_v2_fields(topic, m=True, i=text)
+        body = batch(b"one", b"two")
+        run.ask("broker-a", RequestCode.SEND_BATCH_MESSAGE, fields, body, peer="producer")
+
+    run.note("refused")
+    send(TIMER_DELAY_SEC=3 * DAY_MS // 1_000 + 2)
+    send(TIMER_DELAY_MS="soon")
+    send(TIMER_DELAY_SEC=60, DELAY=1)
+    run.note("now, and in the past: stored at once")
+    send(TIMER_DELAY_SEC=0)
+    send(TIMER_DELIVER_MS=1_100_000_000_000)
+    run.until_stored("broker-a", topic, 4)
+    run.note("later: in the timer topic, without a time")
+    send(TIMER_DELAY_SEC=60)
+    run.wait_stored(TIMER_TOPIC, 2, 3_000)
+    run.pull(TIMER_TOPIC)
     run.ask("broker-a", RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": 0})
 
 

@@ -129,6 +129,8 @@ class Broker:
         self.store = store
         store.on_late = self.arrived
         store.encode_properties = reference.encode_properties
+        if reference.indexes_tags:
+            store.index_tags()
         self.randomness = randomness
         self.faults = FaultPlan(journal) if faults is None else faults
         self.answer_faults = self.faults.at(BEFORE_REPLY)

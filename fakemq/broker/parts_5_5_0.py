@@ -142,8 +142,8 @@ class Parts5:
     def prepare_reply(self, message: InnerMessage) -> None:
         send_5_5_0.prepare_reply(self._broker, message)
 
-    def prepare_batch(self, message: InnerMessage) -> None:
-        message.properties_string = ""  # its members keep their own
+    def prepare_batch(self, message: InnerMessage) -> PutMessageStatus | None:
+        return send_5_5_0.prepare_batch(self._broker.store, message)
 
     def send_answer(self, code: int, message: InnerMessage) -> dict[str, str]:
         return send_5_5_0.answer_fields(self._broker, code, message)

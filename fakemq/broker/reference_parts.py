@@ -69,8 +69,11 @@ class ReferenceParts(Protocol):
     def prepare_reply(self, message: InnerMessage) -> None:
         """Change a reply to a request message, before it is pushed and put."""
 
-    def prepare_batch(self, message: InnerMessage) -> None:
-        """Change a batch that a producer sent, before its members are encoded."""
+    def prepare_batch(self, message: InnerMessage) -> PutMessageStatus | None:
+        """Change a batch that a producer sent, before its members are encoded.
+
+        Return why it is refused, if it is.
+        """
 
     def send_answer(self, code: int, message: InnerMessage) -> dict[str, str]:
         """Return what the answer to a successful send by this code says besides."""

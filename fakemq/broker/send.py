@@ -5,7 +5,7 @@ Source: broker/processor/SendMessageProcessor.java (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fakemq.broker.checks import check_send
 from fakemq.broker.durable import when_durable
@@ -57,17 +57,17 @@ BATCH_AT_ONCE_BYTES: Final = 32 * 1024
 
 
 def send(
-    broker: Broker, request: SendRequest, drafts: list[RecordDraft] | PutMessageStatus | None = None
+    broker: Broker, request: SendRequest, drafted: Drafted | None = None
 ) -> Reply[SendMessageResponseHeader] | Parked[SendMessageResponseHeader] | None:
     """Store a sent message or batch and answer; every answer carries MSG_REGION and TRACE_ON.
 
-    ``drafts`` are the records of a large batch: with these it is called again.
+    ``drafted`` are the records of a large batch: with these it is called again.
     """
     header, parts = request.header, broker.parts
     if parts is not None:
         parts.check_sent(request)
     batch = header.batch
-    if batch and drafts is None and len(request.command.body) > BATCH_AT_ONCE_BYTES:
+    if batch and drafted is None and len(request.command.body) > BATCH_AT_ONCE_BYTES:
         from fakemq.dispatch.long_work import in_slices  # most runs have no such batch
 
         return in_slices(_send_in_slices)(broker, request)
@@ -79,7 +79,7 @@ def send(
         if batch:
             if parts is not None:
                 parts.check_batch(request)
-            message = _batch(broker, request, config, queue_id)
+            message, drafts = _batch(broker, request, config, queue_id, drafted)
             result = broker.store.put_messages(message, drafts)
         else:
             message, result = _put_one(broker, request, header, config, queue_id)
@@ -186,24 +186,44 @@ def _put_one(
 def _send_in_slices(broker: Broker, request: SendRequest) -> Steps[Answer]:
     # All checks come after the slices, in which everything may change. The drafts do not depend on
     # the topic's config.
-    batch = _batch(broker, request, TopicConfig(""), request.header.queue_id)
-    config = broker.config
-    drafts = yield from draft_batch(
-        *(batch, config.max_message_size, config.mapped_file_size_commit_log),
-        multi_dispatch=config.enable_multi_dispatch,
-    )
-    return send(broker, request, drafts)
+    header, config = request.header, broker.config
+    batch, drafts = _batch(broker, request, TopicConfig(""), header.queue_id)
+    if drafts is None:
+        drafts = yield from draft_batch(
+            *(batch, config.max_message_size, config.mapped_file_size_commit_log),
+            multi_dispatch=config.enable_multi_dispatch,
+        )
+    diverted_to = None if batch.topic == header.topic else (batch.topic, batch.queue_id)
+    return send(broker, request, Drafted(drafts, diverted_to))
+
+
+class Drafted(NamedTuple):
+    """The records of a large batch."""
+
+    drafts: list[RecordDraft] | PutMessageStatus
+    """In the last case the batch is refused."""
+    diverted_to: tuple[str, int] | None
+    """Topic and queue id, if the records are for others than those of the request."""
 
 
 def _batch(
-    broker: Broker, request: SendRequest, config: TopicConfig, queue_id: int
-) -> InnerMessage:
+    broker: Broker,
+    request: SendRequest,
+    config: TopicConfig,
+    queue_id: int,
+    drafted: Drafted | None = None,
+) -> tuple[InnerMessage, list[RecordDraft] | PutMessageStatus | None]:
+    """Return a batch, and its records if they are ``drafted``, or why it is refused."""
     required(request.body or None, "MessageExtBatch", "body")
     header = request.header
     message = _message(broker, request, header, header.topic, config, queue_id)
+    status = None
     if broker.parts is not None:
-        broker.parts.prepare_batch(message)
-    return message
+        status = broker.parts.prepare_batch(message)
+    if drafted is None:
+        return message, status
+    message.topic, message.queue_id = drafted.diverted_to or (header.topic, queue_id)
+    return message, drafted.drafts
 
 
 def _message(

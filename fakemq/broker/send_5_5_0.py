@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from fakemq.config.model_5_5_0 import BrokerConfig5
     from fakemq.protocol.bodies.topic import TopicConfig
     from fakemq.store.inner_message import InnerMessage
+    from fakemq.store.store import MessageStore
 
 TRANSACTION_ID = "__transactionId__"
 PRIORITY = "_SYS_MSG_PRIORITY_"
@@ -109,6 +110,22 @@ def prepare(broker: Broker, message: InnerMessage, config: TopicConfig) -> None:
     message.properties_string = encode_properties(properties)
     if is_half:  # its text is made again
         properties[TRANSACTION_ID] = properties[UNIQ_CLIENT_MESSAGE_ID_KEYIDX]
+
+
+def prepare_batch(store: MessageStore, batch: InnerMessage) -> PutMessageStatus | None:
+    """Send a batch that has a time of its own to the timer topic; return why it is refused.
+
+    Its members keep their own properties, which do not say when they are due. So none is ever
+    delivered: the timers drop each with a line. Differs: Java's timers stop at the first one, for
+    ever.
+    Source: store/DefaultMessageStore.java#asyncPutMessages, broker/util/HookUtils.java
+    #handleScheduleMessage (5.5.0)
+    """
+    status = None
+    if store.divert is not None and store.config.broker_role != "SLAVE":
+        status = store.divert(batch)
+    batch.properties_string = ""
+    return status
 
 
 def prepare_reply(broker: Broker, message: InnerMessage) -> None:

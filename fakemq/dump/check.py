@@ -30,6 +30,7 @@ from fakemq.store.findings import (
     wrong_place,
 )
 from fakemq.store.index import key_hash
+from fakemq.store.index_build import tag_key
 from fakemq.store.queue_folders import why_no_queue
 from fakemq.store.store import needs_config
 from fakemq.store.stored_entries import (
@@ -243,6 +244,8 @@ def _check_entry(node: StoredNode, index: Index, entry: IndexEntry) -> str:
         return f"points at {entry.phy_offset}, where no record begins"
     keys = [message.properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX) or ""]
     keys += (message.keys or "").split(KEY_SEPARATOR)
+    if message.tags:  # an entry of 5.5.0
+        keys.append(tag_key(message.tags))
     if entry.key_hash not in [key_hash(message.topic, key) for key in keys if key]:
         return f"points at {entry.phy_offset}, whose keys have other hashes"
     if entry.number > 1 and index.head is not None:  # the first one counts from the file before

@@ -90,6 +90,8 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the members of a group that consumes by broadcast are notified of its changes."""
     faq: str = FAQ
     """What stands behind remarks that a reader could look up."""
+    indexes_tags: bool = False
+    """Whether messages are found by their tags."""
     encode_properties: PropertiesEncoder = encode_properties_as_java
     """How a broker writes the properties of messages."""
     first_topics: tuple[FirstTopic, ...] = ()

@@ -103,6 +103,7 @@ REFERENCE = Reference(
     stores_moved_offsets=False,
     notifies_broadcasting=False,
     faq="\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details.",
+    indexes_tags=True,
     encode_properties=encode_properties,
     topic_settings={"attributes": {}},
     group_settings={

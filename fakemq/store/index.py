@@ -267,6 +267,8 @@ class IndexService:
         self.on_bad: Callable[[str, int, int, str], None] = _nothing
         """Called with path and position of a bad record of the log, 0, and the reason."""
         self._bad_path = ""
+        self.tags = False
+        """Whether records are indexed by their tags, too."""
 
     def catch_up(self, at_most: int | None = None) -> bool:
         """Index the records that are not indexed yet; return whether all are indexed then.
@@ -398,7 +400,7 @@ class IndexService:
             done = self._keys_in if phy_offset == self._built_to else 0
             behind = phy_offset + len(record)
             try:
-                topic, keys, stored_ms = read_keys(record)
+                topic, keys, stored_ms = read_keys(record, tags=self.tags)
             except RemoteProtocolError as error:
                 self._pass_over_bad(phy_offset, str(error))
                 continue

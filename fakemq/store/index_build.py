@@ -14,6 +14,7 @@ from fakemq.protocol.message import (
 from fakemq.protocol.properties import (
     KEY_SEPARATOR,
     KEYS,
+    TAGS,
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
     decode_properties,
 )
@@ -32,10 +33,11 @@ class Keyed(NamedTuple):
     stored_ms: int
 
 
-def read_keys(record: memoryview) -> Keyed:
-    """Return a record's unique key and each word of its KEYS; RemoteProtocolError for a bad one.
+def read_keys(record: memoryview, *, tags: bool = False) -> Keyed:
+    """Return a record's unique key, each word of its KEYS, and with ``tags`` a key for its tags.
 
-    Source: store/index/IndexService.java#buildIndex (4.9.7)
+    Raise RemoteProtocolError for a bad record.
+    Source: store/index/IndexService.java#buildIndex (4.9.7, 5.5.0)
     """
     topic, properties, stored_ms, sys_flag = _read_usual(record) or _read_any(record)
     if sys_flag & MessageSysFlag.TRANSACTION_MASK == _ROLLBACK:
@@ -45,7 +47,14 @@ def read_keys(record: memoryview) -> Keyed:
     uniq_key = properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX)
     if uniq_key is not None:
         keys.insert(0, uniq_key)
+    if tags and properties.get(TAGS):
+        keys.append(tag_key(properties[TAGS]))
     return Keyed(topic, keys, stored_ms)
+
+
+def tag_key(tags: str) -> str:
+    """Return the key under which 5.5.0 finds records by their tags."""
+    return f"T#{tags}"
 
 
 _Read = tuple[str, dict[str, str], int, int]

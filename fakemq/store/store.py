@@ -163,6 +163,7 @@ class MessageStore:
         self.queue_maker = QueueMaker(config)
         self.encode_properties: PropertiesEncoder = encode_properties_as_java
         """How properties are written that the store changes; that of the broker's reference."""
+        self._index_tags = False
         self.held_lock: HeldLock | None = None
         """The lock of the log, while a fault lets a put hold it."""
         self.disk_space = DiskSpace(config, files, clock, journal, node)
@@ -179,8 +180,13 @@ class MessageStore:
         self._late: list[LogRecord] = []
         self._following: deque[Following] = deque()
         self.index = IndexService(config, files, self.log, self.disk_space.failed)
+        self.index.tags = self._index_tags
         self.dispatch = LogDispatch(config, self.queues, self.index, self._journal, self._node)
         self.retention.over(self.log, self.queues, self.index)
+
+    def index_tags(self) -> None:
+        """Index records by their tags, too, as the broker's reference does."""
+        self._index_tags = self.index.tags = True
 
     def reset(self) -> None:
         """Delete everything and begin with an empty store."""

@@ -29,14 +29,18 @@ from fakemq.protocol.headers.query import (
 def query_message(
     broker: Broker, request: Request[QueryMessageRequestHeader]
 ) -> Steps[Reply[QueryMessageResponseHeader]]:
-    header = request.header
-    if request.command.ext_fields.get(UNIQUE_MSG_QUERY_FLAG) == "true":
-        max_num = broker.config.default_query_max_num
-    else:
-        max_num = header.max_num
+    is_unique = request.command.ext_fields.get(UNIQUE_MSG_QUERY_FLAG) == "true"
+    return (yield from found_by(broker, request.header, request.header.get("key", NULL), is_unique))
+
+
+def found_by(
+    broker: Broker, header: QueryMessageRequestHeader, key: str, is_unique: bool
+) -> Steps[Reply[QueryMessageResponseHeader]]:
+    """Answer with the messages of a key of the index, which may be a unique one."""
+    max_num = broker.config.default_query_max_num if is_unique else header.max_num
     begin_ms, end_ms = header.begin_timestamp, header.end_timestamp  # null fails before the number
     result = yield from broker.store.query_message(
-        header.get("topic", NULL), header.get("key", NULL), list_capacity(max_num), begin_ms, end_ms
+        header.get("topic", NULL), key, list_capacity(max_num), begin_ms, end_ms
     )
     answer = QueryMessageResponseHeader(
         index_last_update_timestamp=result.index_last_update_timestamp,
