@@ -138,7 +138,7 @@ def states(
     wanted: Callable[[int], bool] = lambda number: True,
     loses_pages: bool = False,
 ) -> Iterator[State]:
-    """Yield what a kill after each call leaves; each folder is gone when the next one is made.
+    """Yield what a kill after each call leaves; the next one takes the place of its folder.
 
     ``begun`` is a copy of the folder before the first call, ``wanted`` says after which calls, of
     those that change something.
@@ -165,7 +165,6 @@ def states(
                     yield _state(mirror, to, number, False, notes, entry, random, loses_pages)
     finally:
         mirror.close()
-        shutil.rmtree(to / "state", ignore_errors=True)
 
 
 def _state(
