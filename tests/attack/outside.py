@@ -76,6 +76,10 @@ class Server:
     def namesrv_addr(self) -> str:
         return str(json.loads(self._ready_file.read_text())["namesrv"])
 
+    @property
+    def broker_addr(self) -> str:
+        return str(json.loads(self._ready_file.read_text())["brokers"][0]["addr"])
+
     def set_clock_rate(self, rate: int) -> None:
         """Let the cluster's time run faster. It needs ``--control-port 0``."""
         url = json.loads(self._ready_file.read_text())["control"]
@@ -134,17 +138,7 @@ class Ledger:
 
     def lost(self, client: Client) -> list[str]:
         """Return a line for each acknowledged message that the cluster no longer has."""
-        found: dict[tuple[int, int], bytes] = {}
-        for queue_id in range(QUEUES):
-            queue = MessageQueue(TOPIC, "broker-a", queue_id)
-            offset, end = 0, client.max_offset(queue)
-            while offset < end:
-                pulled = client.pull(queue, offset, max_messages=1000)
-                for message in pulled.messages:
-                    found[queue_id, message.queue_offset] = message.body
-                if pulled.next_begin_offset <= offset:
-                    break
-                offset = pulled.next_begin_offset
+        found = stored(client)
         lost = [
             f"queue {queue_id} lost its acknowledged message {offset} of {len(body)} bytes"
             for (queue_id, offset), body in sorted(self.acknowledged.items())
@@ -152,3 +146,19 @@ class Ledger:
         ]
         more = [f"and {len(lost) - 3} of {len(self.acknowledged)} more"] if len(lost) > 3 else []
         return lost[:3] + more
+
+
+def stored(client: Client) -> dict[tuple[int, int], bytes]:
+    """Return the bodies of all messages of the topic, by queue and queue offset."""
+    found: dict[tuple[int, int], bytes] = {}
+    for queue_id in range(QUEUES):
+        queue = MessageQueue(TOPIC, "broker-a", queue_id)
+        offset, end = 0, client.max_offset(queue)
+        while offset < end:
+            pulled = client.pull(queue, offset, max_messages=1000)
+            for message in pulled.messages:
+                found[queue_id, message.queue_offset] = message.body
+            if pulled.next_begin_offset <= offset:
+                break
+            offset = pulled.next_begin_offset
+    return found
