@@ -1,8 +1,9 @@
 """A disk that is full, on tmpfs and on ext4: the process lives, loses nothing, and continues.
 
 Each step has a small disk of its own: tmpfs, or a loop file with ext4 of blocks of 1 or 4 KiB. A
-client sends, asks by key and makes topics; at random moments another program fills the disk, up to
-a few bytes, and frees it again. When it is free the broker must take messages again without a
+client of a broker of 4.9.7 or of 5.5.0 sends messages of all kinds, timers and transactions too,
+pops, asks by key and makes topics; at random moments another program fills the disk, up to a few
+bytes, and frees it again. When it is free the broker must take messages again without a
 restart. Then the process is stopped or killed, perhaps on the full disk, and started again.
 """
 
@@ -23,7 +24,9 @@ from tempfile import TemporaryDirectory
 
 from fakemq.client.blocking import Client
 from fakemq.errors import FakemqError
-from tests.attack.outside import TOPIC, Ledger, Server
+from tests.attack.kills import REFERENCES
+from tests.attack.mixed import MixedLedger, broken_promises
+from tests.attack.outside import TOPIC, Server
 from tests.attack.progress import with_progress
 
 KINDS = ("tmpfs", "ext4 of 1024", "tmpfs", "ext4 of 4096")
@@ -126,8 +129,9 @@ class Step:
 
     def __init__(self, seed: int, place: Path) -> None:
         self.found: list[str] = []
-        self.ledger = Ledger()
         self._random = random = Random(seed)
+        reference = random.choice(REFERENCES)
+        self.ledger = MixedLedger("d", reference)
         self._store, self._log = place / "store", place.parent / "stderr.log"
         self._filler = Filler(place)
         config = place.parent / "config.properties"
@@ -139,7 +143,10 @@ class Step:
             "cleanFileForciblyEnable=false\n"
         )
         flush = random.choice(("SYNC_FLUSH", "ASYNC_FLUSH"))
-        self._arguments = ("--flush", flush, "--control-port", "0", "-c", str(config))
+        self._arguments = (
+            *("--flush", flush, "--reference", reference),
+            *("--control-port", "0", "-c", str(config)),
+        )
 
     def run(self) -> None:
         """Fill the disk, free it, end the process and compare."""
@@ -176,6 +183,7 @@ class Step:
         """Start; return None if that is refused, as on a full disk it may be."""
         server = Server(self._store, self._log, *self._arguments)
         if server.wait_until_ready():
+            self.ledger.addr = server.broker_addr
             return server
         code = server.end(signal.SIGKILL)
         if code < 0:
@@ -220,5 +228,6 @@ class Step:
         with Client(server.namesrv_addr) as client:
             server.set_clock_rate(RATE)
             self.found += self.ledger.lost(client)
+            self.found += broken_promises(client, [self.ledger])
             self._heal(client)
         self._end(server, signal.SIGTERM)

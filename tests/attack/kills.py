@@ -18,7 +18,7 @@ from pathlib import Path
 from random import Random
 
 from fakemq.client.blocking import Client
-from tests.attack.mixed import MixedLedger, missing
+from tests.attack.mixed import MixedLedger, broken_promises
 from tests.attack.outside import Server
 from tests.attack.progress import with_progress
 
@@ -110,7 +110,7 @@ def _send_until_killed(server: Server, ledgers: list[MixedLedger], random: Rando
 def _compare(server: Server, ledgers: list[MixedLedger], random: Random) -> list[str]:
     with Client(server.namesrv_addr) as client:
         found = [line for ledger in ledgers for line in ledger.lost(client)]
-        found += missing(client, ledgers)
+        found += broken_promises(client, ledgers)
         ledgers[0].addr = server.broker_addr
         if not ledgers[0].send(client, random):
             found.append(f"a send after the start was refused: {ledgers[0].reason}")

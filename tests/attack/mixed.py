@@ -103,7 +103,7 @@ class MixedLedger(Ledger):
                 popper.ask(RequestCode5.ACK_MESSAGE, ack_header(popped, message))
 
 
-def missing(client: Client, ledgers: list[MixedLedger]) -> list[str]:
+def broken_promises(client: Client, ledgers: list[MixedLedger]) -> list[str]:
     """Return a line for what was promised and never comes, or came and was never sent."""
     later = set[bytes]().union(*(ledger.later for ledger in ledgers))
     sent = set[bytes]().union(*(ledger.sent for ledger in ledgers))
