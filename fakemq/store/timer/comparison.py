@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 from zlib import crc32
 
@@ -336,11 +337,16 @@ class Comparison:
 
 def wrong_unit(unit: TimerUnit, out_ms: int, topic: str | None, *, deletes: bool) -> str:
     """Return what is wrong with the unit of a message; "" if nothing is."""
-    topic_hash = 0 if topic is None else java_string_hash(topic)
+    topic_hash = 0 if topic is None else _hash_of(topic)
     slot_is_right = unit.slot_ms < out_ms if unit.rolls else unit.slot_ms == out_ms
     if slot_is_right and unit.deletes == deletes and unit.topic_hash == topic_hash:
         return ""
     return wrong_timer_unit(unit.phy_offset, unit.slot_ms, out_ms)
+
+
+@lru_cache(1_000)
+def _hash_of(topic: str) -> int:
+    return java_string_hash(topic)
 
 
 def _rolls(message: MessageExt) -> int:
