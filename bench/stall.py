@@ -18,6 +18,7 @@ from threading import Thread
 from typing import Any
 
 from bench.measure import Figure, Plan
+from bench.stall_front import FRONT
 from bench.stall_gathered import GATHERED
 from bench.stall_lab import (
     AT_MOST_MS,
@@ -302,245 +303,255 @@ def filled(number: int) -> Attack:
 
 
 _OF_GROUP: dict[str, Any] = {"consumerGroup": GROUP, "topic": TOPIC}
-ATTACKS: dict[str, tuple[Attack, Attack]] = {
-    "query by key, 100,000 messages": (filled(100_000), query),
-    "pull by SQL92 of 60,000 terms": (
-        filled(1_000),
-        lambda lab: pull(lab, terms(lab.many(60_000))),
-    ),
-    "8 pulls by SQL92 of 6,000 terms in one piece": (
-        filled(1_000),
-        lambda lab: pull(lab, terms(lab.many(6_000)), times=8),
-    ),
-    "pull by SQL92 of 140 KB in 45 pluses": (
-        filled(1_000),
-        lambda lab: pull(lab, pluses(lab.many(15_000))),
-    ),
-    "pull by SQL92 over 300,000 messages": (
-        filled(300_000),
-        lambda lab: pull(lab, "a = 1 OR b = 2 OR c > 3", most=2**31 // 20),
-    ),
-    "pull by a tag over 300,000 messages": (
-        filled(300_000),
-        lambda lab: pull(lab, "none", "TAG", most=2**31 // 20),
-    ),
-    "check of SQL92 of 60,000 terms": (
-        nothing,
-        lambda lab: check_expression(lab, terms(lab.many(60_000))),
-    ),
-    "heartbeat with SQL92 of 60,000 terms": (
-        nothing,
-        lambda lab: heartbeat(lab, [GROUP], [TOPIC], terms(lab.many(60_000))),
-    ),
-    "heartbeat of 20,000 groups": (
-        nothing,
-        lambda lab: heartbeat(lab, grouped(lab), [TOPIC]),
-    ),
-    "heartbeat of 20,000 topics by SQL92": (
-        nothing,
-        lambda lab: heartbeat(lab, [GROUP], grouped(lab), "a = 1 OR b = 2"),
-    ),
-    "end of a connection with 20,000 groups": (
-        lambda lab: heartbeat(lab, grouped(lab), [TOPIC]),
-        leave,
-    ),
-    "pull by 150,000 tags": (
-        filled(1_000),
-        lambda lab: pull(lab, "||".join(f"tag{one}" for one in range(lab.many(150_000))), "TAG"),
-    ),
-    "heartbeat of 15 MB, empty groups": (
-        nothing,
-        lambda lab: lab.ask(
-            RequestCode.HEART_BEAT,
-            body=b'{"clientID":"a","consumerDataSet":['
-            + b",".join([b"{}"] * lab.many(5_000_000))
-            + b"]}",
+ATTACKS: dict[str, tuple[Attack, Attack]] = (
+    {
+        "query by key, 100,000 messages": (filled(100_000), query),
+        "pull by SQL92 of 60,000 terms": (
+            filled(1_000),
+            lambda lab: pull(lab, terms(lab.many(60_000))),
         ),
-    ),
-    "heartbeat of 15 MB, an unknown list": (
-        nothing,
-        lambda lab: wide_json(lab, '"clientID":"a","x":[%s]', lab.many(7_500_000)),
-    ),
-    "heartbeat of 15 MB that no standard allows": (
-        nothing,
-        lambda lab: wide_json(lab, "clientID:'a',x:[%s]", lab.many(7_500_000)),
-    ),
-    "header of 100,000 fields": (nothing, lambda lab: wide_header(lab, lab.many(100_000))),
-    "registration of 26,000 topics": (
-        nothing,
-        lambda lab: register(lab, lab.many(26_000), compressed=False),
-    ),
-    "registration of 100,000 topics": (
-        nothing,
-        lambda lab: register(lab, lab.many(100_000), compressed=False),
-    ),
-    "registration of 140,000 topics, packed": (
-        nothing,
-        lambda lab: register(lab, lab.many(140_000), compressed=True),
-    ),
-    "registration that unpacks to 60 MB": (
-        nothing,
-        lambda lab: register(lab, 1, compressed=True, padding=lab.many(60 << 20)),
-    ),
-    "batch of 5,000 messages": (create_topic, lambda lab: send_batch(lab, lab.many(5_000))),
-    "8 batches of 5,000 messages in one piece": (
-        create_topic,
-        lambda lab: send_batch(lab, lab.many(5_000), times=8),
-    ),
-    "batch of 13,000 messages": (create_topic, lambda lab: send_batch(lab, lab.many(13_000))),
-    "batch of 50,000 messages": (create_topic, lambda lab: send_batch(lab, lab.many(50_000))),
-    "batch of 190,000 messages": (create_topic, lambda lab: send_batch(lab, lab.many(190_000))),
-    "stats of a topic of 32,768 queues": (
-        many_offsets,
-        ask_of(RequestCode.GET_TOPIC_STATS_INFO, 1_000_000, topic=TOPIC),
-    ),
-    "consume stats of 32,768 queues": (
-        many_offsets,
-        ask_of(RequestCode.GET_CONSUME_STATS, 1_000_000, **_OF_GROUP),
-    ),
-    "consume stats of a broker": (
-        many_offsets,
-        ask_of(RequestCode.GET_BROKER_CONSUME_STATS, 1_000_000, isOrder=False),
-    ),
-    "time span of 32,768 queues": (
-        many_offsets,
-        ask_of(RequestCode.QUERY_CONSUME_TIME_SPAN, topic=TOPIC, group=GROUP),
-    ),
-    "offset reset of 32,768 queues": (
-        many_offsets,
-        ask_of(
-            RequestCode.INVOKE_BROKER_TO_RESET_OFFSET,
-            answer_code=ResponseCode.CONSUMER_NOT_ONLINE,
-            topic=TOPIC,
-            group=GROUP,
-            timestamp=0,
-            isForce=True,
+        "8 pulls by SQL92 of 6,000 terms in one piece": (
+            filled(1_000),
+            lambda lab: pull(lab, terms(lab.many(6_000)), times=8),
         ),
-    ),
-    "all offsets of 32,768 queues": (
-        many_offsets,
-        ask_of(RequestCode.GET_ALL_CONSUMER_OFFSET, 200_000),
-    ),
-    "all offsets of 10,000 topics by 10 groups": (
-        many_tables_of_offsets,
-        ask_of(RequestCode.GET_ALL_CONSUMER_OFFSET, 2_000_000),
-    ),
-    "lowest offsets of 32,768 queues": (
-        many_offsets,
-        ask_of(RequestCode.QUERY_CORRECTION_OFFSET, topic=TOPIC, filterGroups="", compareGroup="x"),
-    ),
-    "copy of the offsets of 32,768 queues": (
-        many_offsets,
-        ask_of(
-            RequestCode.CLONE_GROUP_OFFSET,
-            srcGroup=GROUP,
-            destGroup="other",
-            topic=TOPIC,
-            offline=True,
+        "pull by SQL92 of 140 KB in 45 pluses": (
+            filled(1_000),
+            lambda lab: pull(lab, pluses(lab.many(15_000))),
         ),
-    ),
-    "all of 10,000 topics": (many_topics, ask_of(RequestCode.GET_ALL_TOPIC_CONFIG, 1_000_000)),
-    "one more topic beside 10,000": (many_topics, lambda lab: create_topic(lab, "one-more")),
-    "one more topic beside 10,000 in a directory": (
-        many_topics,
-        lambda lab: create_topic(lab, "one-more"),
-    ),
-    "one more group beside 10,000 in a directory": (many_groups, create_group),
-    "list of 10,000 topics of a name server": (
-        many_topics,
-        lambda lab: lab.ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, to=lab.namesrv),
-    ),
-    "list of 100,000 topics of a name server": (
-        many_names,
-        lambda lab: lab.ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, to=lab.namesrv),
-    ),
-    "list of 100,000 KV values of a name server": (
-        many_names,
-        lambda lab: lab.ask(
-            RequestCode.GET_KVLIST_BY_NAMESPACE, {"namespace": "names"}, to=lab.namesrv
+        "pull by SQL92 over 300,000 messages": (
+            filled(300_000),
+            lambda lab: pull(lab, "a = 1 OR b = 2 OR c > 3", most=2**31 // 20),
         ),
-    ),
-    "state of a broker with 10,000 topics": (
-        many_topics,
-        ask_of(RequestCode.GET_BROKER_RUNTIME_INFO),
-    ),
-    "all of 10,000 groups": (
-        many_groups,
-        ask_of(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, 1_000_000),
-    ),
-    "consume stats of 10,000 groups": (
-        many_groups,
-        ask_of(RequestCode.GET_BROKER_CONSUME_STATS, isOrder=False),
-    ),
-    "deletion of a topic of 4,000 queues": (
-        many_queues,
-        lambda lab: delete_queues(lab, RequestCode.DELETE_TOPIC_IN_BROKER, topic=TOPIC),
-    ),
-    "deletion of a topic of 4,000 queues in a directory": (
-        many_queues,
-        lambda lab: delete_queues(lab, RequestCode.DELETE_TOPIC_IN_BROKER, topic=TOPIC),
-    ),
-    "deletion of 4,000 expired queues in a directory": (
-        many_expired_queues,
-        lambda lab: delete_queues(lab, RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE),
-    ),
-    "deletion of unused topics, 4,000 queues": (
-        many_unused_queues,
-        lambda lab: delete_queues(lab, RequestCode.CLEAN_UNUSED_TOPIC),
-    ),
-    "200,000 entries of a consume queue": (
-        filled(200_000),
-        ask_of(RequestCode.QUERY_CONSUME_QUEUE, topic=TOPIC, queueId=0, index=0, count=50_000_000),
-    ),
-    "a send to a queue with 20,000 held pulls": (
-        lambda lab: held_pulls(lab, lab.many(20_000)),
-        send_to_held,
-    ),
-    "a batch of 5,000 to a queue with 50 held pulls": (
-        lambda lab: held_pulls(lab, 50, "none"),
-        lambda lab: send_batch_to_held(lab, lab.many(5_000)),
-    ),
-    "a batch of 5,000 to a queue with 200 held pulls": (
-        lambda lab: held_pulls(lab, 200, "none"),
-        lambda lab: send_batch_to_held(lab, lab.many(5_000)),
-    ),
-    "end of a connection with 20,000 held pulls": (
-        lambda lab: held_pulls(lab, lab.many(20_000)),
-        leave,
-    ),
-    "check of 50,000 half messages": (
-        lambda lab: half_messages(lab, lab.many(50_000)),
-        check_transactions,
-    ),
-    "locks of 20,000 queues": (nothing, lambda lab: lock_queues(lab, lab.many(20_000))),
-    "20,000 requests in one piece": (
-        nothing,
-        lambda lab: pipelined(lab, RequestCode.GET_BROKER_CONFIG, lab.many(20_000)),
-    ),
-    "messages() of packed bodies of 60 MB": (
-        packed_bodies,
-        lambda lab: lab.control("GET", f"/v1/topics/{TOPIC}/messages"),
-    ),
-    "messages() of 100,000 messages": (
-        filled(100_000),
-        lambda lab: lab.control("GET", f"/v1/topics/{TOPIC}/messages?limit=10"),
-    ),
-    "150,000 messages stored over HTTP": (
-        nothing,
-        lambda lab: lab.control(
-            "POST", f"/v1/topics/{TOPIC}/messages", {"bodies": ["x"] * lab.many(150_000)}
+        "pull by a tag over 300,000 messages": (
+            filled(300_000),
+            lambda lab: pull(lab, "none", "TAG", most=2**31 // 20),
         ),
-    ),
-    "seed() of 150,000 messages": (
-        nothing,
-        lambda lab: lab.mq.seed(TOPIC, ["x"] * lab.many(150_000)),
-    ),
-    "advance by 30 days over HTTP": (
-        nothing,
-        lambda lab: lab.control("POST", "/v1/clock/advance", {"duration": f"{lab.many(720)}h"}),
-    ),
-    "300 waits over HTTP and 20 sends": (waits, lambda lab: sends(lab, 20)),
-} | GATHERED
+        "check of SQL92 of 60,000 terms": (
+            nothing,
+            lambda lab: check_expression(lab, terms(lab.many(60_000))),
+        ),
+        "heartbeat with SQL92 of 60,000 terms": (
+            nothing,
+            lambda lab: heartbeat(lab, [GROUP], [TOPIC], terms(lab.many(60_000))),
+        ),
+        "heartbeat of 20,000 groups": (
+            nothing,
+            lambda lab: heartbeat(lab, grouped(lab), [TOPIC]),
+        ),
+        "heartbeat of 20,000 topics by SQL92": (
+            nothing,
+            lambda lab: heartbeat(lab, [GROUP], grouped(lab), "a = 1 OR b = 2"),
+        ),
+        "end of a connection with 20,000 groups": (
+            lambda lab: heartbeat(lab, grouped(lab), [TOPIC]),
+            leave,
+        ),
+        "pull by 150,000 tags": (
+            filled(1_000),
+            lambda lab: pull(
+                lab, "||".join(f"tag{one}" for one in range(lab.many(150_000))), "TAG"
+            ),
+        ),
+        "heartbeat of 15 MB, empty groups": (
+            nothing,
+            lambda lab: lab.ask(
+                RequestCode.HEART_BEAT,
+                body=b'{"clientID":"a","consumerDataSet":['
+                + b",".join([b"{}"] * lab.many(5_000_000))
+                + b"]}",
+            ),
+        ),
+        "heartbeat of 15 MB, an unknown list": (
+            nothing,
+            lambda lab: wide_json(lab, '"clientID":"a","x":[%s]', lab.many(7_500_000)),
+        ),
+        "heartbeat of 15 MB that no standard allows": (
+            nothing,
+            lambda lab: wide_json(lab, "clientID:'a',x:[%s]", lab.many(7_500_000)),
+        ),
+        "header of 100,000 fields": (nothing, lambda lab: wide_header(lab, lab.many(100_000))),
+        "registration of 26,000 topics": (
+            nothing,
+            lambda lab: register(lab, lab.many(26_000), compressed=False),
+        ),
+        "registration of 100,000 topics": (
+            nothing,
+            lambda lab: register(lab, lab.many(100_000), compressed=False),
+        ),
+        "registration of 140,000 topics, packed": (
+            nothing,
+            lambda lab: register(lab, lab.many(140_000), compressed=True),
+        ),
+        "registration that unpacks to 60 MB": (
+            nothing,
+            lambda lab: register(lab, 1, compressed=True, padding=lab.many(60 << 20)),
+        ),
+        "batch of 5,000 messages": (create_topic, lambda lab: send_batch(lab, lab.many(5_000))),
+        "8 batches of 5,000 messages in one piece": (
+            create_topic,
+            lambda lab: send_batch(lab, lab.many(5_000), times=8),
+        ),
+        "batch of 13,000 messages": (create_topic, lambda lab: send_batch(lab, lab.many(13_000))),
+        "batch of 50,000 messages": (create_topic, lambda lab: send_batch(lab, lab.many(50_000))),
+        "batch of 190,000 messages": (create_topic, lambda lab: send_batch(lab, lab.many(190_000))),
+        "stats of a topic of 32,768 queues": (
+            many_offsets,
+            ask_of(RequestCode.GET_TOPIC_STATS_INFO, 1_000_000, topic=TOPIC),
+        ),
+        "consume stats of 32,768 queues": (
+            many_offsets,
+            ask_of(RequestCode.GET_CONSUME_STATS, 1_000_000, **_OF_GROUP),
+        ),
+        "consume stats of a broker": (
+            many_offsets,
+            ask_of(RequestCode.GET_BROKER_CONSUME_STATS, 1_000_000, isOrder=False),
+        ),
+        "time span of 32,768 queues": (
+            many_offsets,
+            ask_of(RequestCode.QUERY_CONSUME_TIME_SPAN, topic=TOPIC, group=GROUP),
+        ),
+        "offset reset of 32,768 queues": (
+            many_offsets,
+            ask_of(
+                RequestCode.INVOKE_BROKER_TO_RESET_OFFSET,
+                answer_code=ResponseCode.CONSUMER_NOT_ONLINE,
+                topic=TOPIC,
+                group=GROUP,
+                timestamp=0,
+                isForce=True,
+            ),
+        ),
+        "all offsets of 32,768 queues": (
+            many_offsets,
+            ask_of(RequestCode.GET_ALL_CONSUMER_OFFSET, 200_000),
+        ),
+        "all offsets of 10,000 topics by 10 groups": (
+            many_tables_of_offsets,
+            ask_of(RequestCode.GET_ALL_CONSUMER_OFFSET, 2_000_000),
+        ),
+        "lowest offsets of 32,768 queues": (
+            many_offsets,
+            ask_of(
+                RequestCode.QUERY_CORRECTION_OFFSET, topic=TOPIC, filterGroups="", compareGroup="x"
+            ),
+        ),
+        "copy of the offsets of 32,768 queues": (
+            many_offsets,
+            ask_of(
+                RequestCode.CLONE_GROUP_OFFSET,
+                srcGroup=GROUP,
+                destGroup="other",
+                topic=TOPIC,
+                offline=True,
+            ),
+        ),
+        "all of 10,000 topics": (many_topics, ask_of(RequestCode.GET_ALL_TOPIC_CONFIG, 1_000_000)),
+        "one more topic beside 10,000": (many_topics, lambda lab: create_topic(lab, "one-more")),
+        "one more topic beside 10,000 in a directory": (
+            many_topics,
+            lambda lab: create_topic(lab, "one-more"),
+        ),
+        "one more group beside 10,000 in a directory": (many_groups, create_group),
+        "list of 10,000 topics of a name server": (
+            many_topics,
+            lambda lab: lab.ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, to=lab.namesrv),
+        ),
+        "list of 100,000 topics of a name server": (
+            many_names,
+            lambda lab: lab.ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, to=lab.namesrv),
+        ),
+        "list of 100,000 KV values of a name server": (
+            many_names,
+            lambda lab: lab.ask(
+                RequestCode.GET_KVLIST_BY_NAMESPACE, {"namespace": "names"}, to=lab.namesrv
+            ),
+        ),
+        "state of a broker with 10,000 topics": (
+            many_topics,
+            ask_of(RequestCode.GET_BROKER_RUNTIME_INFO),
+        ),
+        "all of 10,000 groups": (
+            many_groups,
+            ask_of(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, 1_000_000),
+        ),
+        "consume stats of 10,000 groups": (
+            many_groups,
+            ask_of(RequestCode.GET_BROKER_CONSUME_STATS, isOrder=False),
+        ),
+        "deletion of a topic of 4,000 queues": (
+            many_queues,
+            lambda lab: delete_queues(lab, RequestCode.DELETE_TOPIC_IN_BROKER, topic=TOPIC),
+        ),
+        "deletion of a topic of 4,000 queues in a directory": (
+            many_queues,
+            lambda lab: delete_queues(lab, RequestCode.DELETE_TOPIC_IN_BROKER, topic=TOPIC),
+        ),
+        "deletion of 4,000 expired queues in a directory": (
+            many_expired_queues,
+            lambda lab: delete_queues(lab, RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE),
+        ),
+        "deletion of unused topics, 4,000 queues": (
+            many_unused_queues,
+            lambda lab: delete_queues(lab, RequestCode.CLEAN_UNUSED_TOPIC),
+        ),
+        "200,000 entries of a consume queue": (
+            filled(200_000),
+            ask_of(
+                RequestCode.QUERY_CONSUME_QUEUE, topic=TOPIC, queueId=0, index=0, count=50_000_000
+            ),
+        ),
+        "a send to a queue with 20,000 held pulls": (
+            lambda lab: held_pulls(lab, lab.many(20_000)),
+            send_to_held,
+        ),
+        "a batch of 5,000 to a queue with 50 held pulls": (
+            lambda lab: held_pulls(lab, 50, "none"),
+            lambda lab: send_batch_to_held(lab, lab.many(5_000)),
+        ),
+        "a batch of 5,000 to a queue with 200 held pulls": (
+            lambda lab: held_pulls(lab, 200, "none"),
+            lambda lab: send_batch_to_held(lab, lab.many(5_000)),
+        ),
+        "end of a connection with 20,000 held pulls": (
+            lambda lab: held_pulls(lab, lab.many(20_000)),
+            leave,
+        ),
+        "check of 50,000 half messages": (
+            lambda lab: half_messages(lab, lab.many(50_000)),
+            check_transactions,
+        ),
+        "locks of 20,000 queues": (nothing, lambda lab: lock_queues(lab, lab.many(20_000))),
+        "20,000 requests in one piece": (
+            nothing,
+            lambda lab: pipelined(lab, RequestCode.GET_BROKER_CONFIG, lab.many(20_000)),
+        ),
+        "messages() of packed bodies of 60 MB": (
+            packed_bodies,
+            lambda lab: lab.control("GET", f"/v1/topics/{TOPIC}/messages"),
+        ),
+        "messages() of 100,000 messages": (
+            filled(100_000),
+            lambda lab: lab.control("GET", f"/v1/topics/{TOPIC}/messages?limit=10"),
+        ),
+        "150,000 messages stored over HTTP": (
+            nothing,
+            lambda lab: lab.control(
+                "POST", f"/v1/topics/{TOPIC}/messages", {"bodies": ["x"] * lab.many(150_000)}
+            ),
+        ),
+        "seed() of 150,000 messages": (
+            nothing,
+            lambda lab: lab.mq.seed(TOPIC, ["x"] * lab.many(150_000)),
+        ),
+        "advance by 30 days over HTTP": (
+            nothing,
+            lambda lab: lab.control("POST", "/v1/clock/advance", {"duration": f"{lab.many(720)}h"}),
+        ),
+        "300 waits over HTTP and 20 sends": (waits, lambda lab: sends(lab, 20)),
+    }
+    | GATHERED
+    | FRONT
+)
 """What an attacker does: how it is prepared, and the part that is measured."""
 
 
@@ -564,7 +575,8 @@ def longest_turn_ms(name: str, size: float = 1) -> float:
         lab = Lab(
             size,
             folder=folder if name.endswith(" in a directory") else None,
-            reference="5.5.0" if name.endswith(" of 5.5.0") else "4.9.7",
+            reference="5.5.0" if name.endswith((" of 5.5.0", " at the front")) else "4.9.7",
+            grpc=name.endswith(" at the front"),
         )
         stack.callback(lab.close)
         gc.collect()  # the cluster before: its garbage is not of this attack

@@ -22,7 +22,9 @@ from bench.stall_lab import (
     held_pulls,
     leave,
     nothing,
+    pass_time,
     send,
+    until_idle,
 )
 from conformance.wire import requests
 from fakemq.broker.parts_5_5_0 import parts_of
@@ -120,18 +122,6 @@ def expire(lab: Lab) -> None:
 
     lab.mq.inspect(act)
     until_idle(lab)
-
-
-def pass_time(lab: Lab, duration: str) -> None:
-    """Let time pass, of the cluster and of its peers."""
-    lab.mq.clock.advance(duration, outside_peers=True)
-    until_idle(lab)
-
-
-def until_idle(lab: Lab) -> None:
-    lab.mq.wait_for(
-        lambda: lab.mq.inspect(lambda core: not core.clock.slices.waiting), timeout="60s"
-    )
 
 
 def pops(lab: Lab, groups: int, each: int) -> None:

@@ -46,7 +46,14 @@ class Turns:
 class Lab:
     """A cluster, and the connections of the peers that attack it."""
 
-    def __init__(self, size: float, *, folder: str | None = None, reference: str = "4.9.7") -> None:
+    def __init__(
+        self,
+        size: float,
+        *,
+        folder: str | None = None,
+        reference: str = "4.9.7",
+        grpc: bool = False,
+    ) -> None:
         self.size = size
         """How large the attacks are: 1 for the bench, less for tests."""
         self._stack = ExitStack()
@@ -54,6 +61,7 @@ class Lab:
             fakemq.Cluster(
                 control_port=0,
                 reference=reference,
+                grpc=grpc,
                 store=folder,
                 config={"enablePropertyFilter": "true"}
                 | ({"mappedFileSizeCommitLog": str(LOG_FILE_BYTES)} if folder else {}),
@@ -70,6 +78,10 @@ class Lab:
         self.namesrv = self.connect(self.mq.namesrv_addr)
         self.other = self.namesrv
         """A connection that an attack gathers on or leaves."""
+        self.peer: Any = None
+        """As ``other``, of a client of the gRPC front."""
+        self.entries: list[tuple[str, str]] = []
+        """Id and handle of each message that it has received."""
 
     def connect(self, addr: str) -> BlockingChannel:
         """Return a new connection."""
@@ -262,6 +274,18 @@ def leave(lab: Lab) -> None:
     lab.mq.wait_for(
         lambda: lab.mq.inspect(lambda core: not next(iter(core.brokers.values())).sessions),
         timeout="30s",
+    )
+
+
+def pass_time(lab: Lab, duration: str) -> None:
+    """Let time pass, of the cluster and of its peers."""
+    lab.mq.clock.advance(duration, outside_peers=True)
+    until_idle(lab)
+
+
+def until_idle(lab: Lab) -> None:
+    lab.mq.wait_for(
+        lambda: lab.mq.inspect(lambda core: not core.clock.slices.waiting), timeout="60s"
     )
 
 

@@ -10,11 +10,12 @@ broker/client/ProducerManager.java, ConsumerManager.java (5.5.0)
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, Protocol
 
 from fakemq.broker.client_channel import CHANNEL_EXPIRED_TIMEOUT_MS
 from fakemq.clock.slices import finished
-from fakemq.clock.timers import Timer, next_tick_ms
+from fakemq.clock.timers import next_tick_ms
 from fakemq.events.core import MemberChanged
 from fakemq.journal.journal import shortened
 from fakemq.proxy.codes import Code
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from fakemq.clock.node_clock import NodeClock
     from fakemq.clock.slices import Steps
+    from fakemq.clock.timers import Timer
     from fakemq.journal.journal import Journal
     from fakemq.protocol.grpc.messages import TelemetryCommand
     from fakemq.proxy.call import Connection
@@ -81,7 +83,6 @@ class Client:
         "last_heartbeat_ms",
         "left",
         "stream",
-        "timer",
     )
 
     def __init__(self, client_id: str, language: str, connection: Connection) -> None:
@@ -101,7 +102,6 @@ class Client:
         """Elapsed time on the axis of its connection."""
         self.left = ""
         """How it has left; "" while it is there."""
-        self.timer: Timer | None = None
 
     def use(self, connection: Connection) -> None:
         """Take note of a heartbeat on a connection."""
@@ -141,6 +141,10 @@ class Clients:
         self._memberships = 0
         self._turn = 0
         self._started_ms = {False: 0, True: 0}
+        self._by_silence: dict[bool, OrderedDict[str, Client]]
+        """Time axis → the clients on it, the one that is silent for the longest time first."""
+        self._by_silence = {False: OrderedDict(), True: OrderedDict()}
+        self._timers: dict[bool, Timer | None] = {False: None, True: None}
 
     def start(self) -> None:
         """Let the grid of scans begin now, on both time axes."""
@@ -168,6 +172,7 @@ class Clients:
         if key not in client.groups and self._memberships >= MEMBERSHIPS_MAX:
             raise _too_many(MEMBERSHIPS_MAX, "memberships of clients in groups")
         self._clients[client_id] = client
+        self._by_silence[client.connection.outside].pop(client_id, None)
         client.use(connection)
         client.account = account
         if key not in client.groups:
@@ -180,8 +185,11 @@ class Clients:
             client.groups[key] = None
             self._memberships += 1
             self._note(client, key, "registered")
-        client.last_heartbeat_ms = self._clock.elapsed_ms(outside=connection.outside)
-        self._watch(client)
+        outside = connection.outside
+        client.last_heartbeat_ms = self._clock.elapsed_ms(outside=outside)
+        self._by_silence[outside][client_id] = client
+        if self._timers[outside] is None:
+            self._watch(outside)
         return client
 
     def remove(self, client_id: str, how: str = "unregistered") -> None:
@@ -189,7 +197,10 @@ class Clients:
         client = self._clients.pop(client_id, None)
         if client is None:
             return
-        self._clock.cancel(client.timer)
+        outside = client.connection.outside
+        del self._by_silence[outside][client_id]
+        if not self._by_silence[outside]:
+            self._end_watch(outside)
         client.left = how
         if len(client.groups) <= FEW_STEPS:
             finished(self._leave_all(client))
@@ -216,43 +227,51 @@ class Clients:
 
     def clear(self) -> None:
         """Forget all clients; none is notified."""
-        for client in self._clients.values():
-            self._clock.cancel(client.timer)
+        for outside in (False, True):
+            self._by_silence[outside].clear()
+            self._end_watch(outside)
         self._clients.clear()
         self._members.clear()
         self._memberships = 0
 
-    def _watch(self, client: Client) -> None:
-        # The timer looks at the last heartbeat when it fires: it is not moved with each one.
-        if client.timer is not None and client.timer.pending:
-            if client.timer.outside == client.connection.outside:
-                return
-            self._clock.cancel(client.timer)
-        self._set_timer(client)
+    def _watch(self, outside: bool) -> None:
+        """Look at the tick at which the client is over that is silent for the longest time now.
 
-    def _set_timer(self, client: Client) -> None:
-        outside = client.connection.outside
+        The timer is not moved when that client is heard of.
+        """
+        first = next(iter(self._by_silence[outside].values()))
         due_ms = next_tick_ms(
-            client.last_heartbeat_ms + CHANNEL_EXPIRED_TIMEOUT_MS + 1,
+            first.last_heartbeat_ms + CHANNEL_EXPIRED_TIMEOUT_MS + 1,
             self._started_ms[outside],
             SCAN_PERIOD_MS,
             SCAN_PERIOD_MS,
         )
-        client.timer = self._clock.call_later(
+        self._timers[outside] = self._clock.call_later(
             due_ms - self._clock.elapsed_ms(outside=outside),
-            lambda: self._look(client),
+            lambda: self._look(outside),
             kind="grpc_client_expiry",
             outside=outside,
         )
 
-    def _look(self, client: Client) -> None:
-        if self._clients.get(client.client_id) is not client:
-            return
-        elapsed_ms = self._clock.elapsed_ms(outside=client.connection.outside)
-        if elapsed_ms - client.last_heartbeat_ms > CHANNEL_EXPIRED_TIMEOUT_MS:
-            self.remove(client.client_id, "expired")
-        else:
-            self._set_timer(client)
+    def _end_watch(self, outside: bool) -> None:
+        self._clock.cancel(self._timers[outside])
+        self._timers[outside] = None
+
+    def _look(self, outside: bool) -> None:
+        self._timers[outside] = None
+        self._clock.carry_out(self._expire_each(outside), peer=(self, outside))
+
+    def _expire_each(self, outside: bool) -> Steps[None]:
+        silent = self._by_silence[outside]
+        while silent:
+            client_id, client = next(iter(silent.items()))
+            silent_ms = self._clock.elapsed_ms(outside=outside) - client.last_heartbeat_ms
+            if silent_ms <= CHANNEL_EXPIRED_TIMEOUT_MS:
+                break
+            self.remove(client_id, "expired")
+            yield
+        if silent and self._timers[outside] is None:
+            self._watch(outside)
 
     # -- reading ------------------------------------------------------------------------------
 
