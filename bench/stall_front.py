@@ -216,7 +216,12 @@ def terminate(lab: Lab) -> None:
 
 def messages(lab: Lab, number: int) -> None:
     """Have small messages in a topic."""
-    create_topic(lab, lambda broker: [put(broker, one) for one in range(number)])
+
+    def fill(broker: Broker) -> None:
+        for one in range(number):
+            put(broker, one)
+
+    create_topic(lab, fill)
 
 
 def put(broker: Broker, number: int, size_bytes: int = BODY_BYTES) -> None:
@@ -278,7 +283,12 @@ def acknowledge(lab: Lab) -> None:
 def unread(lab: Lab) -> None:
     """Receive messages, and read none of them: the first of each answer blocks the others."""
     number = lab.many(STREAMS)
-    create_topic(lab, lambda broker: [put_large(broker, one) for one in range(number * EACH)])
+
+    def fill(broker: Broker) -> None:
+        for one in range(number * EACH):
+            put_large(broker, one)
+
+    create_topic(lab, fill)
     lab.peer = Peer(lab.mq.grpc_addr, window=0)
     with peer(lab) as other:
         consumer(other)

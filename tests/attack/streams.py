@@ -136,6 +136,45 @@ def repeated(random: Random) -> bytes:
     )
 
 
+def gathered_topics(random: Random) -> bytes:
+    """A client of many topics, and all that walks over them: heartbeats, and its end."""
+    topics = [m.Resource(name=f"gathered-{one}") for one in range(random.choice([60, 9_900]))]
+    settings = m.Settings(client_type=m.ClientType.PRODUCER, publishing=m.Publishing(topics=topics))
+    command = framed(m.TelemetryCommand(settings=settings).SerializeToString())
+    said = begin(1, fields=block("Telemetry")) + cut_data(1, command)
+    beat = framed(m.HeartbeatRequest().SerializeToString())
+    end = framed(m.NotifyClientTerminationRequest().SerializeToString())
+    rest = [(3, "Heartbeat", beat), (5, "NotifyClientTermination", end), (7, "Heartbeat", beat)]
+    return OPEN + said + b"".join(whole(one, data, block(rpc)) for one, rpc, data in rest)
+
+
+def gathered_receives(random: Random) -> bytes:
+    """Receives of a group of its own that are held, or whose answers are not read."""
+    group = m.Resource(name="Gathered")
+    everything = m.FilterExpression(type=m.FilterType.TAG, expression="*")
+    entry = m.SubscriptionEntry(topic=m.Resource(name=TOPIC), expression=everything)
+    settings = m.Settings(
+        client_type=m.ClientType.PUSH_CONSUMER,
+        subscription=m.Subscription(group=group, subscriptions=[entry]),
+    )
+    command = framed(m.TelemetryCommand(settings=settings).SerializeToString())
+    receive = m.ReceiveMessageRequest(
+        group=group,
+        message_queue=m.MessageQueue(topic=entry.topic, id=-1),
+        filter_expression=everything,
+        batch_size=32,
+        auto_renew=True,
+        long_polling_timeout=m.Duration(seconds=20),
+    )
+    data = framed(receive.SerializeToString())
+    fields = block("ReceiveMessage", grpc_timeout="30S")
+    said = begin(1, fields=block("Telemetry")) + f.frame(f.DATA, 0, 1, command)
+    window = f.frame(f.SETTINGS, 0, 0, f.SETTING.pack(f.INITIAL_WINDOW_SIZE, 0))
+    receives = b"".join(whole(1 + 2 * one, data, fields) for one in range(1, 900))
+    open_ = f.frame(f.SETTINGS, 0, 0, f.SETTING.pack(f.INITIAL_WINDOW_SIZE, 1 << 20))
+    return f.PREFACE + window + said + receives + random.choice([b"", open_])
+
+
 Attack = Callable[[Random], bytes]
 ATTACKS: dict[str, Attack] = {
     "streams": lambda r: OPEN + b"".join(begin(one) for one in odd(3_000)),
@@ -188,6 +227,8 @@ ATTACKS: dict[str, Attack] = {
     "windows of many calls": waiting,
     "empty parts": empty_parts,
     "repeated words": repeated,
+    "gathered topics": gathered_topics,
+    "gathered receives": gathered_receives,
     "sizes of the table": lambda r: (
         OPEN + b"".join(begin(one, 5, b"\x20" * 16_000) for one in odd(99))
     ),
