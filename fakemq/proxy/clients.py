@@ -237,7 +237,7 @@ class Clients:
     def _watch(self, outside: bool) -> None:
         """Look at the tick at which the client is over that is silent for the longest time now.
 
-        The timer is not moved when that client is heard of.
+        A heartbeat of that client does not move the timer.
         """
         first = next(iter(self._by_silence[outside].values()))
         due_ms = next_tick_ms(
