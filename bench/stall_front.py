@@ -35,7 +35,7 @@ EACH = 32
 """What a receive gets at most."""
 QUEUES = 4
 BODY_BYTES, BLOCKING_BYTES = 20, 66_000
-"""Of small messages, and of one that is so large that no other is written before it is read."""
+"""Of small messages, and of a large one: no other of its answer is written before it is read."""
 WINDOW_MAX = (1 << 31) - 1
 
 
