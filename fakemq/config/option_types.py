@@ -33,6 +33,7 @@ class ClusterOptions(TypedDict, total=False):
     slaves: int
     reference: str | None
     grpc: bool | int | None
+    proxy_protocol_from: str | Iterable[str]
     store: str | os.PathLike[str] | None
     store_from: str | os.PathLike[str] | None
     memory_limit: Size

@@ -91,6 +91,14 @@ OPTIONS = (
         flag="--grpc-port",
     ),
     Option(
+        *("proxy_protocol_from", "list", ()),
+        "Address or network of a load balancer: its PROXY headers are believed at the gRPC port;"
+        " those of other peers end the connection. May be repeated.",
+        metavar="ADDRESS[/BITS]",
+        chosen="no address",
+        in_pytest=False,
+    ),
+    Option(
         *("store", "text", None, "Keep everything in memory, or each broker's in DIR/<broker>."),
         metavar="memory|DIR",
         chosen="memory",

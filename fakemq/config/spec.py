@@ -11,6 +11,7 @@ import msgspec
 
 from fakemq.clock.durations import size_bytes, wall_ms
 from fakemq.config.checked import TopicSpec, declared_topics, host_text, one_of, path_text, whole
+from fakemq.config.control import ControlSpec, control_spec
 from fakemq.config.files import ConfigSource, Settings, Warn, complaining, load, warn_user
 from fakemq.config.keys import CHOICES
 from fakemq.config.layout import (
@@ -39,19 +40,6 @@ MOST_NODES = 1_000
 CLOCKS = ("real", "frozen")
 EVERYWHERE = "0.0.0.0"
 """The address on which mqnamesrv and mqbroker listen: 4.9.7 has no key for it."""
-
-
-class ControlSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """The address and port of the control port, and the token that its users need."""
-
-    port: int
-    listen: str
-    token: str | None
-
-    @property
-    def on_loopback(self) -> bool:
-        """Whether only this machine can reach the port."""
-        return self.listen in ("localhost", "::1") or self.listen.startswith("127.")
 
 
 TLS_MODES = ("disabled", "permissive", "enforcing")
@@ -85,6 +73,8 @@ class ClusterSpec(msgspec.Struct, frozen=True, kw_only=True):
     """The release of RocketMQ that the nodes behave as; the configs are those of that release."""
     grpc_port: int | None = None
     """The port for gRPC clients; None without one."""
+    proxy_protocol_from: tuple[str, ...] = ()
+    """The addresses and networks whose PROXY headers are believed at that port."""
     store: str = MEMORY
     """``"memory"`` or a folder; each broker's own is its ``store_path_root_dir``."""
     store_from: str | None = None
@@ -151,7 +141,7 @@ def cluster_spec(
         complain=complaining(warn, strict=given["strict"]),
     )
     control_listen = host_text("control_listen", given["control_listen"]).strip("[]")
-    control = _control(given["control_port"], control_listen, given["control_token"])
+    control = control_spec(given["control_port"], control_listen, given["control_token"])
     control_port = None if control is None else control.port
     refuse_shared_ports(brokers, namesrv_ports, grpc_port, control_port)
     require_supported(brokers)
@@ -163,6 +153,7 @@ def cluster_spec(
         broker_configs=brokers,
         reference=reference,
         grpc_port=grpc_port,
+        proxy_protocol_from=_proxy_protocol_from(given["proxy_protocol_from"], grpc_port),
         store=store or MEMORY,
         store_from=path_text("store_from", given["store_from"]),
         memory_limit_bytes=size_bytes(given["memory_limit"], name="memory_limit"),
@@ -187,6 +178,18 @@ def _grpc_port(given: bool | int | None) -> int | None:
     return grpc_port(0 if given is True else given)
 
 
+def _proxy_protocol_from(given: str | Iterable[str], grpc_port: int | None) -> tuple[str, ...]:
+    if not given:
+        return ()
+    if grpc_port is None:
+        raise ConfigError(
+            "proxy_protocol_from needs a gRPC port: no other port takes PROXY headers"
+        )
+    from fakemq.config.grpc import proxy_protocol_from  # few clusters have one
+
+    return proxy_protocol_from(given)
+
+
 def _reference(given: str | None, grpc_port: int | None) -> Reference:
     """Return the release that nodes behave as: that of POP for a gRPC port, unless one is given."""
     if given is None:
@@ -206,36 +209,6 @@ def config_classes(reference: Reference) -> tuple[type[BrokerConfig], type[Names
         return BrokerConfig, NamesrvConfig
     module = import_module(reference.configs)
     return module.BROKER_CONFIG, module.NAMESRV_CONFIG
-
-
-def _control(port: int | None, listen: str, token: str | None) -> ControlSpec | None:
-    """Return the control port of the options, None without one; raise ConfigError."""
-    if port is None:
-        if token:
-            raise ConfigError("control_token needs a control_port")
-        return None
-    _port("control_port", port, 0)
-    if token == "":
-        raise ConfigError("control_token is empty: expected some text, or no token at all")
-    if token and not (token.isprintable() and token == token.strip()):
-        raise ConfigError(
-            "control_token has blanks at an end, or characters that no HTTP header carries:"
-            " expected printable text"
-        )
-    spec = ControlSpec(port=port, listen=listen, token=token)
-    if not (token or spec.on_loopback):
-        raise ConfigError(
-            f"control_listen={listen}: any peer that reaches the control port controls the"
-            " cluster; away from loopback it needs a control_token"
-        )
-    from importlib.util import find_spec
-
-    if find_spec("uvicorn") is None or find_spec("starlette") is None:
-        raise ConfigError(
-            f"control_port={port} needs an extra that is not installed:"
-            " pip install 'fakemq[control]'"
-        )
-    return spec
 
 
 def _reachable_at(listen: str) -> str:

@@ -19,7 +19,7 @@ from fakemq.core.views import NODE
 from fakemq.serving.listener import Acceptor, Port
 
 if TYPE_CHECKING:
-    from fakemq.config.spec import ControlSpec
+    from fakemq.config.control import ControlSpec
     from fakemq.serving.server import ClusterServer
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})

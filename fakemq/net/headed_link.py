@@ -1,13 +1,18 @@
-"""A TCP link whose peer may be a load balancer that says first for whom it connects."""
+"""A TCP link whose peer may be a load balancer that says first for whom it connects.
+
+Only named peers are believed. Java's proxy believes every peer, so that each may have the address
+that rules of access control name.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from fakemq.net.link import EndpointT, Link
 from fakemq.net.proxy_header import ProxyHeader, ProxyHeaderError
 from fakemq.net.tcp import Door, TcpLink
+from fakemq.protocol.networks import UNNAMED, Networks, contains
 
 if TYPE_CHECKING:
     from fakemq.net.held import HeldBytes
@@ -22,10 +27,14 @@ class _PlainDoor:
         return None
 
 
+_KIND: Final = "PROXY headers"
+
+
 class HeadedLink(TcpLink[EndpointT]):
     """A link that takes a PROXY header, if there is one, before TLS and everything else.
 
-    Its ``remote_addr`` is then the one that the header names.
+    Its ``remote_addr`` is then the one that the header names. The header of a peer that is not
+    ``trusted`` ends the connection.
     Source: proxy/grpc/ProxyAndTlsProtocolNegotiator.java (5.5.0)
     """
 
@@ -36,8 +45,11 @@ class HeadedLink(TcpLink[EndpointT]):
         links: OpenLinks | None = None,
         door: Door | None = None,
         stream: TlsStream | None = None,
+        *,
+        trusted: Networks,
     ) -> None:
         super().__init__(make, held, links, door or _PlainDoor(), stream)
+        self._trusted = trusted
         self._header: ProxyHeader | None = ProxyHeader()
         """None when its end, or its absence, is known."""
 
@@ -46,7 +58,10 @@ class HeadedLink(TcpLink[EndpointT]):
             try:
                 rest = self._header.receive(data)
             except ProxyHeaderError as error:
-                self._refuse(str(error))
+                self._refuse_header(str(error))
+                return
+            if self._header.found and not contains(self._trusted, self.remote_addr):
+                self._refuse_header(UNNAMED)
                 return
             if rest is None:
                 self._count_unfinished()
@@ -56,6 +71,10 @@ class HeadedLink(TcpLink[EndpointT]):
                 return
             data = rest
         super()._decrypt(data)
+
+    def _refuse_header(self, why: str) -> None:
+        if self.endpoint is not None and not self._paused:  # a stopped process closes nothing
+            self.endpoint.close_for_violation(why, _KIND)
 
     def _unfinished_bytes(self) -> int:
         held_bytes = 0 if self._header is None else self._header.held_bytes

@@ -29,6 +29,8 @@ class ProxyHeader:
     def __init__(self) -> None:
         self.source = ""
         """``host:port`` of the peer behind the balancer; "" if the header names none."""
+        self.found = False
+        """Whether the bytes so far begin as a header does."""
         self._data = b""
 
     @property
@@ -46,6 +48,7 @@ class ProxyHeader:
             if data[:known] == signature[:known]:
                 if known < len(signature):
                     return None
+                self.found = True
                 return self._text(data) if signature is _V1 else self._binary(data)
         return data
 

@@ -7,7 +7,7 @@ import errno
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from fakemq.config.keys import NettyServerKeys
 from fakemq.errors import FakemqError
@@ -29,6 +29,10 @@ PAUSE_S = 1.0
 """How long, in real seconds, no connection is accepted after the descriptors ran out."""
 _MOST_AT_ONCE = 1024
 """How many connections are accepted in one turn."""
+
+
+LinkType: TypeAlias = "Callable[..., TcpLink[Endpoint]]"
+"""What makes a link of an accepted connection, called as `TcpLink`."""
 
 
 class SocketOptions(Protocol):
@@ -251,7 +255,7 @@ class Listener(Acceptor):
         links: OpenLinks | None = None,
         door: Door | None = None,
         options: SocketOptions = DEFAULTS,
-        link_type: type[TcpLink[Endpoint]] = TcpLink,
+        link_type: LinkType = TcpLink,
     ) -> None:
         def make(sock: socket.socket) -> TcpLink[Endpoint]:
             # The node may have been stopped or restarted when the connection is made; it has no

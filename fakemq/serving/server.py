@@ -21,6 +21,7 @@ from fakemq.serving.driver import Driver
 from fakemq.serving.listener import (
     DEFAULTS,
     BrokerPorts,
+    LinkType,
     Listener,
     Port,
     SocketOptions,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from fakemq.config.spec import ClusterSpec
     from fakemq.core.snapshots import Snapshot
     from fakemq.journal.file import JournalFile
-    from fakemq.net.link import Accept, Endpoint
+    from fakemq.net.link import Accept
     from fakemq.proxy.proxy import Proxy
 
 T = TypeVar("T")
@@ -144,15 +145,18 @@ class ClusterServer:
         accept: Accept,
         door: ClusterTls | None = None,
         options: SocketOptions = DEFAULTS,
-        link_type: type[TcpLink[Endpoint]] = TcpLink,
+        link_type: LinkType = TcpLink,
     ) -> Listener:
         refused = partial(self.core.journal.peer_warnings.warn, name, "no descriptors")
         return Listener(port, accept, self._held, refused, self._links, door, options, link_type)
 
     def _grpc_listener(self, proxy: Proxy, port: Port, door: ClusterTls | None) -> Listener:
         from fakemq.net.headed_link import HeadedLink  # most clusters have no gRPC port
+        from fakemq.protocol.networks import networks
 
-        return self._listener(proxy.name, port, proxy.accept, door, link_type=HeadedLink)
+        trusted = networks(self.spec.proxy_protocol_from)
+        link_type = partial(HeadedLink, trusted=trusted)
+        return self._listener(proxy.name, port, proxy.accept, door, link_type=link_type)
 
     @property
     def grpc_addr(self) -> str:

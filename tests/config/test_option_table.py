@@ -22,6 +22,7 @@ ACCEPTED: dict[Kind, tuple[str, ...]] = {
     "list": (
         "Mapping[str, int | TopicSettings] | Iterable[str]",
         "ConfigSource | Iterable[ConfigSource]",
+        "str | Iterable[str]",
     ),
     "text": (
         *("str", "str | None", "str | os.PathLike[str] | None"),

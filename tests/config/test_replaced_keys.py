@@ -22,6 +22,7 @@ GIVEN: dict[str, Any] = {
     "slaves": 1,
     "reference": "5.5.0",
     "grpc": True,
+    "proxy_protocol_from": (),  # without a gRPC port it is an error
     "store": "/elsewhere",
     "store_from": "/old",
     "memory_limit": "1MiB",

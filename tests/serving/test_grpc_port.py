@@ -6,6 +6,7 @@ import json
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -15,7 +16,7 @@ from grpc import FutureTimeoutError
 import fakemq
 from fakemq.core.cluster import ClusterCore
 from fakemq.errors import ConfigError, FakemqError
-from fakemq.events import LinkOpened
+from fakemq.events import LinkOpened, Warned
 from fakemq.protocol.http2.frames import PREFACE
 from fakemq.proxy.proxy import Proxy
 from tests.support.grpc_client import grpc_client
@@ -55,7 +56,7 @@ def test_peer_behind_a_balancer_has_the_address_of_the_header(
     tls: Literal["disabled", "permissive", "enforcing"],
 ) -> None:
     with (
-        fakemq.Cluster(grpc=True, tls=tls) as mq,
+        fakemq.Cluster(grpc=True, tls=tls, proxy_protocol_from="10.0.0.1,127.0.0.0/8") as mq,
         socket.create_connection(("127.0.0.1", port_of(mq)), 10) as sock,
     ):
         for piece in (
@@ -71,6 +72,44 @@ def test_peer_behind_a_balancer_has_the_address_of_the_header(
             return peers == ["10.0.0.9:5678"]
 
         mq.wait_for(peer)
+
+
+HEADER_V2 = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\x0a\0\0\x09\x0a\0\0\x01\x16\x2e\0\x50"
+
+
+@pytest.mark.parametrize("header", [b"PROXY TCP4 10.0.0.9 10.0.0.1 5678 80\r\n", HEADER_V2])
+@pytest.mark.parametrize("named", ["", "10.0.0.9", "::1"])
+def test_header_of_a_peer_that_no_option_names_ends_its_connection(
+    header: bytes, named: str
+) -> None:
+    rules = {
+        "globalWhiteRemoteAddresses": ["10.0.0.9"],
+        "accounts": [{"accessKey": "adminadmin", "secretKey": "12345678", "admin": True}],
+    }
+    with (
+        fakemq.Cluster(grpc=True, acl=rules, proxy_protocol_from=named) as mq,
+        socket.create_connection(("127.0.0.1", port_of(mq)), 10) as sock,
+    ):
+        sock.sendall(header + PREFACE + b"\0\0\0\4\0\0\0\0\0")
+        with suppress(ConnectionResetError):
+            while sock.recv(4096):
+                pass
+        (warned,) = mq.journal.find(Warned)
+        assert "name its address by proxy_protocol_from" in warned.text
+        assert "127.0.0.1:" in warned.text
+        with grpc_client(mq.grpc_addr) as client:
+            assert client.refused(NO_SUCH) == UNIMPLEMENTED, "without a header as before"
+
+
+@pytest.mark.parametrize("wrong", ["nowhere", "10.0.0.1/8", "10.0.0.1,", "10.0.0.0/33"])
+def test_wrong_address_of_a_balancer_is_an_error_at_the_start(wrong: str) -> None:
+    with pytest.raises(ConfigError, match=r"expected an address such as 10\.0\.0\.1, or a network"):
+        fakemq.Cluster(grpc=True, proxy_protocol_from=wrong)
+
+
+def test_balancer_without_a_grpc_port_is_an_error() -> None:
+    with pytest.raises(ConfigError, match="proxy_protocol_from needs a gRPC port"):
+        fakemq.Cluster(proxy_protocol_from=["10.0.0.1"])
 
 
 def test_paused_front_reads_nothing_until_it_is_resumed() -> None:
