@@ -11,7 +11,6 @@ import msgspec
 
 from fakemq.clock.durations import size_bytes, wall_ms
 from fakemq.config.checked import TopicSpec, declared_topics, host_text, one_of, path_text, whole
-from fakemq.config.control import ControlSpec, control_spec
 from fakemq.config.files import ConfigSource, Settings, Warn, complaining, load, warn_user
 from fakemq.config.keys import CHOICES
 from fakemq.config.layout import (
@@ -30,6 +29,7 @@ from fakemq.protocol.hosts import bracketed
 from fakemq.reference import NAMES, V4_9_7, Reference, find_reference
 
 if TYPE_CHECKING:
+    from fakemq.config.control import ControlSpec
     from fakemq.config.option_types import ClusterOptions
     from fakemq.config.tls import TlsSettings
 
@@ -141,7 +141,7 @@ def cluster_spec(
         complain=complaining(warn, strict=given["strict"]),
     )
     control_listen = host_text("control_listen", given["control_listen"]).strip("[]")
-    control = control_spec(given["control_port"], control_listen, given["control_token"])
+    control = _control(given["control_port"], control_listen, given["control_token"])
     control_port = None if control is None else control.port
     refuse_shared_ports(brokers, namesrv_ports, grpc_port, control_port)
     require_supported(brokers)
@@ -176,6 +176,14 @@ def _grpc_port(given: bool | int | None) -> int | None:
     from fakemq.config.grpc import grpc_port  # few clusters have one
 
     return grpc_port(0 if given is True else given)
+
+
+def _control(port: int | None, listen: str, token: str | None) -> ControlSpec | None:
+    if port is None and not token:
+        return None
+    from fakemq.config.control import control_spec  # few clusters have one
+
+    return control_spec(port, listen, token)
 
 
 def _proxy_protocol_from(given: str | Iterable[str], grpc_port: int | None) -> tuple[str, ...]:
