@@ -652,8 +652,12 @@ class Broker:
                 stats=self.stats,
                 calls=self.calls,
                 transactions=self.transactions,
+                may_publish=self._may_publish,
             )
         )
+
+    def _may_publish(self, session: Session, topic: str) -> bool:
+        return self.acl is None or self.acl.may_publish(session, topic)
 
     def _forget_clients(self) -> None:
         self.producers.reset()

@@ -14,6 +14,8 @@ from fakemq.broker.memberships import Memberships
 from fakemq.dispatch.java_errors import required
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
@@ -126,12 +128,14 @@ class ProducerManager:
         """Return every known group, empty ones included."""
         return list(self._table)
 
-    def available_channel(self, group: str) -> Session | None:
-        """Return a connection of the group, each in turn; None if it has none.
+    def available_channel(
+        self, group: str, allowed: Callable[[Session], bool] = lambda _: True
+    ) -> Session | None:
+        """Return a connection of the group that is allowed, each in turn; None if it has none.
 
         Source: ProducerManager.java#getAvailableChannel (4.9.7)
         """
-        sessions = list(self._table.get(group, ()))
+        sessions = [one for one in self._table.get(group, ()) if allowed(one)]
         if not sessions:
             return None
         self._turn += 1

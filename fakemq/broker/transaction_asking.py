@@ -23,6 +23,8 @@ from fakemq.protocol.properties import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fakemq.broker.client_calls import ClientCalls
     from fakemq.broker.offsets import ConsumerOffsetManager
     from fakemq.broker.producers import ProducerManager
@@ -51,6 +53,8 @@ class Parts(NamedTuple):
     stats: BrokerStatsManager
     calls: ClientCalls
     transactions: TransactionalMessageService
+    may_publish: Callable[[Session, str], bool]
+    """Whether the account of a producer may send to a topic."""
 
 
 class Asking:
@@ -106,8 +110,12 @@ class Asking:
             queue_id = parse_int(half.properties.get(REAL_QUEUE_ID, ""))
         except NumberFormatError:
             return None
-        session = None if group is None else self._parts.producers.available_channel(group)
-        if session is None or topic is None or not half.body:  # Java's encoder wants a body
+        if group is None or topic is None:
+            return None
+        session = self._parts.producers.available_channel(
+            group, lambda one: self._parts.may_publish(one, topic)
+        )
+        if session is None or not half.body:  # Java's encoder wants a body
             return None
         try:
             encode = self._parts.node.reference.encode_properties

@@ -18,7 +18,6 @@ import hmac
 from typing import TYPE_CHECKING, Any
 
 from fakemq.broker.acl.errors import AclError
-from fakemq.broker.acl.permissions import Perm
 from fakemq.broker.acl.rights import RPCS, merged
 from fakemq.journal.journal import shortened
 from fakemq.proxy.call import AUTHORIZATION, DATE_TIME
@@ -70,20 +69,6 @@ def check(
     if owner in (None, access_key) or (owner and manager.account(owner) is None):
         return
     raise _refused(f"the client id {shortened(context.client_id)} belongs to another account.")
-
-
-def may_publish(manager: PlainPermissionManager, access_key: str | None, topic: str) -> bool:
-    """Return whether an account, as `Context.account` has it, may send to a topic now."""
-    if not access_key:
-        return access_key == ""
-    account = manager.account(access_key)
-    if account is None:
-        return False
-    try:
-        account.require({topic: Perm.PUB})
-    except AclError:
-        return False
-    return True
 
 
 def _signature(context: Context) -> tuple[str, bytes, bytes]:

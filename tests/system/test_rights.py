@@ -12,6 +12,7 @@ import fakemq
 from fakemq.broker.acl.rights import BROKER
 from fakemq.client import Client
 from fakemq.core.cluster import ClusterCore
+from fakemq.events.core import TransactionChecked
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.command import RemotingCommand
@@ -150,3 +151,32 @@ def test_batch_of_4_9_7_needs_no_permission_as_recorded(place: Place) -> None:
     release = place.mq.inspect(lambda core: core.spec.reference.name)
     refusal = place.ask(POWERLESS, RequestCode.SEND_BATCH_MESSAGE, place.fields())
     assert refusal == ("" if release == "4.9.7" else "No default permission for topic:secret")
+
+
+@pytest.mark.parametrize("place", ["5.5.0"], indirect=True)
+def test_half_message_is_checked_by_accounts_that_may_send_to_its_topic(place: Place) -> None:
+    mq, beat = place.mq, {"clientID": "C", "producerDataSet": [{"groupName": "P"}]}
+    heartbeat = RemotingCommand(RequestCode.HEART_BEAT, body=json.dumps(beat).encode())
+    texts = {"TRAN_MSG": "true", "PGROUP": "P", "UNIQ_KEY": "K"}
+    half = {
+        **dict.fromkeys("cdefghijklm", "0"),
+        "a": "P",
+        "b": "secret",
+        "c": "TBW102",
+        "f": "4",
+        "i": "\x02".join(f"{name}\x01{value}" for name, value in texts.items()),
+    }
+    command = RemotingCommand(RequestCode.SEND_MESSAGE_V2, ext_fields=half, body=b"not yours")
+    with (
+        Client(mq.namesrv_addr, access_key=OWNER, secret_key=SECRET) as stranger,
+        Client(mq.namesrv_addr, access_key=ADMIN, secret_key=SECRET) as owner,
+    ):
+        assert stranger.invoke(place.broker, heartbeat).code == 0
+        assert owner.invoke(place.broker, command).code == 0
+        mq.clock.advance("2m")
+        checked = mq.journal.find(TransactionChecked)
+        assert checked
+        assert {one.peer for one in checked} == {None}
+        assert owner.invoke(place.broker, heartbeat).code == 0
+        mq.clock.advance("2m")
+        assert mq.journal.find(TransactionChecked)[-1].peer is not None

@@ -6,12 +6,14 @@ Source: broker/BrokerController.java#initialAcl, srvutil/AclFileWatchService.jav
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakKeyDictionary
 
 from fakemq.broker.acl.errors import AclError
 from fakemq.broker.acl.permission_manager import PlainPermissionManager
 from fakemq.dispatch.outcomes import answer_to_error
 from fakemq.errors import ConfigError, printable
 from fakemq.events.core import Warned
+from fakemq.protocol.codes import RequestCode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,6 +52,8 @@ class AccessControl:
         self._rights = rights
         self._stamps: dict[str, int] = {}
         self._timer: Timer | None = None
+        self._accounts: WeakKeyDictionary[Session, str] = WeakKeyDictionary()
+        """The account of the last heartbeat of each connection."""
         self.manager = self._new_manager()
 
     def _new_manager(self) -> PlainPermissionManager:
@@ -99,16 +103,27 @@ class AccessControl:
 
         def dispatch(session: Session, command: RemotingCommand) -> None:
             try:
-                self.manager.validate(self._host_of(session), command)
+                account = self.manager.validate(self._host_of(session), command)
             except AclError as error:
                 inside.answer(session, command, None, error.answer())
             except Exception as error:
                 outcome = answer_to_error(self._node, command.code, error)
                 inside.answer(session, command, None, outcome)
             else:
+                if command.code == RequestCode.HEART_BEAT:
+                    self._accounts[session] = account
                 inside.dispatch(session, command)
 
         return dispatch
+
+    def may_publish(self, session: Session, topic: str) -> bool:
+        """Return whether a producer may see a half message of a topic, to check it.
+
+        4.9.7 asks for nothing. The front asks its own clients.
+        """
+        if not self._rights.later or session not in self._accounts:
+            return True
+        return self.manager.may_publish(self._accounts[session], topic)
 
     def _host_of(self, session: Session) -> str:
         """Return a peer's address without its port; inside the cluster all have the brokers'."""

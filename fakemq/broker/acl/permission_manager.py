@@ -195,12 +195,28 @@ class PlainPermissionManager:
         path = self._file_of.get(access_key)
         return None if path is None else self._accounts.get(path, {}).get(access_key)
 
-    def validate(self, host: str, command: RemotingCommand) -> None:
-        """Raise AclError unless a peer at ``host`` may send this request."""
+    def may_publish(self, access_key: str | None, topic: str) -> bool:
+        """Return whether an account may send to a topic now; "" stands for an address."""
+        if not access_key:
+            return access_key == ""
+        account = self.account(access_key)
+        if account is None:
+            return False
+        try:
+            account.require({topic: Perm.PUB})
+        except AclError:
+            return False
+        return True
+
+    def validate(self, host: str, command: RemotingCommand) -> str:
+        """Return the account of a request; "" if its address needs none.
+
+        Raise AclError unless a peer at ``host`` may send this request.
+        """
         # A request in its usual form has no field for a key, and what it needs can be read.
         needs = {} if command.usual is not None else self._rights.needed(command)
         if self.is_white(host):
-            return
+            return ""
         fields = command.ext_fields
         access_key = fields.get(ACCESS_KEY)
         if access_key is None:
@@ -212,12 +228,13 @@ class PlainPermissionManager:
         if account is None:
             raise AclError(f"No PlainAccessResource for accessKey={access_key}", _VALIDATE, 674)
         if account.white.matches(host):
-            return
+            return ""
         if fields.get(SIGNATURE) != signature(fields, command.body, account.secret_key):
             raise AclError(f"Check signature failed for accessKey={access_key}", _VALIDATE, 683)
         admin = self._rights.needs_admin(command.code)
         if needs.get(TRACE_TOPIC) is not Perm.PUB:
             account.require(needs, admin_for=command.code if admin else None)
+        return access_key
 
     # -- changing -----------------------------------------------------------------------------
 

@@ -243,6 +243,7 @@ class Rights:
     """
 
     def __init__(self, *, later: bool = False, stored: Stored = _no_record) -> None:
+        self.later = later
         self._rules = {
             int(code): rule
             for code, row in BROKER.items()
