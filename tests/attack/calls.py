@@ -6,6 +6,7 @@ from collections.abc import Callable
 from random import Random
 
 from tests.attack.assault import HOST, LAST_OPAQUE, Call, End
+from tests.attack.gathering import Gathering
 from tests.attack.hostile_frames import HostileFrames
 from tests.attack.ports import Ports
 
@@ -15,12 +16,16 @@ class Calls:
 
     def __init__(self, random: Random, frames: HostileFrames, ports: Ports) -> None:
         self._random, self._frames = random, frames
+        gathering = Gathering(random)
         kinds: list[tuple[Callable[[int], Call], int, int]] = [
             (self._remoting, ports.main, 56),
             (self._remoting, ports.vip, 10),
             (self._remoting, ports.namesrv, 30),
             (self._replication, ports.ha, 3),
             (self._control, ports.control, 1),
+            (gathering.memberships, ports.main, 1),
+            (gathering.held_pulls, ports.main, 1),
+            (gathering.topics, ports.namesrv, 1),
         ]
         self._kinds = [(make, port) for make, port, _ in kinds]
         self._weights = [weight for _, _, weight in kinds]
