@@ -193,14 +193,14 @@ def many_topics(lab: Lab) -> None:
     lab.mq.inspect(create)
 
 
-def held_pulls(lab: Lab, number: int, tags: str = "*") -> None:
+def held_pulls(lab: Lab, number: int, tags: str = "*", suspend_ms: int = 60_000) -> None:
     """Hold pulls on one queue, over one connection."""
     create_topic(lab)
     fields = requests.pull_fields(
         TOPIC,
         consumerGroup=GROUP,
         sysFlag=SUSPEND | SUBSCRIPTION,
-        suspendTimeoutMillis=60_000,
+        suspendTimeoutMillis=suspend_ms,
         subscription=tags,
     )
     command = RemotingCommand(RequestCode.PULL_MESSAGE, ext_fields=requests.texts(fields))

@@ -157,6 +157,10 @@ class PopPolling:
         )
         return held.parked
 
+    def __len__(self) -> int:
+        """Return how many requests are held."""
+        return self._count
+
     def count(self, topic: str, group: str, queue_id: int) -> int:
         """Return how many requests are held for these."""
         return len(self._by_topic.get(topic, {}).get(group, {}).get(queue_id, ()))
