@@ -28,38 +28,53 @@ from fakemq.protocol.fastjson_values import MAX_DEPTH
 from fakemq.protocol.fastjson_values import JsonError as JsonError
 from fakemq.protocol.fastjson_values import ObjectKey as ObjectKey
 from fakemq.protocol.java import java_double_text
+from fakemq.protocol.limits import PEER_JSON, JsonLimits
 
 
-def loads(text: str | bytes | bytearray | memoryview) -> Any:
+def loads(text: str | bytes | bytearray | memoryview, limits: JsonLimits = PEER_JSON) -> Any:
     """Return what ``text`` says; bytes are UTF-8, broken sequences replaced as Java replaces them.
 
     Objects are dicts and arrays lists. A key is a str, or an int, float, bool or None where it
     stands unquoted, or an `ObjectKey`. No text at all is None. Raises JsonError, never anything
     else. Differs: ``$ref`` and ``@type`` are ordinary keys, ``Set[…]``, ``new Date(…)`` and
-    ``x'…'`` are errors; what nests deeper than 128 is refused.
+    ``x'…'`` are errors; what nests deeper than 128 is refused, and so is what passes ``limits``.
+
+    No other function reaches the slow reader, and each caller is bound by some limits.
     """
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
+    require_few_items(data, limits)
     try:
         # What is JSON by the standard means the same to both.
-        value = msgspec.json.decode(text)
+        value = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         pass
     else:
         if not _is_deep(value):
             return value
+    from fakemq.protocol import fastjson_keys
+
+    try:
+        value = fastjson_keys.decode(data, limits.quoted_bytes)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        pass
+    else:
+        if not _is_deep(value):
+            return value
+    if len(data) > limits.lax_bytes:
+        raise JsonError(
+            f"{len(data)} bytes of JSON that no standard allows; fakemq reads"
+            f" {limits.lax_bytes} of it at most"
+        )
     from fakemq.protocol.fastjson_reader import read  # only odd texts ever need it
 
-    if not isinstance(text, str):
-        text = bytes(text).decode("utf-8", "replace")
-    return read(text)
+    return read(text if isinstance(text, str) else data.decode("utf-8", "replace"))
 
 
-def is_standard(text: bytes) -> bool:
-    """Return whether ``text`` is JSON by the standard, which is read fast."""
-    try:
-        msgspec.json.decode(text, type=msgspec.Raw)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return False
-    return True
+def require_few_items(data: bytes, limits: JsonLimits) -> None:
+    """Raise JsonError for a text with more items than the limits allow."""
+    items = data.count(b",") + data.count(b"{") + data.count(b"[")
+    if items > limits.items:
+        raise JsonError(f"JSON of about {items} items; fakemq reads {limits.items} at most")
 
 
 def _is_deep(value: object) -> bool:

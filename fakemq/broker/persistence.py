@@ -24,6 +24,7 @@ from fakemq.dispatch.text_writer import TextWriter
 from fakemq.errors import StoreError
 from fakemq.events.core import Warned
 from fakemq.protocol.errors import BodyError, ProtocolError
+from fakemq.protocol.limits import FILE_JSON
 from fakemq.text_files import MemoryTextFile
 
 if TYPE_CHECKING:
@@ -220,10 +221,10 @@ class ConfigFile(Generic[B]):
         from fakemq.protocol import fastjson  # needed only by brokers with a directory
         from fakemq.protocol.unknown_fields import unknown_fields
 
-        bean = self._kind().decode_or_null(text.encode("utf-8", "replace"))
+        bean = self._kind().decode_or_null(text.encode("utf-8", "replace"), FILE_JSON)
         if bean is None:
             return False
-        raw = fastjson.loads(text)
+        raw = fastjson.loads(text, FILE_JSON)
         if isinstance(raw, dict) and None in raw.values():
             raise BodyError("null where a table should be")  # Java's decode fails on it, too
         self._table.load(bean)

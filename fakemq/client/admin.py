@@ -37,6 +37,7 @@ from fakemq.protocol.headers.rpc import RpcRequestHeader
 from fakemq.protocol.headers.topic import GetTopicStatsInfoRequestHeader
 from fakemq.protocol.hosts import format_host
 from fakemq.protocol.java import LONG_MAX
+from fakemq.protocol.limits import ANSWER_JSON
 from fakemq.protocol.message import MessageExt
 from fakemq.protocol.message_id import decode_offset_id
 from fakemq.protocol.message_types import MESSAGE_TYPE
@@ -84,7 +85,7 @@ class Admin:
         command = self._instance.command(RequestCode.GET_TOPIC_STATS_INFO, header)
         response = yield from self._instance.invoke_ok(addr, command)
         with Reading(addr):
-            return TopicStatsTable.decode(response.body).offset_table
+            return TopicStatsTable.decode(response.body, limits=ANSWER_JSON).offset_table
 
     def earliest_store_time_ms(self, queue: MessageQueue) -> Operation[int]:
         """Return when the queue's first message was stored; -1 if it has none."""
@@ -326,7 +327,7 @@ def consume_stats_at(
     command = instance.command(RequestCode.GET_CONSUME_STATS, header)
     response = yield from instance.invoke_ok(addr, command)
     with Reading(addr):
-        return ConsumeStats.decode(response.body)
+        return ConsumeStats.decode(response.body, limits=ANSWER_JSON)
 
 
 def add_stats(whole: ConsumeStats, part: ConsumeStats) -> None:

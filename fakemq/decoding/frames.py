@@ -18,7 +18,7 @@ from fakemq.protocol.errors import NumberFormatError, ProtocolError
 from fakemq.protocol.frame import LENGTH_BYTES, frame_bytes
 from fakemq.protocol.layout.frame import Frame
 from fakemq.protocol.layout.header_binary import BinaryHeader, ExtField
-from fakemq.protocol.limits import HEADER_MAX_BYTES
+from fakemq.protocol.limits import FILE_JSON, HEADER_MAX_BYTES
 
 JSON, ROCKETMQ = 0, 1
 
@@ -83,7 +83,7 @@ class Explainer:
             command = msgspec.json.decode(header)
         except (msgspec.DecodeError, UnicodeDecodeError) as strict:
             try:
-                command = fastjson.loads(header)
+                command = fastjson.loads(header, FILE_JSON)
             except (ProtocolError, ValueError, RecursionError) as error:
                 place = at + _position(strict, header)
                 raise BrokenError(place, f"header: no JSON: {error}") from None

@@ -13,6 +13,7 @@ from fakemq.dump.check_row import check_row
 from fakemq.dump.check_timers import check_timers
 from fakemq.protocol import fastjson
 from fakemq.protocol.layout.codecs import CHECKPOINT
+from fakemq.protocol.limits import FILE_JSON
 from fakemq.protocol.properties import KEY_SEPARATOR, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
 from fakemq.store.findings import (
@@ -283,7 +284,7 @@ def check_config(node: StoredNode) -> Iterator[Finding]:
                 yield Finding(f"config/{file}", 0, CONFIG_EMPTY)
                 continue
             try:
-                value = fastjson.loads(text)
+                value = fastjson.loads(text, FILE_JSON)
             except fastjson.JsonError as error:
                 yield Finding(f"config/{file}", 0, str(error))
                 continue

@@ -10,6 +10,7 @@ from fakemq.broker.persistence import LMQ_OFFSETS, OFFSETS
 from fakemq.protocol import fastjson
 from fakemq.protocol.hosts import format_host
 from fakemq.protocol.layout.codecs import CHECKPOINT
+from fakemq.protocol.limits import FILE_JSON
 from fakemq.store.stored_entries import Index, LogEnd, Passed, records, tags_code_of, units
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ def _table(node: StoredNode, name: str, field: str) -> Iterator[tuple[Any, Any]]
         if not text:
             continue
         try:
-            value = fastjson.loads(text)
+            value = fastjson.loads(text, FILE_JSON)
         except fastjson.JsonError:
             continue
         table = value.get(field) if isinstance(value, dict) else None

@@ -19,6 +19,7 @@ from fakemq.protocol.bodies.body import Body
 from fakemq.protocol.bodies.kv import KVTable
 from fakemq.protocol.errors import ProtocolError
 from fakemq.protocol.java import java_hash_map_order_in_steps
+from fakemq.protocol.limits import FILE_JSON
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,7 +71,8 @@ class KvConfig:
         try:
             text = self._file.read()
             if text:
-                self._config_table = KVConfigSerializeWrapper.decode(text.encode()).config_table
+                kept = KVConfigSerializeWrapper.decode(text.encode(), limits=FILE_JSON)
+                self._config_table = kept.config_table
         except OSError as error:
             raise ConfigError(f"{path}: cannot read this KV config: {error.strerror}") from None
         except (ProtocolError, ValueError) as error:

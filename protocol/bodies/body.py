@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator
-from functools import partial
+from contextlib import suppress
 from threading import RLock
 from typing import Annotated, Any, Self, TypeAlias, TypeVar
 
@@ -12,6 +12,7 @@ import msgspec
 
 from fakemq.protocol import fastjson
 from fakemq.protocol.errors import BodyError, NullBodyError
+from fakemq.protocol.limits import PEER_JSON, JsonLimits
 
 Int: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 """A Java int."""
@@ -75,21 +76,24 @@ class _Json:
         return fastjson.encode_in_steps(self)
 
     @classmethod
-    def decode_or_null(cls, data: bytes) -> Self | None:
+    def decode_or_null(cls, data: bytes, limits: JsonLimits = PEER_JSON) -> Self | None:
         """As `decode`; None for a body that says null, where a processor does not mind."""
         try:
-            return cls.decode(data)
+            return cls.decode(data, limits=limits)
         except NullBodyError as error:
             if error.field or not data:  # no body at all is no JSON either
                 raise
             return None
 
     @classmethod
-    def decode(cls, data: bytes) -> Self:
+    def decode(cls, data: bytes, *, limits: JsonLimits = PEER_JSON) -> Self:
         """Return the bean in ``data``.
 
         There are two errors: 1. BodyError where fastjson throws. 2. NullBodyError where fastjson
         returns null, or leaves a field null that this bean needs.
+
+        A body in the form of its class is read fast. ``limits`` bounds all others, by where the
+        bytes come from; beyond them BodyError is raised.
         """
         decode = _decoders.get(cls)
         if decode is None:
@@ -97,7 +101,7 @@ class _Json:
         try:
             bean: Self = decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            bean = _decode_as_fastjson(data, cls)
+            bean = _decode_as_fastjson(data, cls, limits)
         return bean
 
 
@@ -141,18 +145,24 @@ def _decoder(cls: type[Any]) -> Callable[[bytes], Any]:
     try:
         return msgspec.json.Decoder(prepared(cls), strict=False).decode
     except TypeError:  # a map with objects for keys is never standard JSON
-        return partial(_decode_as_fastjson, cls=cls)
+        return _refuse
 
 
-def _decode_as_fastjson(data: bytes, cls: type[Any]) -> Any:
-    from fakemq.protocol.beans import (
-        NOTHING,
-        MissingFieldError,
-        to_bean,
-    )  # only an odd body ever needs it
+def _refuse(data: bytes) -> Any:
+    raise msgspec.DecodeError("a map with objects for keys")
+
+
+def _decode_as_fastjson(data: bytes, cls: type[Any], limits: JsonLimits) -> Any:
+    # Only an odd body ever needs these.
+    from fakemq.protocol.beans import NOTHING, MissingFieldError, to_bean
+    from fakemq.protocol.fastjson_keys import with_number_keys_quoted
 
     try:
-        value = fastjson.loads(data)
+        fastjson.require_few_items(data, limits)
+        if (quoted := with_number_keys_quoted(data, limits.quoted_bytes)) is not None:
+            with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                return _decoders[cls](quoted)
+        value = fastjson.loads(data, limits)
         if value in NOTHING:
             raise NullBodyError(cls.__name__)
         return to_bean(value, cls)

@@ -13,7 +13,7 @@ from fakemq.protocol import fastjson
 from fakemq.protocol.bodies.body import Body, FrozenBody, Int, Long
 from fakemq.protocol.errors import BodyError
 from fakemq.protocol.header import parse_int
-from fakemq.protocol.limits import REGISTER_BODY_MAX_BYTES
+from fakemq.protocol.limits import PEER_JSON, REGISTER_BODY_MAX_BYTES, JsonLimits
 
 _INT32 = struct.Struct(">i")
 _FILTER_TYPES = ("SINGLE_TAG", "MULTI_TAG")
@@ -118,15 +118,22 @@ class RegisterBrokerBody(Body):
         return zlib.compress(b"".join(parts), 9)
 
     @classmethod
-    def decode(cls, data: bytes, *, compressed: bool = False, has_mappings: bool = False) -> Self:
+    def decode(
+        cls,
+        data: bytes,
+        *,
+        limits: JsonLimits = PEER_JSON,
+        compressed: bool = False,
+        has_mappings: bool = False,
+    ) -> Self:
         """From JSON, or from the compressed form; BodyError for what is neither.
 
         ``has_mappings``: brokers of 5.x put mappings of static topics behind the compressed form.
         """
         if not compressed:
-            return super().decode(data)
+            return super().decode(data, limits=limits)
         reader = _Reader(_inflate(data))
-        version = DataVersion.decode(reader.sized())
+        version = DataVersion.decode(reader.sized(), limits=limits)
         configs = (_from_text(reader.sized()) for _ in range(reader.int32()))
         table = {config.topic_name: config for config in configs}
         servers = _filter_servers(reader.sized())

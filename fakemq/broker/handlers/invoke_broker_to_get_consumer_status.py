@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from fakemq.broker.broker import Broker, handles
 from fakemq.broker.relay import too_old
 from fakemq.dispatch.answers import NOTHING_SAID, Parked, Reply, Request
-from fakemq.dispatch.java_errors import required
+from fakemq.dispatch.java_errors import readable_json, required
 from fakemq.dispatch.outcomes import outcome_of
 from fakemq.protocol import table
 from fakemq.protocol.bodies.offset import GetConsumerStatusBody
@@ -97,7 +97,7 @@ class _Inquiry:
         if answer is None or answer.code != ResponseCode.SUCCESS or not answer.body:
             return
         try:
-            status = GetConsumerStatusBody.decode(answer.body)
+            status = GetConsumerStatusBody.decode(readable_json(answer.body))
         except ProtocolError:
             return  # Java logs it
         offsets = status.message_queue_table

@@ -22,6 +22,7 @@ from fakemq.protocol.bodies.pop import AckMsg, BatchAckMsg, PopCheckPoint
 from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.errors import BodyError
 from fakemq.protocol.java import int32, int64
+from fakemq.protocol.limits import RECORD_JSON, RECORD_MAX_BYTES
 from fakemq.protocol.pop import (
     ACK_TAG,
     BATCH_ACK_TAG,
@@ -150,8 +151,12 @@ class PopRevive:
     def _read(self, queue: ReviveQueue, message: MessageExt) -> None:
         try:
             record_type = _RECORD_TYPES.get(message.tags or "")
-            if record_type is not None:
-                self._take(queue, record_type.decode(message.body), message.queue_offset)
+            if record_type is not None and len(message.body) <= RECORD_MAX_BYTES:
+                self._take(
+                    queue,
+                    record_type.decode(message.body, limits=RECORD_JSON),
+                    message.queue_offset,
+                )
         except BodyError:
             return  # a client may have sent this; Java would fail at every scan
 

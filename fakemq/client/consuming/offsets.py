@@ -20,6 +20,7 @@ from fakemq.protocol import fastjson
 from fakemq.protocol.bodies.offset import ResetOffsetBody
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.errors import ProtocolError
+from fakemq.protocol.limits import FILE_JSON
 from fakemq.protocol.topics import FAQ
 
 _log = logging.getLogger("fakemq.client")
@@ -262,6 +263,6 @@ def _read(path: Path) -> dict[MessageQueue, int] | None:
     if not data:
         return None
     try:
-        return ResetOffsetBody.decode(data).offset_table
+        return ResetOffsetBody.decode(data, limits=FILE_JSON).offset_table
     except ProtocolError as error:
         raise ValueError(f"{path}: {error}") from error

@@ -10,6 +10,7 @@ Source: namesrv/processor/DefaultRequestProcessor.java#queryBrokerTopicConfig (4
 from __future__ import annotations
 
 from fakemq.dispatch.answers import Reply, Request
+from fakemq.dispatch.java_errors import readable_json
 from fakemq.namesrv.handlers import or_null
 from fakemq.namesrv.namesrv import NameServer, handles
 from fakemq.protocol import table
@@ -25,7 +26,7 @@ def query_data_version(
     node: NameServer, request: Request[QueryDataVersionRequestHeader]
 ) -> Reply[QueryDataVersionResponseHeader]:
     broker_addr = or_null(request.header, "broker_addr")
-    data_version = DataVersion.decode_or_null(request.body)
+    data_version = DataVersion.decode_or_null(readable_json(request.body))
     changed = node.registration.is_topic_config_changed(broker_addr, data_version)
     if not changed:
         node.registration.update_timestamp(broker_addr)

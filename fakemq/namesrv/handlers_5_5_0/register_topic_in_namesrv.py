@@ -11,6 +11,7 @@ namesrv/routeinfo/RouteInfoManager.java#registerTopic (5.5.0)
 from __future__ import annotations
 
 from fakemq.dispatch.answers import Reply, Request
+from fakemq.dispatch.java_errors import readable_json
 from fakemq.namesrv.handlers_5_5_0 import handles
 from fakemq.namesrv.namesrv import NameServer
 from fakemq.protocol import table_5_5_0
@@ -23,7 +24,8 @@ from fakemq.protocol.table import NoHeader
 def register_topic_in_namesrv(
     node: NameServer, request: Request[RegisterTopicRequestHeader]
 ) -> Reply[NoHeader]:
-    route = TopicRouteData.decode_or_null(request.body) if request.body else None
+    body = readable_json(request.body)
+    route = TopicRouteData.decode_or_null(body) if body else None
     if route is not None and route.queue_datas:
         node.registration.register_topic(request.header.topic, route.queue_datas)
     return Reply()
