@@ -150,13 +150,9 @@ class PopRevive:
 
     def _read(self, queue: ReviveQueue, message: MessageExt) -> None:
         try:
-            record_type = _RECORD_TYPES.get(message.tags or "")
-            if record_type is not None and len(message.body) <= RECORD_MAX_BYTES:
-                self._take(
-                    queue,
-                    record_type.decode(message.body, limits=RECORD_JSON),
-                    message.queue_offset,
-                )
+            kind, body = _RECORD_TYPES.get(message.tags or ""), message.body
+            if kind is not None and len(body) <= RECORD_MAX_BYTES:
+                self._take(queue, kind.decode(body, limits=RECORD_JSON), message.queue_offset)
         except BodyError:
             return  # a client may have sent this; Java would fail at every scan
 
