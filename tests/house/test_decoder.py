@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 
 import pytest
 
-from tests.house.test_style import read
+ROOT = Path(__file__).resolve().parents[2]
 
 READERS = {
     "fastjson_reader": {"protocol/fastjson.py"},
@@ -34,10 +36,21 @@ OTHER_LIMIT = {"fakemq/namesrv/handlers/register_broker.py": "REGISTER_BODY_MAX_
 """Handlers that check the size of a body themselves."""
 
 
+@cache
+def trees() -> dict[str, ast.Module]:
+    paths = [*(ROOT / "fakemq").rglob("*.py"), *(ROOT / "protocol").rglob("*.py")]
+    names = {path.relative_to(ROOT).as_posix(): path for path in sorted(paths)}
+    return {
+        name: ast.parse(path.read_text(encoding="utf-8"))
+        for name, path in names.items()
+        if not name.startswith(("fakemq/protocol/", "fakemq/fixtures/"))  # links
+    }
+
+
 def uses(name: str) -> set[str]:
     """Return the files that import a name, or a module with that name."""
     found = set()
-    for file, tree, _ in [*read("fakemq"), *read("protocol")]:
+    for file, tree in trees().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom):
                 names = [one.name for one in node.names]
@@ -58,7 +71,7 @@ def test_limits_of_other_sources_are_used_only_there(name: str) -> None:
 
 def decoded_bodies() -> Iterator[tuple[str, ast.expr]]:
     """Each argument of a `decode` in a handler that has the body of a command in it."""
-    for file, tree, _ in read("fakemq"):
+    for file, tree in trees().items():
         if "/handlers" not in file or file.startswith("fakemq/client/"):
             continue
         for node in ast.walk(tree):
