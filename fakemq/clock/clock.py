@@ -37,14 +37,18 @@ from fakemq.errors import FakemqError
 
 MAX_RATE: Final = 10_000
 """The highest rate: an idle cluster then has work in nearly every real millisecond."""
+MIN_RATE: Final = 1 / MAX_RATE
+"""The lowest rate: a second of the cluster then takes three hours. With one of 1e-308 the real time
+of a deadline would be no number."""
 
 
 def checked_rate(rate: object) -> float:
-    """Return the rate; raise ValueError for one that is not above 0, or above `MAX_RATE`."""
-    if isinstance(rate, int | float) and not isinstance(rate, bool) and 0 < rate <= MAX_RATE:
-        return rate
+    """Return the rate; raise ValueError for one that is not from `MIN_RATE` to `MAX_RATE`."""
+    number = rate if isinstance(rate, int | float) and not isinstance(rate, bool) else 0
+    if MIN_RATE <= number <= MAX_RATE:
+        return number
     raise ValueError(
-        f"rate={rate!r}: expected how many times as fast as real time, above 0 and at most"
+        f"rate={rate!r}: expected how many times as fast as real time, from {MIN_RATE:g} to"
         f" {MAX_RATE:,}; freeze() stops the clock, advance() jumps"
     )
 

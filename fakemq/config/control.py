@@ -15,6 +15,9 @@ class ControlSpec(msgspec.Struct, frozen=True, kw_only=True):
     listen: str
     token: str | None
 
+    def __repr__(self) -> str:  # without the token: reports of tests show arguments
+        return f"ControlSpec(port={self.port}, listen={self.listen!r})"
+
     @property
     def on_loopback(self) -> bool:
         """Whether only this machine can reach the port."""

@@ -53,6 +53,19 @@ class Guard:
             there = ", ".join(sorted(self._hosts))
             raise Refusal(403, f"Host {host!r} is not this server; expected one of: {there}")
 
+    @staticmethod
+    def check_site(scope: Scope, *, is_page: bool) -> None:
+        """Raise Refusal for a request that a page of another origin sends.
+
+        Browsers say so of each request, also of those without ``Origin``: pictures, scripts and
+        links. A link may only lead to a page of ours: that has nothing of the cluster in it.
+        """
+        site = _header(scope, b"sec-fetch-site")
+        if site in (None, "same-origin", "none"):  # no browser; a page of ours; the address bar
+            return
+        if not (is_page and _header(scope, b"sec-fetch-mode") == "navigate"):
+            raise Refusal(403, f"pages of other origins may not send requests here ({site})")
+
     def check(self, scope: Scope) -> None:
         """Raise Refusal if this request is not allowed."""
         self.check_host(scope)
@@ -189,6 +202,8 @@ def _answering(control: Control, guard: Guard, here: dict[str, Endpoint]) -> Ans
         method = "GET" if request.method == "HEAD" else request.method
         chosen = here.get(method)
         try:
+            is_page = chosen is not None and chosen.result is Asset
+            guard.check_site(request.scope, is_page=is_page)
             if chosen is None or not chosen.open:
                 guard.check(request.scope)
             elif chosen.result is Asset:  # a name server's address is found by any Host

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Annotated
 
 import msgspec
 
+from fakemq.clock.clock import MAX_RATE, MIN_RATE
 from fakemq.clock.durations import duration_ms, instant_ms
 from fakemq.control.control import Control
 from fakemq.control.endpoints import Body, endpoint
@@ -56,7 +58,9 @@ class AdvanceToNext(Body):
 
 
 class Rate(Body):
-    rate: float
+    rate: Annotated[
+        float, msgspec.Meta(extra_json_schema={"minimum": MIN_RATE, "maximum": MAX_RATE})
+    ]
     """The factor to real time; 1 is real time."""
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import NamedTuple, NewType, TypeAlias
+from typing import Annotated, NamedTuple, NewType, TypeAlias
 
 import msgspec
 
@@ -28,11 +29,18 @@ class Stream(NamedTuple):
     """Called once at the end, also if no part was asked for."""
 
 
-Scalar: TypeAlias = bool | Long | float | str | None
+_Double: TypeAlias = Annotated[float, msgspec.Meta(ge=-sys.float_info.max, le=sys.float_info.max)]
+Scalar: TypeAlias = bool | Long | _Double | str | None
 Argument: TypeAlias = Scalar | list[Scalar] | dict[str, Scalar]
 """An argument of a fault. It is not nested, so no JSON is too deep for it."""
 
-Duration: TypeAlias = str | Long | float
+_LONGEST_S = 2**63 / 1_000
+_Seconds: TypeAlias = Annotated[
+    float, msgspec.Meta(extra_json_schema={"minimum": -_LONGEST_S, "maximum": _LONGEST_S})
+]
+"""`duration_ms` refuses all others, with a better text."""
+
+Duration: TypeAlias = str | Long | _Seconds
 """``"2h"``, ``"1m30s"``, ``"500ms"``, or a number of seconds."""
 
 

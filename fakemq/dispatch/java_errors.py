@@ -43,8 +43,8 @@ def body_of(request: Request[NoHeader]) -> bytes:
 def readable_json(body: bytes) -> bytes:
     """Return a body of JSON.
 
-    Raise BodyError for JSON of so many items that what follows its decoding takes too long, as no
-    other peer is answered meanwhile. `Body.decode` itself has limits.
+    Raise BodyError for more items than `PEER_JSON` allows: what follows the decoding would take too
+    long, as no other peer is answered meanwhile. `Body.decode` itself has limits.
     """
     try:
         fastjson.require_few_items(body, PEER_JSON)

@@ -48,7 +48,7 @@ class ClockView(Handle):
         """How many times as fast as real time an unfrozen clock runs; 1 after `reset`.
 
         Setting it fires no timer; peers outside the cluster keep real time. Raise ValueError for a
-        rate that is not above 0, or is over 10,000.
+        rate that is below 0.0001 or over 10,000.
         """
         return self._core.clock.rate
 

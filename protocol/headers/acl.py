@@ -17,6 +17,9 @@ class CreateAccessConfigRequestHeader(Header):
     topic_perms: str | None = None
     group_perms: str | None = None
 
+    def __repr__(self) -> str:  # without the secret key: reports of tests show arguments
+        return f"CreateAccessConfigRequestHeader({self.access_key!r})"
+
 
 class DeleteAccessConfigRequestHeader(Header):
     """Source: common/protocol/header/DeleteAccessConfigRequestHeader.java (4.9.7)"""

@@ -278,3 +278,30 @@ def test_endpoints_take_what_is_described(http_client: Http) -> None:
     assert [one["name"] for one in journal] == [
         *("kind", "where", "since", "epoch", "limit", "timeout"),
     ]
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+@pytest.mark.parametrize("mode", ["no-cors", "cors", "navigate"])
+def test_get_of_a_foreign_page_is_refused(http_client: Http, site: str, mode: str) -> None:
+    headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode}
+    for path in ("/v1/state", "/v1/journal?timeout=1h", "/openapi.json", "/rocketmq/nsaddr"):
+        answer = http_client.ask("GET", path, headers=headers)
+        assert (answer.status, answer.error) == (
+            403,
+            f"pages of other origins may not send requests here ({site})",
+        )
+
+
+def test_link_of_a_foreign_page_leads_to_the_pages_only(http_client: Http) -> None:
+    headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    for path in ("/", "/docs"):
+        assert http_client.ask("GET", path, headers=headers).status == 200
+    script = headers | {"Sec-Fetch-Mode": "no-cors"}
+    assert http_client.ask("GET", "/page/common.js", headers=script).status == 403
+    for site in ("same-origin", "none"):
+        assert http_client.ask("GET", "/v1/state", headers={"Sec-Fetch-Site": site}).status == 200
+
+
+def test_spec_does_not_print_its_token() -> None:
+    with fakemq.Cluster(control_port=0, control_token="open-sesame") as mq:
+        assert "open-sesame" not in repr(mq.inspect(lambda core: core.spec))

@@ -36,13 +36,14 @@ class Answer(NamedTuple):
 class Http:
     """Asks a control port; each request has a connection of its own."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, timeout_s: float = 10) -> None:
         self.url = url
+        self._timeout_s = timeout_s
 
     def ask(
         self, method: str, path: str, body: object = None, headers: dict[str, str] | None = None
     ) -> Answer:
-        connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=10)
+        connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=self._timeout_s)
         try:
             data = body if body is None or isinstance(body, bytes) else msgspec.json.encode(body)
             given = {"Content-Type": "application/json"} if data is not None else {}

@@ -36,6 +36,9 @@ class PlainAccessConfig(Body):
     topic_perms: list[str] | None = None
     group_perms: list[str] | None = None
 
+    def __repr__(self) -> str:  # without the secret key: reports of tests show arguments
+        return f"PlainAccessConfig({self.access_key!r})"
+
     @classmethod
     def of(cls, entry: object) -> PlainAccessConfig:
         """Return the account that an entry of a file describes; raise AclError for no mapping.
@@ -113,6 +116,10 @@ class Account(msgspec.Struct, frozen=True):
     default_topic_perm: Perm
     default_group_perm: Perm
     perms: dict[str, Perm]
+
+    def __repr__(self) -> str:  # without the secret key
+        return f"Account({self.access_key!r})"
+
     """By topic, or retry topic of a group."""
 
     @classmethod

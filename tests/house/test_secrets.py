@@ -1,0 +1,37 @@
+"""Secrets stay out of what is printed: reports of tests show values by their repr."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SECRET = re.compile(r"(^|_)(secret|secret_key|password|token)$")
+NO_VALUES = {"TypedDict"}
+"""Bases of classes that only name the options of a call."""
+
+
+def classes() -> list[tuple[str, ast.ClassDef]]:
+    return [
+        (path.relative_to(ROOT).as_posix(), node)
+        for folder in ("fakemq", "protocol")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    ]
+
+
+def test_class_with_a_secret_has_a_repr_without_it() -> None:
+    bad, found = [], 0
+    for file, node in classes():
+        fields = [one.target.id for one in node.body if isinstance(one, ast.AnnAssign)
+                  and isinstance(one.target, ast.Name)]  # fmt: skip
+        bases = {ast.unparse(base).rpartition(".")[2] for base in node.bases}
+        if any(map(SECRET.search, fields)) and not bases & NO_VALUES and "Options" not in node.name:
+            found += 1
+            reprs = [one for one in node.body if getattr(one, "name", "") == "__repr__"]
+            if not reprs:
+                bad.append(f"{file}: {node.name}")
+    assert found > 5
+    assert not bad, "write a __repr__ without the secret"
