@@ -27,6 +27,9 @@ FIRST_ROUTES_MS = 10
 FIRST_HEARTBEAT_MS = 1_000
 FIRST_PERSIST_MS = 10_000
 REBALANCE_MS = 20_000
+REBALANCES_MOST, REBALANCE_REST_MS = 10, 1_000
+"""After this number of divisions in a row, each because a broker asked for it, the next
+one comes a second later. Differs: Java divides as often as brokers say that members changed."""
 """Source: client/impl/consumer/RebalanceService.java#waitInterval (4.9.7)"""
 
 
@@ -240,8 +243,13 @@ class ClientServices:
                 _log.exception("the queues of %s were not divided", member.group)
 
     def _rebalancing(self) -> Task[None]:
+        in_a_row = 0
         while True:
-            yield Wait(self._rebalance_now, REBALANCE_MS, "client_rebalance")
+            is_asked = yield Wait(self._rebalance_now, REBALANCE_MS, "client_rebalance")
+            in_a_row = in_a_row + 1 if is_asked else 0
+            if in_a_row > REBALANCES_MOST:
+                yield Sleep(REBALANCE_REST_MS, "client_rebalance")
+                in_a_row = 0
             self._rebalance_now.clear()
             yield from self.rebalance()
 

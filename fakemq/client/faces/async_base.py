@@ -80,6 +80,7 @@ class AsyncLife:
         self._user_tasks = user_tasks
         self._pid = os.getpid()
         self._thread = threading.get_ident()
+        self._loop_key = current_loop().key
         self._ending: object = None
         self._error: Exception | None = None
 
@@ -93,6 +94,11 @@ class AsyncLife:
         """Whether the calling thread is that of its loop; always in a forked child, which gets a
         better error."""
         return threading.get_ident() == self._thread or self.is_inherited
+
+    @property
+    def is_in_its_loop(self) -> bool:
+        """Whether the running loop is the one in which it was started."""
+        return current_loop().key is self._loop_key
 
     def begin_end(self) -> None:
         """Begin to end the face, in a task of its own, unless that has begun."""
@@ -214,6 +220,11 @@ class AsyncFace(Face[CoreT]):
         if life.is_inherited:
             self._life = None
             return
+        if not life.is_in_its_loop:
+            raise MQClientError(
+                f"{self!r} was started in another event loop: await its shutdown() there, as in"
+                " the asyncio.run() that started it"
+            )
         if self._finalizer is not None:
             self._finalizer.detach()
         await life.end()

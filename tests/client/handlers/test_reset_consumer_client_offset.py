@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from fakemq.client.consuming.requests import WAITING_MAX
 from fakemq.protocol.bodies.body import Body
 from fakemq.protocol.bodies.offset import MessageQueueForC, ResetOffsetBody, ResetOffsetBodyForC
 from fakemq.protocol.codes import RequestCode
@@ -81,14 +80,24 @@ def test_messages_of_a_queue_that_is_reset_are_not_consumed(lab: PushLab) -> Non
     assert lab.consumed == BEFORE
 
 
-def test_second_reset_waits_for_the_first(lab: PushLab) -> None:
+def test_second_reset_joins_the_first(lab: PushLab) -> None:
     reset(lab, as_map(lab, 3))
+    lab.advance(5_000)
     reset(lab, as_map(lab, 2))
+    lab.advance(7_000)
+    assert not lab.core.is_suspended
+    assert lab.consumed == [*BEFORE, b"2", b"3"]
+
+
+def test_many_resets_take_as_long_as_one(lab: PushLab) -> None:
+    reset(lab, as_map(lab, 3))
+    tasks = len(lab.services.tasks)
+    for _ in range(1_000):
+        reset(lab, as_map(lab, 3))
+    assert len(lab.services.tasks) == tasks
     lab.advance(12_000)
-    states = [lab.core.is_suspended]
-    lab.advance(10_000)
-    assert [*states, lab.core.is_suspended] == [True, False]
-    assert lab.consumed[-2:] == [b"2", b"3"]
+    assert not lab.core.is_suspended
+    assert lab.consumed == [*BEFORE, b"3"]
 
 
 def test_reset_of_another_topic_changes_no_queue(lab: PushLab) -> None:
@@ -110,18 +119,3 @@ def test_body_that_cannot_be_read_is_ignored(lab: PushLab, body: bytes) -> None:
 def test_group_without_a_consumer_is_ignored(lab: PushLab) -> None:
     reset(lab, as_map(lab, 1), group="others")
     assert not lab.core.is_suspended
-
-
-def test_resets_that_wait_are_limited(lab: PushLab, caplog: pytest.LogCaptureFixture) -> None:
-    reset(lab, as_map(lab, 3))
-    tasks = len(lab.services.tasks)
-    for _ in range(WAITING_MAX - 1):
-        reset(lab, as_map(lab, 3))
-    assert "is refused" not in caplog.text
-    reset(lab, as_map(lab, 3))
-    assert "RESET_CONSUMER_CLIENT_OFFSET of a:10911 is refused: too many wait" in caplog.text
-    assert len(lab.services.tasks) == tasks + WAITING_MAX - 1
-    caplog.clear()
-    lab.advance(10_000)  # the first one is over
-    reset(lab, as_map(lab, 3))
-    assert "is refused" not in caplog.text
