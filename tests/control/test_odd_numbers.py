@@ -148,7 +148,7 @@ def require_whole(mq: fakemq.Cluster, http: Http) -> None:
 # Some 3,000 requests.
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["endpoints", "faults"])
-def test_odd_numbers_are_refused_or_taken_and_the_cluster_goes_on(
+def test_odd_numbers_are_refused_or_taken_and_break_no_cluster(
     mq: fakemq.Cluster, kind: str
 ) -> None:
     assert mq.control_url is not None
