@@ -132,8 +132,12 @@ class DirectoryFiles(Files):
             self.claim(self._folder_of(path))
             with descriptor(full_path, os.O_RDWR | (os.O_CREAT if made else 0)) as number:
                 status = os.fstat(number)
-                if not status.st_size and ("/" not in path or self.after_kill):
-                    made = True  # the process was killed before the file had its size
+                if not status.st_size and (
+                    "/" not in path or self.after_kill or self.exists(ABORT)
+                ):
+                    # The process was killed before the file had its size, or the disk refused both
+                    # the size and the removal of the file, and this is the next attempt.
+                    made = True
                 if made:
                     os.ftruncate(number, size_bytes)
                 else:

@@ -56,7 +56,7 @@ _ALL = (
     Kind("requests", "requests", 1_000_000, 3_000, (1, 4)),
     Kind("stores", "mutated stores", 2_000, 20, (1, 281)),
     Kind("disks", "full disks", 200, 2),
-    Kind("errors", "failing disks", 1_000, 12),
+    Kind("errors", "failing disks", 1_000, 12, (1, 5040)),
     Kind("kills", "kills under SYNC_FLUSH", 500, 4),
     Kind("killed_calls", "kills after one call", 2_000, 6),
     Kind("control", "requests to the control port", 50_000, 200),
