@@ -80,6 +80,7 @@ class Lab:
         """A connection that an attack gathers on or leaves."""
         self.peer: Any = None
         """As ``other``, of a client of the gRPC front."""
+        self._stack.callback(self._leave_front)
         self.entries: list[tuple[str, str]] = []
         """Id and handle of each message that it has received."""
 
@@ -146,6 +147,10 @@ class Lab:
         attack(self)
         self.mq.inspect(lambda core: None)
         return self.turns.longest_ms
+
+    def _leave_front(self) -> None:
+        if self.peer is not None:
+            self.peer.leave()
 
     def close(self) -> None:
         self._stack.close()
