@@ -152,6 +152,7 @@ class GrpcSession:
             self._handle_each(events)
             if violation is not None:
                 self.close_for_violation(str(violation), VIOLATIONS)
+            self._send_allowed()
         finally:
             clock.release_moment()
 
@@ -163,9 +164,24 @@ class GrpcSession:
         clock.hold_moment()
         try:
             self._handle_each(self._left)
+            self._send_allowed()
             self._resume_blocked()
         finally:
             clock.release_moment()
+
+    def _send_allowed(self) -> None:
+        """Send what the peer's windows allow by now, a piece at a time.
+
+        Leave the rest when other connections wait, or the peer does not read.
+        """
+        number = 0
+        while self._http2.may_send and not self.link.write_blocked:
+            if number and self.link.should_yield():
+                return
+            number += 1
+            for event in self._http2.send_piece():
+                self._handle(event)
+            self._flush()
 
     def _resume_blocked(self) -> None:
         """Let blocked calls write; leave the rest when other connections wait, or none may write.
@@ -485,7 +501,7 @@ class GrpcSession:
             self._end(why)
 
     def _end(self, why: str) -> None:
-        self.closed, self._left, self._begun = True, [], []
+        self.closed, self._left, self._left_bytes, self._begun = True, [], 0, []
         self._clock.cancel(self._idle_timer)
         calls = self.calls
         for call in calls:
@@ -510,6 +526,8 @@ class GrpcSession:
     def close(self, why: str) -> None:
         """Close the connection from this end; ``why`` goes to the journal."""
         if not self.closed:
+            while self._http2.may_send:
+                self._http2.send_piece()
             self._http2.go_away(0, "")
             self._leave(why)
 

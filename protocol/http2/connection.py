@@ -46,6 +46,13 @@ STREAMS_OF_COST: Final = 100
 RESET_COST: Final = 10
 """What a stream that is reset or refused costs of it: it has made this end work for nothing."""
 
+PIECE_BYTES: Final = 256 * 1024
+"""What leaves at once when windows open, with `FRAME_COST_BYTES` for each frame; see
+`ServerConnection.may_send`. One frame of a peer may open the windows of all its streams."""
+
+FRAME_COST_BYTES: Final = 512
+"""What a frame costs of a piece in addition to its bytes: small messages take time, too."""
+
 _REMOTING: Final = (
     "bytes of RocketMQ's remoting protocol: this is the port for gRPC clients, such a client needs"
     " the port of a name server"
@@ -87,7 +94,10 @@ class ServerConnection:
         """See `ALLOWANCE`; the user of the connection sets it anew."""
         self._streams: dict[int, _Stream] = {}
         self._waiting: dict[int, _Stream] = {}
-        """Those that wait for the window of the connection, and not for their own."""
+        """Those that wait for the window of the connection, or for the next piece, and not for
+        their own window."""
+        self._piece_bytes = PIECE_BYTES
+        """What is left of the present piece."""
         self._last_id = 0
         self._send = f.FIRST_WINDOW_BYTES
         self._received = 0
@@ -107,6 +117,11 @@ class ServerConnection:
         """The size of what has not arrived whole."""
         return len(self._rest) + (0 if self._block is None else len(self._block))
 
+    @property
+    def may_send(self) -> bool:
+        """Whether bytes wait that the peer's windows allow: the user calls `send_piece` soon."""
+        return bool(self._waiting) and self._send > 0
+
     def queued_bytes_of(self, stream_id: int) -> int:
         """What waits for the peer's windows on one stream."""
         stream = self._streams.get(stream_id)
@@ -122,6 +137,7 @@ class ServerConnection:
         if self._rest:
             data = self._rest + data
         at, end, events = 0, len(data), []  # type: tuple[int, int, list[Event]]
+        self._piece_bytes = PIECE_BYTES
         try:
             if not self._has_preface:
                 at = self._take_preface(data)
@@ -324,7 +340,7 @@ class ServerConnection:
             elif setting == f.MAX_FRAME_SIZE:
                 if not f.FRAME_MAX_BYTES <= value < 1 << 24:
                     raise _error(f.PROTOCOL_ERROR, f"frames of at most {value} bytes")
-                self._frame_max_bytes = value
+                self._frame_max_bytes = min(value, PIECE_BYTES)
             elif setting == f.ENABLE_PUSH and value > 1:
                 raise _error(f.PROTOCOL_ERROR, f"ENABLE_PUSH={value}: expected 0 or 1")
         if window_bytes != self._first_send:  # of several, the last one holds
@@ -338,9 +354,10 @@ class ServerConnection:
             if stream.send > f.WINDOW_MAX_BYTES:
                 raise _error(f.FLOW_CONTROL_ERROR, "a window of over 2^31 - 1 bytes")
         if more > 0 and self.queued_bytes:
-            for stream_id, stream in list(self._streams.items()):
-                if stream.queued_bytes and self._send_queue(stream_id, stream):
-                    events.append(Drained(stream_id))
+            for stream_id, stream in self._streams.items():
+                if stream.queued_bytes and stream.send > 0:
+                    self._waiting[stream_id] = stream
+            self._send_waiting(events)
 
     def _take_ping(self, flags: int, stream_id: int, payload: bytes, events: list[Event]) -> None:
         if stream_id:
@@ -372,8 +389,9 @@ class ServerConnection:
             self._spend(RESET_COST - 1)
             self.reset(stream_id, f.FLOW_CONTROL_ERROR if more else f.PROTOCOL_ERROR)
             events.append(StreamReset(stream_id))
-        elif stream.queued_bytes and self._send_queue(stream_id, stream):
-            events.append(Drained(stream_id))
+        elif stream.queued_bytes and stream.send > 0:
+            self._waiting[stream_id] = stream
+            self._send_waiting(events)
 
     def _take_goaway(self, flags: int, stream_id: int, payload: bytes, events: list[Event]) -> None:
         if stream_id:
@@ -415,7 +433,8 @@ class ServerConnection:
         stream.queue.append(memoryview(data))
         stream.queued_bytes += size_bytes
         self.queued_bytes += size_bytes
-        self._send_queue(stream_id, stream)
+        if stream_id not in self._waiting:
+            self._send_queue(stream_id, stream, f.WINDOW_MAX_BYTES)
 
     def answer(self, stream_id: int, block: bytes, data: bytes, trailers: bytes) -> None:
         """Send a whole answer: its first fields, its bytes and its trailers."""
@@ -482,24 +501,38 @@ class ServerConnection:
         out, self._out = self._out, []
         return b"".join(out)
 
+    def send_piece(self) -> list[Event]:
+        """Send the next piece of what the peer's windows allow; return which streams it drained."""
+        events: list[Event] = []
+        self._piece_bytes = PIECE_BYTES
+        self._send_waiting(events)
+        return events
+
     def _send_waiting(self, events: list[Event]) -> None:
-        """Send what waits for the window of the connection, as it allows."""
-        while self._waiting and self._send > 0:
+        """Send what waits, the first stream first, as the connection's window and piece allow."""
+        while self.may_send and self._piece_bytes > 0:
             stream_id, stream = next(iter(self._waiting.items()))
-            if self._send_queue(stream_id, stream):
+            spent_bytes = self._send_queue(stream_id, stream, self._piece_bytes)
+            self._piece_bytes -= spent_bytes
+            if not stream.queued_bytes:
                 events.append(Drained(stream_id))
 
-    def _send_queue(self, stream_id: int, stream: _Stream) -> bool:
-        """Send what waits on a stream, as the windows allow; return whether it is all."""
-        queue = stream.queue
+    def _send_queue(self, stream_id: int, stream: _Stream, piece_bytes: int) -> int:
+        """Send what waits on a stream, as the windows and ``piece_bytes`` allow.
+
+        Return what it cost of the piece, which the last frame may exceed.
+        """
+        queue, spent_bytes = stream.queue, 0
         while queue:
+            if spent_bytes >= piece_bytes:
+                return spent_bytes
             most = min(stream.send, self._send, self._frame_max_bytes)
             if most <= 0:
                 if stream.send > 0:
                     self._waiting[stream_id] = stream
                 else:
                     self._waiting.pop(stream_id, None)
-                return False
+                return spent_bytes
             data = queue.popleft()
             if len(data) > most:
                 queue.appendleft(_rest(data, most))
@@ -509,13 +542,14 @@ class ServerConnection:
             self._send -= size_bytes
             stream.queued_bytes -= size_bytes
             self.queued_bytes -= size_bytes
+            spent_bytes += size_bytes + FRAME_COST_BYTES
             self._out += (f.head(size_bytes, f.DATA, 0, stream_id), data)
         self._waiting.pop(stream_id, None)
         if stream.trailers is not None:
             self.send_headers(stream_id, stream.trailers, end=True)
             if stream.resets_at_end:
                 self.reset(stream_id, f.NO_ERROR)
-        return True
+        return spent_bytes
 
     def _drop(self, stream_id: int) -> bool:
         """Forget a stream and what waits on it; return whether there was one."""

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from unittest.mock import Mock
-
 import pytest
 
 from fakemq.clock.slices import SLICE_MS
 from fakemq.events.core import MemberChanged, RequestReceived
 from fakemq.events.grpc import HandleRenewed
-from fakemq.net.grpc_session import GrpcSession
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.grpc import messages as m
-from fakemq.protocol.grpc.framing import framed
-from fakemq.protocol.http2 import frames as f
-from fakemq.protocol.http2.hpack import encode
 from fakemq.proxy.cache import EXPIRED_MS, Cache
 from fakemq.proxy.codes import Code
 from fakemq.proxy.transactions import EXPIRE_MS, HEARTBEAT_PERIOD_MS
 from tests.support.proxy_lab import FrontClient, ProxyLab, handle_of, message, resource
-from tests.support.session_lab import RecordingLink
 from tests.support.slices import take_turns, work_in_turns
 
 MANY = 20 * SLICE_MS
@@ -292,77 +285,6 @@ def test_values_of_a_cache_are_forgotten_in_slices(
     assert len(names) >= MANY - SLICE_MS
     assert take_turns(lab.core.clock) >= 15
     assert len(names) == 1
-
-
-# -- connections ----------------------------------------------------------------------------------
-
-
-class TurningLink(RecordingLink):
-    """A link on which another connection waits after each message."""
-
-    yields = True
-
-    def should_yield(self) -> bool:
-        return self.yields
-
-
-def telemetry(stream_id: int) -> bytes:
-    path = "/apache.rocketmq.v2.MessagingService/Telemetry"
-    fields = [(":method", "POST"), (":scheme", "http"), (":path", path)]
-    fields += [("content-type", "application/grpc"), ("te", "trailers"), ("x-mq-client-id", "c")]
-    return f.frame(f.HEADERS, f.END_HEADERS, stream_id, encode(fields))
-
-
-SMALL = framed(
-    m.TelemetryCommand(settings=m.Settings(publishing=m.Publishing())).SerializeToString()
-)
-
-
-def test_messages_in_one_frame_are_taken_in_turns(
-    lab: ProxyLab, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    link = TurningLink(outside=True)
-    session = lab.proxy.accept(link)
-    session.data_received(f.PREFACE + f.frame(f.SETTINGS, 0, 0) + telemetry(1))
-    session.resume_processing()
-    put = Mock(wraps=lab.proxy.settings.put)
-    monkeypatch.setattr(lab.proxy.settings, "put", put)
-    session.data_received(f.frame(f.DATA, f.END_STREAM, 1, SMALL * 10))
-    assert put.call_count == 1
-    for number in range(2, 11):
-        session.resume_processing()
-        assert put.call_count == number
-    assert session.calls, "the end of the stream is behind its messages"
-    session.resume_processing()
-    assert not session.calls
-
-
-def test_connection_with_many_calls_ends_in_slices(
-    lab: ProxyLab, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session = lab.proxy.accept(RecordingLink(outside=True))
-    assert isinstance(session, GrpcSession)
-    calls = b"".join(
-        telemetry(1 + 2 * one) + f.frame(f.DATA, 0, 1 + 2 * one, SMALL) for one in range(MANY)
-    )
-    session.data_received(f.PREFACE + f.frame(f.SETTINGS, 0, 0) + calls)
-    ended = 0
-
-    def closed() -> None:
-        nonlocal ended
-        ended += 1
-
-    for call in session.calls:
-        call.on_closed = closed
-    assert len(session.calls) == MANY
-    work_in_turns(lab.core.clock, monkeypatch)
-    session.connection_lost()
-    assert not session.calls
-    assert ended <= SLICE_MS
-    assert session in lab.proxy.sessions
-    assert take_turns(lab.core.clock) >= 15
-    assert ended == MANY
-    assert session not in lab.proxy.sessions
 
 
 def test_clean_stop_ends_calls_that_are_closed_in_slices(

@@ -44,6 +44,8 @@ def test_requests_and_answers_of_any_size_arrive(
         client.send(stream_id, b"q" * asked, end=True)
         left[stream_id] = answered
     while True:
+        if server.may_send:
+            server.send_piece()
         out, server_out = client.data_to_send(), server.data_to_send()
         if not out and not server_out:
             break
