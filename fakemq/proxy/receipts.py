@@ -264,6 +264,7 @@ class Renewals:
         """Renew nothing any more."""
         self._by_client.clear()
         self._clock.drop_of(self)
+        self._looks = False  # a look that is dropped before its first step does not say so itself
         self._clock.cancel(self._timer)
         self._timer = None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fakemq.clock.slices import SLICE_MS
+from fakemq.clock.slices import SLICE_MS, Steps
 from fakemq.events.core import MemberChanged, RequestReceived
 from fakemq.events.grpc import HandleRenewed
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
@@ -180,6 +180,20 @@ def test_messages_are_renewed_in_slices(
     lab.proxy.renewals._look()
     assert take_turns(lab.core.clock) >= 15
     assert renewals(lab, "renewed") == MANY, "a second look waits for the end of the first"
+
+
+def test_look_that_a_reset_drops_before_it_begins_is_not_waited_for(
+    lab: ProxyLab, client: FrontClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work_in_turns(lab.core.clock, monkeypatch)
+    other_work: Steps[None] = (None for _ in range(MANY))
+    lab.proxy.clock.carry_out(other_work, peer="before it")
+    lab.proxy.renewals._look()
+    lab.proxy.renewals.clear()
+    take_turns(lab.core.clock)
+    receive_many(lab, client)
+    lab.core.advance(51_000)
+    assert renewals(lab, "renewed") == MANY
 
 
 def test_requests_that_wait_for_a_renewal_continue_in_slices(
