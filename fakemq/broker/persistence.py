@@ -259,7 +259,8 @@ class ConfigFile(Generic[B]):
 
     def finish(self) -> None:
         """Write the last changes, as a stop does; a file in a directory also without a change."""
-        if self._ticks or not self.in_memory:
+        # A write that is under way is dropped with the other work of the broker.
+        if self._ticks or self._node.clock.unfinished(self) or not self.in_memory:
             self.persist()
 
     def persist_in_steps(self) -> Steps[None]:

@@ -9,11 +9,13 @@ import pytest
 from fakemq.broker.broker import Broker
 from fakemq.broker.parts_5_5_0 import parts_of
 from fakemq.broker.persistence import FIRST_TICK_MS
+from fakemq.clock.slices import SLICE_MS
 from fakemq.core.snapshots import node_image
 from fakemq.protocol.bodies.heartbeat import SubscriptionData
 from fakemq.reference import V4_9_7, Reference, find_reference
 from tests.support.broker_lab import BrokerLab
 from tests.support.pops import GROUP, TOPIC, Popped, ack, pop, send
+from tests.support.slices import work_in_turns
 
 V5_5_0 = find_reference("5.5.0")
 FOLDERS = pytest.mark.parametrize("in_memory", [True, False], ids=["memory", "directory"])
@@ -70,6 +72,22 @@ def test_kill_finds_what_a_stop_or_a_snapshot_kept(
     assert broker.offsets.query("g", "orders", 0) == 7
     broker.offsets.commit("g", "orders", 0, 9)
     assert killed(broker).offsets.query("g", "orders", 0) == 7
+
+
+@FOLDERS
+def test_kill_finds_what_a_stop_kept_while_a_write_was_under_way(
+    lab: BrokerLab, tmp_path: Path, in_memory: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker = lab.broker(config_folder=None if in_memory else tmp_path)
+    for number in range(10 * SLICE_MS):
+        broker.offsets.commit(f"g{number}", "orders", 0, 7)
+    work_in_turns(lab.clock, monkeypatch)
+    broker.persistence.offsets._tick()
+    assert lab.clock.slices.waiting
+    broker.stop()
+    lab.network.settle()
+    broker.start()
+    assert killed(broker).offsets.query("g0", "orders", 0) == 7
 
 
 @FOLDERS
