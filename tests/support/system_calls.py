@@ -7,21 +7,17 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
-from fakemq.store import directory_file
+from tests.support.recorded_disk import CHANGES, SYNCS
 
 Before = Callable[[str, str], None]
 """Called with the name of a call and the path that it changes; what it raises, the call raises."""
-
-_BY_DESCRIPTOR = ("pwrite", "write", "ftruncate", "fsync", "fdatasync")
-_BY_PATH = ("replace", "unlink", "mkdir", "makedirs", "rmdir", "utime")
 
 
 @contextmanager
 def watched(root: str, before: Before) -> Iterator[None]:
     """Call ``before`` ahead of each call of this process that changes a file below ``root``.
 
-    An ``open`` counts if it may write. Text files are written by ``io``, whose calls are not seen
-    apart from the ``open``.
+    An ``open`` counts if it may write.
     """
     root = os.path.join(root, "")
 
@@ -35,13 +31,10 @@ def watched(root: str, before: Before) -> Iterator[None]:
 
         return run
 
-    names = ("open", *_BY_DESCRIPTOR, *_BY_PATH)
-    flush = wrapped("fdatasync", directory_file._flush)
     with ExitStack() as patches:
-        for name in names:
+        for name in ("open", *CHANGES, *SYNCS):
             call = wrapped(name, getattr(os, name))
             patches.enter_context(patch.object(os, name, call))
-        patches.enter_context(patch.object(directory_file, "_flush", flush))
         yield
 
 
