@@ -81,7 +81,7 @@ def lost_by(why: str, node: str) -> str:
     """Return how commits were lost at a node, as a clause: why is that of a `Rising`."""
     return {
         "kill": f"the kill of {node} lost the commits since it last wrote consumerOffset.json",
-        "master": f"{node} took over the offsets of its master, which has not these commits",
+        "master": f"{node} took over the offsets of its master, which does not have these commits",
         "restart": f"{node} came back with old offsets: it does not copy those of its slave",
     }.get(why, f"the offsets were removed at {node}")
 

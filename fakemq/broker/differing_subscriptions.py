@@ -94,9 +94,9 @@ class DifferingSubscriptions:
             if other is None or other.session is session:
                 continue
             noted = self._noted.get((session, topic))
-            # As many members may agree with the other one, any of them may be met next.
             if noted is None and len(self._noted) >= MOST_NOTED:
                 continue
+            # As many members may agree with the other one, any of them may be met next.
             if noted is None or noted.other_expression != theirs:
                 one = Difference(topic, members[session], mine, other, theirs)
                 self._noted[session, topic] = one

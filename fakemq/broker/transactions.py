@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from fakemq.store.puts import AppendMessageResult, PutMessageResult
     from fakemq.store.store import MessageStore
 
-if TYPE_CHECKING:
     Round: TypeAlias = Generator[int, None, None]
     """A check in steps; each yields for how many milliseconds the check sleeps now, mostly 0."""
 

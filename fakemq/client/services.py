@@ -27,10 +27,10 @@ FIRST_ROUTES_MS = 10
 FIRST_HEARTBEAT_MS = 1_000
 FIRST_PERSIST_MS = 10_000
 REBALANCE_MS = 20_000
+"""Source: client/impl/consumer/RebalanceService.java#waitInterval (4.9.7)"""
 REBALANCES_MOST, REBALANCE_REST_MS = 10, 1_000
 """After this number of divisions in a row, each because a broker asked for it, the next
 one comes a second later. Differs: Java divides as often as brokers say that members changed."""
-"""Source: client/impl/consumer/RebalanceService.java#waitInterval (4.9.7)"""
 
 
 TaskHandler: TypeAlias = Callable[[str, RemotingCommand], Task[RemotingCommand | None]]

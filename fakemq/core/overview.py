@@ -87,15 +87,11 @@ def overview_steps(
     or not; without ``system`` no topics that RocketMQ itself uses.
     """
     brokers, front = list(core.brokers.values()), core.proxy
+    kinds = (
+        (is_system(core, name), name) for name in inspection.topics(core) if has_text(topic, name)
+    )
     names, topic_count = yield from first_ones(
-        (
-            (of_rocketmq, name)
-            for name in inspection.topics(core)
-            if has_text(topic, name)
-            if system or not is_system(core, name)
-            for of_rocketmq in (is_system(core, name),)
-        ),
-        most,
+        ((of_rocketmq, name) for of_rocketmq, name in kinds if system or not of_rocketmq), most
     )
     known = {
         name for broker in brokers for name in (*broker.groups.names(), *broker.consumers.names())

@@ -19,12 +19,7 @@ from fakemq.config.log_folders import LogPaths
 from fakemq.regular_files import open_regular, require_regular, require_utf8
 from fakemq.store import wrong_sizes
 from fakemq.store.commitlog import FOLDER as LOG_FOLDER
-from fakemq.store.directory_file import (
-    PAGE_BYTES,
-    DirectoryFile,
-    descriptor,
-    store_error,
-)
+from fakemq.store.directory_file import PAGE_BYTES, DirectoryFile, descriptor, store_error
 from fakemq.store.files import Files
 from fakemq.store.index import FOLDER as INDEX_FOLDER
 from fakemq.store.log_folders import LogFolders

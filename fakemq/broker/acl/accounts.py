@@ -116,11 +116,10 @@ class Account(msgspec.Struct, frozen=True):
     default_topic_perm: Perm
     default_group_perm: Perm
     perms: dict[str, Perm]
+    """By topic, or retry topic of a group."""
 
     def __repr__(self) -> str:  # without the secret key
         return f"Account({self.access_key!r})"
-
-    """By topic, or retry topic of a group."""
 
     @classmethod
     def of(cls, config: PlainAccessConfig) -> Account:
