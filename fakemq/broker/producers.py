@@ -131,11 +131,12 @@ class ProducerManager:
     def available_channel(
         self, group: str, allowed: Callable[[Session], bool] = lambda _: True
     ) -> Session | None:
-        """Return a connection of the group that is allowed, each in turn; None if it has none.
+        """Return a connection of the group that is open and allowed, each in turn; None for none.
 
         Source: ProducerManager.java#getAvailableChannel (4.9.7)
         """
-        sessions = [one for one in self._table.get(group, ()) if allowed(one)]
+        # A closed one may be here that is leaving its groups in slices.
+        sessions = [one for one in self._table.get(group, ()) if not one.closed and allowed(one)]
         if not sessions:
             return None
         self._turn += 1

@@ -61,6 +61,18 @@ def test_end_of_a_connection_is_done_in_slices(
     assert left() == 0
 
 
+def test_connection_that_leaves_many_groups_is_asked_about_none(
+    lab: BrokerLab, broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peer = lab.outside_peer(broker)
+    left = produce(peer, broker)
+    assert broker.producers.available_channel(names()[-1]) is not None
+    work_in_turns(lab.clock, monkeypatch)
+    peer.close()
+    assert left()
+    assert not any(map(broker.producers.available_channel, names()))
+
+
 @pytest.mark.parametrize("gather", [produce, consume_in_many])
 def test_expiry_of_a_client_is_done_in_slices(
     lab: BrokerLab,
