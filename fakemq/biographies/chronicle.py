@@ -570,8 +570,10 @@ class Chronicle:
     def _node_started(self, entry: Entry) -> None:
         """Find the offsets that slaves have, and a master that was away does not."""
         node = entry.event.node
+        if node in self.replicated:
+            return  # a slave takes over what its master has
         name, has = self.broker_names.get(node, node), self._last_commits[node]
-        for slave in () if node in self.replicated else self.replicated:
+        for slave in self.replicated:
             if self.broker_names.get(slave, slave) != name:
                 continue
             for (topic, queue_id, group), before in self._last_commits[slave].items():
