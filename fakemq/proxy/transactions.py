@@ -245,6 +245,7 @@ class Transactions:
     def clear(self) -> None:
         """Forget all half messages and groups."""
         self.clear_data()
+        self._clock.drop_of(self)  # heartbeats of groups that are about to be forgotten
         self._groups.clear()
         self._clock.cancel(self._heartbeat)
         self._heartbeat = None

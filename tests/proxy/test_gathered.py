@@ -55,6 +55,19 @@ def test_settings_of_many_topics_of_transactions_lead_to_few_heartbeats(
     assert heartbeats(lab) - before == 2 * -(-MANY // 100)
 
 
+def test_heartbeats_of_forgotten_groups_are_not_sent(
+    lab: ProxyLab, client: FrontClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transaction_topics(lab)
+    client.produce(*TOPICS)
+    work_in_turns(lab.core.clock, monkeypatch)
+    lab.proxy.transactions._beat()
+    before = heartbeats(lab)
+    lab.proxy.transactions.clear()
+    take_turns(lab.core.clock)
+    assert heartbeats(lab) == before
+
+
 def test_settings_of_many_topics_are_taken_in_slices(
     lab: ProxyLab, client: FrontClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
