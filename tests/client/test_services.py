@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from fakemq.client.services import REBALANCE_MS
+from fakemq.client.services import REBALANCE_MS, REBALANCE_REST_MS, REBALANCES_MOST
 from fakemq.client.tasks import Task
 from fakemq.protocol.bodies.heartbeat import ConsumerData
 from fakemq.protocol.codes import RequestCode
@@ -50,6 +50,53 @@ def test_loops_continue_after_an_error_that_none_expects(caplog: pytest.LogCaptu
     assert member.calls.count("persist") > 3
     assert "the queues of g were not divided" in caplog.text
     assert "client_persist failed" in caplog.text
+
+
+class Quiet(Member):
+    """A consumer whose queues are divided without an error."""
+
+    def rebalance(self) -> Task[None]:
+        yield from ()
+        self.calls.append("rebalance")
+
+    def persist_offsets(self) -> Task[None]:
+        yield from ()
+
+
+def test_divisions_of_queues_that_brokers_ask_for_rest_after_many_in_a_row() -> None:
+    broker, member = PlayedBroker(), Quiet()
+    services = broker.services()
+    services.register_consumer(member)
+    services.start()
+
+    def ask(times: int) -> int:
+        """Say that members changed; return how many divisions there were since the start."""
+        for _ in range(times):
+            services.rebalance_soon()
+            broker.carrier.settle()
+        return len(member.calls)
+
+    assert ask(REBALANCES_MOST) == REBALANCES_MOST, "each has its own at first"
+    assert ask(1_000) == REBALANCES_MOST
+    broker.carrier.advance(REBALANCE_REST_MS - 1)
+    assert ask(1_000) == REBALANCES_MOST
+    broker.carrier.advance(1)
+    assert ask(0) == REBALANCES_MOST + 1, "one for the thousand of the rest"
+    assert ask(1) == REBALANCES_MOST + 2, "the next ones are done at once again"
+
+
+def test_divisions_of_queues_are_counted_anew_after_a_quiet_interval() -> None:
+    broker, member = PlayedBroker(), Quiet()
+    services = broker.services()
+    services.register_consumer(member)
+    services.start()
+    for number in range(1, 4):
+        for _ in range(REBALANCES_MOST):
+            services.rebalance_soon()
+            broker.carrier.settle()
+        assert len(member.calls) == number * (REBALANCES_MOST + 1) - 1
+        broker.carrier.advance(REBALANCE_MS)
+        assert len(member.calls) == number * (REBALANCES_MOST + 1)
 
 
 def test_broker_that_left_the_routes_gets_no_heartbeat_any_more() -> None:

@@ -22,7 +22,7 @@ _log = logging.getLogger("fakemq.client")
 
 WAITING_MAX = 64
 """The most requests of brokers that wait at once, each with its body: for a function of the user,
-or for a reset before them. Differs: Java's wait in a queue without a limit."""
+or for a broker's answer. Differs: Java's wait in a queue without a limit."""
 
 
 def handle_consumer_requests(services: ClientServices) -> None:
@@ -41,19 +41,24 @@ def handle_consumer_requests(services: ClientServices) -> None:
 
 
 class _Limit:
-    """Refuses requests while `WAITING_MAX` others wait."""
+    """Refuses requests while `WAITING_MAX` others wait; logs the first one of a flood."""
 
     def __init__(self) -> None:
         self._waiting = 0
+        self._is_flooded = False
+        """Whether a request was refused since none waited."""
 
     def handle(
         self, handler: TaskHandler, addr: str, request: RemotingCommand
     ) -> Task[RemotingCommand | None]:
         if self._waiting >= WAITING_MAX:
-            _log.warning("%s of %s is refused: too many wait", code_name(request.code), addr)
+            if not self._is_flooded:
+                self._is_flooded = True
+                _log.warning("%s of %s is refused: too many wait", code_name(request.code), addr)
             return RemotingCommand(ResponseCode.SYSTEM_BUSY, remark="too many requests wait")
         self._waiting += 1
         try:
             return (yield from handler(addr, request))
         finally:
             self._waiting -= 1
+            self._is_flooded = self._is_flooded and self._waiting > 0
