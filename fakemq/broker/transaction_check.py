@@ -23,7 +23,7 @@ from fakemq.broker.transactions import CID_SYS_RMQ_TRANS, check_times
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_long
 from fakemq.protocol.java import int64
-from fakemq.protocol.message import MessageExt, decode_records
+from fakemq.protocol.message import MessageExt, decode_good_records
 from fakemq.protocol.properties import (
     CHECK_IMMUNITY_TIME_IN_SECONDS,
     TRANSACTION_CHECK_TIMES,
@@ -118,7 +118,8 @@ class _QueueCheck:
                 strayed = True
                 offset = found.next_begin_offset
                 continue
-            step = self._look_at(decode_records(found.body)[0])
+            halves = decode_good_records(found.body)
+            step = self._look_at(halves[0]) if halves else _Step.NEXT
             if step is _Step.STOP:
                 return offset
             if step is _Step.NEXT:
@@ -205,7 +206,7 @@ class _QueueCheck:
             if found.status not in _NO_NEW_MSG:
                 self._update_consume_offset(TRANS_OP_HALF_TOPIC, found.next_begin_offset)
             return
-        self._ops = decode_records(found.body)
+        self._ops = decode_good_records(found.body)
         for op in self._ops:
             finished = self._parts.transactions.finished_by(op)
             if finished is None:

@@ -20,7 +20,7 @@ _SENTINELS = ("pwned", "lock", "abort", "config", "topics.json", "x")
 
 _INSIDE = re.compile(
     r"""(?xs)
-    lock | abort | checkpoint | timerwheel
+    lock | abort | checkpoint | timerwheel | fakemq\.seal
     | (commitlog | index | timerlog) (/ \d{17,20})?
     | consumequeue (/ [^/]+ (/ \d{1,10} (/ \d{20})?)?)?
     | config (/ timercheck | / (

@@ -307,7 +307,9 @@ def lost_timers(base: Base, core: ClusterCore, said: list[str]) -> Iterator[str]
     ]
     if silent:
         yield f"{len(silent)} timers lost silently, {silent[0]}; said: {said[:5]}"
-    if not any("commitlog" in line or "consumequeue" in line for line in said):
+    # Without their progress, delay levels begin again, as in Java.
+    again = ("commitlog", "consumequeue", "config/delayOffset.json")
+    if not any(place in line for line in said for place in again):
         twice = [one.stored.key for one in base.timed if came[one.stored.key] > 1]
         twice += [
             key for key, count in came.items() if base.clean and before[key] and count > before[key]

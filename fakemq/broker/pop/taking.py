@@ -13,7 +13,7 @@ from fakemq.journal.journal import shortened
 from fakemq.journal.noted import DELIVERED
 from fakemq.protocol.bodies.pop import PopCheckPoint
 from fakemq.protocol.errors import LocalProtocolError
-from fakemq.protocol.message import MessageExt, decode_records, encode_record
+from fakemq.protocol.message import MessageExt, decode_good_records, encode_record
 from fakemq.protocol.pop import (
     ORDER_REVIVE_QUEUE,
     POP_CK,
@@ -194,7 +194,7 @@ class Taking:
         """
         config, header = self._service.config, self._header
         records = []
-        for stored in decode_records(result.body):
+        for stored in decode_good_records(result.body):
             properties = dict(stored.properties)
             handle = extra_info(
                 start_offset=offset,
