@@ -7,16 +7,18 @@ Source: store/DefaultMessageStore.java#load, #start, store/CommitLog.java#recove
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
-from fakemq.protocol.layout.codecs import RECORD_HEAD, RECORD_LEAST_BYTES
+from fakemq.protocol.layout.codecs import RECORD_LEAST_BYTES
 from fakemq.protocol.message import (
     BLANK_MAGIC_CODE,
     MESSAGE_MAGIC_CODE,
     record_store_timestamp_ms,
+    record_struct,
 )
 from fakemq.store.consumequeue import UNIT_BYTES
+from fakemq.store.findings import wrong_place
 from fakemq.store.light_queues import LightRule
 from fakemq.store.record_scan import read_range
 
@@ -163,7 +165,7 @@ class Recovery:
         with_index = config.message_index_enable and config.message_index_safe
         until_ms = checkpoint.min_with_index_ms if with_index else checkpoint.min_ms
         for index in range(len(files) - 1, 0, -1):
-            stored_ms = _first_stored_ms(files[index][1])
+            stored_ms = _first_stored_ms(*files[index])
             if 0 < stored_ms <= until_ms:
                 return index
         return 0
@@ -182,6 +184,10 @@ class Recovery:
         total_bytes = files[-1][0] + len(files[-1][1].view) - begin
         while True:
             first, file = files[index]
+            said = _said_offset(file)
+            if after_crash and not at and said is not None and said != first:
+                # The copy of another file: its records would take places in queues again.
+                return first, wrong_place(first, said)
             view, stop = file.view, None
             while stop is None:
                 records = read_range(
@@ -285,17 +291,26 @@ class Recovery:
             self._repaired(path, offset, cut_bytes, why)
 
 
+_FIRST: Final = record_struct("magic_code", "physical_offset")
+
+
 def _is_record_begin(file: File, at: int) -> bool:
     magic_code = int.from_bytes(file.view[at + 4 : at + 8], signed=True)
     return magic_code in (MESSAGE_MAGIC_CODE, BLANK_MAGIC_CODE)
 
 
-def _first_stored_ms(file: File) -> int:
-    """Return when the first record of a file was stored; 0 if it begins with none.
+def _first_stored_ms(first_offset: int, file: File) -> int:
+    """Return when the first record of a file was stored; 0 if it begins with none of its own.
 
+    Differs: in Java the copy of an older file counts. Then no record before it gets an entry.
     Source: store/CommitLog.java#isMappedFileMatchedRecover (4.9.7)
     """
-    view = file.view
-    if len(view) < RECORD_LEAST_BYTES or RECORD_HEAD.unpack_from(view)[1] != MESSAGE_MAGIC_CODE:
-        return 0
-    return record_store_timestamp_ms(view)
+    return record_store_timestamp_ms(file.view) if _said_offset(file) == first_offset else 0
+
+
+def _said_offset(file: File) -> int | None:
+    """Return the physical offset that the first record of a file has; None without a record."""
+    if len(file.view) < RECORD_LEAST_BYTES:
+        return None
+    magic_code, phy_offset = _FIRST.unpack_from(file.view)
+    return phy_offset if magic_code == MESSAGE_MAGIC_CODE else None

@@ -188,6 +188,19 @@ def test_recovery_after_a_crash_begins_at_the_checkpoint(tmp_path: Path) -> None
     lab.stop()
 
 
+def test_copy_of_an_older_file_costs_only_what_it_replaced(tmp_path: Path) -> None:
+    sent = written(tmp_path, crash=True)
+    files = sorted((tmp_path / "commitlog").iterdir())
+    shutil.copyfile(files[0], files[-1])
+    with DiskLab(tmp_path) as lab:
+        left = lab.bodies()
+        assert left == sent[: len(left)]
+        assert lab.store.log.max_offset == int(files[-1].name)
+        repaired = lab.repairs()[0]
+        assert repaired.file == str(files[-1])
+        assert repaired.why == f"the record at {int(files[-1].name)} says that it is at 0"
+
+
 def test_missing_queues_are_rebuilt(tmp_path: Path) -> None:
     sent = written(tmp_path, crash=False)
     shutil.rmtree(tmp_path / "consumequeue")
