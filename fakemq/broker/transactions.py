@@ -160,7 +160,7 @@ class TransactionalMessageService:
             for sleep_ms in check:
                 if sleep_ms:
                     self._timer = self._node.clock.call_later(
-                        sleep_ms, lambda: self._continue(check), kind="txn_check"
+                        sleep_ms, lambda: self._continue(check), kind="txn_check_sleep"
                     )
                     return
                 yield

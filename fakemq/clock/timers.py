@@ -74,6 +74,7 @@ DOMAINS: dict[str, Domain] = {
     "timer": Domain.DEADLINE,  # TimerMessageStore#dequeue, the end of each second (5.5.0)
     "timer_flush": Domain.DEADLINE,  # TimerFlushService, 1 s (5.5.0)
     "txn_check": Domain.DEADLINE,  # TransactionalMessageCheckService, 60 s / 60 s
+    "txn_check_sleep": Domain.DEADLINE,  # SLEEP_WHILE_NO_OP within a check, 1 s (5.5.0)
     "transaction_ops": Domain.DEADLINE,  # TransactionalOpBatchService (5.5.0), 3 s
     "filter_data_clean": Domain.DEADLINE,  # ConsumerFilterManager, 10 s / 10 s
     "clean_files": Domain.DEADLINE,  # CleanCommitLogService, 60 s / 10 s

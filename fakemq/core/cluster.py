@@ -448,14 +448,23 @@ class ClusterCore:
         return Movement(self, at_ms - self.clock.now_ms(), outside_peers)
 
     def advance_to_next(self, kind: str, *, outside_peers: bool = False) -> list[Deadline]:
-        """Advance to the next deadline of ``kind``; raise LookupError if none is pending."""
+        """Advance to the next deadline of ``kind``; raise LookupError if none is pending.
+
+        What it begins is over then: a check of transactions that sleeps is advanced to its end.
+        """
         return self.movement_to_next(kind, outside_peers=outside_peers).at_once()
 
     def movement_to_next(self, kind: str, *, outside_peers: bool = False) -> Movement:
         """Begin the movement of `advance_to_next`."""
         timer = self.clock.next_of(kind, outside_peers=outside_peers)
         # One that is held, or only just due, is late already.
-        return Movement(self, max(0, self.clock.due_in_ms(timer)), timer.outside)
+        ms = max(0, self.clock.due_in_ms(timer))
+        return Movement(self, ms, timer.outside, partial(self._sleep_ms, f"{kind}_sleep"))
+
+    def _sleep_ms(self, kind: str) -> int | None:
+        """Return the time to the end of the first sleep of this kind; None if nothing sleeps."""
+        due_ms = (self.clock.due_in_ms(one) for one in self.clock.timers() if one.kind == kind)
+        return min((ms for ms in due_ms if ms > 0), default=None)  # a paused node's stay behind
 
     def step(self, at_most_ms: int, *, outside_peers: bool = False) -> int:
         """Advance to the next deadline, at most ``at_most_ms``; return the milliseconds moved.

@@ -47,11 +47,19 @@ class Moved(Protocol):
 class Movement:
     """An advance by ``ms``, begun: its owner calls `at_once`, or `proceed` until it returns True.
 
+    ``more_ms`` is called at its end, and returns by how much it goes on; None if it is over.
+
     Raise ValueError for a negative time. Raise ConfigError for more than `LONGEST_ADVANCE_MS`, or
     for a time after the year 9998.
     """
 
-    def __init__(self, core: Moved, ms: int, outside_peers: bool = False) -> None:
+    def __init__(
+        self,
+        core: Moved,
+        ms: int,
+        outside_peers: bool = False,
+        more_ms: Callable[[], int | None] = lambda: None,
+    ) -> None:
         if ms < 0:
             raise ValueError(f"time does not go back: {ms} ms")
         if ms > LONGEST_ADVANCE_MS:
@@ -64,6 +72,7 @@ class Movement:
         self._core = core
         self._ms = self._left_ms = ms
         self._outside_peers = outside_peers
+        self._more_ms = more_ms
         clock = core.clock
         self._began = {outside: clock.elapsed_ms(outside=outside) for outside in (False, True)}
         self._epoch = core.journal.epoch
@@ -84,6 +93,8 @@ class Movement:
         with core.journal.because(self._cause):
             try:
                 fired = core.clock.advance_ms(self._ms, outside_peers=self._outside_peers)
+                while (ms := self._next_ms()) is not None:
+                    fired += core.clock.advance_ms(ms, outside_peers=self._outside_peers)
             except FakemqError:
                 core.moved("give up", core.clock.elapsed_ms() - self._began[False] - self._ms)
                 raise
@@ -116,9 +127,20 @@ class Movement:
                 self._left_ms = left_ms
                 core.network.settle()
                 return False
-            self._left_ms = 0
+            self._left_ms = self._next_ms() or 0
+            if self._left_ms:
+                return False
             self._close()
         return True
+
+    def _next_ms(self) -> int | None:
+        core = self._core
+        core.network.settle()
+        ms = self._more_ms()
+        if ms is not None:
+            self._ms += ms
+            core.moved("advance", ms)
+        return ms
 
     def give_up(self) -> None:
         """End the movement where it is; one that is done or has ended stays as it is."""

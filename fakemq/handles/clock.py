@@ -197,7 +197,8 @@ class ClockHandle(ClockView):
     def advance_to_next(self, kind: str, *, outside_peers: bool = False) -> list[Deadline]:
         """Move time forward to the next pending deadline of a kind, such as ``"broker_expiry"``.
 
-        Return the deadlines that fired. A deadline that is postponed on the way does not fire: each
+        Return the deadlines that fired. A check of transactions that sleeps is moved to its end. A
+        deadline that is postponed on the way does not fire: each
         registration of a broker postpones its ``broker_expiry``. If the deadline watches an outside
         peer, the timeouts of all outside peers count the moved time; with ``outside_peers=True``
         only such deadlines are considered. Raise LookupError, with the pending kinds, if none of

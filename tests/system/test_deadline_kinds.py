@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import NamedTuple, Self, TypeVar
+from typing import Literal, NamedTuple, Self, TypeVar
 
 import pytest
 
@@ -27,6 +27,7 @@ from fakemq.events import (
     PullHeld,
     RequestReceived,
     TimerSet,
+    TransactionChecked,
     TransactionEnded,
     Warned,
 )
@@ -343,6 +344,19 @@ def receive_with_renewals(scene: Scene) -> None:
     call_the_front(scene, receive)
 
 
+def let_ends_be_ahead(scene: Scene) -> None:
+    """Leave a half message open, and end one behind it."""
+    with scene.mq.producer(group="shop") as producer:
+        unknown = LocalTransactionState.UNKNOW
+        producer.send_in_transaction(Message("orders", b"open"), lambda message: unknown)
+    end_a_transaction(scene)
+
+
+def let_a_check_sleep(scene: Scene) -> None:
+    let_ends_be_ahead(scene)
+    scene.mq.run_until(lambda: waits_for(scene.mq, "txn_check_sleep"), at_most="3m")
+
+
 def leave_a_half_message(scene: Scene) -> None:
     scene.mq.inspect(
         lambda core: core.broker("broker-a").put_topic(
@@ -391,6 +405,7 @@ KINDS: dict[str, Kind] = {
     "invisible": Kind(pop_in_order, LATER),
     "timer": Kind(time_a_message, LATER),
     "transaction_ops": Kind(end_a_transaction, LATER),
+    "txn_check_sleep": Kind(let_a_check_sleep, LATER),
     "timer_flush": Kind(time_a_message, {**LATER, **DISK}),
     "grpc_deadline": Kind(wait_for_an_answer, {"grpc": True}, outside=True),
     "grpc_heartbeat": Kind(leave_a_half_message, {"grpc": True}),
@@ -469,3 +484,16 @@ def test_kind_of_deadline_is_reached(kind: str, tmp_path: Path) -> None:
             stall = mq.inspect(lambda core: core.broker("broker-a")).store.disk
             assert stall is not None
             stall.flush.stalled = False
+
+
+@pytest.mark.parametrize("reference", ["4.9.7", "5.5.0"])
+def test_advance_to_the_next_check_asks_although_the_check_sleeps(
+    reference: Literal["4.9.7", "5.5.0"],
+) -> None:
+    with ExitStack() as stack:
+        mq = stack.enter_context(
+            fakemq.Cluster(clock="frozen", topics={"orders": 1}, reference=reference)
+        )
+        let_ends_be_ahead(Scene(mq, stack))
+        mq.clock.advance_to_next("txn_check")
+        assert mq.journal.find(TransactionChecked)
