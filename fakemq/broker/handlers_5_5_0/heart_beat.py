@@ -36,11 +36,12 @@ def heart_beat(broker: Broker, request: Request[NoHeader]) -> Steps[Reply[NoHead
         for data in heartbeat.consumer_data_set:
             known = broker.consumers.subscriptions(data.group_name or "")
             data.subscription_data_set = list((known or {}).values())
-    heartbeat.consumer_data_set = [
-        data
-        for data in heartbeat.consumer_data_set
-        if data.group_name is None or broker.groups.find(data.group_name) is not None
-    ]
+    with broker.persistence.at_once():  # each group that is made would write the whole table
+        heartbeat.consumer_data_set = [
+            data
+            for data in heartbeat.consumer_data_set
+            if data.group_name is None or broker.groups.find(data.group_name) is not None
+        ]
     reply = yield from register(broker, request, heartbeat)
     if reply is None:
         return None

@@ -7,6 +7,7 @@ import json
 from fakemq.broker.broker import Broker
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
+from fakemq.text_files import MemoryTextFile
 from tests.support.clients import GROUP, TOPIC, consume, consumer_data
 from tests.support.peer import Peer
 
@@ -40,3 +41,18 @@ def test_heartbeat_without_subscriptions_keeps_them(broker: Broker, peer: Peer) 
     subscriptions = broker.consumers.subscriptions(GROUP)
     assert subscriptions is not None
     assert TOPIC in subscriptions
+
+
+def test_heartbeat_of_many_groups_writes_their_table_once(broker: Broker, peer: Peer) -> None:
+    texts: list[str] = []
+
+    class Written(MemoryTextFile):
+        def write(self, text: str) -> None:
+            texts.append(text)
+
+    broker.persistence.groups.file = Written("subscriptionGroup.json")
+    groups = [consumer_data() | {"groupName": f"group-{number}"} for number in range(20)]
+    heartbeat = {"clientID": "client-1", "consumerDataSet": groups, "producerDataSet": []}
+    peer.ask(RequestCode.HEART_BEAT, body=json.dumps(heartbeat).encode())
+    assert broker.groups.find("group-19") is not None
+    assert len(texts) == 1
