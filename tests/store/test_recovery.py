@@ -1,5 +1,7 @@
 """Store directories as a stop, a crash or a mishap left them, and what a start makes of them."""
 
+# Over 400 lines: one test for each kind of damage, all on the same small store.
+
 from __future__ import annotations
 
 import errno
