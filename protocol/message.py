@@ -360,7 +360,7 @@ def decode_records(data: Buffer) -> list[MessageExt]:
 def decode_good_records(data: Buffer) -> list[MessageExt]:
     """Return the messages in records without a gap, and leave out those that are damaged.
 
-    For example: a check of transactions goes on behind a half message that rotted on the disk.
+    For example: a check of transactions continues behind a half message that rotted on the disk.
     Differs: Java keeps only what came before the first bad record.
 
     Source: common/message/MessageDecoder.java#decodes (4.9.7)

@@ -47,7 +47,8 @@ class Moved(Protocol):
 class Movement:
     """An advance by ``ms``, begun: its owner calls `at_once`, or `proceed` until it returns True.
 
-    ``more_ms`` is called at its end, and returns by how much it goes on; None if it is over.
+    ``more_ms`` is called at its end, and returns how long the movement continues; None if it is
+    over.
 
     Raise ValueError for a negative time. Raise ConfigError for more than `LONGEST_ADVANCE_MS`, or
     for a time after the year 9998.
