@@ -97,6 +97,8 @@ class Header:
 
     _fields: ClassVar[tuple[_Field, ...] | None] = None
     _attrs: ClassVar[frozenset[str]] = frozenset()
+    _secrets: ClassVar[frozenset[str]] = frozenset()
+    """Fields that no text may show: reports of tests show arguments."""
     _limits: ClassVar[tuple[tuple[str, int], ...]] = ()
     """Each field with a number, and what it must be below."""
 
@@ -215,5 +217,6 @@ class Header:
     __hash__ = None  # type: ignore[assignment]  # mutable, as its fields are
 
     def __repr__(self) -> str:
-        fields = ", ".join(f"{key}={value!r}" for key, value in self.__dict__.items())
+        shown = (one for one in self.__dict__.items() if one[0] not in self._secrets)
+        fields = ", ".join(f"{key}={value!r}" for key, value in shown)
         return f"{type(self).__name__}({fields})"

@@ -135,12 +135,10 @@ class Movement:
         return True
 
     def _next_ms(self) -> int | None:
-        core = self._core
-        core.network.settle()
         ms = self._more_ms()
         if ms is not None:
             self._ms += ms
-            core.moved("advance", ms)
+            self._core.moved("advance", ms)
         return ms
 
     def give_up(self) -> None:

@@ -17,8 +17,7 @@ class CreateAccessConfigRequestHeader(Header):
     topic_perms: str | None = None
     group_perms: str | None = None
 
-    def __repr__(self) -> str:  # without the secret key: reports of tests show arguments
-        return f"CreateAccessConfigRequestHeader({self.access_key!r})"
+    _secrets = frozenset({"secret_key"})
 
 
 class DeleteAccessConfigRequestHeader(Header):

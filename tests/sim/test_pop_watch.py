@@ -13,7 +13,7 @@ from fakemq.sim.drawing import draw_plan
 from fakemq.sim.replay import store_folder
 from fakemq.sim.run import SimulationRun
 
-PLAN = replace(draw_plan(0, 5, "5.5.0"), faults=())
+PLAN = replace(draw_plan(1, 5, "5.5.0"), faults=())
 
 
 def found() -> set[str]:
