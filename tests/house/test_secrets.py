@@ -6,6 +6,8 @@ import ast
 import re
 from pathlib import Path
 
+from fakemq.protocol.headers.acl import CreateAccessConfigRequestHeader
+
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = re.compile(r"(^|_)(secret|secret_key|password|token)$")
 NO_VALUES = {"TypedDict"}
@@ -31,7 +33,15 @@ def test_class_with_a_secret_has_a_repr_without_it() -> None:
         if any(map(SECRET.search, fields)) and not bases & NO_VALUES and "Options" not in node.name:
             found += 1
             reprs = [one for one in node.body if getattr(one, "name", "") == "__repr__"]
-            if not reprs:
+            # The text of a header leaves its `_secrets` out.
+            hidden = [one for one in node.body if ast.unparse(one).startswith("_secrets = ")]
+            if not reprs and not hidden:
                 bad.append(f"{file}: {node.name}")
     assert found > 5
     assert not bad, "write a __repr__ without the secret"
+
+
+def test_text_of_a_header_has_no_secret() -> None:
+    header = CreateAccessConfigRequestHeader(access_key="shop", secret_key="12345678")
+    assert "shop" in repr(header)
+    assert "12345678" not in repr(header)
