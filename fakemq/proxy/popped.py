@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fakemq.protocol.headers.pop import PopMessageResponseHeader
-from fakemq.protocol.message import decode_good_records
+from fakemq.protocol.message import decode_records
 from fakemq.protocol.pop import POP_CK, extra_info
 from fakemq.proxy.consuming import answer_header
 from fakemq.proxy.receipts import decode
@@ -27,7 +27,7 @@ def popped_messages(
 ) -> list[MessageExt]:
     """Return the messages of an answer, each with its handle as property POP_CK."""
     body = reply.body
-    messages = decode_good_records(body if isinstance(body, bytes) else b"".join(body))
+    messages = decode_records(body if isinstance(body, bytes) else b"".join(body))
     header: PopMessageResponseHeader = answer_header(reply, PopMessageResponseHeader)
     starts = _numbers(header.start_offset_info)
     counts = _counts(header.order_count_info) if in_order else {}

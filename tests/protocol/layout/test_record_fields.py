@@ -76,11 +76,15 @@ def test_readers_of_entries_write_no_array_types_of_their_own() -> None:
     assert not bad
 
 
+OWN_BYTES = {"store.timer.checkpoint"}
+"""Modules whose structs are of bytes that only fakemq writes, such as the mark of a checkpoint."""
+
+
 def test_readers_of_records_write_no_places_of_their_own() -> None:
     """A struct format, or a constant called ``..._AT``, would repeat the layout."""
     bad = []
     for name, path in modules().items():
-        if not name.startswith(READERS):
+        if not name.startswith(READERS) or name in OWN_BYTES:
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(_STRUCT):
