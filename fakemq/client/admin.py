@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.instance import ClientInstance
-from fakemq.client.messages import pulled_messages
+from fakemq.client.messages import viewed_messages
 from fakemq.client.numbers import require_fit_body
 from fakemq.client.operation import Operation, Reading
 from fakemq.client.routes import MASTER_ID, masters
@@ -127,7 +127,7 @@ class Admin:
         addr = format_host(host)
         response = yield from self._instance.invoke_ok(addr, command)
         with Reading(addr):
-            for message in pulled_messages(response.body):
+            for message in viewed_messages(response.body):
                 return message
         raise MQClientError(f"an answer without a message for {offset_msg_id}")
 
@@ -305,7 +305,7 @@ def messages_at(
             return []
         raise
     with Reading(addr):
-        found = list(pulled_messages(response.body))
+        found = list(viewed_messages(response.body))
     if unique:
         return [one for one in found if one.msg_id == header.key]
     # Brokers find by hash, and so other keys as well.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,8 @@ from fakemq.protocol.sysflag import MessageSysFlag
 
 if TYPE_CHECKING:
     from fakemq.clock.durations import Duration
+
+_log = logging.getLogger("fakemq.client")
 
 _COMPRESS_LEVEL = 5
 
@@ -271,21 +274,62 @@ def batch_body(messages: Iterable[Message]) -> bytes:
     )
 
 
-def pulled_messages(data: bytes) -> list[MessageExt]:
-    """Return the messages in the body of a pull or view, with their bodies decompressed.
+def viewed_messages(data: bytes) -> list[MessageExt]:
+    """Return the messages in the body of a view or query, with their bodies decompressed.
 
-    Raise RemoteProtocolError for a record that cannot be read, for an offset behind which no other
-    can be committed, and for bodies that unpack to over `UNPACKED_MAX_BYTES`.
+    Raise RemoteProtocolError for a record or body that cannot be read, for an offset behind which
+    no other can be committed, and for bodies that unpack to over `UNPACKED_MAX_BYTES`.
     """
-    messages = decode_records(data)
+    return _unpacked(decode_records(data), left_out=None)
+
+
+def pulled_messages(data: bytes, broker_name: str) -> list[MessageExt]:
+    """Return the messages in the body of a pull or pop, with their bodies decompressed.
+
+    A message whose body cannot be unpacked, or unpacks to over 64 MiB, is left out and logged: the
+    consumer continues behind it. Otherwise raise as `viewed_messages` does.
+
+    Differs: Java leaves out all messages behind it in the same answer as well, and logs no place.
+    Source: common/message/MessageDecoder.java#decode, #decodes (4.9.7)
+    """
+
+    def left_out(message: MessageExt, error: RemoteProtocolError) -> None:
+        _log.error(
+            "a message is left out, topic=%s, broker=%s, queueId=%d, queueOffset=%d: %s",
+            message.topic,
+            broker_name,
+            message.queue_id,
+            message.queue_offset,
+            error,
+        )
+
+    return _unpacked(decode_records(data), left_out)
+
+
+def _unpacked(
+    messages: list[MessageExt],
+    left_out: Callable[[MessageExt, RemoteProtocolError], None] | None,
+) -> list[MessageExt]:
+    """Decompress the bodies; raise if one cannot be, or tell ``left_out`` and leave it out.
+
+    The limit of the whole answer always raises: the messages over it may be good.
+    """
+    unpacked = []
     left_bytes = UNPACKED_MAX_BYTES
     for message in messages:
         if not 0 <= message.queue_offset < LONG_MAX:
             raise RemoteProtocolError(f"{message!r} has an offset that no queue has")
         if message.sys_flag & MessageSysFlag.COMPRESSED:
-            message.body = decompressed_body(message, min(left_bytes, MESSAGE_BODY_MAX_BYTES))
+            try:
+                message.body = decompressed_body(message, min(left_bytes, MESSAGE_BODY_MAX_BYTES))
+            except RemoteProtocolError as error:
+                if left_out is None or left_bytes < MESSAGE_BODY_MAX_BYTES:
+                    raise
+                left_out(message, error)
+                continue
             left_bytes -= len(message.body)
-    return messages
+        unpacked.append(message)
+    return unpacked
 
 
 def compress(body: bytes, level: int = _COMPRESS_LEVEL) -> bytes:

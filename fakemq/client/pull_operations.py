@@ -295,7 +295,7 @@ def _pull_result(
     queue: MessageQueue, status: PullStatus, ext_fields: dict[str, str], body: bytes
 ) -> PullResult:
     header = PullMessageResponseHeader.decode(ext_fields)
-    found = pulled_messages(body) if status is PullStatus.FOUND else []
+    found = pulled_messages(body, queue.broker_name or "") if status is PullStatus.FOUND else []
     return PullResult(
         queue=queue,
         status=status,

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from fakemq.client import messages
-from fakemq.client.messages import Message, SendStatus, compress, pulled_messages
+from fakemq.client.messages import Message, SendStatus, compress, pulled_messages, viewed_messages
 from fakemq.errors import ConfigError
 from fakemq.protocol.errors import RemoteProtocolError
+from fakemq.protocol.limits import MESSAGE_BODY_MAX_BYTES
 from fakemq.protocol.message import encode_record
 
 HOST = ("127.0.0.1", 1)
@@ -28,7 +29,7 @@ def test_body_of_bytes_is_sent_unchanged() -> None:
     record = encode_record(
         "orders", compress(body), "", queue_id=0, sys_flag=0x301, born_host=HOST, store_host=HOST
     )
-    assert [one.body for one in pulled_messages(record * 2)] == [body, body]
+    assert [one.body for one in pulled_messages(record * 2, "a")] == [body, body]
 
 
 @pytest.mark.parametrize("body", [5, 2**40, None, {"a": 1}, [1], 1.5])
@@ -67,7 +68,7 @@ def test_offset_that_no_queue_has_is_refused(offset: int) -> None:
         "orders", b"a", "", queue_id=0, queue_offset=offset, born_host=HOST, store_host=HOST
     )
     with pytest.raises(RemoteProtocolError, match="an offset that no queue has"):
-        pulled_messages(record)
+        pulled_messages(record, "a")
 
 
 def test_bodies_of_one_answer_unpack_to_a_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,9 +76,41 @@ def test_bodies_of_one_answer_unpack_to_a_bounded_size(monkeypatch: pytest.Monke
     record = encode_record(
         "orders", compress(b"a" * 5000), "", queue_id=0, sys_flag=1, born_host=HOST, store_host=HOST
     )
-    assert len(pulled_messages(record * 2)) == 2
+    assert len(pulled_messages(record * 2, "a")) == 2
     with pytest.raises(RemoteProtocolError, match="unpacks to over 2000 bytes"):
-        pulled_messages(record * 3)
+        pulled_messages(record * 3, "a")
+
+
+BOMB = compress(bytes(MESSAGE_BODY_MAX_BYTES + 1))
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [(b"notzlib", "is no zlib"), (BOMB, "unpacks to over 67108864 bytes")],
+    ids=["not zlib", "too large"],
+)
+def test_body_that_cannot_be_unpacked_is_left_out_of_a_pull_and_logged(
+    body: bytes, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def record(offset: int, body: bytes) -> bytes:
+        return encode_record(
+            "orders",
+            body,
+            "",
+            queue_id=3,
+            queue_offset=offset,
+            sys_flag=1,
+            born_host=HOST,
+            store_host=HOST,
+        )
+
+    data = record(0, compress(b"before")) + record(1, body) + record(2, compress(b"behind"))
+    assert [one.body for one in pulled_messages(data, "broker-a")] == [b"before", b"behind"]
+    (text,) = caplog.messages
+    assert "topic=orders, broker=broker-a, queueId=3, queueOffset=1: " in text
+    assert reason in text
+    with pytest.raises(RemoteProtocolError, match=reason):
+        viewed_messages(data)
 
 
 def test_tags_and_keys_are_set_as_properties() -> None:

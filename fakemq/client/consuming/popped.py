@@ -112,7 +112,7 @@ def pop_result(
     Source: client/impl/MQClientAPIImpl.java#processPopResponse (5.5.0)
     """
     header = PopMessageResponseHeader.decode(answer.ext_fields)
-    found = pulled_messages(answer.body) if status is PopStatus.FOUND else []
+    found = pulled_messages(answer.body, broker_name) if status is PopStatus.FOUND else []
     starts = parse_infos(header.start_offset_info, "startOffsetInfo")
     counts = parse_infos(header.order_count_info, "orderCountInfo") if in_order else {}
     messages = []

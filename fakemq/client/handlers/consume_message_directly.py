@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.client.consuming.asked import ConsumesDirectly, consumer_of
 from fakemq.client.handlers.get_consumer_running_info import not_here
-from fakemq.client.messages import pulled_messages
+from fakemq.client.messages import viewed_messages
 from fakemq.client.tasks import Task
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import RemotingCommand
@@ -31,7 +31,7 @@ def consume_message_directly(
     consumer = consumer_of(services, header.consumer_group)
     if not isinstance(consumer, ConsumesDirectly):
         return not_here(header.consumer_group)
-    messages = pulled_messages(request.body)
+    messages = viewed_messages(request.body)
     if not messages:
         return RemotingCommand(ResponseCode.SYSTEM_ERROR, remark="the body has no message")
     result = yield from consumer.consume_directly(messages[0], header.broker_name or "")

@@ -26,11 +26,14 @@ HOST = ("127.0.0.1", 1)
 POP_TIME, INVISIBLE = 1_000, 30_000
 
 
-def record(queue_id: int, offset: int, properties: str = "", times: int = 0) -> bytes:
+def record(
+    queue_id: int, offset: int, properties: str = "", times: int = 0, *, sys_flag: int = 0
+) -> bytes:
     return encode_record(
         "orders",
         b"body",
         properties,
+        sys_flag=sys_flag,
         queue_id=queue_id,
         queue_offset=offset,
         reconsume_times=times,
@@ -61,6 +64,11 @@ def operations() -> PopOperations:
 def popped(*answers: RemotingCommand, order: bool = False) -> list[PoppedMessage]:
     operation = operations().pop(queue(queue_id=ALL_QUEUES), invisible_ms=INVISIBLE, order=order)
     return ScriptedOperation(operation, *answers).result.messages
+
+
+def test_popped_message_that_cannot_be_unpacked_is_left_out() -> None:
+    answer_of_two = found(record(0, 3, sys_flag=1), record(0, 5))
+    assert [one.stored.queue_offset for one in popped(answer_of_two)] == [5]
 
 
 def message(handle: str = f"3 {POP_TIME} {INVISIBLE} 4 0 a 0 5") -> PoppedMessage:

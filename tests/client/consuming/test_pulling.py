@@ -8,7 +8,7 @@ from fakemq.client.consuming.settings import Selector
 from fakemq.client.errors import RemotingSendRequestError
 from fakemq.client.operation import Call
 from fakemq.protocol.codes import RequestCode, ResponseCode
-from fakemq.protocol.sysflag import PullSysFlag
+from fakemq.protocol.sysflag import MessageSysFlag, PullSysFlag
 from tests.support.played_broker import GROUP, PlayedBroker
 from tests.support.push_lab import PushLab
 from tests.support.scripted_carrier import Outcome
@@ -111,6 +111,20 @@ def test_messages_with_other_tags_are_dropped_and_over() -> None:
     lab.put(b"2")
     lab.put(b"3", tags="b")
     assert lab.consumed == [b"0", b"3"]
+    lab.carrier.run(lab.core.shutdown())
+    assert broker.committed() == 4
+
+
+def test_message_that_cannot_be_unpacked_is_over() -> None:
+    broker = PlayedBroker()
+    broker.put(b"before")
+    broker.put(b"notzlib", sys_flag=MessageSysFlag.COMPRESSED)
+    broker.put(b"behind")
+    lab = PushLab(broker).start()
+    assert lab.consumed == [b"before", b"behind"]
+    lab.put(b"notzlib", sys_flag=MessageSysFlag.COMPRESSED)
+    lab.advance(30_000)
+    assert pulls_of(lab)[-1] == 4
     lab.carrier.run(lab.core.shutdown())
     assert broker.committed() == 4
 
