@@ -408,26 +408,43 @@ class TimerMessageService:
             left_ms = first_ms + self._precision_ms - clock.now_ms()
         self._timer = clock.call_later(
             max(left_ms, least_ms),
-            lambda: clock.carry_out(self._deliver_due(), peer=self),
+            lambda: clock.carry_out(self._until_none_is_due(), peer=self),
             kind="timer",
         )
 
     # -- delivering ---------------------------------------------------------------------------
 
-    def _deliver_due(self) -> Steps[None]:
-        """Deliver all that is due, slot by slot.
+    def _until_none_is_due(self) -> Steps[None]:
+        """Deliver all that is due; an unexpected error counts as a refusal, and is raised."""
+        self._timer, self._delivering = None, True
+        try:
+            wait_ms = yield from self._deliver_due()
+        except Exception:
+            self._failures += 1
+            self._delivering = False
+            self._wait(self._retry_ms())
+            raise
+        self._delivering = False
+        self._wait(wait_ms)
+
+    def _retry_ms(self) -> int:
+        """Return how long a delivery that was refused waits for the next try."""
+        return min(self._failures * self._precision_ms // 2, MOST_WAIT_MS)
+
+    def _deliver_due(self) -> Steps[int]:
+        """Deliver all that is due, slot by slot; return how long to wait at least, in ms.
 
         With timerStopDequeue that is what was due when it came, and the slot that is being read.
         Source: TimerMessageStore.java#dequeue (5.5.0)
         """
         config = self._config
-        self._timer, self._delivering, wait_ms = None, True, 0
+        wait_ms = 0
         while not wait_ms and (
             self._due or (not config.timer_stop_dequeue and (yield from self._read_next_slot()))
         ):
             while self._due:
                 if not self._deliver(self._due[0]):
-                    wait_ms = min(self._failures * self._precision_ms // 2, MOST_WAIT_MS)
+                    wait_ms = self._retry_ms()
                     break
                 self._due.popleft()
                 yield
@@ -435,8 +452,7 @@ class TimerMessageService:
                 self._recalls.clear()
                 self.timers.slot_is_done()
                 self._changed()
-        self._delivering = False
-        self._wait(wait_ms)
+        return wait_ms
 
     def _read_next_slot(self) -> Steps[bool]:
         """Take the messages of the first slot that is over; return False if none is.

@@ -291,3 +291,24 @@ def test_slot_is_read_in_steps_and_without_its_messages(lab: TimerLab) -> None:
     service.follow_config()
     lab.pass_time(1)
     assert lab.keys() == [f"K{number}" for number in range(50)]
+
+
+def test_unexpected_error_ends_one_delivery_and_not_all(
+    lab: TimerLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = lab.parts.timers
+    put, failures = service._put, iter([True, True])
+
+    def fail_twice(message: InnerMessage) -> PutMessageResult:
+        if next(failures, False):
+            raise ValueError("unexpected")
+        return put(message)
+
+    monkeypatch.setattr(service, "_put", fail_twice)
+    lab.send("first", TIMER_DELIVER_MS=SECOND_MS + 3_000)
+    lab.send("second", TIMER_DELIVER_MS=SECOND_MS + 5_000)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="unexpected"):  # the lab raises what a broker journals
+            lab.pass_time(10_000)
+    lab.pass_time(10_000)
+    assert lab.keys() == ["first", "second"]
