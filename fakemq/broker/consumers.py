@@ -6,7 +6,7 @@ DefaultConsumerIdsChangeListener.java (4.9.7)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -153,14 +153,18 @@ class ConsumerManager:
     def unregister(self, group: str, session: Session, notify: bool) -> Steps[None]:
         """Remove a client from a group, at its own request.
 
-        With ``notify`` the other members are notified, even if the client was no member.
+        With ``notify`` the other members are notified, even if the client was no member. If a
+        member then closes its connection at once, the others are still notified.
 
         Source: broker/client/ConsumerManager.java#unregisterConsumer (4.9.7)
         """
         info = self._table.get(group)
         if info is not None:
+            was_member = session in info.channels
             self._remove(info, session, "unregistered")
-            if notify:
+            if notify and was_member:
+                self._node.clock.carry_out(self._notify(info), peer=_leaving(session))
+            elif notify:  # as work of the session, which bounds how much a stranger causes
                 yield from self._notify(info)
 
     def session_closed(self, session: Session) -> None:
@@ -169,9 +173,7 @@ class ConsumerManager:
         Source: broker/client/ConsumerManager.java#doChannelCloseEvent (4.9.7)
         """
         if self._memberships.first(session) is not None:
-            # As a peer of its own: the work of the session is dropped.
-            peer = "leave", session
-            self._node.clock.carry_out(self._leave_all(session), peer=peer)
+            self._node.clock.carry_out(self._leave_all(session), peer=_leaving(session))
 
     def _leave_all(self, session: Session) -> Steps[None]:
         while (first := self._memberships.first(session)) is not None:
@@ -329,3 +331,11 @@ class ConsumerManager:
 
     def _changed(self, group: str, channel: ClientChannelInfo, how: str) -> None:
         self._node.journal.add(channel.changed(self._node.name, "consumer", group, how))
+
+
+def _leaving(session: Session) -> Hashable:
+    """Return the peer for which the others are notified that a client leaves.
+
+    It is one of its own: the work of a session is dropped when its connection closes.
+    """
+    return "leave", session

@@ -117,6 +117,26 @@ def test_members_of_a_large_group_are_notified_in_slices(
     assert notified() == MANY - 1
 
 
+def test_member_that_unregisters_and_closes_is_announced_to_all_others(
+    lab: BrokerLab, broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    members = [lab.outside_peer(broker, f"peer-{number}") for number in range(MANY)]
+    for number, member in enumerate(members):
+        consume(member, f"client-{number}")
+    for member in members:
+        member.requests.clear()
+    work_in_turns(lab.clock, monkeypatch)
+    members[0].send(
+        RequestCode.UNREGISTER_CLIENT,
+        UnregisterClientRequestHeader(client_id="client-0", consumer_group=GROUP),
+    )
+    lab.network.settle()
+    members[0].close()
+    take_turns(lab.clock)
+    lab.network.settle()
+    assert all(member.requests for member in members[1:])
+
+
 def test_heartbeat_looks_at_the_client_that_is_silent_longest_alone(
     lab: BrokerLab, broker: Broker, peer: Peer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
