@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pytest
 
 import fakemq
-from fakemq.errors import FakemqError
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.sysflag import MessageSysFlag
 from tests.support.broker_lab import send_header
@@ -59,8 +58,7 @@ def test_body_that_cannot_be_unpacked_is_named_although_it_is_acked(
 ) -> None:
     send(mq, client, body, sys_flag)
     (queue,) = client.subscribe_queues("orders")
-    with pytest.raises(FakemqError, match=r"zlib|compression"):  # it cannot read it either
-        client.pull(queue, 0)
+    assert not client.pull(queue, 0).messages  # it cannot read it either
     client.update_offset(queue, 1, oneway=False)
     (line,) = mq.diagnosis("orders", GROUP)
     assert "says that its body is compressed, and it cannot be unpacked: Java clients drop" in line
