@@ -261,7 +261,7 @@ def test_failing_disk_is_reported_and_refuses_further_puts(
     def fail(_: object) -> None:
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr("fakemq.store.directory_file._flush", fail)
+    monkeypatch.setattr("os.fdatasync", fail)
     sync.settle()
     assert answers == [False]
     result = sync.put()

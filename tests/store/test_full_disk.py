@@ -166,7 +166,7 @@ def test_failed_flush_writes_the_bytes_again(lab: DiskLab, monkeypatch: pytest.M
 
     lab.put(b"one")
     with monkeypatch.context() as patch:
-        patch.setattr("fakemq.store.directory_file._flush", refuse)
+        patch.setattr("os.fdatasync", refuse)
         lab.advance(20_000)
         assert lab.put(b"two").status is REFUSED
     written: list[bytes] = []
@@ -197,7 +197,7 @@ def test_failed_flush_that_writes_a_part_again_keeps_the_bytes(
 
     file = lab.store.log.files[0][1]
     with monkeypatch.context() as patch:
-        patch.setattr("fakemq.store.directory_file._flush", refuse)
+        patch.setattr("os.fdatasync", refuse)
         with pytest.raises(StoreError):
             file.flush()
     with monkeypatch.context() as patch:
