@@ -585,9 +585,10 @@ class Chronicle:
         node = back.entry.event.node
         queue = self.broker_names.get(node, node), back.topic, back.queue_id
         risings = self.commits[queue].setdefault(back.group, [Rising()])
-        if back.offset < risings[-1].end_offset:
+        offset = max(back.offset, 0)  # a group without an offset reads from the beginning
+        if offset < min(back.before, risings[-1].end_offset):
             risings.append(Rising(back.why))
-            risings[-1].put(max(back.offset, 0), back.entry)
+            risings[-1].put(offset, back.entry)
             self.back.append(back)
 
     def _passed_over(self, entry: Entry) -> None:

@@ -30,7 +30,8 @@ def commit_steps(
     """Yield a step for each commit past the record at a place, and a `SetBack` for each one back.
 
     Past a record that the group has received it is an `Acknowledged`, else a `PassedOver`. For a
-    group that popped the record no commit is an acknowledgement: the pop commits.
+    group that popped the record no commit is an acknowledgement: the pop commits. But an offset
+    that goes back makes it come again, acknowledged or not.
     """
     broker, topic, queue_id, offset = place
     # A commit before the append was of another message at the same offset, lost in a crash.
@@ -38,6 +39,13 @@ def commit_steps(
     deliveries = chronicle.delivered.get(place, ())
     popped = chronicle.pops.groups(deliveries)
     commits = chronicle.commits.get((broker, topic, queue_id), {})
+    for group in popped & commits.keys():
+        last_seq = since_seq
+        for rising in _backs(chronicle, place, group):
+            seq = rising.first.seq
+            if seq > since_seq and chronicle.pops.is_done(place, group, last_seq, seq):
+                yield _back(chronicle, group, rising, why)
+            last_seq = max(seq, since_seq)
     for group in commits:
         acked = False
         for rising in () if group in popped else commits[group]:
@@ -54,6 +62,35 @@ def commit_steps(
             entry = rising.past(offset)
             if entry is not None and entry.seq > since_seq:
                 yield _step(chronicle, steps.CommitIgnored, entry, why)
+
+
+def has_acked(chronicle: Chronicle, place: Place, group: str) -> bool:
+    """Return whether a group acknowledged a message that it popped, or committed past another.
+
+    Either counts only since the last time that the group's offset went back.
+    """
+    broker, topic, queue_id, offset = place
+    if group not in chronicle.pops.groups(chronicle.delivered.get(place, ())):
+        risings = chronicle.commits.get((broker, topic, queue_id), {}).get(group, [])
+        return bool(risings) and risings[-1].past(offset) is not None
+    since_seq = last_back_seq(chronicle, place, group)
+    return chronicle.pops.is_acknowledged(place, group, since_seq)
+
+
+def last_back_seq(chronicle: Chronicle, place: Place, group: str) -> int:
+    """Return the number of the last entry with which a group's offset went back to a message, or
+    before it; 0 for none."""
+    return max((rising.first.seq for rising in _backs(chronicle, place, group)), default=0)
+
+
+def _backs(chronicle: Chronicle, place: Place, group: str) -> Iterator[Rising]:
+    """Yield what begins at a message, or before it, after an offset that was past it."""
+    broker, topic, queue_id, offset = place
+    was_past = False
+    for rising in chronicle.commits.get((broker, topic, queue_id), {}).get(group, ()):
+        if was_past and rising.first_offset <= offset:
+            yield rising
+        was_past = rising.past(offset) is not None
 
 
 def _is_commit(entry: Entry | None) -> TypeGuard[Entry]:

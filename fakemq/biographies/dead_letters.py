@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from fakemq.biographies.commits import has_acked
 from fakemq.biographies.findings import Findings
 from fakemq.events.core import Delivered
 
@@ -20,7 +21,6 @@ def not_sent_back(
     found = Findings()
     for place, deliveries in list(chronicle.delivered.items()):
         yield
-        broker, topic, queue_id, offset = place
         record = chronicle.record_at(*place)
         if record is None or record in chronicle.made:
             continue
@@ -28,11 +28,9 @@ def not_sent_back(
             isinstance(one.event, Delivered) and one.event.group == group for one in deliveries
         ):
             continue
-        risings = chronicle.commits.get((broker, topic, queue_id), {}).get(group, [])
-        committed = bool(risings) and risings[-1].past(offset) is not None
-        if committed or chronicle.pops.is_acknowledged(place, group):
+        if has_acked(chronicle, place, group):
             found.add(
-                topic,
+                place[1],
                 f"acknowledged by {group}, so it comes neither again nor to the DLQ: a consumer"
                 " sends back a message whose function raises an error or asks for a retry",
                 name(record),

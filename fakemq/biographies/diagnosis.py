@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from fakemq import events
 from fakemq.biographies.because import answer_text, missing, named, times_text
-from fakemq.biographies.commits import offsets_went_back
+from fakemq.biographies.commits import has_acked, last_back_seq, offsets_went_back
 from fakemq.biographies.dead_letters import not_sent_back
 from fakemq.biographies.findings import Findings, name_of
 from fakemq.biographies.groups import Undelivered
@@ -215,22 +215,19 @@ class _Search:
             if not self.wants(topic):
                 continue
             committed = self._chronicle.commits.get((broker, topic, queue_id), {})
-            groups = Counter(
-                entry.event.group
-                for entry in deliveries
-                if isinstance(entry.event, events.Delivered)
-                and self._chronicle.dropped(place, entry) is None
-            )
+            groups = self._receivers(place, deliveries)
             popped = self._chronicle.pops.groups(deliveries)
             for group, times in groups.items():
                 if group in popped and self._is_done(place, group):
                     continue
-                risings = committed.get(group, [])
-                done = group not in popped and risings and risings[-1].past(offset)
+                done = group not in popped and has_acked(self._chronicle, place, group)
                 if self._group in (None, group) and not done:
                     record = self._chronicle.record_at(*place)
                     name = f"offset {offset}" if record is None else self.name(record)
-                    if len(risings) > 1:
+                    was_set_back = len(committed.get(group, ())) > 1
+                    if group in popped:
+                        was_set_back = last_back_seq(self._chronicle, place, group) > 0
+                    if was_set_back:
                         acked = "not acked since a set-back"
                     elif group in popped or not inspection.members(self._core, group):
                         acked = "never acked"
@@ -242,6 +239,15 @@ class _Search:
                     found.add(topic, f"delivered {times_text(times)} to {group}, {acked}", name)
         return found.lines()
 
+    def _receivers(self, place: Place, deliveries: Sequence[Entry]) -> Counter[str]:
+        """Return how often each group received a message that its client did not drop."""
+        return Counter(
+            entry.event.group
+            for entry in deliveries
+            if isinstance(entry.event, events.Delivered)
+            and self._chronicle.dropped(place, entry) is None
+        )
+
     def _is_new(self, deliveries: Sequence[Entry], group: str) -> bool:
         """Return whether a member may still commit the last delivery, because it has just begun."""
         last_ms = max(one.at_ms for one in deliveries if getattr(one.event, "group", "") == group)
@@ -249,12 +255,9 @@ class _Search:
 
     def _is_done(self, place: Place, group: str) -> bool:
         """Return whether a pop needs no finding here: it is acknowledged, revived, or still out."""
-        pops = self._chronicle.pops
-        return (
-            pops.is_acknowledged(place, group)
-            or pops.is_revived(place, group)
-            or (*place, group) in self._out
-        )
+        since_seq = last_back_seq(self._chronicle, place, group)
+        done = self._chronicle.pops.is_done(place, group, since_seq)
+        return done or (*place, group) in self._out
 
     # -- reasons ------------------------------------------------------------------------------
 
@@ -275,7 +278,10 @@ class _Search:
             held = one.client_id or one.peer or "a client that the journal does not know"
             record = self._chronicle.record_at(*place)
             name = f"offset {one.offset}" if record is None else self.name(record)
-            times = times_text(one.attempt)
+            number = self._receivers(place, self._chronicle.delivered.get(place, ()))[one.group]
+            # The attempt counts those before the retry topic, or those of a queue in order.
+            earlier = 0 if one.in_order else one.attempt - 1
+            times = times_text(max(one.attempt, earlier + number))
             ignored = self._ignored(place, one.group)
             found.add(
                 one.topic,
@@ -346,10 +352,13 @@ class _Search:
         if stored is None:
             return
         if any(self._group in (None, getattr(one.event, "group", "")) for one in deliveries):
-            fails = undecodable(stored)
-            if fails and groups:
-                to = ", ".join(sorted(groups))
-                found.add(event.topic, f"delivered to {to}, and {fails}", name_of(stored))
+            times = self._receivers(place, deliveries)
+            for name in sorted(groups & times.keys()):
+                acked = has_acked(self._chronicle, place, name)
+                fails = undecodable(stored, acked=acked)
+                if fails:
+                    to = f"delivered {times_text(times[name])} to {name}, and {fails}"
+                    found.add(event.topic, to, name_of(stored))
             return
         self._undelivered_topics.add(event.topic)
         group = stored.properties.get(ORIGIN_GROUP)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from fakemq.events.core import Delivered
@@ -76,13 +76,16 @@ class Pops:
                 found = pop
         return found
 
-    def is_acknowledged(self, place: Place, group: str) -> bool:
-        """Return whether an acknowledgement of a group had an effect on a message."""
+    def is_acknowledged(
+        self, place: Place, group: str, since_seq: int = 0, until_seq: int | None = None
+    ) -> bool:
+        """Return whether an acknowledgement of a group had an effect on a message, between two
+        entries."""
         return any(
             isinstance(one.event, Acknowledged)
             and one.event.group == group
             and one.event.has_effect
-            for one in self.acknowledged.get(place, ())
+            for one in _between(self.acknowledged.get(place, ()), since_seq, until_seq)
         )
 
     def without_effect(self, place: Place, group: str) -> Entry | None:
@@ -114,9 +117,15 @@ class Pops:
             return "it had been revived"
         return "no message is out for it: it is of an earlier pop, or of none"
 
-    def is_revived(self, place: Place, group: str) -> bool:
-        """Return whether a message was stored again in the retry topic of a group."""
-        return any(getattr(one.event, "group", "") == group for one in self.revived.get(place, ()))
+    def is_done(
+        self, place: Place, group: str, since_seq: int = 0, until_seq: int | None = None
+    ) -> bool:
+        """Return whether a pop of a message ended between two entries: it was acknowledged, or
+        stored again in the retry topic of the group."""
+        revived = _between(self.revived.get(place, ()), since_seq, until_seq)
+        return self.is_acknowledged(place, group, since_seq, until_seq) or any(
+            getattr(one.event, "group", "") == group for one in revived
+        )
 
     def is_late(self, place: Place, entry: Entry) -> bool:
         """Return whether an entry of a group came after the message was revived for that group."""
@@ -125,3 +134,10 @@ class Pops:
             one.seq < entry.seq and getattr(one.event, "group", "") == group
             for one in self.revived.get(place, ())
         )
+
+
+def _between(entries: Iterable[Entry], since_seq: int, until_seq: int | None) -> Iterator[Entry]:
+    """Yield the entries after one number and before another; None is the end."""
+    for one in entries:
+        if one.seq > since_seq and (until_seq is None or one.seq < until_seq):
+            yield one

@@ -15,16 +15,19 @@ _LOOKED_AT_BYTES = 1 << 20
 _MORE = "unpacks to over"
 
 
-def undecodable(stored: MessageExt) -> str:
+def undecodable(stored: MessageExt, *, acked: bool) -> str:
     """Return on what a client fails, and what becomes of the message there; "" for nothing.
 
     An empty body: ``decode`` leaves the body null, and ProcessQueue of 4.9.7 asks for its length
-    when it has noted the message, so its offset is never committed. Source:
+    when it has noted the message, so its offset is never committed: if the group has ``acked`` it,
+    its client is another one. Source:
     client/impl/consumer/ProcessQueue.java#putMessage (4.9.7; 5.5.0 takes null).
 
     A body that cannot be unpacked: ``decode`` returns null, and ``decodes`` ends there. Source:
     common/message/MessageDecoder.java#decode, #decodes (4.9.7, 5.5.0).
     """
+    if not stored.body and acked:
+        return ""
     if not stored.body:
         return (
             "its body is empty: Java clients up to 4.9.7 throw a NullPointerException when they get"

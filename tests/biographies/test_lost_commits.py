@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+from functools import partial
+from pathlib import Path
 
 import pytest
 
 import fakemq
 from fakemq.biographies import steps
 from fakemq.events import OffsetWentBack
+from fakemq.protocol.codes_5_5_0 import RequestCode5
+from fakemq.protocol.headers.pop import AckMessageRequestHeader
 from tests.support.consumer import GROUP, Consumer, consuming
+from tests.support.popper import Popper
+from tests.support.pops import Popped, ack_header
 
 
 def test_kill_that_lost_commits_is_named() -> None:
@@ -39,6 +45,62 @@ def test_kill_that_lost_commits_is_named() -> None:
         at = r"\d\d:\d\d:\d\d.\d\d\d"
         line = f"offsets of group {GROUP} in orders went back by 2 messages at {at}: {lost}; these"
         assert re.search(line, str(failed.value))
+
+
+def test_kill_that_lost_an_offset_of_0_is_not_named() -> None:
+    with fakemq.Cluster(clock="frozen", topics={"orders": 1}) as mq:
+        mq.seed("orders", ["one"])
+        with consuming(mq) as client:
+            (queue,) = client.subscribe_queues("orders")
+            client.update_offset(queue, 0, oneway=False)
+        mq.broker("broker-a").kill()
+        mq.broker("broker-a").restart()
+        (event,) = mq.journal.find(OffsetWentBack)
+        assert (event.offset, event.before) == (-1, 0)
+        assert not any("went back" in line for line in mq.diagnosis("orders", GROUP))
+
+
+@pytest.mark.parametrize("order", [False, True])
+@pytest.mark.parametrize("store", ["memory", "directory"])
+def test_kill_that_lost_the_commits_of_pops_is_named(
+    tmp_path: Path, store: str, order: bool
+) -> None:
+    with fakemq.Cluster(
+        reference="5.5.0",
+        clock="frozen",
+        topics={"orders": 1},
+        store=store if store == "memory" else str(tmp_path),
+    ) as mq:
+        mq.seed("orders", ["one"])
+        with Popper(mq.namesrv_addr, consumer_group=GROUP) as client:
+            client.addr = mq.broker("broker-a").addr
+            pop = partial(client.pop, consumer_group=GROUP, order=order, queue_id=0)
+            first = pop()
+            client.ask(RequestCode5.ACK_MESSAGE, _ack(first, order=order))
+            mq.assert_consumed("orders", GROUP)
+            mq.broker("broker-a").kill()
+            mq.broker("broker-a").restart()
+            with pytest.raises(AssertionError, match="not acked since a set-back"):
+                mq.assert_consumed("orders", GROUP)
+            (back,) = mq.messages("orders")[0].biography.of(steps.SetBack)
+            assert "the kill of broker-a-0 lost the commits" in back.text()
+            mq.clock.advance("1s")
+            again = pop()
+            with pytest.raises(AssertionError, match="popped twice by"):
+                mq.assert_consumed("orders", GROUP)
+            client.ask(RequestCode5.ACK_MESSAGE, _ack(again, order=order))
+        mq.assert_consumed("orders", GROUP)
+        kinds = (steps.Popped, steps.PopAcknowledged, steps.SetBack)
+        shown = [type(step) for step in mq.messages("orders")[0].biography]
+        popped, acked, set_back = kinds
+        assert [one for one in shown if one in kinds] == [popped, acked, set_back, popped, acked]
+
+
+def _ack(popped: Popped, *, order: bool) -> AckMessageRequestHeader:
+    header = ack_header(popped, popped.messages[0])
+    assert not order or "999" in str(header.extra_info)
+    header.consumer_group = GROUP
+    return header
 
 
 def test_kill_of_a_store_on_disk_that_lost_commits_is_named(tmp_path: object) -> None:

@@ -39,9 +39,23 @@ def test_empty_body_is_named_when_nothing_acks_it(mq: fakemq.Cluster, client: Co
     with pytest.raises(AssertionError) as failed:
         mq.assert_consumed("orders", GROUP)
     assert (
-        f"b'' of orders: delivered to {GROUP}, and its body is empty: Java clients up to 4.9.7"
+        f"b'' of orders: delivered once to {GROUP}, and its body is empty: Java clients up to 4.9.7"
         " throw a NullPointerException"
     ) in str(failed.value)
+
+
+def test_empty_body_is_named_for_the_groups_alone_that_do_not_ack_it(
+    mq: fakemq.Cluster, client: Consumer
+) -> None:
+    send(mq, client, b"")
+    client.take("orders")
+    assert mq.diagnosis("orders", GROUP) == []
+    with Consumer(mq.namesrv_addr, consumer_group="others", producer_group="shop") as other:
+        (queue,) = other.subscribe_queues("orders")
+        other.pull(queue, 0)
+        other.pull(queue, 0)
+    (line,) = [line for line in mq.diagnosis("orders") if "NullPointerException" in line]
+    assert line.startswith("b'' of orders: delivered twice to others, and its body is empty")
 
 
 @pytest.mark.parametrize(
