@@ -14,8 +14,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fakemq.biographies.pops import Place, Pops
+from fakemq.biographies.refusals import Refusals
 from fakemq.biographies.twins import TwinTable
 from fakemq.events.core import (
+    AccessRefused,
     ClockMoved,
     ClockSkewed,
     CommitIgnored,
@@ -141,6 +143,7 @@ class Chronicle:
         """Node name → brokerName."""
         self._read = Cursor(journal)
         self._readers: dict[type[Event], Callable[[Entry], None]] = {
+            AccessRefused: lambda entry: self.refusals.add(entry),
             Acknowledged: self._pop_news,
             AnswerWithheld: self._withheld,
             ClockMoved: self._wall_moved,
@@ -200,6 +203,7 @@ class Chronicle:
         )
         """Group and topic → client ids of two members → how they did not subscribe to the same when
         they were members together last."""
+        self.refusals = Refusals()
         self.producers: set[tuple[str, str]] = set()
         """Broker and group of each producer that has ever been connected."""
         self._forget()
@@ -666,5 +670,7 @@ class Chronicle:
         assert isinstance(event, MemberChanged)
         self._clients[event.node, event.peer] = event.client_id
         self.twins.changed(entry, event)
+        if event.kind == "consumer" and event.how == "registered":
+            self.refusals.joined(event.group)
         if event.kind == "producer":
             self.producers.add((event.node, event.group))

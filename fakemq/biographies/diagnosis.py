@@ -97,7 +97,8 @@ def diagnosis_of_sends(core: ClusterCore, chronicle: Chronicle, topic: str) -> S
     ]
     early = [*search.mistyped(), *search.too_early()]
     certain = yield from search.certain()
-    return [*early, *certain, *down, *search.faults()]
+    refused = chronicle.refusals.of_topics(search.wants)
+    return [*early, *refused, *certain, *down, *search.faults()]
 
 
 def diagnosis_of_dead_letters(

@@ -94,7 +94,8 @@ def _groups(core: ClusterCore, chronicle: Chronicle, topic: str) -> list[str]:
     for broker in core.brokers.values():
         found |= dict.fromkeys(finished(broker.consumers.groups_of_topic(topic)))
         found |= dict.fromkeys(finished(broker.offsets.which_groups_by_topic(topic)))
-    return list(found | chronicle.pulling.get(topic, {}))
+    refused = chronicle.refusals.groups(topic)
+    return list(found | chronicle.pulling.get(topic, {}) | dict.fromkeys(refused))
 
 
 def _mistyped(core: ClusterCore, topic: str) -> str:
@@ -129,6 +130,9 @@ def _why_not(
         if committed > stored.queue_offset:
             past = f"group {group} committed offset {committed}, which is past it"
             return Reason(f"{past}, and has no member now")
+        refused = chronicle.refusals.of_group(group)
+        if refused is not None:
+            return Reason(refused)
         # Not certain: a fault may have removed the members, and faults are listed before this.
         return Reason(f"group {group} has no member", certain=False)
     if core.proxy is not None and any(core.proxy.clients.consumers(group)):
@@ -136,6 +140,9 @@ def _why_not(
         if filtered is not None:
             return Reason(filtered)
         return Reason(f"no member of group {group} has received it", certain=False)
+    refused = chronicle.refusals.of_group(group, stored.topic)
+    if refused is not None:
+        return Reason(refused)
     client_ids = {member.client_id for member in members}
     refused = _refused(broker, stored, group, client_ids, filtered)
     if refused is not None:

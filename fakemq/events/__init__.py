@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from fakemq.events.core import AccessRefused as AccessRefused
     from fakemq.events.core import AppendRefused as AppendRefused
     from fakemq.events.core import BrokerGone as BrokerGone
     from fakemq.events.core import BrokerRegistered as BrokerRegistered

@@ -123,6 +123,22 @@ class RequestHandled(Event, frozen=True, kw_only=True, gc=False):
     """None if the request gets no answer, as a one-way request does."""
 
 
+class AccessRefused(Event, frozen=True, kw_only=True, gc=False):
+    """Access control refused a request: its sender has no key or a wrong one, or lacks a right.
+
+    Of many names ``groups`` and ``topics`` have the first ones.
+    """
+
+    peer: str
+    host: str
+    """The sender's address as the rules compare it: without a port."""
+    groups: tuple[str, ...]
+    """The groups for which the request asked."""
+    topics: tuple[str, ...]
+    why: str
+    """The error's text."""
+
+
 class HandlerFailed(Event, frozen=True, kw_only=True, gc=False):
     """A bug of fakemq: a handler raised an unexpected exception. It fails the test that sees it."""
 

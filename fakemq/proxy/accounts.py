@@ -18,6 +18,7 @@ import hmac
 from typing import TYPE_CHECKING, Any
 
 from fakemq.broker.acl.errors import AclError
+from fakemq.broker.acl.refusals import note_refusal
 from fakemq.broker.acl.rights import RPCS, merged
 from fakemq.journal.journal import shortened
 from fakemq.proxy.call import AUTHORIZATION, DATE_TIME
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from fakemq.broker.acl.permission_manager import PlainPermissionManager
     from fakemq.proxy.call import Context
+    from fakemq.proxy.proxy import Proxy
 
 
 def check(
@@ -41,7 +43,7 @@ def check(
 
     ``owner_of`` returns the account to which a client id belongs.
     """
-    host = context.remote_addr.rpartition(":")[0].strip("[]")
+    host = _host(context)
     context.account = ""
     if manager.is_white(host):
         return
@@ -69,6 +71,24 @@ def check(
     if owner in (None, access_key) or (owner and manager.account(owner) is None):
         return
     raise _refused(f"the client id {shortened(context.client_id)} belongs to another account.")
+
+
+def note_refused(proxy: Proxy, context: Context, request: Any, error: RpcError) -> None:
+    """Write to the journal that a call was refused."""
+    rule = RPCS.get(context.call.rpc.name)
+    needs = None if rule is None else rule.needs
+    note_refusal(
+        proxy.journal,
+        node=proxy.name,
+        peer=context.remote_addr,
+        host=_host(context),
+        needed=lambda: {} if needs is None else merged(needs(request)),
+        why=error.message,
+    )
+
+
+def _host(context: Context) -> str:
+    return context.remote_addr.rpartition(":")[0].strip("[]")
 
 
 def _signature(context: Context) -> tuple[str, bytes, bytes]:

@@ -93,9 +93,13 @@ def check(proxy: Proxy, context: Context, request: Any) -> None:
     """Raise RpcError for a call that no handler gets."""
     manager = proxy.accounts
     if manager is not None:
-        from fakemq.proxy.accounts import check as check_account  # few clusters have accounts
+        from fakemq.proxy import accounts  # few clusters have them
 
-        check_account(manager, context, request, proxy.owner_of)
+        try:
+            accounts.check(manager, context, request, proxy.owner_of)
+        except RpcError as error:
+            accounts.note_refused(proxy, context, request, error)
+            raise
     if is_blank(context.client_id):
         raise RpcError(Code.CLIENT_ID_REQUIRED, "client id cannot be empty")
 

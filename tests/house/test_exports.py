@@ -35,15 +35,15 @@ PUBLIC = {
         by_config by_machine_room by_name consistent_hash machine_room_nearby strategy_name
     """,
     "fakemq.events": """
-        Acknowledged AnswerWithheld AppendRefused BrokerGone BrokerRegistered ClockMoved
-        ClockSkewed CommitIgnored DeadLettered Delivered DifferenceEnded Dispatched Event
-        FaultHit FaultPlaced FaultRemoved FilesExpired FilterChanged FlowControlled
-        GroupChanged HalfStored HandleRenewed HandlerFailed InvisibleTimeChanged
-        KvConfigPrinted LinkClosed LinkOpened LogAppended MemberChanged MessageChecked
-        MetadataSynchronized NodeStarted NodeStopped OffsetCommitted OffsetWentBack
-        OrphanAsked PassedOver Popped PullHeld PullWoken QueuesLocked Replicated
-        ReplicationWaited ReportBelieved RequestHandled RequestReceived Revived RouteRefused
-        RoutineSkipped RpcHandled RpcReceived Scheduled ScheduledDelivered
+        AccessRefused Acknowledged AnswerWithheld AppendRefused BrokerGone BrokerRegistered
+        ClockMoved ClockSkewed CommitIgnored DeadLettered Delivered DifferenceEnded
+        Dispatched Event FaultHit FaultPlaced FaultRemoved FilesExpired FilterChanged
+        FlowControlled GroupChanged HalfStored HandleRenewed HandlerFailed
+        InvisibleTimeChanged KvConfigPrinted LinkClosed LinkOpened LogAppended MemberChanged
+        MessageChecked MetadataSynchronized NodeStarted NodeStopped OffsetCommitted
+        OffsetWentBack OrphanAsked PassedOver Popped PullHeld PullWoken QueuesLocked
+        Replicated ReplicationWaited ReportBelieved RequestHandled RequestReceived Revived
+        RouteRefused RoutineSkipped RpcHandled RpcReceived Scheduled ScheduledDelivered
         ScheduledDiscarded SentBack SlaveReported SnapshotRestored StoreRecovered
         StoreRepaired SubscriptionsDiffer TagCollided TimerDelivered TimerDiscarded
         TimerRecalled TimerRolled TimerSet TopicChanged TransactionChecked

@@ -10,6 +10,7 @@ import pytest
 
 from fakemq.broker.acl.accounts import PlainAccessConfig
 from fakemq.broker.acl.rights import RPCS
+from fakemq.events import AccessRefused
 from fakemq.protocol.grpc import messages as m
 from fakemq.protocol.grpc.table import BY_NAME
 from fakemq.proxy.codes import Code
@@ -96,6 +97,19 @@ def test_telemetry_without_a_signature_is_refused_on_its_stream(lab: ProxyLab) -
 
 def test_receiving_stream_is_refused_as_others_are(lab: ProxyLab) -> None:
     assert lab.client().receive().code == 40100
+
+
+def test_refused_calls_are_in_the_journal_with_their_groups_and_topics(lab: ProxyLab) -> None:
+    lab.client().consume()
+    lab.client().receive()
+    signed(lab, "publisher", "wrong").send(message())
+    telemetry, received, sent = (
+        one.event for one in lab.core.journal if isinstance(one.event, AccessRefused)
+    )
+    assert telemetry.groups == received.groups == ("g",)
+    assert telemetry.topics == received.topics == sent.topics == ("normal",)
+    assert (received.why, sent.why) == ("username cannot be null.", "check signature failed.")
+    assert sent.groups == ()
 
 
 def test_account_does_what_its_permissions_allow(lab: ProxyLab) -> None:

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from fakemq.broker.acl.errors import AclError
 from fakemq.broker.acl.permission_manager import PlainPermissionManager
+from fakemq.broker.acl.refusals import note_refusal
 from fakemq.dispatch.outcomes import answer_to_error
 from fakemq.errors import ConfigError, printable
 from fakemq.events.core import Warned
@@ -105,6 +106,14 @@ class AccessControl:
             try:
                 account = self.manager.validate(self._host_of(session), command)
             except AclError as error:
+                note_refusal(
+                    self._node.journal,
+                    node=self._node.name,
+                    peer=session.remote_addr,
+                    host=self._host_of(session),
+                    needed=lambda: self._rights.needed(command),
+                    why=error.message or "",
+                )
                 inside.answer(session, command, None, error.answer())
             except Exception as error:
                 outcome = answer_to_error(self._node, command.code, error)

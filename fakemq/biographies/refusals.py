@@ -1,0 +1,88 @@
+"""What access control refused, for the diagnosis; a part of the chronicle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from fakemq.errors import printable
+from fakemq.events.core import AccessRefused
+from fakemq.journal.entries import Entry
+from fakemq.journal.journal import clock_text
+
+_KEPT_AT_MOST = 1_000
+"""How many groups, and topics, are kept: a peer without a key may name any number."""
+_TOPICS_AT_MOST = 8
+"""How many topics of a group are kept."""
+_GROUPS_AT_MOST = 3
+"""How many refused groups of a topic are named."""
+
+
+class _OfGroup(NamedTuple):
+    refused: AccessRefused
+    """The last one."""
+    topics: tuple[str, ...]
+
+
+class Refusals:
+    """What access control refused last of each group, and of each topic without a group."""
+
+    def __init__(self) -> None:
+        self._groups: dict[str, _OfGroup] = {}
+        self._topics: dict[str, Entry] = {}
+
+    def add(self, entry: Entry) -> None:
+        """Add a refused request."""
+        event = entry.event
+        assert isinstance(event, AccessRefused)
+        for group in event.groups:
+            before = self._groups.pop(group, None)
+            known = () if before is None else before.topics
+            topics = tuple(dict.fromkeys((*event.topics, *known)))[:_TOPICS_AT_MOST]
+            self._groups[group] = _OfGroup(event, topics)
+            _shorten(self._groups)
+        for topic in () if event.groups else event.topics:
+            self._topics.pop(topic, None)
+            self._topics[topic] = entry
+            _shorten(self._topics)
+
+    def joined(self, group: str) -> None:
+        """Note that a member of a group is allowed: what was refused before explains nothing."""
+        self._groups.pop(group, None)
+
+    def groups(self, topic: str) -> list[str]:
+        """Return some groups whose requests for a topic were refused."""
+        found = [group for group, of_group in self._groups.items() if topic in of_group.topics]
+        return found[:_GROUPS_AT_MOST]
+
+    def of_group(self, group: str, topic: str | None = None) -> str | None:
+        """Return which requests of a group are refused, for one topic if it is given; None if none
+        were since a member joined."""
+        found = self._groups.get(group)
+        if found is None or (topic is not None and topic not in found.topics):
+            return None
+        refused = found.refused
+        return (
+            f"requests of {refused.host} for group {group} are refused by access control:"
+            f" {refused.why}"
+        )
+
+    def of_topics(self, wants: Callable[[str], bool]) -> list[str]:
+        """Return one line for each wanted topic for which a request without a group was refused,
+        such as a send."""
+        lines = []
+        for topic, entry in self._topics.items():
+            event = entry.event
+            assert isinstance(event, AccessRefused)
+            if wants(topic):
+                lines.append(
+                    f"access control refused a request of {event.host} for topic {topic} at"
+                    f" {clock_text(entry.at_ms)}: {event.why}"
+                )
+        return [*map(printable, lines)]
+
+
+def _shorten(kept: dict[str, _OfGroup] | dict[str, Entry]) -> None:
+    """Remove the oldest one of too many."""
+    if len(kept) > _KEPT_AT_MOST:
+        del kept[next(iter(kept))]
