@@ -33,6 +33,12 @@ _OPTIONS_OF = {
 }
 """Which option replaces which key of a config."""
 
+_FOLLOWS = {
+    "ha_listen_port": "it is listenPort + 1",
+    "broker_id": "a master has brokerId 0",
+}
+"""Why a key of a config does not have the value that the config says, where no option sets it."""
+
 
 def broker_name(number: int) -> str:
     """Return ``broker-a`` for 0, ``broker-z`` for 25, ``broker-aa`` for 26."""
@@ -113,8 +119,9 @@ def lay_out(
         if store is not None:
             _put_into(config, store)
         if not (shared and index):
-            _say_what_is_replaced(config, source, options, complain)
+            _say_what_has_no_effect(config, source, _replaced_by(options), complain)
         configs.append(config)
+    _require_master(configs, role, sources)
     _refuse_twins(configs)
     return tuple(configs)
 
@@ -126,24 +133,44 @@ def _put_into(config: BrokerConfig, store: str) -> None:
     config.read_only_commit_log_store_paths = None
 
 
-def _say_what_is_replaced(
-    config: BrokerConfig, source: Settings, options: Collection[str], complain: Warn
+def _require_master(
+    configs: Sequence[BrokerConfig], role: str | None, sources: Sequence[Settings]
 ) -> None:
-    """Call ``complain`` with each key of a source whose value an option replaces."""
-    if not options or not source.values:
+    if role is not None and all(config.is_slave for config in configs):
+        raise ConfigError(
+            f"role={role} is for masters, and there is none:"
+            f" {sources[0].where['broker_role']}: brokerRole=SLAVE; leave out one of the two"
+        )
+
+
+def _replaced_by(options: Collection[str]) -> dict[str, str]:
+    """Return the attributes that options replace, each with the reason."""
+    return {
+        attribute: f"the option {option} (--{option.replace('_', '-')}) replaces it"
+        for attribute, option in _OPTIONS_OF.items()
+        if option in options
+    }
+
+
+def _say_what_has_no_effect(
+    config: BrokerConfig, source: Settings, replaced: Mapping[str, str], complain: Warn
+) -> None:
+    """Call ``complain`` with each key of a source whose value the config does not have.
+
+    ``replaced`` has the reasons by attribute: the options that replace keys.
+    """
+    if not source.values:
         return
     names = {key.attribute: name for name, key in keys_of(type(config)).items()}
-    for attribute, option in _OPTIONS_OF.items():
-        if option in options and attribute in source.values:
-            was = source.values[attribute]
-            unused = attribute == "rocketmq_home" and was is not None  # accounts come from acl
-            if unused or was != getattr(config, attribute):
-                said = f"{names[attribute]}={text_of(was)}"
-                flag = option.replace("_", "-")
-                complain(
-                    f"{source.where[attribute]}: {said} has no effect: the option {option}"
-                    f" (--{flag}) replaces it"
-                )
+    for attribute, was in source.values.items():
+        # Accounts of an option replace those in the folder, which the config still names.
+        unused = attribute == "rocketmq_home" and attribute in replaced and was is not None
+        now = getattr(config, attribute)
+        if unused or was != now:
+            set_here = f"it is {text_of(now)} here"
+            why = replaced.get(attribute) or _FOLLOWS.get(attribute, set_here)
+            said = f"{names[attribute]}={text_of(was)}"
+            complain(f"{source.where[attribute]}: {said} has no effect: {why}")
 
 
 def _folder_of(config: BrokerConfig) -> FolderName:
@@ -195,13 +222,9 @@ def lone_broker(
         config.assign(settings.values)
     if namesrv_addr is not None:
         config.assign(load({"namesrvAddr": namesrv_addr}, kind, name="-n").values)
-        was = settings.values.get("namesrv_addr")
-        if was not in (None, config.namesrv_addr):
-            complaining(warn, strict=strict)(
-                f"{settings.where['namesrv_addr']}: namesrvAddr={was} has no effect: the option -n"
-                " replaces it"
-            )
     settled(config, settings)
+    replaced = {"namesrv_addr": "the option -n replaces it"}
+    _say_what_has_no_effect(config, settings, replaced, complaining(warn, strict=strict))
     _refuse_twins([config])
     refuse_shared_ports([config])
     return config
@@ -265,7 +288,7 @@ def _refuse_what_only_one_can_have(source: Settings, count: int) -> None:
 
 def _refuse_twins(configs: Sequence[BrokerConfig]) -> None:
     names: set[str] = set()
-    folders: dict[str, str] = {}
+    folders: dict[str, tuple[str, str]] = {}  # owner and key
     for config in configs:
         node = config.node_name
         if node in names:
@@ -281,10 +304,13 @@ def _refuse_twins(configs: Sequence[BrokerConfig]) -> None:
             paths = log_paths(config)
             of_node += [("storePathCommitLog", path) for path in (paths.all if paths else ())]
         for key, folder in of_node:
-            if folder in folders:
-                raise ConfigError(f"{key}={folder} is of both {folders[folder]} and {node}")
-            if folder is not None:
-                folders[folder] = node
+            if folder is None:
+                continue
+            owner, other_key = folders.setdefault(folder, (node, key))
+            if owner != node:
+                raise ConfigError(f"{key}={folder} is of both {owner} and {node}")
+            if other_key != key:
+                raise ConfigError(f"{node}: {key}={folder}: {other_key} is this folder, too")
 
 
 def _brokers(count: int) -> str:

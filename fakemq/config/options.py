@@ -115,7 +115,12 @@ OPTIONS = (
         metavar="SIZE",
     ),
     Option(
-        *("role", "text", None, "Whether masters wait for their slaves."),
+        *(
+            "role",
+            "text",
+            None,
+            "Whether masters wait for their slaves. A broker with brokerRole=SLAVE stays one.",
+        ),
         metavar="ASYNC_MASTER|SYNC_MASTER",
         chosen="ASYNC_MASTER",
     ),

@@ -355,11 +355,12 @@ def _sources(
             load(source, kind, name=f"config[{index}]", strict=strict, warn=warn)
             for index, source in enumerate(config)
         ]
+    complain = complaining(warn, strict=strict)
     for settings in loaded:
         # A file from a real cluster must not register a fake broker there.
         addr = settings.values.pop("namesrv_addr", None)
         if addr is not None:
-            warn(
+            complain(
                 f"{settings.where['namesrv_addr']}: namesrvAddr={addr} has no effect here: brokers"
                 " register with this cluster's own name servers"
                 " (one broker for others: python -m fakemq broker -n ADDR)"

@@ -167,8 +167,10 @@ def test_options_beat_configs_and_configs_beat_defaults() -> None:
         "storePathRootDir": "",
         "haListenPort": 1,
     }
-    (broker,) = cluster_spec(config=config).broker_configs
+    with pytest.warns(ConfigWarning, match="haListenPort=1 has no effect"):
+        (broker,) = cluster_spec(config=config).broker_configs
     assert (broker.listen_port, broker.ha_listen_port, broker.broker_ip1) == (3000, 3001, "1.1.1.1")
+    del config["haListenPort"]
     assert (broker.flush_disk_type, broker.broker_ip2) == ("SYNC_FLUSH", "127.0.0.1")
     (free,) = cluster_spec(config=config, free_ports=True).broker_configs
     assert free.listen_port == 3000
@@ -240,6 +242,10 @@ def test_indistinguishable_brokers_are_refused() -> None:
     one, other = ({"storePathRootDir": path, "storePathCommitLog": "/log"} for path in "ab")
     with pytest.raises(ConfigError, match="storePathCommitLog=/log is of both broker-a-0 and brok"):
         cluster_spec(masters=2, config=[one, other])
+    both = {"storePathRootDir": "/s", "storePathCommitLog": "/s"}
+    why = "broker-a-0: storePathCommitLog=/s: storePathRootDir is this folder, too"
+    with pytest.raises(ConfigError, match=why):
+        cluster_spec(config=both)
 
 
 # -- layout -----------------------------------------------------------------------------------
@@ -277,7 +283,8 @@ def test_role_for_all_is_that_of_masters() -> None:
 
 def test_role_decides_the_broker_id() -> None:
     sources = [settings_of(brokerRole="SYNC_MASTER", brokerId=5)]
-    assert lay_out(sources=sources)[0].node_name == "broker-a-0"
+    with pytest.warns(ConfigWarning, match="brokerId=5 has no effect: a master has brokerId 0"):
+        assert lay_out(sources=sources)[0].node_name == "broker-a-0"
     sources = [settings_of(brokerRole="SLAVE", brokerId=5)]
     assert lay_out(sources=sources)[0].node_name == "broker-a-5"
     for number in (0, -1):

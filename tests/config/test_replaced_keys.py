@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from fakemq.config.model import BrokerConfig, keys_of, text_of
+from fakemq.config.keys import CHOICES
+from fakemq.config.model import BrokerConfig, Key, Value, keys_of, text_of
 from fakemq.config.options import OPTIONS
 from fakemq.config.spec import broker_spec, cluster_spec
+from fakemq.config.unsupported import REFUSED
 from fakemq.errors import ConfigError
 
 GIVEN: dict[str, Any] = {
@@ -82,6 +84,74 @@ def test_option_replaces_no_key_without_a_word(name: str) -> None:
         spec = cluster_spec(**{name: GIVEN[name]}, config=config, warn=said.append)
         obeyed = getattr(spec.broker_configs[0], attribute) == IN_FILE[attribute]
         assert obeyed == (not said), (attribute, said)
+
+
+def other_value(key: Key, default: Value) -> Value:
+    """Return a valid value of a key, other than its default."""
+    if key.type.startswith("bool"):
+        return not default
+    if key.type in CHOICES:
+        return next(choice for choice in CHOICES[key.type] if choice != default)
+    if key.type in ("int", "Long"):
+        return key.range[0] + 7 if key.range[0] >= 0 else 777
+    return {"namesrv_addr": "10.0.0.1:9876", "message_delay_level": "3s"}.get(key.attribute, "07")
+
+
+def every_key(kind: type[BrokerConfig], several: bool) -> dict[str, Value]:
+    """Return a value by Java name for each key of a broker that a cluster does not refuse."""
+    default, refused = kind(), {attribute for attribute, *_ in REFUSED}
+    if several:
+        refused |= {"listen_port", "broker_name", "broker_id", "store_path_root_dir"}
+    return {
+        name: IN_FILE.get(key.attribute, other_value(key, getattr(default, key.attribute)))
+        for name, key in keys_of(kind).items()
+        if key.attribute not in refused
+    }
+
+
+@pytest.mark.parametrize("name", ["", *(name for name in GIVEN if name != "strict")])
+def test_key_of_a_file_is_obeyed_or_named(name: str) -> None:
+    said: list[str] = []
+    given = {name: GIVEN[name]} if name else {}
+    kind = type(cluster_spec(**given).broker_configs[0])
+    config = every_key(kind, name in ("masters", "slaves"))
+    assert {"namesrvAddr", "haListenPort", "brokerRole"} <= config.keys()
+    spec = cluster_spec(**given, config=config, warn=said.append)
+    for key, value in config.items():
+        named = any(text.startswith(f"config: {key}=") for text in said)
+        obeyed = getattr(spec.broker_configs[0], keys_of(kind)[key].attribute) == value
+        if (name, key) == ("acl", "rocketmqHome"):  # the accounts there are not used
+            obeyed = False
+        assert named != obeyed, (key, said)
+
+
+@pytest.mark.parametrize("key", ["namesrvAddr=10.0.0.1:9876", "haListenPort=777", "brokerId=3"])
+def test_key_without_effect_is_an_error_when_strict(tmp_path: Path, key: str) -> None:
+    path, said = tmp_path / "b.conf", list[str]()
+    path.write_text(f"{key}\n")
+    ports: dict[str, Any] = {"namesrv_port": 0, "broker_port": 0}
+    cluster_spec(**ports, config=str(path), warn=said.append)
+    assert len(said) == 1
+    assert said[0].startswith(f"{path}:1: {key} has no effect")
+    with pytest.raises(ConfigError, match=f"{key} has no effect"):
+        cluster_spec(**ports, config=str(path), strict=True)
+
+
+def test_role_is_refused_when_no_broker_is_a_master(tmp_path: Path) -> None:
+    path = tmp_path / "b.conf"
+    path.write_text("brokerId=1\nbrokerRole=SLAVE\n")
+    with pytest.raises(ConfigError, match=f"role=SYNC_MASTER .* {path}:2: brokerRole=SLAVE"):
+        cluster_spec(role="SYNC_MASTER", config=str(path))
+    slave = {"brokerName": "broker-a", "brokerRole": "SLAVE", "brokerId": 1}
+    spec = cluster_spec(masters=2, role="SYNC_MASTER", config=[{}, slave])
+    assert [one.broker_role for one in spec.broker_configs] == ["SYNC_MASTER", "SLAVE"]
+
+
+def test_lone_broker_names_the_ha_port_that_it_does_not_use() -> None:
+    said: list[str] = []
+    config = {"haListenPort": 777, "brokerIP1": "127.0.0.1"}
+    broker_spec(config, warn=said.append)
+    assert said == ["config: haListenPort=777 has no effect: it is listenPort + 1"]
 
 
 @pytest.mark.parametrize(

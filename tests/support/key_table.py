@@ -20,7 +20,9 @@ UPDATE_BROKER_CONFIG (`mqadmin updateBrokerConfig`):
   that it does nothing. All such keys of a file that differ from their defaults are one warning;
   with `--strict` (`strict=True`), an error.
 - **replaced**: an option, such as `--store`, beats the key of a file. Each such key is a warning
-  that names the file, the line and the option; with `--strict`, an error.
+  that names the file, the line and the option; with `--strict`, an error. So is a key whose value
+  follows from others (`haListenPort`, the `brokerId` of a master) or is the cluster's own
+  (`namesrvAddr`).
 - **refused**: a value other than the default is an error at the start. UPDATE_BROKER_CONFIG warns,
   and leaves the key as it was.
 
