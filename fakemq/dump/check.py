@@ -12,10 +12,10 @@ from fakemq.broker.persistence import LMQ_OFFSETS, NAMES, OFFSETS, TABLES, WRITT
 from fakemq.dump.check_row import check_row
 from fakemq.dump.check_timers import check_timers
 from fakemq.protocol import fastjson
-from fakemq.protocol.layout.codecs import CHECKPOINT
 from fakemq.protocol.limits import FILE_JSON
 from fakemq.protocol.properties import KEY_SEPARATOR, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
+from fakemq.store.checkpoint import FILE_BYTES as CHECKPOINT_BYTES
 from fakemq.store.findings import (
     CONFIG_EMPTY,
     CONFIG_MISSING,
@@ -29,6 +29,7 @@ from fakemq.store.findings import (
     no_unit,
     place_text,
     wrong_place,
+    wrong_size,
 )
 from fakemq.store.index import key_hash
 from fakemq.store.index_build import tag_key
@@ -261,10 +262,10 @@ def _check_entry(node: StoredNode, index: Index, entry: IndexEntry) -> str:
 
 
 def check_checkpoint(node: StoredNode) -> Iterator[Finding]:
-    """Check that the file is long enough for its three times."""
-    data = node.checkpoint()
-    if data is not None and len(data) < CHECKPOINT.size:
-        yield Finding("checkpoint", 0, f"{len(data)} bytes; {CHECKPOINT.size} at least are needed")
+    """Check that the file has the size with which a start opens it."""
+    file = node.file("checkpoint")
+    if file is not None and file.size_bytes != CHECKPOINT_BYTES:
+        yield Finding("checkpoint", 0, wrong_size(file.size_bytes, CHECKPOINT_BYTES))
 
 
 def check_config(node: StoredNode) -> Iterator[Finding]:

@@ -21,10 +21,12 @@ from fakemq.store.findings import (
     no_timer_unit,
     no_timer_unit_of,
     second_timer_unit,
+    wrong_size,
     wrong_timer_chain,
 )
 from fakemq.store.stored_entries import units as queue_units
 from fakemq.store.timer import CHECKPOINT_PATH, WHEEL_PATH
+from fakemq.store.timer.checkpoint import FILE_BYTES as CHECKPOINT_BYTES
 from fakemq.store.timer.checkpoint import MARKED_BYTES, CheckpointState, TimerCheckpoint, state_of
 from fakemq.store.timer.comparison import wrong_unit
 from fakemq.store.timer.log import NO_UNIT, UNIT_BYTES, TimerUnit, unit_of, units_end
@@ -46,6 +48,10 @@ def check_timers(node: StoredNode) -> Iterator[Finding]:
     found = {position: unit for position, unit in _places(node.timer_log) if unit is not None}
     yield from check_row(node.timer_log, 1)
     yield from _check_units(node)
+    for path, size_bytes in ((CHECKPOINT_PATH, CHECKPOINT_BYTES), (WHEEL_PATH, FILE_BYTES)):
+        file = node.file(path)
+        if file is not None and file.size_bytes not in (0, size_bytes):  # a kill may leave 0 bytes
+            yield Finding(path, 0, wrong_size(file.size_bytes, size_bytes))
     if not found and not entries:
         return
     checkpoint = TimerCheckpoint()
@@ -126,9 +132,9 @@ def _check_checkpoint(
         yield Finding(CHECKPOINT_PATH, 0, MISSING)
         return
     data = file.read(0, MARKED_BYTES)
+    if not data:
+        yield Finding(CHECKPOINT_PATH, 0, CONFIG_EMPTY)
     if len(data) < TIMER_CHECKPOINT.size:
-        text = f"{len(data)} bytes; {TIMER_CHECKPOINT.size} at least are needed"
-        yield Finding(CHECKPOINT_PATH, 0, text)
         return
     checkpoint.decode(data)
     checkpoint.state = state_of(data)
@@ -167,8 +173,9 @@ def _check_wheel(
         if any(unit.slot_ms >= checkpoint.last_read_ms for unit in found.values()):
             yield Finding(WHEEL_PATH, 0, MISSING)
         return
+    if not file.size_bytes:
+        yield Finding(WHEEL_PATH, 0, CONFIG_EMPTY)
     if file.size_bytes != FILE_BYTES:
-        yield Finding(WHEEL_PATH, 0, f"the file has {file.size_bytes} bytes, not {FILE_BYTES}")
         return
     if checkpoint.state is not CheckpointState.MARKED:
         return

@@ -75,7 +75,8 @@ class DirectoryLock:
         if folder not in self._claimed:
             real_path = os.path.realpath(folder)
             lock = self._claimed.get(real_path) or _FolderLock(folder)
-            self._claimed[folder] = self._claimed[real_path] = lock
+            if lock.is_open:  # of one that is missing now, the next claim asks again
+                self._claimed[folder] = self._claimed[real_path] = lock
 
     def release(self) -> None:
         """Unlock the directory; do nothing if it is not locked."""
@@ -117,6 +118,11 @@ class _FolderLock:
             ) from None
         except OSError:  # no locks on this file system
             pass
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the folder could be opened."""
+        return self._number != -1
 
     def close(self) -> None:
         """Unlock the folder."""

@@ -79,6 +79,14 @@ def no_entry(place: str) -> str:
     return f"{place}: no entry of the queue points at this record"
 
 
+def wrong_size(has_bytes: int, size_bytes: int) -> str:
+    """Return the text for a file of another size than a start opens."""
+    return (
+        f"has {has_bytes} bytes where the config says {size_bytes};"
+        " start with the sizes it was written with, or move it away"
+    )
+
+
 def no_timer_unit() -> str:
     """Return the text for a place of the timer log where a unit should be."""
     return "no unit of a timer message is here"

@@ -12,6 +12,7 @@ from typing import Protocol
 from fakemq.errors import StoreError
 from fakemq.store.commitlog import FOLDER as LOG
 from fakemq.store.directory_file import MOST_END_ZEROS
+from fakemq.store.findings import wrong_size
 from fakemq.store.queue_folders import EXTENSION_FOLDER
 from fakemq.store.queue_folders import FOLDER as QUEUES
 from fakemq.store.timer import LOG_FOLDER as TIMERS
@@ -43,10 +44,7 @@ def mend(files: Directory, path: str, number: int, has_bytes: int, size_bytes: i
     all others: the config may be wrong, and a file of another size would not fit the right one.
     """
     if not _was_being_cut(files, path, number, has_bytes, size_bytes):
-        raise StoreError(
-            f"{files.path_of(path)}: has {has_bytes} bytes where the config says {size_bytes};"
-            " start with the sizes it was written with, or move it away"
-        )
+        raise StoreError(f"{files.path_of(path)}: {wrong_size(has_bytes, size_bytes)}")
     os.ftruncate(number, size_bytes)
     why = f"a kill left {has_bytes} of its {size_bytes} bytes, it is as long as before again"
     files.on_mended(path, has_bytes, why)

@@ -142,7 +142,8 @@ def test_several_nodes_are_shown_one_after_the_other(whole: Path, tmp_path: Path
     (tmp_path / "broker-b-0" / "checkpoint").write_bytes(b"short")
     result = run(tmp_path, "--check")
     assert result.stdout == (
-        "broker-b-0/checkpoint:0: 5 bytes; 24 at least are needed\n"
+        "broker-b-0/checkpoint:0: has 5 bytes where the config says 4096;"
+        " start with the sizes it was written with, or move it away\n"
         "1 finding in broker-a-0, broker-b-0\n"
     )
     assert result.exit_code == 1

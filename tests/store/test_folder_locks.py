@@ -10,6 +10,7 @@ import pytest
 
 from fakemq.errors import StoreError
 from fakemq.events.core import Warned
+from fakemq.store.directory_lock import DirectoryLock
 from tests.support.cluster_lab import DISK_TIMEOUT, OK, ClusterLab
 from tests.support.disk_lab import DiskLab
 
@@ -139,3 +140,17 @@ def test_deleted_topic_is_no_missing_file(tmp_path: Path) -> None:
         lab.mq.clock.advance("61s")
         assert lab.send() == OK
         assert not lab.mq.journal.find(Warned)
+
+
+def test_folder_that_could_not_be_opened_is_locked_by_the_next_claim(tmp_path: Path) -> None:
+    folder = tmp_path / "log"
+    locks = [DirectoryLock(str(tmp_path / name)) for name in "ab"]
+    for lock in locks:
+        lock.take()
+    locks[0].claim(str(folder))  # it is missing
+    folder.mkdir()
+    locks[0].claim(str(folder))
+    with pytest.raises(StoreError, match="another broker has this folder open"):
+        locks[1].claim(str(folder))
+    for lock in locks:
+        lock.release()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fakemq.dump.check_timers import check_timers
+from fakemq.errors import StoreError
 from fakemq.store.stored_node import StoredNode
 from tests.support.timed_store import DAY_MS, FILES, TimedStore
 
@@ -232,3 +233,17 @@ def test_dump_check_finds_damage(timed: TimedStore, name: str) -> None:
     fill(timed, "stop")
     DAMAGES[name](timed)
     assert list(check_timers(StoredNode(str(timed.root))))
+
+
+@pytest.mark.parametrize("name", ["timerwheel", "config/timercheck"])
+def test_check_names_a_file_of_a_wrong_size_in_the_words_of_the_start(
+    timed: TimedStore, name: str
+) -> None:
+    fill(timed, "stop")
+    assert not list(check_timers(StoredNode(str(timed.root))))
+    path = timed.root / name
+    path.write_bytes(path.read_bytes()[:1_007])
+    found = [one for one in check_timers(StoredNode(str(timed.root))) if one.file == name]
+    with pytest.raises(StoreError) as caught:
+        timed.start()
+    assert [f"{timed.root}/{one.file}: {one.text}" for one in found] == [str(caught.value)]
