@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.awaited import must_be_awaited
 from fakemq.clock.durations import Size, size_bytes
+from fakemq.config import checked
 from fakemq.handles.clock import NodeClockHandle
 from fakemq.handles.running import Handle, Running, in_thread
 
@@ -48,6 +49,7 @@ class BrokerView(Handle):
 
         ``lose_unsynced=True`` also loses the bytes that no flush has written, as a power failure.
         """
+        checked.flag("lose_unsynced", lose_unsynced)
         self._call(lambda: self._running().server.kill_broker(self._broker, lose_unsynced))
 
     def set_disk_size(self, size: Size | None) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from fakemq.awaited import must_be_awaited
 from fakemq.clock.durations import Duration, Instant, duration_ms, instant_ms, wall_ms
+from fakemq.config.checked import flag
 from fakemq.core import deadlines
 from fakemq.core.views import Deadline
 from fakemq.handles.running import Handle, Running, Wait, moved, waited
@@ -79,6 +80,7 @@ class ClockView(Handle):
     def _advance(
         self, duration: Duration, outside_peers: bool, wait: Wait | None = None
     ) -> list[Deadline]:
+        flag("outside_peers", outside_peers)
         ms = duration_ms(duration, name="advance")
         move = partial(self._core.advance, ms, outside_peers=outside_peers)
         return Listing(moved(self._running(), move, wait))
@@ -86,6 +88,7 @@ class ClockView(Handle):
     def _advance_to(
         self, instant: Instant, outside_peers: bool, wait: Wait | None = None
     ) -> list[Deadline]:
+        flag("outside_peers", outside_peers)
         at_ms = instant_ms(instant, name="advance_to")
         move = partial(self._core.advance_to, at_ms, outside_peers=outside_peers)
         return Listing(moved(self._running(), move, wait))
@@ -93,6 +96,7 @@ class ClockView(Handle):
     def _advance_to_next(
         self, kind: str, outside_peers: bool, wait: Wait | None = None
     ) -> list[Deadline]:
+        flag("outside_peers", outside_peers)
         move = partial(self._core.advance_to_next, kind, outside_peers=outside_peers)
         return Listing(moved(self._running(), move, wait))
 

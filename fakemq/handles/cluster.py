@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from fakemq.clock.machine_time import real_elapsed_ms, real_wait_ms
+from fakemq.config.checked import flag
 from fakemq.core import deadlines, inspection
 from fakemq.errors import ArgumentError, ConfigError, FakemqError, WaitTimeout
 from fakemq.handles.journal import JournalView
@@ -197,6 +198,7 @@ class ClusterBase(StoredMessages):
         self, predicate: Callable[[], T], at_most_ms: int, outside_peers: bool, wait: Wait
     ) -> T:
         _require_predicate(predicate)
+        flag("outside_peers", outside_peers)
         thread, core = self._running(), self._core
         until_ms = thread.call(core.clock.elapsed_ms) + at_most_ms
 

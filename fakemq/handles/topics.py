@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
-from fakemq.config.checked import text
+from fakemq.config.checked import flag, text
 from fakemq.core import inspection
 from fakemq.core.near_names import check_group, check_topic
 from fakemq.core.views import Inflight, Member
@@ -183,6 +183,7 @@ class GroupHandle(Handle):
         """
         from fakemq.core import changes  # few tests do this
 
+        flag("offsets", offsets)
         self._call(lambda: changes.delete_group(self._core, self.name, offsets=offsets))
 
     def __repr__(self) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from msgspec.structs import replace
 
 from fakemq.client.faces.settings import client_config
+from fakemq.config.checked import flag
 from fakemq.core import deadlines
 from fakemq.errors import ConfigError, FakemqError
 from fakemq.handles.running import in_thread
@@ -115,6 +116,7 @@ class InsideHandle(Generic[CoreT]):
 
         ``silently`` as when its machine dies: no peer sees a connection close.
         """
+        flag("silently", silently)
         self._end(partial(self._program.kill, silently=silently))
 
     def _end(self, end: Callable[[], None]) -> None:

@@ -137,6 +137,7 @@ class ReplicationFaults(FaultPlacing):
         """
         from fakemq.faults.points import TRUNCATE_SLAVE  # few tests do this
 
+        checked.flag("at_once", at_once)
         node = self._slave(broker)
         if (to_offset is None) == (lose_bytes is None):
             raise ConfigError("a slave is truncated either to_offset= or by lose_bytes=")
