@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from fakemq.broker.persistence import LMQ_OFFSETS, NAMES, OFFSETS, TABLES, WRITTEN_AT_STOP
+from fakemq.dump.check_index import check_index
 from fakemq.dump.check_row import check_row
 from fakemq.dump.check_timers import check_timers
 from fakemq.protocol import fastjson
 from fakemq.protocol.limits import FILE_JSON
-from fakemq.protocol.properties import KEY_SEPARATOR, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
 from fakemq.store.checkpoint import FILE_BYTES as CHECKPOINT_BYTES
 from fakemq.store.findings import (
@@ -31,13 +31,10 @@ from fakemq.store.findings import (
     wrong_place,
     wrong_size,
 )
-from fakemq.store.index import key_hash
-from fakemq.store.index_build import tag_key
 from fakemq.store.queue_folders import why_no_queue
 from fakemq.store.store import needs_config
 from fakemq.store.stored_entries import (
     UNIT_BYTES,
-    Index,
     LogEnd,
     Passed,
     QueueUnit,
@@ -49,7 +46,6 @@ from fakemq.store.stored_entries import (
 
 if TYPE_CHECKING:
     from fakemq.protocol.message import MessageExt
-    from fakemq.store.stored_entries import IndexEntry
     from fakemq.store.stored_file import StoredFile
     from fakemq.store.stored_node import Row, StoredNode
 
@@ -197,65 +193,6 @@ def _check_unit(node: StoredNode, topic: str, queue_id: int, unit: QueueUnit) ->
         return no_unit(unit.offset, unit.tags_code)
     entry = unit.phy_offset, unit.size_bytes, code
     return entry_error(topic, queue_id, unit.offset, entry, node.record(unit.phy_offset))
-
-
-# -- index --------------------------------------------------------------------------------------
-
-
-def check_index(node: StoredNode, file: StoredFile) -> Iterator[Finding]:
-    """Check that entries are in the chains of their slots, and point to records with such a key."""
-    index = Index(file)
-    head = index.head
-    if head is None:
-        yield Finding(file.name, 0, f"{file.size_bytes} bytes are too few for a header")
-        return
-    if head.index_count < 2:
-        return
-    if not index.slots:
-        yield Finding(file.name, 0, f"the entries do not fit the header: {_head_text(index)}")
-        return
-    for entry in index.entries():
-        text = _check_chain(index, entry) or _check_entry(node, index, entry)
-        if text:
-            at = index.entry_at(entry)
-            yield Finding(file.name, at, f"entry {entry.number}: {text}")
-
-
-def _head_text(index: Index) -> str:
-    head = index.head
-    if head is None:
-        return ""
-    return f"{head.index_count - 1} entries from {head.begin_phy_offset} to {head.end_phy_offset}"
-
-
-def _check_chain(index: Index, entry: IndexEntry) -> str:
-    newest = index.newest(entry.key_hash)
-    count = index.head.index_count if index.head else 0
-    if not entry.number <= newest < count:
-        return f"its slot says {newest}, between {entry.number} and {count - 1} is right"
-    if not 0 <= entry.previous < entry.number:
-        return f"the entry before it is said to be {entry.previous}"
-    return ""
-
-
-def _check_entry(node: StoredNode, index: Index, entry: IndexEntry) -> str:
-    if 0 <= entry.phy_offset < node.log.min_offset:
-        return ""
-    message = node.record(entry.phy_offset)
-    if message is None:
-        return f"points at {entry.phy_offset}, where no record begins"
-    keys = [message.properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX) or ""]
-    keys += (message.keys or "").split(KEY_SEPARATOR)
-    if message.tags:  # an entry of 5.5.0
-        keys.append(tag_key(message.tags))
-    if entry.key_hash not in [key_hash(message.topic, key) for key in keys if key]:
-        return f"points at {entry.phy_offset}, whose keys have other hashes"
-    if entry.number > 1 and index.head is not None:  # the first one counts from the file before
-        ms = message.store_timestamp_ms - index.head.begin_timestamp_ms
-        seconds = min(max(0, ms // 1000), 0x7FFF_FFFF)
-        if seconds != entry.seconds:
-            return f"is {entry.seconds} s after the first, its record {seconds} s"
-    return ""
 
 
 # -- checkpoint and config ----------------------------------------------------------------------

@@ -205,7 +205,3 @@ class Index:
     def entry_at(self, entry: IndexEntry) -> int:
         """Return the position of an entry in the file."""
         return INDEX_HEADER.size + self.slots * INDEX_SLOT.size + entry.number * INDEX_ENTRY.size
-
-    def newest(self, key_hash: int) -> int:
-        """Return the number of the newest entry in the slot of a hash; 0 for none."""
-        return self._slot(self.slots, key_hash)
