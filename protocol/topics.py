@@ -21,6 +21,11 @@ DLQ_PREFIX: Final = "%DLQ%"
 LMQ_PREFIX: Final = "%LMQ%"
 REPLY_POSTFIX: Final = "REPLY_TOPIC"
 SYSTEM_TOPIC_PREFIX: Final = "rmq_sys_"
+SYSTEM_TOPICS: Final = (
+    *(AUTO_CREATE_TOPIC_KEY_TOPIC, SCHEDULE_TOPIC, BENCHMARK_TOPIC, TRANS_HALF_TOPIC, TRACE_TOPIC),
+    *(TRANS_OP_HALF_TOPIC, TRANS_CHECK_MAX_TIME_TOPIC, SELF_TEST_TOPIC, OFFSET_MOVED_EVENT_TOPIC),
+)
+"""Topics that a broker makes itself, in the order of SYSTEM_TOPIC_SET; 5.5.0 has three more."""
 
 FAQ: Final = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
 """What Java puts behind remarks that a reader could look up."""
@@ -29,6 +34,14 @@ FAQ: Final = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
 def without_faq(text: object) -> str:
     """Return a text as part of another one: without the line that is to be its last."""
     return str(text).replace(FAQ, "")
+
+
+def is_system_topic(topic: str) -> bool:
+    """Return whether RocketMQ itself uses a topic.
+
+    Source: TopicValidator.java#isSystemTopic (4.9.7)
+    """
+    return topic in SYSTEM_TOPICS or topic.startswith(SYSTEM_TOPIC_PREFIX)
 
 
 def retry_topic(group: str) -> str:

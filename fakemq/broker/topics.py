@@ -31,7 +31,7 @@ from fakemq.protocol.topics import (
     SCHEDULE_TOPIC,
     SELF_TEST_TOPIC,
     SYSTEM_TOPIC_PREFIX,
-    TRACE_TOPIC,
+    SYSTEM_TOPICS,
     TRANS_CHECK_MAX_TIME_TOPIC,
     TRANS_HALF_TOPIC,
     TRANS_OP_HALF_TOPIC,
@@ -60,11 +60,6 @@ NOT_ALLOWED_SEND_TOPICS: Final = frozenset(
     }
 )
 """Clients may not send to these topics."""
-
-_SYSTEM_TOPICS: Final = (
-    *(AUTO_CREATE_TOPIC_KEY_TOPIC, SCHEDULE_TOPIC, BENCHMARK_TOPIC, TRANS_HALF_TOPIC, TRACE_TOPIC),
-    *(TRANS_OP_HALF_TOPIC, TRANS_CHECK_MAX_TIME_TOPIC, SELF_TEST_TOPIC, OFFSET_MOVED_EVENT_TOPIC),
-)
 
 
 class TopicConfigManager:
@@ -310,7 +305,7 @@ class TopicConfigManager:
             self._complete(config)
         self._json = {topic: topic_json(config) for topic, config in self._table.items()}
         self._encoded = None
-        system = (*_SYSTEM_TOPICS, *self._node.reference.system_topics)
+        system = (*SYSTEM_TOPICS, *self._node.reference.system_topics)
         self._system = dict.fromkeys((*system, *self._table))
         self.data_version = DataVersion(timestamp=self._node.clock.now_ms(), counter=0)
 

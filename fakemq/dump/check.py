@@ -15,6 +15,7 @@ from fakemq.dump.check_timers import check_timers
 from fakemq.protocol import fastjson
 from fakemq.protocol.limits import FILE_JSON
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
+from fakemq.protocol.topics import is_system_topic
 from fakemq.store.checkpoint import FILE_BYTES as CHECKPOINT_BYTES
 from fakemq.store.findings import (
     CONFIG_EMPTY,
@@ -23,6 +24,7 @@ from fakemq.store.findings import (
     Finding,
     entry_error,
     few,
+    is_in_config,
     no_entry,
     no_queue,
     no_table,
@@ -32,7 +34,6 @@ from fakemq.store.findings import (
     wrong_size,
 )
 from fakemq.store.queue_folders import why_no_queue
-from fakemq.store.store import needs_config
 from fakemq.store.stored_entries import (
     UNIT_BYTES,
     LogEnd,
@@ -57,7 +58,7 @@ def check(node: StoredNode, passed: Passed) -> Iterator[Finding]:
     """Return all defects of a node's store, in the order of its parts."""
     yield from few(check_log(node, passed), FINDINGS_A_FILE)
     for topic in sorted({topic for topic, _, row in node.queues() if row.files}):
-        if needs_config(topic) and not _has_topic(node, topic):
+        if is_in_config(topic) and not _has_topic(node, topic):
             yield Finding(f"consumequeue/{topic}", 0, NO_TOPIC)
     for topic, queue_id, row in node.queues():
         yield from few(check_queue(node, topic, queue_id, row, passed), FINDINGS_A_FILE)
@@ -120,8 +121,9 @@ def _missing(node: StoredNode, message: MessageExt) -> str:
         return ""  # a broker passes over it, too
     place = place_text(message.topic, message.queue_id, message.queue_offset)
     row = node.queue(message.topic, message.queue_id)
+    known = is_system_topic(message.topic) or _has_topic(node, message.topic)
     if row is None or not row.files:
-        return no_queue(place) if _has_topic(node, message.topic) else ""
+        return no_queue(place) if known else ""
     unit = row.read(message.queue_offset * UNIT_BYTES, UNIT_BYTES)
     if unit is not None and unit != bytes(UNIT_BYTES):
         return ""

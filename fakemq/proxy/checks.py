@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from google.protobuf.message import Message
 
 from fakemq.protocol.limits import ATTEMPT_ID_MAX_CHARS, ATTEMPT_ID_TOO_LONG, SUBSCRIPTION_MAX_CHARS
+from fakemq.protocol.topics import SYSTEM_TOPICS
 from fakemq.proxy.codes import Code
 from fakemq.proxy.status import RpcError
 
@@ -35,15 +36,7 @@ _is_lite: Final = re.compile(r"[a-zA-Z0-9_-]+").fullmatch
 _control_character: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]").search
 _SYSTEM_TOPICS: Final = frozenset(
     {
-        "TBW102",
-        "SCHEDULE_TOPIC_XXXX",
-        "BenchmarkTest",
-        "RMQ_SYS_TRANS_HALF_TOPIC",
-        "RMQ_SYS_TRACE_TOPIC",
-        "RMQ_SYS_TRANS_OP_HALF_TOPIC",
-        "TRANS_CHECK_MAX_TIME_TOPIC",
-        "SELF_TEST_TOPIC",
-        "OFFSET_MOVED_EVENT",
+        *SYSTEM_TOPICS,
         "CHECKPOINT_TOPIC",
         "RMQ_SYS_ROCKSDB_TRANS_HALF_TOPIC",
         "RMQ_SYS_ROCKSDB_TRANS_OP_HALF_TOPIC",

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
 from fakemq.protocol.message import MESSAGE_MAGIC_CODE, record_struct
+from fakemq.protocol.topics import is_system_topic
 from fakemq.store.consumequeue import BLANK_SIZE, UNIT_BYTES
 from fakemq.store.findings import (
     NO_TOPIC,
     Finding,
     entry_error,
     few,
+    is_in_config,
     no_entry,
     no_queue,
     place_text,
@@ -28,7 +30,7 @@ from fakemq.store.findings import (
 from fakemq.store.light_queues import LightRule
 from fakemq.store.queue_folders import FOLDER as QUEUES
 from fakemq.store.record_scan import read_range
-from fakemq.store.store import KEPT_TOPICS, needs_config
+from fakemq.store.store import KEPT_TOPICS
 
 if TYPE_CHECKING:
     from fakemq.store.consumequeue import ConsumeQueue
@@ -256,7 +258,7 @@ class StartCheck:
         """Yield the records whose queue is gone although its topic was not deleted meanwhile."""
         topic, queue_id = key
         topics = self._topics
-        if topics is None or not (topic in topics.names or topic in KEPT_TOPICS):
+        if topics is None or not (topic in topics.names or is_system_topic(topic)):
             return
         firsts = [
             unit
@@ -280,7 +282,7 @@ class StartCheck:
         """Yield the topics with queues that the broker does not have; a slave may keep such."""
         if self._topics is not None and self._store.config.broker_role != "SLAVE":
             for topic in sorted(self._queues.topics() - self._topics.names):
-                if needs_config(topic):
+                if is_in_config(topic):
                     yield Finding(f"{QUEUES}/{topic}", 0, NO_TOPIC)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from click.testing import CliRunner
@@ -11,10 +12,13 @@ from click.testing import CliRunner
 from fakemq.cli import main
 from fakemq.clock.slices import finished
 from fakemq.events import Warned
+from fakemq.protocol.topics import SYSTEM_TOPICS, TRANS_HALF_TOPIC
 from fakemq.store import start_check
 from fakemq.store.findings import NO_TOPIC, Topics
 from fakemq.store.results import PutMessageStatus
+from tests.support.crashes import Crashes
 from tests.support.disk_lab import DiskLab
+from tests.support.mixed_life import REFERENCES
 from tests.support.time import START_MS
 
 
@@ -150,6 +154,34 @@ def reported_by_default_sizes(root: Path, topics: Topics) -> list[str]:
 def test_topic_without_config_is_reported(tmp_path: Path) -> None:
     written(tmp_path)
     assert reported(tmp_path, Topics(set(), 0)) == [f"consumequeue/orders:0: {NO_TOPIC}"]
+
+
+@pytest.mark.parametrize("topic", [*SYSTEM_TOPICS, "rmq_sys_wheel_timer", "%LMQ%room"])
+def test_topic_that_the_broker_makes_itself_needs_no_config(tmp_path: Path, topic: str) -> None:
+    with DiskLab(tmp_path) as lab:
+        lab.put(topic=topic)
+    assert reported_by_default_sizes(tmp_path, Topics(set(), 0)) == []
+    (tmp_path / "config").mkdir(exist_ok=True)
+    (tmp_path / "config" / "topics.json").write_text('{"topicConfigTable":{}}')
+    assert not [line for line in check(tmp_path) if topic in line]
+
+
+@pytest.mark.parametrize("reference", REFERENCES)
+@pytest.mark.parametrize("how", ["kill", "stop"])
+def test_half_message_before_the_first_check_is_no_damage(
+    tmp_path: Path, reference: Literal["4.9.7", "5.5.0"], how: str
+) -> None:
+    before = Crashes(tmp_path, 0, "ASYNC_FLUSH", reference)
+    has_topic = before.broker.topics.select(TRANS_HALF_TOPIC) is not None
+    assert has_topic == (reference == "5.5.0")
+    before.half()
+    if how == "kill":
+        before.broker.kill()
+    before.close()
+    assert check(tmp_path / "broker-a-0") == []
+    after = Crashes(tmp_path, 0, "ASYNC_FLUSH", reference)
+    after.close()
+    assert after.core.journal.find(Warned) == []
 
 
 QUEUE_OFFSET_AT = 20

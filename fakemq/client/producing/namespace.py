@@ -9,36 +9,10 @@ Source: common/protocol/NamespaceUtil.java (4.9.7)
 from __future__ import annotations
 
 from fakemq.protocol.bodies.queue import MessageQueue
-from fakemq.protocol.topics import (
-    AUTO_CREATE_TOPIC_KEY_TOPIC,
-    BENCHMARK_TOPIC,
-    DLQ_PREFIX,
-    OFFSET_MOVED_EVENT_TOPIC,
-    RETRY_PREFIX,
-    SCHEDULE_TOPIC,
-    SELF_TEST_TOPIC,
-    SYSTEM_TOPIC_PREFIX,
-    TRACE_TOPIC,
-    TRANS_CHECK_MAX_TIME_TOPIC,
-    TRANS_HALF_TOPIC,
-    TRANS_OP_HALF_TOPIC,
-)
+from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX, is_system_topic
 
 SEPARATOR = "%"
 _SYSTEM_GROUP_PREFIX = "CID_RMQ_SYS_"
-_SYSTEM_TOPICS = frozenset(
-    (
-        AUTO_CREATE_TOPIC_KEY_TOPIC,
-        SCHEDULE_TOPIC,
-        BENCHMARK_TOPIC,
-        TRANS_HALF_TOPIC,
-        TRACE_TOPIC,
-        TRANS_OP_HALF_TOPIC,
-        TRANS_CHECK_MAX_TIME_TOPIC,
-        SELF_TEST_TOPIC,
-        OFFSET_MOVED_EVENT_TOPIC,
-    )
-)
 
 
 def wrap(namespace: str, name: str) -> str:
@@ -118,4 +92,4 @@ def _begins_with(name: str, namespace: str) -> bool:
 
 
 def _is_system(name: str) -> bool:
-    return name in _SYSTEM_TOPICS or name.startswith((SYSTEM_TOPIC_PREFIX, _SYSTEM_GROUP_PREFIX))
+    return is_system_topic(name) or name.startswith(_SYSTEM_GROUP_PREFIX)
