@@ -88,6 +88,8 @@ class ClusterSpec(msgspec.Struct, frozen=True, kw_only=True):
     topics: dict[str, TopicSpec] = {}
     acl: str | dict[str, object] | None = None
     """The file with accounts and permissions, or what it says. None: of each broker's config."""
+    strict: bool = False
+    """Whether a name of ``acl`` that has no effect is an error, too."""
     tls: TlsSpec = TlsSpec()
     control: ControlSpec | None = None
     ready_file: str | None = None
@@ -163,6 +165,7 @@ def cluster_spec(
         seed=seed if seed is None else whole("seed", seed, None),
         topics=declared_topics(given["topics"], reference),
         acl=acl,
+        strict=given["strict"],
         tls=tls,
         control=control,
         ready_file=path_text("ready_file", given["ready_file"]),
@@ -314,6 +317,7 @@ def broker_spec(
         namesrv_config=namesrv_kind(),
         broker_configs=(config,),
         reference=found,
+        strict=strict,
         tls=tls,
     )
 

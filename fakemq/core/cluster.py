@@ -177,7 +177,9 @@ class ClusterCore:
         from fakemq.broker.acl.homes import home_of
         from fakemq.broker.acl.stored import rights_at
 
-        return AccessControl(broker.node, home_of(self.spec.acl, home), rights_at(broker))
+        return AccessControl(
+            broker.node, home_of(self.spec.acl, home), rights_at(broker), strict=self.spec.strict
+        )
 
     def _make_proxy(self) -> Proxy:
         from fakemq.proxy.front import make_front  # most clusters have none

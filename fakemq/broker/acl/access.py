@@ -45,12 +45,25 @@ class Door(Protocol):
 
 
 class AccessControl:
-    """The rules of one broker, from `start` on."""
+    """The rules of one broker, from `start` on.
 
-    def __init__(self, node: NodeContext[BrokerConfig], home: AclHome, rights: Rights) -> None:
+    With ``strict`` a start refuses what a file has in vain, such as a mistyped name.
+    """
+
+    def __init__(
+        self,
+        node: NodeContext[BrokerConfig],
+        home: AclHome,
+        rights: Rights,
+        *,
+        strict: bool = False,
+    ) -> None:
         self._node = node
         self._home = home
         self._rights = rights
+        self._strict = strict
+        self._refuses = False
+        """Whether what is in vain is an error now."""
         self._stamps: dict[str, int] = {}
         self._timer: Timer | None = None
         self._accounts: WeakKeyDictionary[Session, str] = WeakKeyDictionary()
@@ -66,12 +79,15 @@ class AccessControl:
         """Read all files, and watch them; raise ConfigError if one is wrong."""
         self._node.clock.cancel(self._timer)
         self.manager = self._new_manager()
+        self._refuses = self._strict
         try:
             self.manager.load()
         except AclError as error:
             raise ConfigError(
                 f"{self._node.name}: the rules of access control: {printable(str(error))}"
             ) from None
+        finally:
+            self._refuses = False
         self._stamps = self._present_stamps()
         self._watch_again()
 
@@ -162,4 +178,6 @@ class AccessControl:
             self._warn(f"the rules of access control were not read again: {error}")
 
     def _warn(self, text: str) -> None:
+        if self._refuses:
+            raise ConfigError(printable(f"{self._node.name}: {text}"))
         self._node.journal.add(Warned(node=self._node.name, text=printable(text)))

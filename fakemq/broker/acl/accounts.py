@@ -71,6 +71,8 @@ def _plain(name: str) -> str:
 
 
 _FIELDS = {_plain(field): field for field in PlainAccessConfig.__struct_fields__}
+ACCOUNT_NAMES = PlainAccessConfig.__struct_encode_fields__
+"""What an entry of a file may say, as Java spells it."""
 
 
 def unknown_names(entry: object) -> list[str]:

@@ -17,11 +17,18 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from fakemq.broker.acl.accounts import Account, PlainAccessConfig, text_of, unknown_names
+from fakemq.broker.acl.accounts import (
+    ACCOUNT_NAMES,
+    Account,
+    PlainAccessConfig,
+    text_of,
+    unknown_names,
+)
 from fakemq.broker.acl.addresses import AddressPattern, address_pattern
 from fakemq.broker.acl.errors import AclError, brief
 from fakemq.broker.acl.permissions import Perm, check_entries
 from fakemq.broker.acl.rights import Rights
+from fakemq.errors import did_you_mean
 from fakemq.protocol.bodies.body import Body
 from fakemq.protocol.bodies.topic import DataVersion
 from fakemq.protocol.java import java_hash_map_order
@@ -35,6 +42,7 @@ if TYPE_CHECKING:
 _WHITE = "globalWhiteRemoteAddresses"
 _ACCOUNTS = "accounts"
 _VERSION = "dataVersion"
+_NAMES = (_WHITE, _ACCOUNTS, _VERSION)
 _MOST_NAMED = 5
 """A warning names this number of accounts or names; a file may have hundreds of thousands."""
 _VALIDATE = "PlainPermissionManager.validate"
@@ -99,6 +107,7 @@ class PlainPermissionManager:
             content = home.read(path)
             if not content:
                 continue
+            self._warn_of_unknown(path, content)
             patterns = _patterns(content)
             if patterns:
                 white_of[path] = patterns
@@ -126,6 +135,7 @@ class PlainPermissionManager:
         content = self._home.read(path)
         if not content:
             return
+        self._warn_of_unknown(path, content)
         patterns = _patterns(content)
         self._white += patterns
         if path in self._white_of:
@@ -158,8 +168,16 @@ class PlainPermissionManager:
                 unknown.setdefault(name, []).append(account.access_key)
             accounts.append(account)
         for name, access_keys in islice(unknown.items(), _MOST_NAMED):
-            self._warn(f"{path}: no account has {name}: it has no effect in {_named(access_keys)}")
+            where = f"it has no effect in {_named(access_keys)}"
+            meant = did_you_mean(name, ACCOUNT_NAMES, lists=False)
+            self._warn(f"{path}: no account has {name}: {where}{meant}")
         return accounts
+
+    def _warn_of_unknown(self, path: str, content: Mapping[str, Any]) -> None:
+        """Warn of names beside the accounts that no file has; there, case matters."""
+        unknown = [str(name) for name in content if name not in _NAMES]
+        for name in unknown[:_MOST_NAMED]:
+            self._warn(f"{path}: {name} has no effect{did_you_mean(name, _NAMES)}")
 
     def _warn_of_repeated(self, path: str, repeated: Mapping[str, str], counts: str) -> None:
         """Warn of accounts of a file; ``repeated`` has the file in which each was found before.

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from fakemq.broker.acl.accounts import PlainAccessConfig
+from fakemq.broker.acl.accounts import ACCOUNT_NAMES, PlainAccessConfig
 from fakemq.broker.acl.errors import AclError
 from fakemq.broker.acl.homes import AclHome, FileHome, MemoryHome
 from fakemq.broker.acl.permission_manager import PlainPermissionManager
@@ -129,8 +129,23 @@ def test_names_may_differ_in_case_and_numbers_are_texts() -> None:
 def test_unknown_name_is_a_warning() -> None:
     rules = rules_of(ACCOUNT | {"topicPerm": ["T=PUB"]})
     assert rules.warned == [
-        "conf/plain_acl.yml: no account has topicPerm: it has no effect in account useruser"
+        (
+            "conf/plain_acl.yml: no account has topicPerm: it has no effect in account useruser"
+            "; did you mean topicPerms?"
+        )
     ]
+
+
+@pytest.mark.parametrize("name", [*ACCOUNT_NAMES, "globalWhiteRemoteAddresses", "accounts"])
+def test_mistyped_name_is_named_with_the_one_that_was_meant(tmp_path: Path, name: str) -> None:
+    typo = name[:3] + name[4:]
+    of_account = name in ACCOUNT_NAMES
+    content = {"accounts": [ACCOUNT | {typo: "x"}]} if of_account else {typo: []}
+    rules = rules_in(tmp_path, plain_acl=yaml.safe_dump(content))
+    what = f"no account has {typo}: it has no effect in account useruser"
+    said = what if of_account else f"{typo} has no effect"
+    path = f"{tmp_path}/conf/plain_acl.yml"
+    assert rules.warned == [f"{path}: {said}; did you mean {name}?"]
 
 
 def test_warning_names_a_few_of_many_accounts() -> None:
