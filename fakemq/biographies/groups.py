@@ -183,7 +183,7 @@ def _refused(
 
     ``filtered`` says which filter went past it.
     """
-    settings = broker.groups.snapshot().get(group)
+    settings = broker.groups.existing(group)
     if settings is not None and not settings.consume_enable:
         return f"consume is disabled for group {group}"
     info = broker.consumers.group(group)

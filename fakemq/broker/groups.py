@@ -111,6 +111,14 @@ class SubscriptionGroupManager:
         self._note_change(group, "updated")
         return True
 
+    def __contains__(self, group: object) -> bool:
+        """Return whether there is a group; none is created, and no light one is listed."""
+        return group in self._table
+
+    def existing(self, group: str | None) -> SubscriptionGroupConfig | None:
+        """Return the config of a listed group; none is created."""
+        return None if group is None else self._table.get(group)
+
     def names(self) -> Collection[str]:
         """Return the names of all groups."""
         return list(self._table)

@@ -46,11 +46,11 @@ class RebalanceLockManager:
         self, group: str, queues: Iterable[MessageQueue], client_id: str, session: Session
     ) -> Steps[list[MessageQueue]]:
         """Lock queues that are free, expired or the client's own; return those it holds now."""
-        locks = self._table.setdefault(group, {})
         outside = session.outside
         now_ms = self._node.clock.elapsed_ms(outside=outside)
         locked = []
         for queue in queues:
+            locks = self._table.setdefault(group, {})
             entry = locks.get(queue)
             if entry is None or entry.client_id == client_id or self._expired(entry):
                 locks[queue] = _LockEntry(client_id, outside, now_ms)

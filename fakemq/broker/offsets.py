@@ -305,10 +305,11 @@ class ConsumerOffsetManager:
         The table becomes ours. The file is written in steps.
         Source: broker/slave/SlaveSynchronize.java#syncConsumerOffset (4.9.7)
         """
-        before = self._table
-        self._table = before | fetched.offset_table
-        for number, key in enumerate(fetched.offset_table):
-            self._note_smaller(key, before.get(key, {}), "master")
+        # In place: a removal may be walking the table.
+        before = {key: self._table.get(key, {}) for key in fetched.offset_table}
+        self._table.update(fetched.offset_table)
+        for number, key in enumerate(before):
+            self._note_smaller(key, before[key], "master")
             if not number % _KEYS_A_STEP:
                 yield
         yield from self._file.persist_in_steps()

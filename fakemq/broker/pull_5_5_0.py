@@ -91,7 +91,7 @@ def _flagged(
                 header.topic, header.consumer_group, header.queue_id, int(following)
             )
         topic = broker.topics.select(request.header.topic)
-        group = broker.groups.snapshot().get(request.header.consumer_group)
+        group = broker.groups.existing(request.header.consumer_group)
         reply.ext_fields |= {
             "topicSysFlag": str(0 if topic is None else topic.topic_sys_flag),
             "groupSysFlag": str(0 if group is None else group.group_sys_flag or 0),

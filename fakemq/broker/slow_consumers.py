@@ -74,14 +74,15 @@ class SlowConsumers:
         self._node.clock.carry_out(self._look_at_each(), peer=self)
 
     def _look_at_each(self) -> Steps[None]:
-        config, topics, groups = self._node.config, self._topics.snapshot(), self._groups.snapshot()
+        config, topics, groups = self._node.config, self._topics, self._groups
         yield from removed_where(
             self._behind_bytes, lambda at: at[1] not in topics or at[2] not in groups
         )
         if config.disable_consume_if_consumer_read_slowly:
             most = config.consumer_fallbehind_threshold
-            for (_, _, group), behind in list(self._behind_bytes.items()):
+            for place in list(self._behind_bytes):
                 yield
+                behind, group = self._behind_bytes.get(place, 0), place[2]
                 if behind > most and self._groups.disable_consume(group):
                     text = f"group {group} is {behind} bytes behind: it is suspended"
                     self._node.journal.add(Warned(node=self._node.name, text=text))

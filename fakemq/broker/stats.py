@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from fakemq.clock.slices import Steps, removed_where
+from fakemq.clock.slices import removed_where
 from fakemq.protocol.topics import LMQ_PREFIX, SCHEDULE_TOPIC
 from fakemq.store.counters import Counter, CounterSnapshot, Grid
 
@@ -238,12 +238,12 @@ class BrokerStatsManager:
         )
 
     def _drop(self, unwanted: Callable[[str, str], bool]) -> None:
-        def drop() -> Steps[None]:
-            yield from removed_where(self._table, lambda at: unwanted(*at))
+        def removed(*_: object) -> None:  # what they name counts no more
             self._puts.clear()
             self._pulls.clear()
 
-        self._clock.carry_out(drop(), peer=self)
+        steps = removed_where(self._table, lambda at: unwanted(*at), removed)
+        self._clock.carry_out(steps, peer=self)
 
 
 def _without_name(name: str) -> str:

@@ -114,7 +114,7 @@ def put_topic(broker: Broker, config: TopicConfig) -> None:
 
 def put_group(broker: Broker, config: SubscriptionGroupConfig) -> None:
     """Create or change a group, whose attributes are changes; Java does not catch what is wrong."""
-    present = broker.groups.snapshot().get(config.group_name)
+    present = broker.groups.existing(config.group_name)
     before = None if present is None else present.attributes or {}
     try:
         config.attributes = altered(GROUP_ATTRIBUTES, before, config.attributes or {})

@@ -122,6 +122,10 @@ class TopicConfigManager:
         """
         return topic in self._system or topic.startswith(SYSTEM_TOPIC_PREFIX)
 
+    def __contains__(self, topic: object) -> bool:
+        """Return whether there is a topic; no light one is listed."""
+        return topic in self._table
+
     def snapshot(self) -> Mapping[str, TopicConfig]:
         """Return all topics as they are now, read-only."""
         return MappingProxyType(dict(self._table))

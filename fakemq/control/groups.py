@@ -105,7 +105,7 @@ def _state(control: Control, group: str, wanted: list[str]) -> GroupState:
         for topic in finished(broker.offsets.which_topics_by_group(group))
     }
     handle = control.mq.group(group)
-    configs = (broker.groups.snapshot().get(group) for broker in control.core.running_masters())
+    configs = (broker.groups.existing(group) for broker in control.core.running_masters())
     return GroupState(
         name=group,
         members=handle.members(),

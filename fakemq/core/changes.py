@@ -134,7 +134,7 @@ def change_group(core: ClusterCore, group: str, **settings: Unpack[GroupSettings
         for name in {*LATER_SETTINGS} & settings.keys() - broker.reference.group_settings.keys():
             raise ValueError(f"groups of {broker.name} have no {name}: use reference='5.5.0'")
     for broker in masters:
-        config = broker.groups.snapshot().get(group) or SubscriptionGroupConfig(group_name=group)
+        config = broker.groups.existing(group) or SubscriptionGroupConfig(group_name=group)
         broker.groups.update(msgspec.structs.replace(config, **settings))
 
 

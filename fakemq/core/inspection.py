@@ -376,6 +376,8 @@ def seed(
         broker, queue_id = targets[number % len(targets)]
         if not broker.running:
             raise FakemqError(f"{broker.name} was stopped after {number} of {len(bodies)} messages")
+        if broker.topics.select(topic) is None:
+            raise FakemqError(f"{topic} was deleted after {number} of {len(bodies)} messages")
         offsets.append(put(broker, topic, queue_id, body, tags, keys, properties))
         yield
     for broker in dict.fromkeys(broker for broker, _ in targets):  # in the same order in each run

@@ -51,7 +51,7 @@ def check_group(core: ClusterCore, group: str) -> None:
     """Raise LookupError for a group that no broker has and whose name is almost like another's."""
     brokers = core.brokers.values()
     # Most groups exist, and are asked for often, as by the predicate of a wait.
-    if any(group in one.groups.snapshot() or one.consumers.members(group) for one in brokers):
+    if any(group in one.groups or one.consumers.members(group) for one in brokers):
         return
     there: set[str] = set()
     for broker in brokers:

@@ -8,15 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.loops import Loop, loops
+from tests.support.loops import ROOT, Loop, loops, on_loop
 
-ROOT = Path(__file__).parents[2] / "fakemq"
 TABLE = Path(__file__).with_name("loops.toml")
-FOLDERS = (
-    *("broker", "clock", "control", "core", "dispatch", "ha", "journal", "namesrv", "net"),
-    *("proxy", "store"),
-)
-"""What runs on a cluster's loop, between a peer's bytes and its answer."""
 
 ROWS: dict[str, dict[str, str]] = tomllib.loads(TABLE.read_text())
 BOUNDS = ROWS.pop("bounds")
@@ -24,12 +18,7 @@ BOUNDS = ROWS.pop("bounds")
 
 @cache
 def found() -> list[tuple[str, Loop]]:
-    return [
-        (str(path.relative_to(ROOT)), loop)
-        for folder in FOLDERS
-        for path in sorted((ROOT / folder).rglob("*.py"))
-        for loop in loops(path)
-    ]
+    return [(file, loop) for file, path in on_loop() for loop in loops(path)]
 
 
 def test_every_loop_over_a_table_is_sliced_or_bounded() -> None:

@@ -26,6 +26,20 @@ _NODES = (".brokers.values()", ".brokers.items()")
 _VIEWS = frozenset(("items", "values", "keys", "snapshot"))
 
 
+ROOT = Path(__file__).parents[2] / "fakemq"
+_FOLDERS = (
+    *("broker", "clock", "control", "core", "dispatch", "ha", "journal", "namesrv", "net"),
+    *("proxy", "store"),
+)
+
+
+def on_loop() -> Iterator[tuple[str, Path]]:
+    """Yield what runs on a cluster's loop, between a peer's bytes and its answer."""
+    for folder in _FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            yield str(path.relative_to(ROOT)), path
+
+
 class Loop(NamedTuple):
     """One loop; functions are named with their class, inner ones with the outer one."""
 

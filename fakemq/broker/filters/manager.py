@@ -108,13 +108,12 @@ class ConsumerFilterManager:
             if not is_tag_type(subscription.expression_type) and subscription.sub_string:
                 self._register(group, subscription)
                 yield
-        filters = self._by_group.get(group)
-        if filters:
-            named = {subscription.topic for subscription in subscriptions}
-            for topic, found in list(filters.items()):
-                if topic not in named:
-                    self._die(found)
-                yield
+        named = {subscription.topic for subscription in subscriptions}
+        for topic in list(self._by_group.get(group, ())):
+            found = self.find(topic, group)
+            if found is not None and topic not in named:
+                self._die(found)
+            yield
 
     def _register(self, group: str, subscription: SubscriptionData) -> None:
         """Source: ConsumerFilterManager.java#FilterDataMapByTopic.register (4.9.7)"""
@@ -225,9 +224,11 @@ class ConsumerFilterManager:
         from fakemq.protocol.bodies.filter import ConsumerFilterTable, FilterDataMapByTopic
 
         by_topic: dict[str, dict[str, ConsumerFilterData]] = {}
-        for group, filters in list(self._by_group.items()):
-            for topic, found in list(filters.items()):
-                by_topic.setdefault(topic, {})[group] = self._with_bits(found.data, bloom)
+        for group in list(self._by_group):
+            for topic in list(self._by_group.get(group, ())):
+                found = self.find(topic, group)
+                if found is not None:
+                    by_topic.setdefault(topic, {})[group] = self._with_bits(found.data, bloom)
                 yield
         table = ConsumerFilterTable()
         for topic in (yield from java_hash_map_order_in_steps(by_topic, _TOPICS_CAPACITY)):
@@ -299,10 +300,12 @@ class ConsumerFilterManager:
         """
         span_ms = self._node.config.filter_data_clean_time_span
         now_ms = self._node.clock.elapsed_ms()
-        for group, filters in list(self._by_group.items()):
-            for topic, found in list(filters.items()):
-                if found.died_ms is not None and now_ms - found.died_ms >= span_ms:
-                    filters.pop(topic, None)
+        for group in list(self._by_group):
+            for topic in list(self._by_group.get(group, ())):
+                found = self.find(topic, group)
+                died_ms = None if found is None else found.died_ms
+                if died_ms is not None and now_ms - died_ms >= span_ms:
+                    del self._by_group[group][topic]
                     self._changed(group, topic, "removed")
                 yield
             self._forget_empty(group)

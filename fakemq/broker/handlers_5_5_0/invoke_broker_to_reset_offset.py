@@ -25,6 +25,7 @@ from fakemq.dispatch.java_errors import NULL
 from fakemq.protocol import table_5_5_0
 from fakemq.protocol.bodies.offset import ResetOffsetBody
 from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.headers.offset_5_5_0 import ResetOffsetRequestHeader5
 from fakemq.protocol.java import java_hash_map_order
@@ -42,13 +43,8 @@ def invoke_broker_to_reset_offset(
     header = request.header
     if broker.config.is_slave:
         raise Refused(ResponseCode.SYSTEM_ERROR, "Can not reset offset in slave broker")
-    topic = header.topic
-    config = broker.topics.select(topic)
-    if config is None:
-        raise Refused(ResponseCode.TOPIC_NOT_EXIST, f"Topic {topic} does not exist")
-    group = header.get("group", NULL)
-    if group not in broker.groups.snapshot():
-        raise Refused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} does not exist")
+    topic, group = header.topic, header.get("group", NULL)
+    config = _existing(broker, topic, group)
     queue_id, offset, timestamp = header.queue_id, header.offset, header.timestamp
     offsets: dict[int, int] = {}
     if queue_id >= 0:
@@ -62,6 +58,7 @@ def invoke_broker_to_reset_offset(
         for index in range(config.read_queue_nums):
             offsets[index] = _by_time(broker, topic, index, timestamp)
             yield
+        _existing(broker, topic, group)  # else a deleted one would have offsets
     if not offsets:
         raise Refused(ResponseCode.SYSTEM_ERROR, "No queues to reset.")
     resets = parts_of(broker).offset_resets
@@ -74,6 +71,15 @@ def invoke_broker_to_reset_offset(
     }
     table = {queue: queues[queue] for queue in java_hash_map_order(queues)}
     return Reply(body=(yield from ResetOffsetBody(offset_table=table).encode_in_steps()))
+
+
+def _existing(broker: Broker, topic: str, group: str) -> TopicConfig:
+    config = broker.topics.select(topic)
+    if config is None:
+        raise Refused(ResponseCode.TOPIC_NOT_EXIST, f"Topic {topic} does not exist")
+    if group not in broker.groups:
+        raise Refused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} does not exist")
+    return config
 
 
 def _by_time(broker: Broker, topic: str, queue_id: int, timestamp: int) -> int:

@@ -31,7 +31,7 @@ def update_consumer_offset(
 ) -> Reply[UpdateConsumerOffsetResponseHeader]:
     header = request.header
     topic, group = header.topic, header.consumer_group
-    if group not in broker.groups.snapshot():
+    if group not in broker.groups:
         raise Refused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} not exist!")
     if broker.topics.select(topic) is None:
         raise Refused(ResponseCode.TOPIC_NOT_EXIST, f"Topic {topic} not exist!")

@@ -14,10 +14,9 @@ from fakemq.protocol.java import int64
 from fakemq.protocol.pop import offset_order_count, queue_order_count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterator, Sequence
 
     from fakemq.clock.slices import Steps
-    from fakemq.protocol.bodies.group import SubscriptionGroupConfig
     from fakemq.protocol.bodies.topic import TopicConfig
 
 ILLEGAL: Final = -1
@@ -192,20 +191,20 @@ class OrderTable:
 
     def clean(
         self,
-        topics: Mapping[str, TopicConfig],
-        groups: Mapping[str, SubscriptionGroupConfig],
+        find_topic: Callable[[str], TopicConfig | None],
+        groups: Container[str],
         now_ms: int,
     ) -> Steps[None]:
         """Forget what is gone: topics, groups, queues, and what no client has read for a day.
 
         Source: QueueLevelConsumerManager.java#autoClean (5.5.0)
         """
-        for key, queues in list(self.table.items()):
+        for key in list(self.table):
             parts = key.split("@")
             if len(parts) != 2:
                 continue
-            config = topics.get(parts[0])
             yield
+            queues, config = self.table.get(key, {}), find_topic(parts[0])
             if config is None or parts[1] not in groups or not queues:
                 self.table.pop(key, None)
                 continue

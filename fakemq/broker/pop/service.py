@@ -148,9 +148,7 @@ class PopService:
     def _clean_order(self) -> Steps[None]:
         """Forget what is out of topics, queues and groups that are gone, and what is a day old."""
         self._cleaned_ms = self.clock.now_ms()
-        yield from self.order.clean(
-            self._topics.snapshot(), self._groups.snapshot(), self._cleaned_ms
-        )
+        yield from self.order.clean(self._topics.select, self._groups, self._cleaned_ms)
 
     def _order_in_file(self) -> Steps[ConsumerOrderInfoTable]:
         """Return what consumerOrderInfo.json is to contain.

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from fakemq.broker.pop.order import ILLEGAL, NO_COMMIT, OrderTable
 from fakemq.clock.slices import finished
-from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.bodies.topic import TopicConfig
 
 T, G, Q = "T", "G", 0
@@ -110,13 +109,13 @@ def test_cleaning_forgets_what_is_gone() -> None:
     table = OrderTable()
     popped(table, [5])
     topics = {T: TopicConfig(topic_name=T, read_queue_nums=1, write_queue_nums=1)}
-    groups = {G: SubscriptionGroupConfig(group_name=G)}
-    finished(table.clean(topics, groups, 24 * 3_600_000))
+    finished(table.clean(topics.get, {G}, 24 * 3_600_000))
     assert table.find(T, G, Q) is not None
-    finished(table.clean(topics, groups, 24 * 3_600_000 + 1))
+    finished(table.clean(topics.get, {G}, 24 * 3_600_000 + 1))
     assert table.find(T, G, Q) is None
     popped(table, [5])
-    finished(table.clean({}, groups, 0))
+    topics.clear()
+    finished(table.clean(topics.get, {G}, 0))
     assert list(table.queues()) == []
 
 

@@ -1,0 +1,113 @@
+"""Long work looks things up again after each step, or a row here says why it need not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.loops import on_loop
+from tests.support.stale_reads import stale_reads
+
+ANSWER = "Only an answer is made of it, which may be as it was at any moment since the request."
+COPY = "It is a copy of its own."
+OF_CLUSTER = (
+    "No peer adds or removes it: a broker of the cluster, or a table that is never replaced."
+)
+
+ROWS: dict[str, dict[str, str]] = {
+    "broker/consumers.py": {"ConsumerManager.groups_of_topic: info": ANSWER},
+    "broker/handlers/invoke_broker_to_reset_offset.py": {
+        "reset_by_clients: info": ANSWER,
+        "reset_by_clients: channel": "A connection that has closed is sent nothing.",
+        "_offsets: config": ANSWER,
+    },
+    "broker/handlers/unregister_client.py": {
+        "unregister_client: config": "It is an argument of what yields, and read before."
+    },
+    "broker/handlers_5_5_0/get_consume_stats.py": {"get_consume_stats: config": ANSWER},
+    "broker/held_queue.py": {
+        "HeldQueue._wanting: pulls": "An empty one is skipped; each pull is asked whether it waits."
+    },
+    "broker/offsets.py": {
+        "ConsumerOffsetManager.query_min_offset_in_all_groups: offset": ANSWER,
+        "ConsumerOffsetManager.persisted_in_steps: offsets": COPY,
+    },
+    "control/overview.py": {"_clients: broker": OF_CLUSTER, "_clients: members": ANSWER},
+    "namesrv/kv.py": {"KvConfig.kv_table_in_steps: table": ANSWER},
+    "namesrv/route_query.py": {
+        "RouteQuery.topic_route_steps: addr": ANSWER,
+        "RouteQuery.system_topics: broker_names": COPY,
+    },
+    "proxy/clients.py": {"Clients._expire_each: silent": OF_CLUSTER},
+    "store/index.py": {"IndexService.query: last": ANSWER},
+}
+"""What is used after a step as it was before it, and why that is right."""
+
+
+def test_long_work_uses_nothing_of_a_table_after_a_step() -> None:
+    found = {file: set(stale_reads(path)) for file, path in on_loop()}
+    unknown = [
+        f"{file}: {one}" for file, names in found.items() for one in names - {*ROWS.get(file, ())}
+    ]
+    assert not unknown, (
+        "others may change the table between two steps: a removed entry is written back, or a new"
+        " one removed. Walk a copy of the keys, and look each up after the step; or add a row here"
+        " that says why the old value is right"
+    )
+    gone = [
+        f"{file}: {one}"
+        for file, names in ROWS.items()
+        for one in {*names} - found.get(file, set())
+    ]
+    assert not gone, "these reads have gone: delete their rows"
+
+
+SOURCE = """
+class Table:
+    def values(self) -> Steps[None]:
+        for row in list(self._rows.values()):
+            row.clear()
+            yield
+
+    def items(self) -> Steps[None]:
+        for number, (key, row) in enumerate(list(self._rows.items())):
+            yield
+            print(key)
+
+    def before(self, key) -> Steps[None]:
+        row = self._rows.get(key)
+        yield
+        row.clear()
+
+    def around(self, keys) -> Steps[None]:
+        row, rows = keys, self._rows["all"]
+        for key in keys:
+            rows.pop(key)
+            yield
+
+    def again(self) -> Steps[None]:
+        for key in list(self._rows):
+            row = self._rows.get(key)
+            if row is not None:
+                row.clear()
+            yield
+
+    def at_once(self, key) -> None:
+        row = self._rows.get(key)
+        row.clear()
+
+    def argument(self, rows) -> Steps[None]:
+        row = rows.get("all")
+        yield
+        row.clear()
+"""
+
+
+def test_finder_knows_old_values_from_those_looked_up_again(tmp_path: Path) -> None:
+    path = tmp_path / "table.py"
+    path.write_text(SOURCE)
+    assert list(stale_reads(path)) == [
+        "Table.values: row",
+        "Table.items: row",
+        "Table.before: row",
+        "Table.around: rows",
+    ]
