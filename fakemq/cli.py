@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from fakemq import __version__
+from fakemq.commands.said import say
 from fakemq.errors import (
     NO_MEMORY_FOR_COMMAND,
     ConfigError,
     FakemqError,
     NotYetSupported,
     did_you_mean,
+    printable_lines,
 )
 
 if TYPE_CHECKING:
@@ -99,18 +101,19 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except (ConfigError, NotYetSupported) as error:
-            raise _BadInput(self._with_options(ctx, str(error))) from None
+            text = self._with_options(ctx, str(error))
+            raise _BadInput(printable_lines(text)) from None
         except FakemqError as error:
             option = getattr(error, "option", "")  # of a port that is in use
             flag = self._typed(ctx).get(option) if option else None
             hint = f" ({flag} 0)" if flag else ""
-            raise click.ClickException(f"{error}{hint}") from None
+            raise click.ClickException(printable_lines(f"{error}{hint}")) from None
         except MemoryError:
             raise click.ClickException(NO_MEMORY_FOR_COMMAND) from None
         except KeyboardInterrupt:
             # A terminal has written ^C, perhaps behind a bar.
             below = "\n" if sys.stderr.isatty() else ""
-            click.echo(f"{below}stopped by Ctrl-C", err=True)
+            say(f"{below}stopped by Ctrl-C")
             raise click.exceptions.Exit(INTERRUPTED) from None
 
     def _typed(self, ctx: click.Context) -> dict[str, str]:

@@ -83,6 +83,11 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else _escaped(char) for char in text)
 
 
+def printable_lines(text: str) -> str:
+    """Return a text with such escapes whose lines stay lines."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
 def _escaped(char: str) -> str:
     # A byte of a file name that is not UTF-8 is half a surrogate pair in Python.
     is_byte = "\udc80" <= char <= "\udcff"

@@ -15,7 +15,8 @@ import click
 
 from fakemq.commands.connection_options import connection_options
 from fakemq.commands.running_cluster import RunningCluster, connected, failures_reported
-from fakemq.errors import ConfigError
+from fakemq.commands.said import say
+from fakemq.errors import ConfigError, printable
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleRenderable, Group
@@ -51,8 +52,13 @@ def json_line(row: Row) -> str:
 
 
 def write_line(line: str) -> None:
-    """Write a line to stdout; replace letters that its encoding does not have."""
+    """Write a line to stdout; replace letters that its encoding does not have.
+
+    What would control a terminal is escaped, as JSON and Python do. Tabs stay, between cells.
+    """
     out = sys.stdout
+    if not line.isprintable():
+        line = "".join(map(_escaped, line))
     try:
         try:
             out.write(line + "\n")
@@ -64,10 +70,15 @@ def write_line(line: str) -> None:
         raise ConfigError(f"standard output: cannot be written: {error.strerror}") from None
 
 
+def _escaped(char: str) -> str:
+    if char.isprintable() or char == "\t":
+        return char
+    units = char.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
 def cell(name: str, value: object) -> str:
     """Return a value as text for people: one line, without control characters."""
-    from fakemq.errors import printable
-
     if value is None:
         return ""
     if name.endswith("_ms") and isinstance(value, int):
@@ -92,7 +103,7 @@ def time_text(at_ms: int) -> str:
 
 def label(name: str) -> str:
     """Return the headline of a column."""
-    return name.removesuffix("_ms").removesuffix("_at").replace("_", " ")
+    return printable(name.removesuffix("_ms").removesuffix("_at").replace("_", " "))
 
 
 def is_terminal() -> bool:
@@ -146,7 +157,7 @@ def lines(table: Table, *, aligned: bool = False) -> list[str]:
         ]
     else:
         texts = ["\t".join(row) for row in rows]
-    return texts + ([table.note] if table.note else [])
+    return texts + ([printable(table.note)] if table.note else [])
 
 
 _WARNS = ("lag", "behind")
@@ -175,7 +186,8 @@ def drawn(table: Table, screen_width: int) -> RichTable:
             left_out.append(label(name))
     narrow = f"not shown, the terminal is too narrow: {', '.join(left_out)}" if left_out else ""
     result = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    result.caption = "\n".join(text for text in (table.note, narrow) if text) or None
+    notes = [printable(text) for text in (table.note, narrow) if text]
+    result.caption = Text("\n".join(notes)) if notes else None
     result.caption_justify = "left"
     widths = _widths(table, columns, screen_width)
     for name in columns:
@@ -294,7 +306,7 @@ def _watch(
             cluster.forget()
             show(look(), as_json=as_json)
             for text in cluster.take_failures():
-                click.echo(f"Error: {text}", err=True)
+                say(f"Error: {text}")
             cluster.client.poll(timeout_ms=every_ms)
     from rich.console import Group
     from rich.live import Live

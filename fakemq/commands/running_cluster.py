@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from fakemq.commands.connection_options import CLIENT_NAMES, DEFAULTS, connection_options
+from fakemq.commands.said import say
 from fakemq.commands.silence import Silence
 
 if TYPE_CHECKING:
@@ -345,7 +346,7 @@ def failures_reported(cluster: RunningCluster) -> Iterator[None]:
     finally:
         texts = cluster.take_failures()
         for text in texts:
-            click.echo(f"Error: {text}", err=True)
+            say(f"Error: {text}")
     if texts:
         raise click.exceptions.Exit(1)
 
@@ -361,7 +362,8 @@ def completes(names: Callable[[RunningCluster], Iterable[str]]) -> Complete:
 
         try:
             with closing(opened({**DEFAULTS, **_given(ctx), "timeout": "500ms"})) as cluster:
-                return [name for name in names(cluster) if name.startswith(incomplete)]
+                found = [name for name in names(cluster) if name.startswith(incomplete)]
+                return [name for name in found if name.isprintable()]
         except FakemqError:
             return []
 

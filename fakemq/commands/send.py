@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fakemq.commands.running_cluster import RunningCluster, asks_cluster, completes, topic_names
+from fakemq.commands.said import say
 
 if TYPE_CHECKING:
     from fakemq.client.messages import Message
@@ -81,7 +82,7 @@ def send(
         except FakemqError:
             if number > 1:
                 before = counted(number - 1, "message")
-                click.echo(f"{body[:40]!r} failed; stored before it: {before}", err=True)
+                say(f"{body[:40]!r} failed; stored before it: {before}")
             raise
         row = {
             "status": result.status.value,
@@ -124,16 +125,14 @@ def _lines() -> Iterator[bytes]:
     import sys
 
     if sys.stdin.isatty():
-        click.echo("Each line is a message; Ctrl-D ends.", err=True)
+        say("Each line is a message; Ctrl-D ends.")
     lines: Iterable[bytes] = sys.stdin.buffer
     for number, line in enumerate(lines, 1):
         body = line.rstrip(b"\r\n")
         if body:
             yield body
         else:
-            click.echo(
-                f"line {number} is empty: skipped, as no message has an empty body", err=True
-            )
+            say(f"line {number} is empty: skipped, as no message has an empty body")
 
 
 def _pair(text: str) -> tuple[str, str]:

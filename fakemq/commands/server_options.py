@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from fakemq.commands.said import say
 from fakemq.config.options import OPTIONS
 from fakemq.config.spec import require_supported
 
@@ -67,7 +68,7 @@ def node_options(function: F) -> F:
 
 def warn(message: str) -> None:
     """Write a warning to stderr."""
-    click.echo(f"Warning: {message}", err=True)
+    say(f"Warning: {message}")
 
 
 def print_text(text: str) -> None:

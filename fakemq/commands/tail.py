@@ -15,6 +15,7 @@ from fakemq.commands.running_cluster import (
     failures_reported,
     topic_names,
 )
+from fakemq.commands.said import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -98,7 +99,7 @@ def tail(
             show(message, broker)
         note = "" if messages or follow else reader.nothing()
         if note:
-            click.echo(note, err=True)
+            say(note)
         if follow:
             reader.follow(show)
 
@@ -259,7 +260,7 @@ class Reader:
                     again_at_ms[broker] = real_elapsed_ms() + AGAIN_MS
                     continue
                 if again_at_ms.pop(broker, None) is not None:
-                    click.echo(f"{broker} answers again", err=True)
+                    say(f"{broker} answers again")
                 for message in self._wanted(result):
                     on_message(message, broker)
                 self._next[queue] = result.next_begin_offset
@@ -287,7 +288,7 @@ class Reader:
 
 
 def _warn_trying(text: str) -> None:
-    click.echo(f"Warning: {text}; trying again", err=True)
+    say(f"Warning: {text}; trying again")
 
 
 def start_ms(text: str) -> int:

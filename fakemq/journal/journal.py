@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 import msgspec
 
 from fakemq.clock.clock import Clock
-from fakemq.errors import printable
+from fakemq.errors import printable, printable_lines
 from fakemq.events.core import (
     Dispatched,
     Event,
@@ -449,7 +449,7 @@ def _text(name: str, value: object, request: int | None) -> str:
 def log(entry: Entry) -> None:
     """Log an entry for the user, by the logger ``fakemq``: a warning, or a bug of fakemq.
 
-    A warning may quote a peer; it is logged as one line, without control characters.
+    Both may quote a peer and have no control characters; a warning is one line.
     """
     event = entry.event
     if isinstance(event, Warned):
@@ -464,5 +464,5 @@ def log(entry: Entry) -> None:
             "%s: a bug in fakemq%s\n%s",
             event.node,
             "" if event.code is None else f" while answering {code_name(event.code)}",
-            event.traceback,
+            printable_lines(event.traceback),
         )
