@@ -28,9 +28,11 @@ FIRST_HEARTBEAT_MS = 1_000
 FIRST_PERSIST_MS = 10_000
 REBALANCE_MS = 20_000
 """Source: client/impl/consumer/RebalanceService.java#waitInterval (4.9.7)"""
-REBALANCES_MOST, REBALANCE_REST_MS = 10, 1_000
-"""After this number of divisions in a row, each because a broker asked for it, the next
-one comes a second later. Differs: Java divides as often as brokers say that members changed."""
+REBALANCES_MOST, REBALANCE_REST_MS, REBALANCES_AFTER_REST = 100, 1_000, 10
+"""After the first number of divisions in a row, each because a broker asked for it, the next one
+comes a second later, and so does each one after the last number. A group of a test changes often
+at one moment of a clock that stands. Differs: Java divides as often as brokers say that members
+changed."""
 
 
 TaskHandler: TypeAlias = Callable[[str, RemotingCommand], Task[RemotingCommand | None]]
@@ -243,13 +245,16 @@ class ClientServices:
                 _log.exception("the queues of %s were not divided", member.group)
 
     def _rebalancing(self) -> Task[None]:
-        in_a_row = 0
+        left = REBALANCES_MOST
         while True:
             is_asked = yield Wait(self._rebalance_now, REBALANCE_MS, "client_rebalance")
-            in_a_row = in_a_row + 1 if is_asked else 0
-            if in_a_row > REBALANCES_MOST:
+            if not is_asked:
+                left = REBALANCES_MOST
+            elif left:
+                left -= 1
+            else:
                 yield Sleep(REBALANCE_REST_MS, "client_rebalance")
-                in_a_row = 0
+                left = REBALANCES_AFTER_REST
             self._rebalance_now.clear()
             yield from self.rebalance()
 

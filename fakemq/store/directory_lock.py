@@ -9,6 +9,7 @@ file in the folder of a log for one of the log.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from fakemq.errors import StoreError
 from fakemq.forked_sockets import close_in_children
@@ -81,7 +82,7 @@ class DirectoryLock:
     def release(self) -> None:
         """Unlock the directory; do nothing if it is not locked."""
         for lock in self._claimed.values():
-            lock.close()
+            lock.release()
         self._claimed.clear()
         number, self._number = self._number, None
         if number is not None:
@@ -95,7 +96,8 @@ class DirectoryLock:
 
 
 class _FolderLock:
-    """The lock of one folder. A child that is forked closes its copy, or would keep the lock."""
+    """The lock of one folder. A child that is forked closes its copy: it would keep
+    the lock of a process that is killed."""
 
     def __init__(self, folder: str) -> None:
         import fcntl
@@ -125,7 +127,19 @@ class _FolderLock:
         return self._number != -1
 
     def close(self) -> None:
-        """Unlock the folder."""
+        """Close this process' copy, as a child does; the lock is that of all copies."""
         number, self._number = self._number, -1
         if number != -1:
             os.close(number)
+
+    def release(self) -> None:
+        """Unlock the folder; do nothing if it is not locked.
+
+        To close it alone would not do: a child that was forked just now has its copy still.
+        """
+        import fcntl
+
+        if self.is_open:
+            with suppress(OSError):  # no locks on this file system
+                fcntl.flock(self._number, fcntl.LOCK_UN)
+        self.close()

@@ -6,7 +6,12 @@ from collections.abc import Iterable
 
 import pytest
 
-from fakemq.client.services import REBALANCE_MS, REBALANCE_REST_MS, REBALANCES_MOST
+from fakemq.client.services import (
+    REBALANCE_MS,
+    REBALANCE_REST_MS,
+    REBALANCES_AFTER_REST,
+    REBALANCES_MOST,
+)
 from fakemq.client.tasks import Task
 from fakemq.protocol.bodies.heartbeat import ConsumerData
 from fakemq.protocol.codes import RequestCode
@@ -83,6 +88,7 @@ def test_divisions_of_queues_that_brokers_ask_for_rest_after_many_in_a_row() -> 
     broker.carrier.advance(1)
     assert ask(0) == REBALANCES_MOST + 1, "one for the thousand of the rest"
     assert ask(1) == REBALANCES_MOST + 2, "the next ones are done at once again"
+    assert ask(1_000) == REBALANCES_MOST + 1 + REBALANCES_AFTER_REST, "but fewer than at first"
 
 
 def test_divisions_of_queues_are_counted_anew_after_a_quiet_interval() -> None:

@@ -78,6 +78,24 @@ def test_lock_leaves_no_file_in_a_log_folder_and_ends_with_the_broker(tmp_path: 
     _with_log(tmp_path / "b", f"{tmp_path}/log").stop()
 
 
+def test_stopped_broker_unlocks_its_folders_for_all_copies(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    lab = _with_log(tmp_path / "a", str(log))
+    # As a forked child has them, until its first act.
+    copies = [
+        os.dup(int(number.name))
+        for number in Path("/proc/self/fd").iterdir()
+        if os.path.realpath(number) == os.path.realpath(log)
+    ]
+    try:
+        lab.stop()
+        _with_log(tmp_path / "b", str(log)).stop()
+    finally:
+        for copy in copies:
+            os.close(copy)
+    assert copies
+
+
 def test_forked_child_keeps_no_lock(tmp_path: Path) -> None:
     lab = _with_log(tmp_path / "a", f"{tmp_path}/log")
     read, write = os.pipe()
