@@ -31,6 +31,7 @@ from fakemq.events.core import (
     MemberChanged,
     NodeStarted,
     OffsetCommitted,
+    OffsetReset,
     OffsetWentBack,
     PullHeld,
     RequestHandled,
@@ -161,6 +162,7 @@ class Chronicle:
             MemberChanged: self._member_changed,
             CommitIgnored: self._commit_ignored,
             NodeStarted: self._node_started,
+            OffsetReset: self._reset,
             OffsetWentBack: self._went_back,
             PassedOver: self._passed_over,
             TagCollided: self._collided,
@@ -234,6 +236,10 @@ class Chronicle:
         """Node → topic, queue id and group → the last offset that is committed there."""
         self.ignored: dict[tuple[str, str, int], dict[str, list[Rising]]] = defaultdict(dict)
         """As `commits`, those that a broker did not store."""
+        self.resets: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+        """Group and topic → the queues that operators reset."""
+        self.deleted: dict[tuple[str, str], Entry] = {}
+        """BrokerName and topic → the last entry that deleted it."""
         self.back: list[Back] = []
         """Offsets that went back without a commit."""
         self.passed_over: dict[tuple[str, str, int], dict[str, list[Rising]]] = defaultdict(dict)
@@ -295,6 +301,13 @@ class Chronicle:
         A gRPC client has it in each call, and brokers see the address of its connection.
         """
         return self._clients.get((node, peer)) or self._grpc_clients.get(peer, "")
+
+    def requester(self, entry: Entry) -> str:
+        """Return which client sent the request that caused an entry: its id, or its address; "" if
+        there is none."""
+        request = self.requests.get(entry.cause)
+        peer = "" if request is None else getattr(request.event, "peer", "")
+        return self.client(entry.event.node, peer) or peer
 
     def is_grpc(self, peer: str) -> bool:
         """Return whether an address is that of a gRPC connection."""
@@ -376,6 +389,12 @@ class Chronicle:
             if entry.seq < rollback.seq and isinstance(entry.event, TransactionChecked):
                 return "a check had stored it again, and asks about that record"
         return ""
+
+    def deletion(self, record: Record) -> Entry | None:
+        """Return the entry that deleted a record's topic since it was stored; None if none did."""
+        appended = self.appended.get(record)
+        deleted = self.deleted.get((record[0], getattr(appended and appended.event, "topic", "")))
+        return deleted if appended and deleted and appended.seq < deleted.seq else None
 
     def forgotten(self, record: Record) -> bool:
         """Return whether the journal does not have the append of a record."""
@@ -585,6 +604,11 @@ class Chronicle:
                 if offset < before:
                     self._back_at(Back(entry, group, topic, queue_id, offset, before, "restart"))
 
+    def _reset(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, OffsetReset)
+        self.resets[event.group, event.topic].append(entry)
+
     def _back_at(self, back: Back) -> None:
         node = back.entry.event.node
         queue = self.broker_names.get(node, node), back.topic, back.queue_id
@@ -624,6 +648,9 @@ class Chronicle:
         assert isinstance(entry.event, TopicChanged)
         if entry.event.how == "created":
             self.created.setdefault(entry.event.topic, entry)
+        elif entry.event.how == "deleted":
+            node = entry.event.node
+            self.deleted[self.broker_names.get(node, node), entry.event.topic] = entry
 
     def _subscriptions_differ(self, entry: Entry) -> None:
         event = entry.event

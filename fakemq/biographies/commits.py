@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeGuard, TypeVar
 import msgspec
 
 from fakemq.biographies import steps
+from fakemq.biographies.resets import was_reset
 from fakemq.errors import counted, printable
 from fakemq.events.core import CommitIgnored, OffsetCommitted
 from fakemq.journal.journal import clock_text
@@ -101,7 +102,11 @@ def _back(chronicle: Chronicle, group: str, rising: Rising, why: Why) -> steps.S
     """Return the step of offsets that went back, by a commit or without one."""
     first = rising.first
     if not rising.why:
-        return _step(chronicle, steps.SetBack, first, why)
+        event = first.event
+        assert isinstance(event, OffsetCommitted | CommitIgnored)
+        reset = was_reset(chronicle, first, group, event.topic, event.queue_id)
+        back = _step(chronicle, steps.SetBack, first, why)
+        return msgspec.structs.replace(back, by_reset=reset)
     return steps.SetBack(
         seq=first.seq,
         at_ms=first.at_ms,
@@ -135,6 +140,7 @@ def _past(chronicle: Chronicle, place: Place, entry: Entry, since_seq: int, why:
     return msgspec.structs.replace(
         _step(chronicle, steps.PassedOver, entry, why),
         expression=None if passed is None else passed.expression,
+        by_reset=was_reset(chronicle, entry, event.group, event.topic, event.queue_id),
         dropped=any(
             getattr(one.event, "group", "") == event.group
             for one in chronicle.collided.get(place, ())
@@ -164,7 +170,7 @@ def offsets_went_back(
     """Return one line for each cause by which offsets of a group in a topic went back."""
     found: dict[tuple[str, str, str, str], list[Back]] = {}
     for back in chronicle.back:
-        if wants(back.topic) and group in (None, back.group):
+        if wants(back.topic) and group in (None, back.group) and not _is_deleted(chronicle, back):
             key = back.entry.event.node, back.group, back.topic, back.why
             found.setdefault(key, []).append(back)
     lines = []
@@ -176,3 +182,10 @@ def offsets_went_back(
             f" {lost_by(why, node)}; these messages come again"
         )
     return [printable(line) for line in lines]
+
+
+def _is_deleted(chronicle: Chronicle, back: Back) -> bool:
+    """Return whether offsets were removed with their topic, so that no message comes again."""
+    node, cause = back.entry.event.node, back.entry.cause
+    deleted = chronicle.deleted.get((chronicle.broker_names.get(node, node), back.topic))
+    return back.why == "removed" and deleted is not None and 0 < cause == deleted.cause

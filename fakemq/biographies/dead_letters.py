@@ -1,4 +1,4 @@
-"""Finds out that a message is no dead letter because its group has acknowledged it."""
+"""Finds out that a message is a dead letter, or why it is none, and what its retries become."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fakemq.biographies.commits import has_acked
-from fakemq.biographies.findings import Findings
-from fakemq.events.core import Delivered
+from fakemq.biographies.findings import Findings, name_of
+from fakemq.events.core import DeadLettered, Delivered, SentBack
+from fakemq.protocol.properties import RETRY_TOPIC
+from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX, dlq_topic
 
 if TYPE_CHECKING:
     from fakemq.biographies.chronicle import Chronicle, Record
     from fakemq.clock.slices import Steps
+    from fakemq.protocol.message import MessageExt
 
 
 def not_sent_back(
@@ -36,3 +39,38 @@ def not_sent_back(
                 name(record),
             )
     return found.lines()
+
+
+def add_dead(
+    chronicle: Chronicle,
+    record: Record,
+    stored: MessageExt | None,
+    wants: Callable[[str], bool],
+    group: str | None,
+    found: Findings,
+) -> None:
+    """Add a message that its group gave up, and a dead letter that a group sent back.
+
+    ``group`` limits them to one group. Of a wanted DLQ the messages are findings of their own. The
+    retries of a dead letter have the topic to which it was sent first. Source:
+    client/impl/consumer/DefaultMQPushConsumerImpl.java#resetRetryAndNamespace (4.9.7)
+    """
+    if stored is None:
+        return
+    topic = stored.topic
+    first = stored.properties.get(RETRY_TOPIC, topic)
+    for _, entry in chronicle.made.get(record, ()):
+        event = entry.event
+        if not isinstance(event, DeadLettered | SentBack) or group not in (None, event.group):
+            continue
+        if isinstance(event, DeadLettered):
+            dlq = dlq_topic(event.group)
+            if not wants(dlq):
+                why = f"a dead letter of {event.group}, which gave it up: it is in {dlq}"
+                found.add(first if topic.startswith(RETRY_PREFIX) else topic, why, name_of(stored))
+        elif topic.startswith(DLQ_PREFIX) and topic != first:
+            why = (
+                f"sent back by {event.group}: its retries have the topic {first}, to which it was"
+                f" sent first (RETRY_TOPIC), not {topic}"
+            )
+            found.add(topic, why, name_of(stored))

@@ -13,15 +13,19 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fakemq import events
-from fakemq.biographies.because import answer_text, missing, named, times_text
+from fakemq.biographies.because import named, times_text
 from fakemq.biographies.commits import has_acked, last_back_seq, offsets_went_back
-from fakemq.biographies.dead_letters import not_sent_back
+from fakemq.biographies.dead_letters import add_dead, not_sent_back
+from fakemq.biographies.deleted_topics import deleted_unconsumed
 from fakemq.biographies.findings import Findings, name_of
 from fakemq.biographies.groups import Undelivered
 from fakemq.biographies.half_messages import uncommitted
 from fakemq.biographies.inflight import inflight
 from fakemq.biographies.members import rival_members
 from fakemq.biographies.no_route import asked_for_mistyped, asked_while_down
+from fakemq.biographies.replication import replication
+from fakemq.biographies.resets import offsets_reset
+from fakemq.biographies.same_id import stored_again
 from fakemq.biographies.steps import NO_LONGER_COUNTS, RESET_PENDING, lacks_tag
 from fakemq.biographies.too_early import asked_too_early
 from fakemq.biographies.undecodable import undecodable
@@ -39,6 +43,7 @@ from fakemq.protocol.topics import (
     TRANS_CHECK_MAX_TIME_TOPIC,
     TRANS_HALF_TOPIC,
     TRANS_OP_HALF_TOPIC,
+    dlq_topic,
     retry_topic,
 )
 
@@ -84,7 +89,11 @@ def diagnosis(
     early = [*search.mistyped(), *search.too_early(), *(yield from search.rivals())]
     uncertain = yield from search.uncertain()
     back = offsets_went_back(chronicle, search.wants, group)
-    return [*early, *certain, *back, *search.down(), *search.faults(), *uncertain]
+    reset = offsets_reset(chronicle, search.wants, group)
+    gone = yield from deleted_unconsumed(chronicle, search.wants, group, search.name)
+    again = yield from stored_again(chronicle, search.wants, search.name)
+    done = [*gone, *back, *reset, *again]
+    return [*early, *certain, *done, *search.down(), *search.faults(), *uncertain]
 
 
 def diagnosis_of_sends(core: ClusterCore, chronicle: Chronicle, topic: str) -> Steps[list[str]]:
@@ -98,7 +107,8 @@ def diagnosis_of_sends(core: ClusterCore, chronicle: Chronicle, topic: str) -> S
     early = [*search.mistyped(), *search.too_early()]
     certain = yield from search.certain()
     refused = chronicle.refusals.of_topics(search.wants)
-    return [*early, *refused, *certain, *down, *search.faults()]
+    again = yield from stored_again(chronicle, search.wants, search.name)
+    return [*early, *refused, *again, *certain, *down, *search.faults()]
 
 
 def diagnosis_of_dead_letters(
@@ -156,16 +166,23 @@ class _Search:
             if event.topic == TRANS_HALF_TOPIC:
                 self._half(found, record, broker)
             own = event.topic in _BROKERS_OWN or event.topic.startswith(REVIVE_TOPIC_PREFIX)
-            if own or not self.wants(event.topic):
+            if own or not self.wants(event.topic) or self._chronicle.deletion(record):
                 continue
-            if self._replication(copies, record, entry, broker):
+            lost, lacking = replication(self._core, self._chronicle, record, entry, broker)
+            for reason in lacking:
+                copies.add(event.topic, reason, self.name(record))
+            if lost:
+                copies.add(event.topic, lost, event.msg_id or "a message")
                 continue
             if broker.parts is None:
                 add_ignored_time(broker, record, event.topic, found)
-            if event.topic.startswith(DLQ_PREFIX):
+            if event.topic.startswith(DLQ_PREFIX) and not self._reads(event.topic):
                 found.add(event.topic, "a dead letter: its group gave it up", self.name(record))
             elif self._consumers:
                 self._undelivered(found, record, event, broker)
+                if record in self._chronicle.made:
+                    stored = broker.store.look_message_by_offset(record[1])
+                    add_dead(self._chronicle, record, stored, self.wants, self._group, found)
         return found.lines() + copies.lines()
 
     def too_early(self) -> list[str]:
@@ -213,7 +230,8 @@ class _Search:
         for place, deliveries in list(self._chronicle.delivered.items()):
             yield
             broker, topic, queue_id, offset = place
-            if not self.wants(topic):
+            record = self._chronicle.record_at(*place)
+            if not self.wants(topic) or (record and self._chronicle.deletion(record)):
                 continue
             committed = self._chronicle.commits.get((broker, topic, queue_id), {})
             groups = self._receivers(place, deliveries)
@@ -223,7 +241,6 @@ class _Search:
                     continue
                 done = group not in popped and has_acked(self._chronicle, place, group)
                 if self._group in (None, group) and not done:
-                    record = self._chronicle.record_at(*place)
                     name = f"offset {offset}" if record is None else self.name(record)
                     was_set_back = len(committed.get(group, ())) > 1
                     if group in popped:
@@ -309,28 +326,8 @@ class _Search:
         half = uncommitted(self._core, self._chronicle, record, broker)
         if half is None or not self.wants(half.topic):
             return
-        if not (half.is_rolled_back and self._consumers):
+        if half.by_other or not (half.is_rolled_back and self._consumers):
             found.add(half.topic, half.reason, name_of(half.stored))
-
-    def _replication(self, found: Findings, record: Record, entry: Entry, broker: Broker) -> bool:
-        """Add a record that its master or a slave lacks; return whether the master lost it."""
-        event, core = entry.event, self._core
-        assert isinstance(event, events.LogAppended)
-        code = self._chronicle.answers.get(entry.cause)
-        answer = "" if code is None else f", its producer got {answer_text(code)}"
-        if broker.store.log.max_offset <= record[1]:
-            found.add(event.topic, f"lost by {broker.name}{answer}", event.msg_id or "a message")
-            return True
-        for name, slave in core.brokers.items():
-            if not slave.config.is_slave or slave.config.broker_name != record[0]:
-                continue
-            if slave.store.log.max_offset <= record[1]:
-                why = missing(core, slave)
-                reason = f"not replicated to {name}{answer}{why and f': {why}'}"
-                # A slave that is only late is no finding while its master runs.
-                if why or not broker.running:
-                    found.add(event.topic, reason, self.name(record))
-        return False
 
     def _undelivered(
         self, found: Findings, record: Record, event: events.LogAppended, broker: Broker
@@ -376,6 +373,11 @@ class _Search:
         for reason in self._why_not.reasons(broker, stored):
             findings = found if reason.certain else self._uncertain
             findings.add(event.topic, f"never delivered: {reason.text}", name_of(stored))
+
+    def _reads(self, topic: str) -> bool:
+        """Return whether the examined group reads a topic of dead letters, which are another's."""
+        topics = self._topics or ()
+        return self._group is not None and topic in topics and topic != dlq_topic(self._group)
 
     def name(self, record: Record) -> str:
         """Return the name of a stored message."""

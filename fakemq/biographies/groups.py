@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from fakemq.biographies.deleted_topics import kept_offset
 from fakemq.clock.slices import finished
 from fakemq.core import inspection
 from fakemq.dispatch.node import NodeState
@@ -121,6 +122,9 @@ def _why_not(
     earlier = _out_before(broker, stored, group)
     if earlier is not None:
         return Reason(earlier)
+    kept = _kept(chronicle, broker, stored, group)
+    if kept:
+        return Reason(kept)
     members = inspection.members(core, group)
     filtered = _filtered(chronicle, broker, stored, group)
     if not members:
@@ -162,6 +166,14 @@ def _out_before(broker: Broker, stored: MessageExt, group: str) -> str | None:
                 f" acknowledged and invisible until {clock_text(at_ms - broker.clock.skew_ms)}"
             )
     return None
+
+
+def _kept(chronicle: Chronicle, broker: Broker, stored: MessageExt, group: str) -> str:
+    """Return which offset of before its topic was deleted a group goes past a message with."""
+    name = broker.config.broker_name
+    appended = chronicle.appended.get((name, stored.commit_log_offset))
+    place = name, stored.topic, stored.queue_id, stored.queue_offset
+    return "" if appended is None else kept_offset(chronicle, place, appended.seq, group)
 
 
 def _filtered(chronicle: Chronicle, broker: Broker, stored: MessageExt, group: str) -> str | None:

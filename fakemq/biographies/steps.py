@@ -14,6 +14,8 @@ from fakemq.journal.journal import clock_text
 
 NO_LONGER_COUNTS = "a handle that no longer counts"
 """What a receipt handle is for which no message is out."""
+RESET = ", to which an operator reset the group"
+"""What an offset is that a reset made."""
 RESET_PENDING = "a reset of the queue is pending until the next pull of the group"
 """Why a broker of 5.5.0 answers a commit, and does not store it."""
 
@@ -207,6 +209,8 @@ class PassedOver(Step, frozen=True, kw_only=True, gc=False):
     """The filter of the group if that did not match, as the group says it; None for others."""
     dropped: bool = False
     """Whether an answer had it, and its client dropped it."""
+    by_reset: bool = False
+    """Whether an operator had reset the queue to this offset."""
 
     def text(self) -> str:
         past = f"passed over by the offset {self.offset}"
@@ -214,6 +218,7 @@ class PassedOver(Step, frozen=True, kw_only=True, gc=False):
             filters = f"its filter {self.expression!r} does not match"
             return f"not delivered to {self.group}: {filters}, {past}"
         by = f" committed by {self.client_id}" if self.client_id else ""
+        by += RESET if self.by_reset else ""
         return f"not {'consumed by' if self.dropped else 'delivered to'} {self.group}: {past}{by}"
 
 
@@ -379,13 +384,15 @@ class SetBack(Step, frozen=True, kw_only=True, gc=False):
     offset: int
     lost_by: str = ""
     """How the commits were lost, a clause; "" if the smaller offset was committed."""
+    by_reset: bool = False
+    """Whether an operator had reset the queue to this offset."""
 
     def text(self) -> str:
         again = f"to be consumed again by {self.group}"
         if self.lost_by:
             return f"{again}: offset back at {self.offset}, {self.lost_by}"
         by = f" by {self.client_id}" if self.client_id else ""
-        return f"{again}: offset set back to {self.offset}{by}"
+        return f"{again}: offset set back to {self.offset}{by}{RESET if self.by_reset else ''}"
 
 
 class SentBack(Step, frozen=True, kw_only=True, gc=False):
@@ -412,8 +419,13 @@ class DeadLettered(Step, frozen=True, kw_only=True, gc=False):
 
     group: str
     reconsume_times: int
+    from_client: bool = False
+    """Whether the client sent it as a message of its own, as one does that consumes in order."""
 
     def text(self) -> str:
+        if self.from_client:
+            tries = f"after its client's own tries (reconsumeTimes {self.reconsume_times})"
+            return f"dead letter of {self.group} {tries}"
         retries = self.reconsume_times - 1
         return (
             f"dead letter of {self.group} after {retries} {'retry' if retries == 1 else 'retries'}"

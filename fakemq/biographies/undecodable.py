@@ -23,8 +23,9 @@ def undecodable(stored: MessageExt, *, acked: bool) -> str:
     its client is another one. Source:
     client/impl/consumer/ProcessQueue.java#putMessage (4.9.7; 5.5.0 takes null).
 
-    A body that cannot be unpacked: ``decode`` returns null, and ``decodes`` ends there. Source:
-    common/message/MessageDecoder.java#decode, #decodes (4.9.7, 5.5.0).
+    A body that cannot be unpacked: ``decode`` returns null, and ``decodes`` ends there; fakemq's
+    client leaves out this one only. Source: common/message/MessageDecoder.java#decode, #decodes
+    (4.9.7, 5.5.0).
     """
     if not stored.body and acked:
         return ""
@@ -44,6 +45,6 @@ def undecodable(stored: MessageExt, *, acked: bool) -> str:
         return (
             f"its sysFlag {stored.sys_flag:#x} says that its body is compressed, and it cannot be"
             " unpacked: Java clients drop it and all behind it in the same answer, without a word,"
-            " and acknowledge them"
+            " and acknowledge them; Python clients of fakemq drop this one"
         )
     return ""

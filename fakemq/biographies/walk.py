@@ -240,6 +240,7 @@ class Walk:
                     because=why or self._buried_by(entry),
                     group=group,
                     reconsume_times=times,
+                    from_client=event.from_phy_offset is None,
                 )
             case events.TransactionChecked(times=times, group=group, peer=peer):
                 step = steps.Checked(

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fakemq.clock.slices import A_STEP, finished, removed_where
-from fakemq.events.core import CommitIgnored, OffsetWentBack
+from fakemq.events.core import CommitIgnored, OffsetReset, OffsetWentBack
 from fakemq.journal.journal import shortened
 from fakemq.journal.noted import COMMITTED
 from fakemq.protocol.java import (
@@ -81,6 +81,24 @@ class ConsumerOffsetManager:
                 queue_id=queue_id,
                 offset=offset,
                 kept=self.query(group, topic, queue_id),
+            )
+        )
+
+    def note_reset(
+        self, group: str, topic: str, queue_id: int, offset: int, *, to_ms: int | None, how: str
+    ) -> None:
+        """Note in the journal that an operator resets a queue; ``how`` is as in `OffsetReset`."""
+        self._node.journal.add(
+            OffsetReset(
+                node=self._node.name,
+                group=shortened(group),
+                topic=shortened(topic),
+                queue_id=queue_id,
+                offset=offset,
+                before=self.query(group, topic, queue_id),
+                end_offset=self._store.max_offset_in_queue(topic, queue_id),
+                to_ms=to_ms,
+                how=how,
             )
         )
 

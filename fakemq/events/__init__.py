@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from fakemq.events.core import NodeStarted as NodeStarted
     from fakemq.events.core import NodeStopped as NodeStopped
     from fakemq.events.core import OffsetCommitted as OffsetCommitted
+    from fakemq.events.core import OffsetReset as OffsetReset
     from fakemq.events.core import OffsetWentBack as OffsetWentBack
     from fakemq.events.core import PullHeld as PullHeld
     from fakemq.events.core import PullWoken as PullWoken

@@ -456,6 +456,28 @@ class OffsetWentBack(Event, frozen=True, kw_only=True, gc=False):
     why: str
 
 
+class OffsetReset(Event, frozen=True, kw_only=True, gc=False):
+    """An operator reset a group in a queue (code 222); noted before it takes effect.
+
+    ``how`` is ``broker`` if the broker commits the offset, or ``members`` if it sends it to the
+    members, and each commits it.
+    """
+
+    group: str
+    topic: str
+    queue_id: int
+    offset: int
+    """The new offset."""
+    before: int
+    """The committed offset; -1 for none."""
+    end_offset: int
+    """The end of the queue."""
+    to_ms: int | None
+    """The time to which the group was reset, by the operator's clock; negative for the end of the
+    queue, None if the operator said an offset."""
+    how: str
+
+
 # -- topics, groups and members ---------------------------------------------------------------
 
 

@@ -15,7 +15,7 @@ from fakemq.core import inspection, views
 from fakemq.core.views import Queue
 from fakemq.errors import ConfigError
 from fakemq.handles.running import Handle, Life
-from fakemq.handles.values import Delayed, Listing, Message, Origin, message_of
+from fakemq.handles.values import Delayed, Listing, Message, Origin, message_of, require_message
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_int
 from fakemq.protocol.java import INT_MAX
@@ -118,8 +118,9 @@ class StoredMessages(Handle):
         """Return the history of a message until now, as far as the journal knows.
 
         See docs/journal.md. The result is the same as ``message.biography`` for a message that a
-        running cluster returned.
+        running cluster returned. Raise ArgumentError for what is no message, such as its id.
         """
+        require_message(message)
         origin = message.origin
         return self._biographer().tell(message, None if origin is None else origin.epoch)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from fakemq.core import views
-from fakemq.errors import FakemqError
+from fakemq.errors import ArgumentError, FakemqError
 
 if TYPE_CHECKING:
     from fakemq.biographies.biography import Biography
@@ -94,3 +94,10 @@ class Delayed(views.Delayed, frozen=True):
 def message_of(message: views.Message, origin: Origin | None = None) -> Message:
     """Return a message of the core as tests get it."""
     return Message(**msgspec.structs.asdict(message), origin=origin)
+
+
+def require_message(value: object) -> None:
+    """Raise ArgumentError for what is no message that a cluster returned, such as its id."""
+    if not isinstance(value, Message):
+        what = "expected a message that a cluster returned, such as messages('orders')[0]"
+        raise ArgumentError(f"biography({value!r}): {what}")

@@ -323,3 +323,8 @@ def test_delivery_of_a_retry_follows_the_end_of_its_delay() -> None:
         kinds = [type(step).__name__ for step in mq.messages("orders")[0].biography]
         assert kinds.index("DelayEnded") < len(kinds) - 1 - kinds[::-1].index("Delivered")
         assert "dead letter of g after 1 retry" in str(mq.messages("orders")[0].biography)
+
+
+def test_biography_of_what_is_no_message_is_refused(alone: fakemq.Cluster) -> None:
+    with pytest.raises(TypeError, match=r"biography\('zzz'\): expected a message that a cluster"):
+        alone.biography("zzz")  # type: ignore[arg-type]

@@ -82,4 +82,4 @@ def test_usual_bodies_are_not_named(mq: fakemq.Cluster, client: Consumer) -> Non
     send(mq, client, zlib.compress(bytes(3_000_000)), MessageSysFlag.COMPRESSED)
     send(mq, client, b"tea")
     client.take("orders")
-    assert mq.diagnosis("orders", GROUP) == []
+    assert not any("body" in line for line in mq.diagnosis("orders", GROUP))

@@ -40,7 +40,7 @@ PUBLIC = {
         Dispatched Event FaultHit FaultPlaced FaultRemoved FilesExpired FilterChanged
         FlowControlled GroupChanged HalfStored HandleRenewed HandlerFailed
         InvisibleTimeChanged KvConfigPrinted LinkClosed LinkOpened LogAppended MemberChanged
-        MessageChecked MetadataSynchronized NodeStarted NodeStopped OffsetCommitted
+        MessageChecked MetadataSynchronized NodeStarted NodeStopped OffsetCommitted OffsetReset
         OffsetWentBack OrphanAsked PassedOver Popped PullHeld PullWoken QueuesLocked
         Replicated ReplicationWaited ReportBelieved RequestHandled RequestReceived Revived
         RouteRefused RoutineSkipped RpcHandled RpcReceived Scheduled ScheduledDelivered

@@ -56,6 +56,16 @@ def reset_by_clients(
             f"Consumer not online, so can not reset offset, Group: {header.group}"
             f" Topic: {header.topic} Timestamp: {header.timestamp}",
         )
+    for queue, offset in offsets.items():
+        broker.offsets.note_reset(
+            header.group,
+            header.topic,
+            queue.queue_id,
+            offset,
+            to_ms=header.timestamp,
+            how="members",
+        )
+        yield
     bodies: dict[bool, bytes] = {}  # by whether C++ reads them
     for channel in list(info.channels.values()):
         if channel.version < V3_0_7_SNAPSHOT:

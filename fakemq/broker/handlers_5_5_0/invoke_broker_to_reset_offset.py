@@ -46,13 +46,13 @@ def invoke_broker_to_reset_offset(
     topic, group = header.topic, header.get("group", NULL)
     config = _existing(broker, topic, group)
     queue_id, offset, timestamp = header.queue_id, header.offset, header.timestamp
+    said = offset if queue_id >= 0 and offset != _NONE else None
     offsets: dict[int, int] = {}
-    if queue_id >= 0:
-        if offset is None or offset == _NONE:
-            offset = _by_time(broker, topic, queue_id, timestamp)
-        else:
-            _check_range(broker, topic, queue_id, offset)
-        offsets[queue_id] = offset
+    if said is not None:
+        _check_range(broker, topic, queue_id, said)
+        offsets[queue_id] = said
+    elif queue_id >= 0:
+        offsets[queue_id] = _by_time(broker, topic, queue_id, timestamp)
     else:
         check_queues(config)
         for index in range(config.read_queue_nums):
@@ -63,6 +63,8 @@ def invoke_broker_to_reset_offset(
         raise Refused(ResponseCode.SYSTEM_ERROR, "No queues to reset.")
     resets = parts_of(broker).offset_resets
     for index, offset in offsets.items():
+        to_ms = timestamp if said is None else None
+        broker.offsets.note_reset(group, topic, index, offset, to_ms=to_ms, how="broker")
         resets.assign(topic, group, index, offset)
     name = broker.config.broker_name
     queues = {

@@ -1,0 +1,265 @@
+"""What users of RocketMQ report: one failing assertion names the cause, for each kind of report.
+
+Further kinds have tests of their own: lost commits, stale receipt handles (test_without_effect.py),
+two clients with one id (test_twins.py), bodies and tags that clients drop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+
+import fakemq
+from fakemq.client import Client, LocalTransactionState, Message
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.grpc import messages as m
+from fakemq.protocol.header import Header
+from fakemq.protocol.headers.offset import ResetOffsetRequestHeader
+from fakemq.protocol.headers.topic import DeleteTopicRequestHeader
+from tests.support.grpc_caller import Caller
+from tests.support.proxy_lab import message
+
+COMMIT, ROLLBACK, UNKNOWN = (
+    LocalTransactionState.COMMIT_MESSAGE,
+    LocalTransactionState.ROLLBACK_MESSAGE,
+    LocalTransactionState.UNKNOW,
+)
+GROUP = "billing"
+
+
+def consume(mq: fakemq.Cluster, advance: str = "1m", **options: Any) -> Any:
+    """A consumer of ``orders`` that has had time to commit."""
+    options = {"subscribe": "orders", "consume_from": "first", "group": GROUP} | options
+    consumer = mq.consumer(**options)
+    mq.clock.advance(advance)
+    return consumer
+
+
+def refuse(message: object) -> None:
+    raise ValueError("no money")
+
+
+def ask(mq: fakemq.Cluster, code: RequestCode, header: Header) -> None:
+    """Send a request of an admin tool to the broker."""
+    with Client(mq.namesrv_addr) as client:
+        command = client.instance.command(code, header)
+        client.run(client.instance.invoke_ok(mq.broker("broker-a").addr, command))
+
+
+# -- the reports ------------------------------------------------------------------------------
+
+
+def two_producers(mq: fakemq.Cluster) -> None:
+    """The broker asks another producer of the group, which does not know the transaction."""
+    for _ in range(2):
+        mq.producer(group="shop", check=lambda _: ROLLBACK)
+    shop = mq.producer(group="shop", check=lambda _: COMMIT)
+    for number in range(3):
+        shop.send_in_transaction(Message("orders", f"m{number}".encode()), lambda _: UNKNOWN)
+    mq.clock.advance("3m")
+    mq.assert_sent("orders", 3)
+
+
+def members_differ(mq: fakemq.Cluster) -> None:
+    for tags in ("a", "b"):
+        consume(mq, subscribe={"orders": tags})
+    mq.seed("orders", ["one", "two"], tags="a")
+    mq.clock.advance("30s")
+    mq.assert_consumed("orders", GROUP, count=3)
+
+
+def more_write_queues(mq: fakemq.Cluster) -> None:
+    mq.topic("orders").set_queues(1, 2)
+    shop = mq.producer()
+    for body in ("one", "two"):
+        shop.send("orders", body)
+    consume(mq)
+    mq.assert_consumed("orders", GROUP)
+
+
+def topic_made_again(mq: fakemq.Cluster) -> None:
+    mq.seed("orders", ["a0", "a1", "a2"])
+    consume(mq).close()
+    ask(mq, RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopicRequestHeader(topic="orders"))
+    mq.create_topic("orders", 1)
+    mq.seed("orders", ["b0", "b1"])
+    consume(mq)
+    mq.assert_consumed("orders", GROUP)
+
+
+def topic_deleted_too_early(mq: fakemq.Cluster) -> None:
+    mq.seed("orders", ["a0"])
+    consume(mq).close()
+    mq.seed("orders", ["a1"])
+    ask(mq, RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopicRequestHeader(topic="orders"))
+    mq.create_topic("orders", 1)
+    mq.assert_consumed("orders", GROUP)
+
+
+def reset_to_now(mq: fakemq.Cluster) -> None:
+    mq.seed("orders", ["one", "two"])
+    consume(mq)
+    mq.seed("orders", ["three"])
+    mq.clock.advance("5s")
+    to_ms = mq.clock.now_ms()
+    header = ResetOffsetRequestHeader(topic="orders", group=GROUP, timestamp=to_ms, is_force=True)
+    ask(mq, RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header)
+    mq.clock.advance("30s")
+    mq.assert_delivered_once("orders", GROUP)
+
+
+def reset_skips(mq: fakemq.Cluster) -> None:
+    mq.seed("orders", ["one"])
+    consume(mq).close()
+    mq.seed("orders", ["two"])
+    mq.clock.advance("5s")
+    header = ResetOffsetRequestHeader(
+        topic="orders", group=GROUP, timestamp=mq.clock.now_ms(), is_force=True
+    )
+    ask(mq, RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header)
+    consume(mq)
+    mq.assert_consumed("orders", GROUP)
+
+
+def orderly_limit(mq: fakemq.Cluster) -> None:
+    """A limit of one retry is over after two tries."""
+    consume(mq, "0s", ordered=True, max_reconsume_times=1, on_message=refuse)
+    mq.seed("orders", ["one"])
+    mq.clock.advance("5m")
+    mq.assert_consumed("orders", GROUP)
+
+
+def dead_letter_read(mq: fakemq.Cluster) -> None:
+    consume(mq, "0s", on_message=lambda message: message.retry_later(-1))
+    mq.seed("orders", ["one"])
+    mq.clock.advance("1m")
+    repair = consume(
+        mq, "5m", group="repair", subscribe="%DLQ%billing", on_message=refuse, max_reconsume_times=2
+    )
+    assert [one.topic for one in repair.received] == ["%DLQ%billing", "orders"]
+    mq.assert_consumed("%DLQ%billing", "repair")
+
+
+def unacknowledged(mq: fakemq.Cluster) -> None:
+    mq.group("g").set(retry_max_times=2)
+    worker = Caller(mq, "worker@1")
+    worker(lambda client: client.consume("g", "orders"))
+    mq.seed("orders", ["one"])
+    for _ in range(6):
+        worker(lambda client: client.receive("orders", invisible_s=10))
+        mq.clock.advance("12s")
+    mq.assert_consumed("orders", "g")
+
+
+def orphan(mq: fakemq.Cluster) -> None:
+    """The producer has gone, and another one is asked that does not answer."""
+    mq.topic("orders").message_type = "TRANSACTION"
+    first, second = Caller(mq, "first"), Caller(mq, "second")
+    for one in (first, second):
+        one(lambda client: client.produce("orders"))
+    half = message(
+        "orders",
+        id="h1",
+        message_type=m.MessageType.TRANSACTION,
+        orphaned_transaction_recovery_duration=m.Duration(seconds=20),
+    )
+    first(lambda client: client.send(half))
+    first.client.connection.close("gone")
+    mq.clock.advance("1m")
+    mq.assert_sent("orders")
+
+
+def orphan_alone(mq: fakemq.Cluster) -> None:
+    with pytest.raises(AssertionError):
+        orphan(mq)
+    mq.clock.advance("2m")  # the second one is gone, too
+    mq.assert_sent("orders")
+
+
+def one_key_again(mq: fakemq.Cluster) -> None:
+    key = {"UNIQ_KEY": "7F0000010000000000000000000000AA"}
+    for body in (b"one", b"two"):
+        mq.producer().send(Message("orders", body, properties=key))
+    mq.assert_sent("orders", 1)
+
+
+def answer_lost(mq: fakemq.Cluster) -> None:
+    mq.faults.close("send", topic="orders", at="before_reply", times=1)
+    mq.producer().send("orders", b"one")
+    mq.assert_sent("orders", 1)
+
+
+def committed_twice(mq: fakemq.Cluster) -> None:
+    """The local transaction takes longer than a check, which stores the half message again."""
+    with Client(mq.namesrv_addr, producer_group="shop") as client:
+        half = client.send_half(Message("orders", b"one"))
+        mq.clock.advance("2m")
+        mq.producer(group="shop", check=lambda _: COMMIT)
+        client.end_transaction(half, COMMIT)
+    mq.clock.advance("2m")
+    mq.assert_sent("orders", 1)
+
+
+def checks_after_a_commit(mq: fakemq.Cluster) -> None:
+    with Client(mq.namesrv_addr, producer_group="shop") as client:
+        half = client.send_half(Message("orders", b"one"))
+        mq.clock.advance("2m")
+        client.end_transaction(half, COMMIT)
+    mq.assert_sent("orders", 2)
+
+
+class Report(NamedTuple):
+    """A program that ends with a failing assertion, and the words that name the cause."""
+
+    program: Callable[[fakemq.Cluster], None]
+    words: str
+    reference: str = "4.9.7"
+    grpc: bool = False
+
+
+REPORTS = {
+    "4": Report(committed_twice, ": its transaction was committed twice, by its producer at"),
+    "4, before": Report(
+        checks_after_a_commit, "a further commit stores the message again (checked"
+    ),
+    "10": Report(two_producers, ": a check asks any producer of the group"),
+    "11": Report(members_differ, "members of group billing differ about orders"),
+    "12": Report(more_write_queues, "queue 1 is not one of the 1 to read"),
+    "13": Report(
+        topic_made_again,
+        "and made again, and group billing kept its offset of before, which is past it",
+    ),
+    "13, of 5.5.0": Report(
+        topic_deleted_too_early,
+        "b'a1' of orders: gone: its topic was deleted at",
+        reference="5.5.0",
+    ),
+    "14": Report(reset_to_now, "takes the last message, not the end, so that one message is left"),
+    "14, of 5.5.0": Report(reset_skips, ": 1 message skipped", reference="5.5.0"),
+    "15": Report(orderly_limit, "b'one' of orders: a dead letter of billing, which gave it up"),
+    "16": Report(dead_letter_read, "its retries have the topic orders, to which it was sent first"),
+    "21": Report(unacknowledged, "a dead letter of g, which gave it up", grpc=True),
+    "27": Report(orphan, "the last time second, but first has sent it", grpc=True),
+    "27, none left": Report(
+        orphan_alone, "no gRPC producer of topic orders is connected", grpc=True
+    ),
+    "28": Report(one_key_again, "stored twice with the id 7F0000010000000000000000000000AA: its"),
+    "28, answer lost": Report(answer_lost, "a producer sends again what is not answered"),
+}
+
+
+@pytest.mark.parametrize("report", REPORTS.values(), ids=REPORTS)
+def test_failed_assertion_names_the_cause(report: Report) -> None:
+    with (
+        fakemq.Cluster(
+            clock="frozen",
+            topics={"orders": 1},
+            reference="5.5.0" if report.grpc else report.reference,
+            grpc=report.grpc,
+        ) as mq,
+        pytest.raises(AssertionError) as failed,
+    ):
+        report.program(mq)
+    assert report.words in str(failed.value)
