@@ -8,14 +8,17 @@ import pytest
 
 from fakemq.broker.broker import Broker
 from fakemq.broker.client_channel import ClientChannelInfo
+from fakemq.broker.parts_5_5_0 import parts_of
 from fakemq.clock.slices import A_STEP, SLICE_MS
 from fakemq.events import MemberChanged
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.client import UnregisterClientRequestHeader
+from fakemq.reference.v5_5_0 import REFERENCE
 from tests.support.broker_lab import BrokerLab
 from tests.support.clients import GROUP, TOPIC, beat, consume, consumer_data, long_pull
 from tests.support.peer import Peer
+from tests.support.pops import long_pop, send
 from tests.support.slices import take_turns, work_in_turns
 
 MANY = 10 * SLICE_MS
@@ -210,3 +213,23 @@ def test_question_about_one_name_walks_tables_in_slices(
     assert answer.response is None
     assert take_turns(lab.clock) >= 8
     assert broker.clock.unfinished_count == 0
+
+
+def test_arrival_leaves_held_pops_of_closed_connections_to_slices(
+    lab: BrokerLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker = lab.broker(reference=REFERENCE)
+    broker.create_topic(TOPIC, 1)
+    leaving, peer = lab.outside_peer(broker), lab.peer(broker.addr)
+    for _ in range(MANY):
+        long_pop(leaving)
+    held, polling = long_pop(peer), parts_of(broker).pop.polling
+    work_in_turns(lab.clock, monkeypatch)
+    leaving.close()
+    left = len(polling)
+    send(peer)
+    assert left - len(polling) <= 1
+    take_turns(lab.clock)
+    lab.network.settle()
+    assert held.over
+    assert not len(polling)

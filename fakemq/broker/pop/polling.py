@@ -216,7 +216,7 @@ class PopPolling:
         if not groups:
             return
         clock = self._node.clock
-        if len(groups) <= FEW_LOOKS:
+        if self._count <= FEW_LOOKS:  # of a group, too, many may be of closed connections
             finished(self._notify_each(list(groups), topic, queue_id, record))
             return
         if clock.unfinished(self) >= MOST_WAKES:
@@ -249,14 +249,11 @@ class PopPolling:
 
         Source: PopLongPollingService.java#notifyMessageArriving (5.5.0)
         """
-        waiting = self._by_topic.get(topic, {}).get(group, {}).get(queue_id)
-        at = -1 if self._newest_first else 0
-        while waiting and waiting[at].request.session.closed:  # one of many that are being removed
-            self._remove(waiting[at])
-        if not waiting:
-            return False
-        held = waiting[at]
-        if record is not None and not _takes(held.message_filter, record):
+        waiting = self._by_topic.get(topic, {}).get(group, {}).get(queue_id, ())
+        in_order = reversed(waiting) if self._newest_first else waiting
+        # Those of a closed connection are being removed in slices.
+        held = next((one for one in in_order if not one.request.session.closed), None)
+        if held is None or (record is not None and not _takes(held.message_filter, record)):
             return False
         self._wake(held)
         return True
