@@ -129,6 +129,24 @@ def dumps_pretty_in_steps(value: object) -> Generator[None, None, str]:
     return "".join(out)
 
 
+class WrittenItems:
+    """The items of a map, which are JSON already: results of `pretty_item`, for `dumps_pretty`."""
+
+    __slots__ = ("texts",)
+
+    def __init__(self, texts: list[str]) -> None:
+        self.texts = texts
+
+
+def pretty_item(key: object, value: object, depth: int) -> str:
+    """Return an item of a map as `dumps_pretty` writes it; ``depth`` is how many maps it is in."""
+    out: list[str] = []
+    line = "\n" + "\t" * (depth - 1)
+    _write_pretty_key(key, out, line)
+    _write_pretty(value, out, line + "\t")
+    return "".join(out)
+
+
 def dumps_standard(value: object) -> str:
     """``value`` in standard JSON: every key quoted, maps sorted, and only ASCII.
 
@@ -286,6 +304,11 @@ def _items(value: object) -> Iterable[tuple[Any, object]] | None:
     return None
 
 
+def _all_items(value: object) -> Iterable[tuple[Any, object]] | None:
+    """As `_items`, also those of a map that are None: a copy takes a tenth of the time."""
+    return list(value.items()) if isinstance(value, dict) else _items(value)
+
+
 def _elements(value: object) -> Iterable[object]:
     if isinstance(value, (list, tuple, set, frozenset)):
         return value
@@ -345,10 +368,12 @@ def _is_short(value: object) -> bool:
 def _write_in_steps(value: object, out: list[str], levels: int) -> Generator[None, None, None]:
     if isinstance(value, msgspec.Struct) and _write_named(value, out):
         return
-    items = _items(value) if levels and not _is_short(value) else None
+    items = _all_items(value) if levels and not _is_short(value) else None
     if items is not None:
         mark = "{"
         for key, one in items:
+            if one is None:
+                continue
             out.append(mark)
             _write(key, out)
             out.append(":")
@@ -461,6 +486,8 @@ def _write_pretty(value: object, out: list[str], line: str) -> None:
     elif isinstance(value, (set, frozenset, tuple)):
         # fastjson writes the elements of a Set or of an int[] on one line.
         _write_elements(value, out, lambda one, to: _write_pretty(one, to, line))
+    elif isinstance(value, WrittenItems):
+        out += ("{", ",".join(value.texts), f"{line}}}" if value.texts else "}")
     else:
         mark = "["
         for one in _elements(value):
@@ -494,12 +521,14 @@ def _write_pretty_in_steps(
 ) -> Generator[None, None, None]:
     if isinstance(value, msgspec.Struct) and _write_named(value, out, line):
         return
-    items = _items(value) if levels and not _is_short(value) else None
+    items = _all_items(value) if levels and not _is_short(value) else None
     if items is None:
         _write_pretty(value, out, line)
         return
     mark = "{"
     for key, one in items:
+        if one is None:
+            continue
         out.append(mark)
         _write_pretty_key(key, out, line)
         yield from _write_pretty_in_steps(one, out, line + "\t", levels - 1)

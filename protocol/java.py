@@ -7,12 +7,12 @@ import zlib
 from array import array
 from math import copysign
 from operator import mul
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from fakemq.protocol.errors import NumberFormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+    from collections.abc import Generator, Iterable, Iterator
 
 INT_MAX: Final = (1 << 31) - 1
 LONG_MAX: Final = (1 << 63) - 1
@@ -32,6 +32,7 @@ class JavaHashed(Protocol):
     def __hash__(self) -> int: ...
 
 
+T = TypeVar("T")
 JavaKey = TypeVar("JavaKey", bound="str | int | JavaHashed | None")
 
 _Buckets: TypeAlias = dict[int, list[tuple[int, JavaKey]]]
@@ -121,16 +122,20 @@ def java_concurrent_map_order(
 
     Source: java.util.concurrent.ConcurrentHashMap#putVal, #addCount, #transfer (JDK 8 and later)
     """
-    steps = java_concurrent_map_order_in_steps(keys, initial_capacity)
+    return _result_of(java_concurrent_map_order_in_steps(keys, initial_capacity))
+
+
+def _result_of(steps: Generator[None, None, T]) -> T:
     while True:
         try:
             next(steps)
         except StopIteration as end:
-            order: list[JavaKey] = end.value
-            return order
+            result: T = end.value
+            return result
 
 
 _KEYS_A_STEP: Final = 200
+_FIRST_INTS: Final = frozenset(range(16))
 
 
 def java_hash_map_order_in_steps(
@@ -146,10 +151,9 @@ def java_hash_map_order_in_steps(
         if not number % _KEYS_A_STEP:
             yield
     order: list[JavaKey] = []
-    for number, at in enumerate(sorted(buckets), 1):
-        order += buckets[at]
-        if not number % _KEYS_A_STEP:
-            yield
+    for numbers in _parts(mask + 1):
+        order += [key for at in numbers if at in buckets for key in buckets[at]]
+        yield
     return order
 
 
@@ -157,43 +161,101 @@ def java_concurrent_map_order_in_steps(
     keys: Iterable[JavaKey], initial_capacity: int | None = None
 ) -> Generator[None, None, list[JavaKey]]:
     """`java_concurrent_map_order`, of many keys: it yields after some of them."""
-    capacity = 16
-    if initial_capacity is not None:
-        capacity = _capacity(0, initial_capacity + (initial_capacity >> 1) + 1)
-    buckets: _Buckets[JavaKey] = {}
-    for count, key in enumerate(dict.fromkeys(keys), 1):
+    unique = dict.fromkeys(keys)
+    if (initial_capacity is None or initial_capacity >= 16) and _FIRST_INTS.issuperset(unique):
+        # Queue ids, mostly: each has a bucket of its own, also after growth.
+        return sorted(unique, key=hash)
+    order = JavaConcurrentMapOrder[JavaKey](initial_capacity)
+    yield from order.add_all_in_steps(unique)
+    keys_in_order: list[JavaKey] = []
+    for numbers in _parts(order.capacity):
+        keys_in_order += [
+            key for at in numbers if at in order.buckets for _, key in order.buckets[at]
+        ]
+        yield
+    return keys_in_order
+
+
+class JavaConcurrentMapOrder(Generic[JavaKey]):
+    """The buckets of a ConcurrentHashMap; it iterates over them by their number."""
+
+    def __init__(self, initial_capacity: int | None = None) -> None:
+        self.capacity = 16
+        if initial_capacity is not None:
+            self.capacity = _capacity(0, initial_capacity + (initial_capacity >> 1) + 1)
+        self.buckets: _Buckets[JavaKey] = {}
+        """Number → hash codes and keys, of the buckets that are not empty."""
+        self._codes: dict[JavaKey, int] = {}
+
+    def __contains__(self, key: JavaKey) -> bool:
+        return key in self._codes
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def bucket_of(self, key: JavaKey) -> int:
+        """Return the number of the bucket of a key that is there."""
+        return self._codes[key] & self.capacity - 1
+
+    def add(self, key: JavaKey) -> bool:
+        """Add a new key; return whether that made the map grow: then all buckets are others."""
+        if not self._add(key):
+            return False
+        _result_of(self._grow())
+        return True
+
+    def add_all_in_steps(self, keys: Iterable[JavaKey]) -> Generator[None, None, None]:
+        """Add many new keys."""
+        for number, key in enumerate(keys, 1):
+            if self._add(key):
+                yield from self._grow()
+            if not number % _KEYS_A_STEP:
+                yield
+
+    def remove(self, key: JavaKey) -> None:
+        """Remove a key that is there."""
+        at = self.bucket_of(key)
+        bucket = self.buckets[at]
+        bucket.remove((self._codes.pop(key), key))
+        if not bucket:
+            del self.buckets[at]
+
+    def _add(self, key: JavaKey) -> bool:
+        """Add a key; return whether the map has to grow now."""
         code = java_hash(key) & 0xFFFF_FFFF
         code ^= code >> 16
-        buckets.setdefault(code & capacity - 1, []).append((code, key))
-        if count >= capacity * 3 // 4:
-            buckets = yield from _transferred(buckets, capacity)
-            capacity *= 2
-        if not count % _KEYS_A_STEP:
-            yield
-    order: list[JavaKey] = []
-    for number, at in enumerate(sorted(buckets), 1):
-        order += [key for _, key in buckets[at]]
-        if not number % _KEYS_A_STEP:
-            yield
-    return order
+        self._codes[key] = code
+        self.buckets.setdefault(code & self.capacity - 1, []).append((code, key))
+        return len(self._codes) >= self.capacity * 3 // 4
+
+    def _grow(self) -> Generator[None, None, None]:
+        """Double the capacity: each bucket stays where it is, moves as it is, or is divided."""
+        capacity = self.capacity
+        grown: _Buckets[JavaKey] = {}
+        for number, (at, bucket) in enumerate(self.buckets.items(), 1):
+            if len(bucket) == 1:  # as most are
+                grown[at + (bucket[0][0] & capacity)] = bucket
+            else:
+                # The end of a bucket that moves as one keeps its order, what stands before is put
+                # in front one by one.
+                end = len(bucket) - 1
+                while end and (bucket[end - 1][0] ^ bucket[-1][0]) & capacity == 0:
+                    end -= 1
+                for code, key in (*reversed(bucket[end:]), *bucket[:end]):
+                    grown.setdefault(at + (code & capacity), []).insert(0, (code, key))
+            if not number % _KEYS_A_STEP:
+                yield
+        self.buckets = grown
+        self.capacity = 2 * capacity
 
 
-def _transferred(
-    buckets: _Buckets[JavaKey], capacity: int
-) -> Generator[None, None, _Buckets[JavaKey]]:
-    """Return the buckets of a ConcurrentHashMap that has grown from ``capacity`` to twice that."""
-    grown: _Buckets[JavaKey] = {}
-    for number, (at, bucket) in enumerate(buckets.items(), 1):
-        # The end of a bucket that moves as one keeps its order, what stands before is put in front
-        # one by one.
-        end = len(bucket) - 1
-        while end and (bucket[end - 1][0] ^ bucket[-1][0]) & capacity == 0:
-            end -= 1
-        for code, key in (*reversed(bucket[end:]), *bucket[:end]):
-            grown.setdefault(at + (code & capacity), []).insert(0, (code, key))
-        if not number % _KEYS_A_STEP:
-            yield
-    return grown
+_BUCKETS_A_STEP: Final = 2_000
+
+
+def _parts(capacity: int) -> Iterator[range]:
+    """Return the numbers of all buckets in parts: to sort those that are used has no steps."""
+    for begin in range(0, capacity, _BUCKETS_A_STEP):
+        yield range(begin, min(capacity, begin + _BUCKETS_A_STEP))
 
 
 def _capacity(size: int, initial_capacity: int) -> int:

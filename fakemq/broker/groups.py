@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 
 import msgspec.structs
 
+from fakemq.broker.kept_text import KeptText
+from fakemq.broker.persistence import TABLES
+from fakemq.clock.slices import finished
 from fakemq.dispatch.java_errors import required
 from fakemq.events.core import GroupChanged
 from fakemq.protocol.bodies.group import (
@@ -51,6 +54,12 @@ class SubscriptionGroupManager:
     ) -> None:
         self._node = node
         self._file = file
+        self.kept = KeptText(
+            TABLES["subscriptionGroup.json"],
+            _TABLE_CAPACITY,
+            lambda: self._table,
+            lambda: SubscriptionGroupWrapper(data_version=self.data_version),
+        )
         self._table: dict[str, SubscriptionGroupConfig] = {}
         self._light = node.config.enable_lmq
         """Whether groups called ``%LMQ%…`` have the default config, and no other.
@@ -138,11 +147,7 @@ class SubscriptionGroupManager:
 
         Source: SubscriptionGroupManager.java#encode (4.9.7)
         """
-        names = java_concurrent_map_order(self._table, _TABLE_CAPACITY)
-        return SubscriptionGroupWrapper(
-            subscription_group_table={name: self._table[name] for name in names},
-            data_version=self.data_version,
-        )
+        return finished(self.kept.captured())
 
     def load(self, saved: SubscriptionGroupWrapper) -> None:
         """Add the groups of a file to those of a first start, or replace them.
@@ -152,6 +157,7 @@ class SubscriptionGroupManager:
         """
         for group in java_concurrent_map_order(saved.subscription_group_table):
             self._table[group] = self._complete(saved.subscription_group_table[group])
+            self.kept.changed(group)
 
     def replace(self, wrapper: SubscriptionGroupWrapper) -> Steps[None]:
         """Replace all groups and their version by those of the master; slaves do this.
@@ -160,12 +166,14 @@ class SubscriptionGroupManager:
 
         Source: broker/slave/SlaveSynchronize.java#syncSubscriptionGroupConfig (4.9.7)
         """
+        self.kept.clear()
         self._table = dict(wrapper.subscription_group_table)
         self.data_version = wrapper.data_version
         yield from self._file.persist_in_steps()
 
     def reset(self) -> None:
         """Return to the groups of a first start."""
+        self.kept.clear()
         groups = (*BUILT_IN_GROUPS, *self._node.reference.built_in_groups)
         self._table = {
             group: self._complete(SubscriptionGroupConfig(group_name=group)) for group in groups
@@ -191,5 +199,6 @@ class SubscriptionGroupManager:
         self._file.persist()
 
     def _note_change(self, group: str, how: str) -> None:
+        self.kept.changed(group)
         self.data_version = self.data_version.next(self._node.clock.now_ms())
         self._node.journal.add(GroupChanged(node=self._node.name, group=group, how=how))

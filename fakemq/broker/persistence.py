@@ -28,6 +28,7 @@ from fakemq.protocol.limits import FILE_JSON
 from fakemq.text_files import MemoryTextFile
 
 if TYPE_CHECKING:
+    from fakemq.broker.kept_text import KeptText
     from fakemq.clock.slices import Steps
     from fakemq.clock.timers import Timer
     from fakemq.config.model import BrokerConfig
@@ -69,6 +70,7 @@ TICKS_AFTER_CHANGE = 2
 """How many ticks write after a change: the second one brings the backup up to date, too."""
 
 B = TypeVar("B", bound="Body")
+T = TypeVar("T")
 
 
 class Table(Protocol[B]):
@@ -121,6 +123,10 @@ class ConfigFile(Generic[B]):
         """Puts the table into the state of a first start."""
         self._in_steps: Callable[[], Steps[B]] | None = None
         """As the table's `persisted`, in steps; None for a table that never takes long."""
+        self._captured: Callable[[], Steps[B]] | None = None
+        """As `persisted_in_steps` of the table as it is at the call; None for a small table."""
+        self._kept: KeptText[B] | None = None
+        """Encodes what has changed; None if it encodes all."""
         self._unknown: dict[Any, Any] = {}
         """Fields of the file that no class here declares; they are written back as they were."""
         self._generation = 0
@@ -141,13 +147,19 @@ class ConfigFile(Generic[B]):
         table: Table[B],
         clear: Callable[[], None],
         in_steps: Callable[[], Steps[B]] | None = None,
+        captured: Callable[[], Steps[B]] | None = None,
+        *,
+        kept: KeptText[B] | None = None,
     ) -> None:
         """Read into this table, and write what it returns.
 
         ``clear`` puts it into the state of a first start. ``in_steps`` is as the table's
-        `persisted`, in steps, if that may take long.
+        `persisted`, in steps, if that may take long; ``captured`` is as it is at the call of it,
+        whatever changes between its steps. ``kept`` is for a file that each change writes.
         """
         self._table, self._clear, self._in_steps = table, clear, in_steps
+        self._captured = captured if kept is None else kept.captured
+        self._kept = kept
 
     @property
     def in_memory(self) -> bool:
@@ -206,7 +218,12 @@ class ConfigFile(Generic[B]):
     def clear(self) -> None:
         """Put the table into the state of a first start, and forget fields that only files have."""
         self._clear()
-        self._unknown = {}
+        self._set_unknown({})
+
+    def _set_unknown(self, unknown: dict[Any, Any]) -> None:
+        self._unknown = unknown
+        if self._kept is not None:
+            self._kept.clear()
 
     def take_back(self) -> None:
         """Return to the text in memory, as after a kill; a table without a text stays."""
@@ -228,24 +245,42 @@ class ConfigFile(Generic[B]):
         if isinstance(raw, dict) and None in raw.values():
             raise BodyError("null where a table should be")  # Java's decode fails on it, too
         self._table.load(bean)
-        self._unknown = unknown_fields(bean, raw)
+        self._set_unknown(unknown_fields(bean, raw))
         return isinstance(raw, dict) and self._field in raw
 
     # -- writing ------------------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        """Encode what a change would have to encode for the first time."""
+        if self._kept is not None and not self.in_memory:
+            self.text()
 
     def text(self) -> str:
         """Return the text to write; unknown fields of the file are in it as they were."""
         return finished(self._text_in_steps())
 
+    def captured_text(self) -> Steps[str]:
+        """Return work for the text as it is now: what changes between its steps is not in it."""
+        if self._captured is None:
+            text = self.text()
+            return _done(text)
+        return self._encoded(self._captured(), self._unknown)
+
     def _text_in_steps(self) -> Steps[str]:
+        if self._kept is not None and not self.in_memory:
+            from fakemq.protocol import fastjson
+
+            value = yield from self._kept.value(self._unknown)
+            return fastjson.dumps_pretty(value)
+        in_steps = self._in_steps or self._captured
+        steps = _done(self._table.persisted()) if in_steps is None else in_steps()
+        return (yield from self._encoded(steps, self._unknown))
+
+    def _encoded(self, steps: Steps[B], unknown: dict[Any, Any]) -> Steps[str]:
         from fakemq.protocol import fastjson
         from fakemq.protocol.unknown_fields import with_unknown
 
-        if self._in_steps is None:
-            persisted = self._table.persisted()
-        else:
-            persisted = yield from self._in_steps()
-        value = with_unknown(persisted, self._unknown)
+        value = with_unknown((yield from steps), unknown)
         if not self._pretty:
             return fastjson.encode(value).decode("utf-8", "replace")
         return (yield from fastjson.dumps_pretty_in_steps(value))
@@ -330,11 +365,17 @@ class ConfigFile(Generic[B]):
 
     def forget(self) -> None:
         """Delete the file, as before the first start."""
-        self._unknown = {}
+        self._set_unknown({})
         self._generation += 1
         if self.file is not None:
             self.file.delete()
         self._begin()
+
+
+def _done(result: T) -> Steps[T]:
+    """Return work that is done in one step."""
+    yield from ()
+    return result
 
 
 def _reason(error: Exception) -> str:
@@ -422,6 +463,7 @@ class Persistence:
                 raise StoreError(f"{folder}: Not a directory")
             for file in self.files:
                 file.load(stopped=stopped)
+                file.prepare()
 
     def take_back(self) -> None:
         """Forget the changes in memory that wait for a write: the process was killed."""

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from fakemq.broker.kept_text import KeptText
+from fakemq.broker.persistence import TABLES
+from fakemq.clock.slices import finished
 from fakemq.dispatch.java_errors import required
 from fakemq.events.core import TopicChanged
 from fakemq.protocol.bodies.topic import (
@@ -20,7 +23,10 @@ from fakemq.protocol.bodies.topic import (
     topic_json,
     topics_json,
 )
-from fakemq.protocol.java import java_concurrent_map_order, java_hash_map_order
+from fakemq.protocol.java import (
+    java_concurrent_map_order,
+    java_hash_map_order,
+)
 from fakemq.protocol.sysflag import PermName, perm_to_string
 from fakemq.protocol.topics import (
     AUTO_CREATE_TOPIC_KEY_TOPIC,
@@ -74,6 +80,12 @@ class TopicConfigManager:
     ) -> None:
         self._node = node
         self._file = file
+        self.kept = KeptText(
+            TABLES["topics.json"],
+            _TABLE_CAPACITY,
+            lambda: self._table,
+            lambda: TopicConfigSerializeWrapper(data_version=self.data_version),
+        )
         self._register_soon = register_soon
         """Called after a client's request has created a topic."""
         # Always the same dict: `select` is bound to it.
@@ -148,11 +160,7 @@ class TopicConfigManager:
 
         Source: TopicConfigManager.java#encode (4.9.7)
         """
-        names = java_concurrent_map_order(self._table, _TABLE_CAPACITY)
-        return TopicConfigSerializeWrapper(
-            topic_config_table={name: self._table[name] for name in names},
-            data_version=self.data_version,
-        )
+        return finished(self.kept.captured())
 
     def load(self, saved: TopicConfigSerializeWrapper) -> None:
         """Add the topics of a file to those of a first start, or replace them.
@@ -172,6 +180,7 @@ class TopicConfigManager:
         """
         self._table.clear()
         self._json.clear()
+        self.kept.clear()
         for topic, config in wrapper.topic_config_table.items():
             self._set(topic, config)
         self.data_version = wrapper.data_version
@@ -274,6 +283,7 @@ class TopicConfigManager:
         if self._table.pop(topic, None) is None:
             return False
         del self._json[topic]
+        self.kept.changed(topic)
         self.next_version()
         self._changed(topic, "deleted")
         self._file.persist()
@@ -303,6 +313,7 @@ class TopicConfigManager:
 
     def reset(self) -> None:
         """Return to the topics of a first start."""
+        self.kept.clear()
         self._table.clear()
         self._table.update(_first_boot(self._node.config, self._node.reference))
         for config in self._table.values():
@@ -325,6 +336,7 @@ class TopicConfigManager:
         self._complete(config)
         self._table[topic] = config
         self._json[topic] = topic_json(config)
+        self.kept.changed(topic)
         self._encoded = None
 
     def _put(self, topic: str, config: TopicConfig, how: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import sys
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -112,6 +113,8 @@ class MemoryFiles(Files):
     def __init__(self, clock: NodeClock, limit_bytes: int = GIB) -> None:
         self._clock = clock
         self._files: dict[str, MemoryFile] = {}
+        self._sorted: list[str] | None = None
+        """Their paths; None after a change."""
         self.limit_bytes = limit_bytes
         self.used_bytes = 0
         self.damaged = False
@@ -129,6 +132,7 @@ class MemoryFiles(Files):
         if file is None:
             at_ms = self._clock.now_ms() if now_ms is None else now_ms
             file = self._files[path] = MemoryFile(self, path, size_bytes, at_ms, grows)
+            self._sorted = None
         return file
 
     def path_of(self, path: str) -> str:
@@ -138,10 +142,14 @@ class MemoryFiles(Files):
         file = self._files.pop(path, None)
         if file is not None:
             self.used_bytes -= file.used_bytes
+            self._sorted = None
 
     def list(self, folder: str) -> list[str]:
-        prefix = folder.rstrip("/") + "/"
-        return sorted(path for path in self._files if path.startswith(prefix))
+        if self._sorted is None:
+            self._sorted = sorted(self._files)
+        prefix = folder.rstrip("/") + "/"  # the character behind "/" is "0"
+        begin = bisect_left(self._sorted, prefix)
+        return self._sorted[begin : bisect_left(self._sorted, prefix[:-1] + "0", begin)]
 
     def opened(self) -> Iterable[MemoryFile]:
         return self._files.values()
@@ -157,6 +165,7 @@ class MemoryFiles(Files):
         for file in self._files.values():
             file.view = memoryview(b"")
         self._files.clear()
+        self._sorted = None
         self.used_bytes = 0
         self.damaged = False
 

@@ -9,6 +9,7 @@ from fakemq.clock.node_clock import NodeClock
 from fakemq.errors import StoreError
 from fakemq.store import memory_files
 from fakemq.store.memory_files import GIB, MemoryFiles, size_text
+from tests.support.calls import calls_of
 from tests.support.form import pure_only
 
 NOW_MS = 1_700_000_000_000
@@ -136,3 +137,14 @@ def test_small_file_without_memory_is_a_passing_store_error(
     with pytest.raises(StoreError, match="the system refuses 1000 of addresses") as caught:
         files.open("a/0", 1000)
     assert caught.value.passing
+
+
+def test_list_of_one_folder_looks_at_no_other(files: MemoryFiles) -> None:
+    folders = [f"consumequeue/topic-{number}/0" for number in range(300)]
+    for folder in folders:
+        files.open(f"{folder}/00", 20, grows=True)
+    assert calls_of(lambda: [files.list(folder) for folder in folders]) < 2 * len(folders)
+    assert files.list("consumequeue/topic-29") == ["consumequeue/topic-29/0/00"]
+    files.delete("consumequeue/topic-29/0/00")
+    assert files.list("consumequeue/topic-29") == []
+    assert len(files.list("consumequeue")) == 299
