@@ -10,6 +10,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
+from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
+
 if TYPE_CHECKING:
     from fakemq.store.puts import AppendMessageResult
 
@@ -37,6 +39,15 @@ class Following:
     def left(self) -> bool:
         """Whether records are left to be taken."""
         return self._taken < self._put.msg_num
+
+    def has(self, topic: str, queue_id: int, queue_offset: int, phy_offset: int) -> bool:
+        """Return whether the record of a queue offset is one of them, and there in the log."""
+        put, at = self._put, queue_offset - self._put.logics_offset
+        return (
+            (put.topic, put.queue_id) == (topic, queue_id)
+            and 0 <= at < put.msg_num
+            and UNIT.unpack_from(put.units, at * UNIT.size)[0] == phy_offset
+        )
 
     def take(self, number: int) -> AppendMessageResult:
         """Return the part of the put with the next records, at most ``number``."""

@@ -396,6 +396,21 @@ class MessageStore:
         """Whether records of the log are not in their queues yet."""
         return bool(self._late or self._following)
 
+    def has_record_at(self, phy_offset: int, topic: str, queue_id: int, queue_offset: int) -> bool:
+        """Return whether the log has the message of a queue offset there.
+
+        Its queue says so, or it is on its way to its queue.
+        """
+        queue = self.queues.find(topic, queue_id)
+        unit = None if queue is None else queue.unit_at(queue_offset)
+        if unit is not None:
+            return unit[0] == phy_offset
+        place = topic, queue_id, queue_offset, phy_offset
+        return any(put.has(*place) for put in self._following) or any(
+            (late.topic, late.queue_id, late.queue_offset, late.phy_offset) == place
+            for late in self._late
+        )
+
     def finish_work(self) -> None:
         """Do what is done in slices up to its end, before the store is stopped or copied."""
         finished(self.dispatch_following())

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from fakemq.broker.acl.stored import stored_topic
 from fakemq.broker.broker import Broker
 from fakemq.events import Dispatched, HandlerFailed, LogAppended
 from fakemq.protocol.batch import BatchMember, encode_batch
@@ -138,6 +139,30 @@ def test_batch_in_the_log_reaches_its_queue_without_its_sender(
     peer.close()
     turns(lab)
     assert len(bodies(broker)) == NUMBER + 1
+
+
+def test_record_of_a_batch_is_of_its_topic_before_it_is_in_its_queue(
+    lab: BrokerLab, broker: Broker
+) -> None:
+    store = broker.store
+    end = store.max_phy_offset
+    send_batch(outside(lab, broker))
+    turns(lab, appended(broker))
+    send_one(outside(lab, broker, 2), b"behind")
+    lab.network.settle()
+    offsets, size_bytes = [], 0
+    while end + size_bytes < store.max_phy_offset:
+        end += size_bytes
+        offsets.append(end)
+        record = store.select_one_message_by_offset(end)
+        assert record is not None
+        size_bytes = len(record)
+    assert len(bodies(broker)) < len(offsets) == NUMBER + 1
+    assert {stored_topic(broker, offset) for offset in offsets} == {"orders"}
+    assert not store.has_record_at(offsets[-1], "orders", 0, NUMBER)
+    assert not store.has_record_at(offsets[-1], "bills", 0, NUMBER + 1)
+    turns(lab)
+    assert {stored_topic(broker, offset) for offset in offsets} == {"orders"}
 
 
 @pytest.mark.parametrize("how", ["stop", "kill"])

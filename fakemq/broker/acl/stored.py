@@ -38,9 +38,8 @@ def stored_topic(broker: Broker, offset: int) -> str | None:
         message = decode_record(record)
     except RemoteProtocolError:
         return ""
-    queue = broker.store.consume_queue(message.topic, message.queue_id)
-    entry = None if queue is None else queue.unit_at(message.queue_offset)
-    if entry is None or entry[0] != offset:
+    place = message.topic, message.queue_id, message.queue_offset
+    if not broker.store.has_record_at(offset, *place):
         return ""  # a producer wrote it, as a part of its own bodies
     if message.topic in _WAITING:
         return message.properties.get(REAL_TOPIC, message.topic)
