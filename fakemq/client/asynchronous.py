@@ -13,6 +13,7 @@ from fakemq.client.faces.functions import Kind, require_function
 from fakemq.client.faces.settings import client_config_of, name_server_addrs
 from fakemq.client.faces.signature import shows_options, shows_result
 from fakemq.client.instance import ClientInstance
+from fakemq.client.messages import require_message
 from fakemq.client.operation import Operation
 from fakemq.client.options import ClientOptions
 from fakemq.client.pull_operations import PullOperations
@@ -40,6 +41,20 @@ def _run(
 
     @wraps(operation)
     async def method(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.run(operation(pick(self), *args, **kwargs))
+
+    shows_result(method, operation)
+    return method
+
+
+def _sends(
+    pick: Callable[[AsyncClient], R], operation: Callable[Concatenate[R, P], Operation[T]]
+) -> Callable[Concatenate[AsyncClient, P], Awaitable[T]]:
+    """Do the same with an operation that sends a message: no other argument is without a name."""
+
+    @wraps(operation)
+    async def method(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        require_message(*args)
         return await self.run(operation(pick(self), *args, **kwargs))
 
     shows_result(method, operation)
@@ -138,11 +153,11 @@ class AsyncClient:
     unregister = _run(_instance, ClientInstance.unregister)
     consumer_ids = _run(_instance, ClientInstance.consumer_ids)
 
-    send = _run(_producer, SendOperations.send)
+    send = _sends(_producer, SendOperations.send)
     send_batch = _run(_producer, SendOperations.send_batch)
-    send_oneway = _run(_producer, SendOperations.send_oneway)
+    send_oneway = _sends(_producer, SendOperations.send_oneway)
 
-    send_half = _run(_transactions, TransactionOperations.send_half)
+    send_half = _sends(_transactions, TransactionOperations.send_half)
     end_transaction = _run(_transactions, TransactionOperations.end_transaction)
     listen_for_checks = _run(_transactions, TransactionOperations.listen_for_checks)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING
+from reprlib import Repr
+from typing import TYPE_CHECKING, Never
 
 import msgspec
 
@@ -53,7 +54,7 @@ class Message:
         self,
         topic: str,
         body: bytes | str,
-        *,
+        *unnamed: Never,
         tags: str = "",
         keys: str | Iterable[str] = "",
         delay_level: int = 0,
@@ -61,6 +62,8 @@ class Message:
         flag: int = 0,
         properties: Mapping[str, str] | None = None,
     ) -> None:
+        if unnamed:
+            raise unnamed_error(unnamed)
         _check_topic(topic)
         self.topic = topic
         self.body = body if type(body) is bytes else _own_bytes(body)
@@ -141,15 +144,41 @@ def level_of(delay: Duration) -> int:
     return checked.delay_level(span_ms(delay, name="delay"), delay, levels)
 
 
+_REPR = Repr()
+_REPR.maxstring = _REPR.maxother = 60
+
+
+def require_message(*given: object) -> None:
+    """Raise ArgumentError unless the first argument of a send is a message, and the only one."""
+    if not given:
+        return  # it has a name
+    message, unnamed = given[0], given[1:]
+    if unnamed and isinstance(message, str):
+        made = f"Message({message!r}, {_REPR.repr(unnamed[0])})"
+        raise ArgumentError(f"expected one Message, such as {made}, not a topic and a body")
+    if not isinstance(message, Message):
+        raise ArgumentError(f"expected a Message, not {_REPR.repr(message)}")
+    if unnamed:
+        raise unnamed_error(unnamed)
+
+
+def unnamed_error(unnamed: Sequence[object]) -> ArgumentError:
+    """Return the error for arguments without names behind those that may have none."""
+    value = _REPR.repr(unnamed[0])
+    return ArgumentError(f"{value}: expected it by its name, such as tags={value}")
+
+
 def _check_topic(topic: object) -> None:
     if not isinstance(topic, str):
         raise ArgumentError(f"topic={topic!r}: expected text")
+    if not topic.isascii():
+        checked.utf8("topic", topic)
 
 
 def _own_bytes(body: object) -> bytes:
     if not isinstance(body, str | bytes | bytearray | memoryview):
         raise ArgumentError(f"the body is {body!r}: expected bytes or text")
-    return body.encode() if isinstance(body, str) else bytes(body)
+    return checked.utf8("the body", body) if isinstance(body, str) else bytes(body)
 
 
 def _own_properties(properties: object) -> dict[str, str]:
@@ -182,6 +211,9 @@ def _check_properties(properties: Iterable[tuple[object, object]]) -> None:
             if isinstance(name, str) and name in _ARGUMENTS:
                 raise ArgumentError(f"{_ARGUMENTS[name]}={value!r}: expected text")
             raise ArgumentError(f"properties has {name!r}: {value!r}: expected text for both")
+        if not (name.isascii() and value.isascii()):
+            checked.utf8(_ARGUMENTS.get(name, f"properties has {name!r}: its name"), name)
+            checked.utf8(_ARGUMENTS.get(name, f"properties has {name!r}: its value"), value)
         if "\x01" in value or "\x02" in value or "\x01" in name or "\x02" in name:
             raise ArgumentError(
                 f"{_ARGUMENTS.get(name, 'properties')} has {name!r}: {value!r}: expected text"

@@ -19,7 +19,7 @@ from fakemq.client.errors import (
     RemotingTooMuchRequestError,
 )
 from fakemq.client.instance import ClientInstance
-from fakemq.client.messages import Message, SendResult, SendStatus, batch_body
+from fakemq.client.messages import Message, SendResult, SendStatus, batch_body, require_message
 from fakemq.client.numbers import require_int, require_wait
 from fakemq.client.operation import Call, Operation, tell
 from fakemq.client.producing import namespace
@@ -344,6 +344,7 @@ class SendOperations:
 
         Source: client/Validators.java#checkMessage (4.9.7)
         """
+        require_message(message)
         message.require_valid()
         if self._before is not None:
             self._before(message)

@@ -52,10 +52,23 @@ def flag(name: str, value: object) -> bool:
 
 
 def text(name: str, value: object) -> str:
-    """Return a text."""
+    """Return a text that can be sent."""
     if not isinstance(value, str):
         raise ConfigError(f"{name}={value!r}: expected text")
+    if not value.isascii():
+        utf8(name, value)
     return value
+
+
+def utf8(name: str, value: str) -> bytes:
+    """Return the bytes of a text; raise ArgumentError for half a surrogate pair, which has none."""
+    try:
+        return value.encode()
+    except UnicodeEncodeError as error:
+        raise ArgumentError(
+            f"{name}: character {error.start} is {value[error.start]!r}, half a surrogate pair,"
+            " which UTF-8 does not have"
+        ) from None
 
 
 def several_texts(name: str, value: object) -> list[str]:
@@ -72,10 +85,10 @@ def payloads(bodies: Iterable[bytes | str]) -> list[bytes]:
     if isinstance(bodies, bytes | bytearray | str):
         raise ArgumentError(f"expected a list of bodies, such as [{bodies!r}], not {bodies!r}")
     found = []
-    for body in bodies:
+    for number, body in enumerate(bodies):
         if not isinstance(body, bytes | bytearray | str):
             raise ArgumentError(f"expected bodies of bytes or text, not {body!r}")
-        found.append(body.encode() if isinstance(body, str) else bytes(body))
+        found.append(utf8(f"body {number}", body) if isinstance(body, str) else bytes(body))
     return found
 
 
@@ -134,7 +147,7 @@ def content(name: str, value: object) -> bytes:
     """Return bytes; a text becomes UTF-8."""
     if not isinstance(value, bytes | str):
         raise ConfigError(f"{name}={value!r}: expected bytes or text")
-    return value.encode() if isinstance(value, str) else value
+    return utf8(name, value) if isinstance(value, str) else value
 
 
 def fields(name: str, value: object) -> dict[str, str]:

@@ -386,6 +386,7 @@ def keys_of(config: type[Config]) -> Mapping[str, Key]:
 def parsed(key: Key, text: str, where: str = "") -> Value:
     """Return the value of a text for a key; a ConfigError begins with ``where``, its place."""
     try:
+        text.encode()  # half a surrogate pair has no bytes
         return key.parse(text)
     except (ValueError, KeyError):
         place = f"{where}: " if where else ""

@@ -386,6 +386,8 @@ def checked_properties(properties: Mapping[str, str]) -> dict[str, str]:
             raise ConfigError(
                 f"property {name!r}={value!r}: expected two texts without \\1 and \\2"
             )
+        for one in (name, value):
+            text(f"property {name!r}", one)
     level = properties.get(DELAY_TIME_LEVEL, "0")
     try:
         parse_int(level)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from fakemq.client import messages
+from fakemq.client import Client, messages
 from fakemq.client.messages import Message, SendStatus, compress, pulled_messages, viewed_messages
-from fakemq.errors import ConfigError
+from fakemq.config.checked import payloads
+from fakemq.errors import ArgumentError, ConfigError
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.limits import MESSAGE_BODY_MAX_BYTES
 from fakemq.protocol.message import encode_record
@@ -123,3 +125,61 @@ def test_tags_and_keys_are_set_as_properties() -> None:
         message.tags = wrong
     with pytest.raises(TypeError, match=r"keys has .* separate properties"):
         message.keys = "a\x01b"
+
+
+HALF = "caf\ud800"
+TEXTS: dict[str, tuple[str, Callable[[], object]]] = {
+    "topic": ("topic", lambda: Message(HALF, b"x")),
+    "body": ("the body", lambda: Message("orders", HALF)),
+    "tags": ("tags", lambda: Message("orders", b"x", tags=HALF)),
+    "keys": ("keys", lambda: Message("orders", b"x", keys=["k", HALF])),
+    "value": ("properties has 'a': its value", lambda: Message("o", b"x", properties={"a": HALF})),
+    "name": (
+        "properties has 'caf.*': its name",
+        lambda: Message("o", b"x", properties={HALF: "a"}),
+    ),
+    "seeded": ("body 1", lambda: payloads(["x", HALF])),
+}
+
+
+@pytest.mark.parametrize("where", TEXTS)
+def test_half_a_surrogate_pair_is_refused_by_the_name_of_its_argument(where: str) -> None:
+    name, make = TEXTS[where]
+    with pytest.raises(ArgumentError, match=rf"^{name}: character \d is '.ud800', half a surrog"):
+        make()
+
+
+def test_texts_that_were_set_later_are_looked_at_too() -> None:
+    message = Message("orders", b"x")
+    with pytest.raises(ArgumentError, match=r"^tags: character 3 is"):
+        message.tags = HALF
+    message.properties["a"] = HALF
+    with pytest.raises(ArgumentError, match=r"^properties has 'a': its value: character 3 is"):
+        message.require_valid()
+
+
+def test_argument_behind_the_body_is_wanted_by_name() -> None:
+    message: Any = Message
+    with pytest.raises(ArgumentError, match="'paid': expected it by its name, such as tags='paid'"):
+        message("orders", b"x", "paid")
+
+
+@pytest.mark.parametrize("method", ["send", "send_oneway", "send_half"])
+def test_client_wants_a_message(method: str) -> None:
+    client: Any = Client("127.0.0.1:1")
+    send = getattr(client, method)
+    wanted = r"expected one Message, such as Message\('orders', b'x'\), not a topic and a body"
+    with pytest.raises(ArgumentError, match=wanted):
+        send("orders", b"x")
+    with pytest.raises(ArgumentError, match="expected a Message, not None"):
+        send(None)
+    with pytest.raises(ArgumentError, match="'t': expected it by its name"):
+        send(Message("orders", b"x"), "t")
+    client.close()
+
+
+def test_client_wants_messages_in_a_batch() -> None:
+    client: Any = Client("127.0.0.1:1")
+    with pytest.raises(ArgumentError, match="expected a Message, not 'orders'"):
+        client.send_batch(["orders", b"x"])
+    client.close()
