@@ -15,12 +15,12 @@ from fakemq.dump.check_timers import check_timers
 from fakemq.protocol import fastjson
 from fakemq.protocol.limits import FILE_JSON
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
-from fakemq.protocol.topics import is_system_topic
 from fakemq.store.checkpoint import FILE_BYTES as CHECKPOINT_BYTES
 from fakemq.store.findings import (
     CONFIG_EMPTY,
     CONFIG_MISSING,
     NO_TOPIC,
+    OWN_TOPICS,
     Finding,
     entry_error,
     few,
@@ -121,7 +121,7 @@ def _missing(node: StoredNode, message: MessageExt) -> str:
         return ""  # a broker passes over it, too
     place = place_text(message.topic, message.queue_id, message.queue_offset)
     row = node.queue(message.topic, message.queue_id)
-    known = is_system_topic(message.topic) or _has_topic(node, message.topic)
+    known = message.topic in OWN_TOPICS or _has_topic(node, message.topic)
     if row is None or not row.files:
         return no_queue(place) if known else ""
     unit = row.read(message.queue_offset * UNIT_BYTES, UNIT_BYTES)

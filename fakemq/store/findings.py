@@ -6,7 +6,12 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakemq.protocol.message import FIRST_EXTENSION_ADDRESS, LEAST_TAGS_CODE, tags_code
-from fakemq.protocol.topics import LMQ_PREFIX, SCHEDULE_TOPIC, is_system_topic
+from fakemq.protocol.topics import (
+    LMQ_PREFIX,
+    SCHEDULE_TOPIC,
+    TRANS_HALF_TOPIC,
+    TRANS_OP_HALF_TOPIC,
+)
 from fakemq.store.light_queues import LightEntry, is_light_entry
 
 if TYPE_CHECKING:
@@ -32,13 +37,17 @@ def wrong_place(phy_offset: int, said_offset: int) -> str:
 NO_TOPIC = "the queues of a topic that config/topics.json does not have"
 
 
-def is_in_config(topic: str) -> bool:
-    """Return whether config/topics.json has a topic as soon as it has a message.
+OWN_TOPICS = frozenset({SCHEDULE_TOPIC, TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC})
+"""Topics of the broker itself whose messages it may store before they have a config, or without.
 
-    A broker makes its own topics itself, and may store a message before: the half messages of 4.9.7
-    come before the first check, which makes their topic. A light topic is never there.
-    """
-    return not is_system_topic(topic) and not topic.startswith(LMQ_PREFIX)
+The half messages of 4.9.7 come before the first check, which makes their topic; the others never
+need a config.
+"""
+
+
+def is_in_config(topic: str) -> bool:
+    """Return whether config/topics.json has a topic as soon as it has a message."""
+    return topic not in OWN_TOPICS and not topic.startswith(LMQ_PREFIX)
 
 
 class Topics(NamedTuple):

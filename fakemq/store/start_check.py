@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
 from fakemq.protocol.message import MESSAGE_MAGIC_CODE, record_struct
-from fakemq.protocol.topics import is_system_topic
 from fakemq.store.consumequeue import BLANK_SIZE, UNIT_BYTES
 from fakemq.store.findings import (
     NO_TOPIC,
+    OWN_TOPICS,
     Finding,
     entry_error,
     few,
@@ -258,7 +258,7 @@ class StartCheck:
         """Yield the records whose queue is gone although its topic was not deleted meanwhile."""
         topic, queue_id = key
         topics = self._topics
-        if topics is None or not (topic in topics.names or is_system_topic(topic)):
+        if topics is None or not (topic in topics.names or topic in OWN_TOPICS):
             return
         firsts = [
             unit

@@ -34,7 +34,7 @@ from fakemq.protocol.message import decode_record
 from fakemq.protocol.timers import TIMER_TOPIC
 from fakemq.store import seal
 from fakemq.store.directory_file import extents
-from fakemq.store.store import KEPT_TOPICS
+from fakemq.store.findings import OWN_TOPICS
 from fakemq.store.stored_entries import Index
 from fakemq.store.stored_node import StoredNode
 from tests.attack.mutations import NODE, mutate
@@ -337,7 +337,7 @@ def not_found(broker: Broker, one: Stored) -> str:
     by_offset = store.look_message_by_offset(one.phy_offset)
     if by_offset is None or by_offset.body != one.body:
         return "id"
-    if one.topic not in KEPT_TOPICS and broker.topics.select(one.topic) is None:
+    if one.topic not in OWN_TOPICS and broker.topics.select(one.topic) is None:
         return "topic"
     if one.key:
         found = finished(store.query_message(one.topic, one.key, 64, 0, _END_MS)).buffers

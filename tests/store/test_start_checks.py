@@ -12,9 +12,9 @@ from click.testing import CliRunner
 from fakemq.cli import main
 from fakemq.clock.slices import finished
 from fakemq.events import Warned
-from fakemq.protocol.topics import SYSTEM_TOPICS, TRANS_HALF_TOPIC
+from fakemq.protocol.topics import TRANS_CHECK_MAX_TIME_TOPIC, TRANS_HALF_TOPIC
 from fakemq.store import start_check
-from fakemq.store.findings import NO_TOPIC, Topics
+from fakemq.store.findings import NO_TOPIC, OWN_TOPICS, Topics
 from fakemq.store.results import PutMessageStatus
 from tests.support.crashes import Crashes
 from tests.support.disk_lab import DiskLab
@@ -156,7 +156,7 @@ def test_topic_without_config_is_reported(tmp_path: Path) -> None:
     assert reported(tmp_path, Topics(set(), 0)) == [f"consumequeue/orders:0: {NO_TOPIC}"]
 
 
-@pytest.mark.parametrize("topic", [*SYSTEM_TOPICS, "rmq_sys_wheel_timer", "%LMQ%room"])
+@pytest.mark.parametrize("topic", [*OWN_TOPICS, "%LMQ%room"])
 def test_topic_that_the_broker_makes_itself_needs_no_config(tmp_path: Path, topic: str) -> None:
     with DiskLab(tmp_path) as lab:
         lab.put(topic=topic)
@@ -164,6 +164,17 @@ def test_topic_that_the_broker_makes_itself_needs_no_config(tmp_path: Path, topi
     (tmp_path / "config").mkdir(exist_ok=True)
     (tmp_path / "config" / "topics.json").write_text('{"topicConfigTable":{}}')
     assert not [line for line in check(tmp_path) if topic in line]
+
+
+def test_topic_that_only_its_config_makes_readable_is_missed(tmp_path: Path) -> None:
+    topic = TRANS_CHECK_MAX_TIME_TOPIC  # of the broker, too, which makes it before it stores there
+    with DiskLab(tmp_path) as lab:
+        lab.put(topic=topic)
+    line = f"consumequeue/{topic}:0: {NO_TOPIC}"
+    assert reported_by_default_sizes(tmp_path, Topics(set(), 0)) == [f"{tmp_path}/{line}"]
+    (tmp_path / "config").mkdir(exist_ok=True)
+    (tmp_path / "config" / "topics.json").write_text('{"topicConfigTable":{}}')
+    assert line in check(tmp_path)
 
 
 @pytest.mark.parametrize("reference", REFERENCES)
