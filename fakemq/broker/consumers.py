@@ -6,13 +6,13 @@ DefaultConsumerIdsChangeListener.java (4.9.7)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from fakemq.broker.client_channel import ClientChannelInfo
 from fakemq.broker.memberships import Memberships
-from fakemq.clock.slices import A_STEP
+from fakemq.clock.slices import A_STEP, leaving
 from fakemq.dispatch.java_errors import required
 from fakemq.events.core import DifferenceEnded, SubscriptionsDiffer
 from fakemq.protocol.codes import RequestCode
@@ -163,7 +163,7 @@ class ConsumerManager:
             was_member = session in info.channels
             self._remove(info, session, "unregistered")
             if notify and was_member:
-                self._node.clock.carry_out(self._notify(info), peer=_leaving(session))
+                self._node.clock.carry_out(self._notify(info), peer=leaving(session))
             elif notify:  # as work of the session, which bounds how much a stranger causes
                 yield from self._notify(info)
 
@@ -173,7 +173,7 @@ class ConsumerManager:
         Source: broker/client/ConsumerManager.java#doChannelCloseEvent (4.9.7)
         """
         if self._memberships.first(session) is not None:
-            self._node.clock.carry_out(self._leave_all(session), peer=_leaving(session))
+            self._node.clock.carry_out(self._leave_all(session), peer=leaving(session))
 
     def _leave_all(self, session: Session) -> Steps[None]:
         while (first := self._memberships.first(session)) is not None:
@@ -331,11 +331,3 @@ class ConsumerManager:
 
     def _changed(self, group: str, channel: ClientChannelInfo, how: str) -> None:
         self._node.journal.add(channel.changed(self._node.name, "consumer", group, how))
-
-
-def _leaving(session: Session) -> Hashable:
-    """Return the peer for which the others are notified that a client leaves.
-
-    It is one of its own: the work of a session is dropped when its connection closes.
-    """
-    return "leave", session

@@ -12,7 +12,7 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from fakemq.clock.slices import Steps, finished
+from fakemq.clock.slices import FEW_STEPS, Steps
 from fakemq.dispatch.answers import Parked
 from fakemq.protocol.java import int32
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
     from fakemq.store.results import LogRecord
 
-FEW_LOOKS = 50
-"""After a put, up to this number of looks are done at once; the rest is done in slices."""
 MOST_WAKES = 100
 """How many puts of one queue wait for their looks with the properties of their messages."""
 MOST_INDEXED_TAGS = 32
@@ -168,16 +166,13 @@ class HeldQueue:
 
         All others whose offset lies before the end of the queue are answered at the next check.
         """
-        few = max(len(self.pulls), len(records) * max(1, len(self._by_filter))) <= FEW_LOOKS
-        asks = few or self._clock.unfinished(self) < MOST_WAKES
+        looks = max(len(self.pulls), len(records) * max(1, len(self._by_filter)))
+        asks = looks <= FEW_STEPS or self._clock.unfinished(self) < MOST_WAKES
         arrivals = [
             Arrival(record.queue_offset, record.tags_code, record.properties if asks else None)
             for record in records
         ]
-        if few:
-            finished(self._look(arrivals))
-        else:
-            self._clock.carry_out(self._look(arrivals), peer=self)
+        self._clock.carry_out(self._look(arrivals), peer=self, count=looks)
 
     def _look(self, arrivals: Sequence[Arrival]) -> Steps[None]:
         for arrival in arrivals:

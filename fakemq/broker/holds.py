@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from fakemq.broker.held_queue import Check, HeldPull, HeldQueue
-from fakemq.clock.slices import Steps
+from fakemq.clock.slices import Steps, leaving
 from fakemq.clock.timers import next_tick_ms
 from fakemq.dispatch.answers import OVERLOAD, Parked, Refused
 from fakemq.dispatch.outcomes import outcome_of
@@ -131,7 +131,7 @@ class PullRequestHoldService:
     def session_closed(self, session: Session) -> None:
         """Remove the held pulls of a closed connection."""
         if session in self._by_session:
-            self._node.clock.carry_out(self._remove_of(session), peer=("leave", session))
+            self._node.clock.carry_out(self._remove_of(session), peer=leaving(session))
 
     def _remove_of(self, session: Session) -> Steps[None]:
         while pulls := self._by_session.get(session):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.client_channel import CHANNEL_EXPIRED_TIMEOUT_MS, ClientChannelInfo
 from fakemq.broker.memberships import Memberships
+from fakemq.clock.slices import leaving
 from fakemq.dispatch.java_errors import required
 
 if TYPE_CHECKING:
@@ -74,9 +75,7 @@ class ProducerManager:
     def session_closed(self, session: Session) -> None:
         """Remove the members of a connection that was closed."""
         if self._memberships.first(session) is not None:
-            # As a peer of its own: the work of the session is dropped.
-            peer = "leave", session
-            self._node.clock.carry_out(self._leave_all(session), peer=peer)
+            self._node.clock.carry_out(self._leave_all(session), peer=leaving(session))
 
     def _leave_all(self, session: Session) -> Steps[None]:
         while (first := self._memberships.first(session)) is not None:

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol, TypeVar
 
 from fakemq.clock.clock import Clock
-from fakemq.clock.slices import Steps, Work
+from fakemq.clock.slices import FEW_STEPS, Steps, Work, finished
 from fakemq.clock.timers import Routine, Timer
 from fakemq.events.core import ClockSkewed, Event, failure
 
@@ -119,13 +119,20 @@ class NodeClock:
         self._timers.add(timer)
         return timer
 
-    def begin(self, steps: Steps[T], *, peer: Hashable, own: bool = False) -> Work[T]:
+    def begin(
+        self, steps: Steps[T], *, peer: Hashable, own: bool = False, count: int = FEW_STEPS + 1
+    ) -> Work[T]:
         """Begin long work of this node, see `fakemq.clock.slices`; it may be done on return.
 
         ``peer`` causes the work, a session or a part of the node: peers are served in turn. With
         ``own`` it is the node's own work, which `end_all` does not drop, and for which time waits
-        if a timer begins it. Work of a paused node begins when it continues.
+        if a timer begins it. Work of a paused node begins when it continues. ``count`` is about the
+        number of its steps, by default many; few are done at once.
         """
+        if count <= FEW_STEPS:
+            work = Work(steps, peer)
+            work.proceed(None)
+            return work
         within = nullcontext if self._journal is None else self._journal.resume()
         slices = self.cluster.slices
         work = Work(steps, peer, within, own=own, of_timer=own and slices.in_timer)
@@ -141,12 +148,20 @@ class NodeClock:
             self._forget(work)
         return work
 
-    def carry_out(self, steps: Steps[object], *, peer: Hashable) -> None:
+    def carry_out(
+        self, steps: Steps[object], *, peer: Hashable, count: int = FEW_STEPS + 1
+    ) -> None:
         """Begin long work that no caller waits for; what it raises is written as a bug.
+
+        ``count`` is about the number of its steps, by default many; few are done at once, and what
+        they raise is raised here.
 
         Time waits for it if a timer begins it. Without a journal, what it raises is raised here, or
         by the slice that raises it.
         """
+        if count <= FEW_STEPS:
+            finished(steps)
+            return
         work = self.begin(steps, peer=peer, own=True)
         if work.done:
             self._note_error(work)

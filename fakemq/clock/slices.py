@@ -31,6 +31,8 @@ _Key: TypeAlias = "tuple[Hashable, bool]"
 Steps: TypeAlias = Generator[None, None, T]
 """Long work. It yields where other events may happen, and returns its result."""
 
+FEW_STEPS = 50
+"""Work of so few steps may be done at once: then it costs no more than a call of it."""
 SLICE_MS = 8
 """How long work proceeds while others wait, in milliseconds of the thread's processor time.
 
@@ -46,6 +48,11 @@ A request may keep 25 MB of unfinished answer, so all together must not grow.
 """
 
 
+def leaving(peer: Hashable) -> Hashable:
+    """Return the peer that causes what a peer's end has caused: the peer's own work is dropped."""
+    return "leave", peer
+
+
 def finished(steps: Steps[T]) -> T:
     """Do work up to its end, and return its result."""
     while True:
@@ -58,6 +65,13 @@ def finished(steps: Steps[T]) -> T:
 
 A_STEP = 500
 """How many keys of a table one step looks at: a tenth of a millisecond."""
+
+
+def called_each(functions: Iterable[Callable[[], None]]) -> Steps[None]:
+    """Call functions, one in each step."""
+    for function in functions:
+        function()
+        yield
 
 
 def removed_where(

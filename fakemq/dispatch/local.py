@@ -11,11 +11,11 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fakemq.clock.slices import Steps, finished
+from fakemq.clock.slices import Steps, finished, leaving
 from fakemq.dispatch.answers import Parked, Refused, Reply
 from fakemq.dispatch.dispatcher import NodeT, VersionedDispatcher
 from fakemq.journal.noted import HANDLED
-from fakemq.net.session import FEW_WAITING, Dispatch, OnReply, Owner, Session
+from fakemq.net.session import Dispatch, OnReply, Owner, Session
 from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
 from fakemq.protocol.topics import FAQ
 
@@ -171,10 +171,8 @@ class LocalSession(Session):
 
     def resume(self) -> None:
         self._paused = False
-        if len(self._arrived) <= FEW_WAITING:
-            finished(self._take_arrived())
-        else:
-            self._clock.carry_out(self._take_arrived(), peer=("resume", self))
+        count = len(self._arrived)
+        self._clock.carry_out(self._take_arrived(), peer=("resume", self), count=count)
 
     def _take_arrived(self) -> Steps[None]:
         while self._arrived and not self._paused and not self.closed:
@@ -191,10 +189,10 @@ class LocalSession(Session):
         self._arrived.clear()
         calls, self._calls = self._calls, {}
         steps = _tell_each(calls.values())
-        if self._clock_of_peer is None or len(calls) <= FEW_WAITING:
+        if self._clock_of_peer is None:
             finished(steps)
         else:
-            self._clock_of_peer.carry_out(steps, peer=("lost", self))
+            self._clock_of_peer.carry_out(steps, peer=leaving(self), count=len(calls))
 
 
 def _tell_each(lost: Iterable[OnAnswer]) -> Steps[None]:

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from fakemq.clock.slices import finished
 from fakemq.events.core import BrokerGone, BrokerRegistered
 from fakemq.namesrv.expiry import Expiry
 from fakemq.namesrv.known_topics import StandingTopics
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
     from fakemq.journal.journal import Journal
     from fakemq.protocol.bodies.topic import DataVersion, TopicConfig
-
-FEW_TOPICS = 50
-"""Up to this number of topics go at once with their broker; more in slices."""
 
 
 class RegisterBrokerResult:
@@ -278,10 +274,8 @@ class BrokerRegistration:
         topics = self._tables.topics_of.pop(broker_name, {})
         topics |= dict.fromkeys(self.without_queues)
         self.without_queues.clear()
-        if len(topics) <= FEW_TOPICS:
-            finished(self._remove_queues(topics, broker_name))
-        else:
-            self._clock.carry_out(self._remove_queues(topics, broker_name), peer=self)
+        steps = self._remove_queues(topics, broker_name)
+        self._clock.carry_out(steps, peer=self, count=len(topics))
 
     def _remove_queues(self, topics: Iterable[str], broker_name: str) -> Steps[None]:
         tables = self._tables

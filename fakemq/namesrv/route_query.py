@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import islice
 
-from fakemq.clock.slices import Steps, finished
+from fakemq.clock.slices import FEW_STEPS, Steps, finished
 from fakemq.namesrv.route_tables import RouteTables
 from fakemq.protocol.bodies.route import (
     BrokerData,
@@ -26,8 +26,6 @@ from fakemq.protocol.sysflag import TopicSysFlag
 
 _UNIT, _UNIT_SUB = TopicSysFlag.UNIT, TopicSysFlag.UNIT_SUB
 _TOPICS_A_STEP = 200
-FEW_PLACES = 50
-"""Up to this number of addresses a route is made at once."""
 
 
 class RouteQuery:
@@ -41,10 +39,10 @@ class RouteQuery:
         tables = self._tables
         queues = tables.topic_queue_table.get(topic, {})
         places = 0
-        for name in islice(queues, FEW_PLACES + 1):
+        for name in islice(queues, FEW_STEPS + 1):
             data = tables.broker_addr_table.get(name)
             places += 1 if data is None else len(data.broker_addrs)
-        return places > FEW_PLACES
+        return places > FEW_STEPS
 
     def topic_route(self, topic: str) -> TopicRouteData | None:
         """Return the route of a topic; None if it has no queues or no broker has an address."""

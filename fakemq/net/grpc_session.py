@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 from google.protobuf.message import DecodeError
 
 from fakemq.clock.node_clock import NodeClock
-from fakemq.clock.slices import Steps, finished
+from fakemq.clock.slices import Steps, finished, leaving
 from fakemq.clock.timers import Timer
 from fakemq.events.core import LinkClosed, LinkOpened, failure
 from fakemq.journal.journal import Journal, shortened
@@ -510,8 +510,7 @@ class GrpcSession:
         self._http2 = ServerConnection()  # clients that refer to this session hold no bytes of it
         steps = self._close_calls(calls, why)
         if calls and self.outside:
-            # As a peer of its own: the work of the session is dropped.
-            self._clock.carry_out(steps, peer=("leave", self))
+            self._clock.carry_out(steps, peer=leaving(self))
         else:
             finished(steps)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from fakemq.clock.node_clock import NodeClock
-from fakemq.clock.slices import Steps, finished
+from fakemq.clock.slices import Steps, leaving
 from fakemq.clock.timers import Timer
 from fakemq.events.core import LinkClosed, LinkOpened, failure
 from fakemq.journal.journal import Journal, shortened
@@ -57,9 +57,6 @@ class Owner(Protocol):
     def session_closed(self, session: Session) -> None:
         """The connection is gone; called once per session."""
 
-
-FEW_WAITING: Final = 50
-"""Up to this number of requests that wait for a peer are given up at once; more in slices."""
 
 Dispatch = Callable[["Session", RemotingCommand], None]
 
@@ -216,10 +213,8 @@ class Session:
     def _end(self, why: str) -> None:
         self.closed, self._left = True, []
         self._clock.cancel(self._idle_timer)
-        if len(self._waiting) <= FEW_WAITING:
-            finished(self._give_up_waiting())
-        else:  # other peers may have let thousands be asked of it
-            self._clock.carry_out(self._give_up_waiting(), peer=("leave", self))
+        # Other peers may have let thousands be asked of it.
+        self._clock.carry_out(self._give_up_waiting(), peer=leaving(self), count=len(self._waiting))
         self._journal.add(LinkClosed(node=self._name, peer=self.remote_addr, why=why))
         self._owner.session_closed(self)
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from fakemq.clock.slices import finished
+from fakemq.clock.slices import called_each
 from fakemq.dispatch.local import LocalLink, LocalSession
 from fakemq.dispatch.node import NodeState
 from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.command import RemotingCommand
 from fakemq.proxy.codes import Code
-from fakemq.proxy.later import FEW_STEPS, Later, called_each
+from fakemq.proxy.later import Later
 from fakemq.proxy.status import RpcError, java_error
 
 if TYPE_CHECKING:
@@ -161,10 +161,7 @@ class BrokerCalls:
     def resume(self) -> None:
         """Take the answers that came during a pause."""
         late, self._late = self._late, []
-        if len(late) <= FEW_STEPS:
-            finished(called_each(late))
-        else:
-            self._clock.carry_out(called_each(late), peer=self)
+        self._clock.carry_out(called_each(late), peer=self, count=len(late))
 
     def connection_closed(self, connection: Connection, why: str) -> None:
         """Close what a client's connection has at brokers."""

@@ -14,12 +14,11 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, Protocol
 
 from fakemq.broker.client_channel import CHANNEL_EXPIRED_TIMEOUT_MS
-from fakemq.clock.slices import finished
+from fakemq.clock.slices import leaving
 from fakemq.clock.timers import next_tick_ms
 from fakemq.events.core import MemberChanged
 from fakemq.journal.journal import shortened
 from fakemq.proxy.codes import Code
-from fakemq.proxy.later import FEW_STEPS
 from fakemq.proxy.status import RpcError
 
 if TYPE_CHECKING:
@@ -202,10 +201,9 @@ class Clients:
         if not self._by_silence[outside]:
             self._end_watch(outside)
         client.left = how
-        if len(client.groups) <= FEW_STEPS:
-            finished(self._leave_all(client))
-        else:
-            self._clock.carry_out(self._leave_all(client), peer=("leave", client_id))
+        self._clock.carry_out(
+            self._leave_all(client), peer=leaving(client_id), count=len(client.groups)
+        )
 
     def _leave_all(self, client: Client) -> Steps[None]:
         while client.groups:

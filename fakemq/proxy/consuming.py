@@ -26,7 +26,7 @@ from fakemq.proxy.status import RpcError, broker_error, java_error, proxy_error
 if TYPE_CHECKING:
     from fakemq.proxy.broker_calls import Pending
     from fakemq.proxy.call import Connection
-    from fakemq.proxy.later import Later, Steps
+    from fakemq.proxy.later import Later, Waits
     from fakemq.proxy.proxy import Proxy
     from fakemq.proxy.receipts import ReceiptHandle, Renewed
 
@@ -54,7 +54,7 @@ def change_invisible_time(
     ms: int,
     *,
     suspend: bool,
-) -> Steps[str | None]:
+) -> Waits[str | None]:
     """Let a message be visible ``ms`` from now; return its new handle, None if that failed.
 
     With ``suspend`` the present attempt does not count.
@@ -91,7 +91,7 @@ def bury(
     message_id: str,
     group: str,
     topic: str,
-) -> Steps[Reply[Any]]:
+) -> Waits[Reply[Any]]:
     """Put a message into the DLQ of its group, then acknowledge it; return the first answer."""
     if handle.log_offset < 0:
         raise proxy_error(Code.INVALID_RECEIPT_HANDLE, "commit log offset is empty")
@@ -126,7 +126,7 @@ def change_renewed(proxy: Proxy, renewed: Renewed, ms: int, why: str) -> Later[R
     return begun(_renewed_handle(proxy, renewed, ms))
 
 
-def _renewed_handle(proxy: Proxy, renewed: Renewed, ms: int) -> Steps[ReceiptHandle]:
+def _renewed_handle(proxy: Proxy, renewed: Renewed, ms: int) -> Waits[ReceiptHandle]:
     text = yield from change_invisible_time(
         proxy, None, renewed.handle, renewed.group, renewed.topic, ms, suspend=False
     )

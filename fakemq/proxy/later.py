@@ -6,21 +6,20 @@ value. If the value is there already, the generator continues at once: most RPCs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, cast
-
-from fakemq.clock.slices import finished
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from fakemq.clock.node_clock import NodeClock
+    from fakemq.clock.slices import Steps
     from fakemq.proxy.call import Connection
 
 T = TypeVar("T")
 
-Steps: TypeAlias = Generator["Later[Any]", Any, T]
+Waits: TypeAlias = Generator["Later[Any]", Any, T]
 """Work that waits for others; an exception as a value is raised where the work waits."""
 
 
@@ -51,13 +50,7 @@ class Later(Generic[T]):
             self._then = then
 
 
-FEW_STEPS: Final = 50
-"""Work of more steps is done in slices."""
-
-
-def in_slices(
-    clock: NodeClock, steps: Generator[None, None, T], peer: Connection, count: int
-) -> Later[T]:
+def sliced(clock: NodeClock, steps: Steps[T], peer: Connection, count: int) -> Later[T]:
     """Do work that a request has caused; others have their turns in between.
 
     ``count`` is about the number of its steps: if they are few, it is done at once. If the peer's
@@ -71,13 +64,9 @@ def in_slices(
         except Exception as error:
             later.resolve(error)
 
-    if not peer.outside or count <= FEW_STEPS:  # as `fakemq.dispatch.long_work`
-        try:
-            later.resolve(finished(steps))
-        except Exception as error:
-            later.resolve(error)
-        return later
-    work = clock.begin(steps, peer=cast("Hashable", peer))
+    # A peer inside the cluster has it done at once, as by `fakemq.dispatch.long_work`.
+    count = count if peer.outside else 0
+    work = clock.begin(steps, peer=cast("Hashable", peer), count=count)
     if work.done and not work.dropped:
         done()
     elif not work.dropped:
@@ -85,15 +74,8 @@ def in_slices(
     return later
 
 
-def called_each(functions: Iterable[Callable[[], None]]) -> Generator[None, None, None]:
-    """Call functions, one in each step."""
-    for function in functions:
-        function()
-        yield
-
-
 def carry_out(
-    steps: Steps[T],
+    steps: Waits[T],
     on_result: Callable[[T], None],
     on_error: Callable[[Exception], None],
     sent: Any = None,
@@ -114,7 +96,7 @@ def carry_out(
         sent = later.value
 
 
-def begun(steps: Steps[T]) -> Later[T]:
+def begun(steps: Waits[T]) -> Later[T]:
     """Begin work, and return its result as a value that is there now or later."""
     later: Later[T] = Later()
     carry_out(steps, later.resolve, later.resolve)
@@ -122,7 +104,7 @@ def begun(steps: Steps[T]) -> Later[T]:
 
 
 def _continue(
-    steps: Steps[T],
+    steps: Waits[T],
     on_result: Callable[[T], None],
     on_error: Callable[[Exception], None],
     later: Later[Any],

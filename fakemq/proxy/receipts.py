@@ -13,23 +13,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from fakemq.clock.slices import finished
+from fakemq.clock.slices import called_each, leaving
 from fakemq.clock.timers import next_tick_ms
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_int, parse_long
 from fakemq.protocol.pop import pop_retry_topic
-from fakemq.proxy.later import FEW_STEPS, Later, called_each
+from fakemq.proxy.later import Later
 from fakemq.proxy.status import RpcError, java_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from fakemq.clock.node_clock import NodeClock
-    from fakemq.clock.slices import Steps as SliceSteps
+    from fakemq.clock.slices import Steps
     from fakemq.clock.timers import Timer
     from fakemq.journal.journal import Journal
     from fakemq.proxy.clients import Clients
-    from fakemq.proxy.later import Steps
+    from fakemq.proxy.later import Waits
 
 _PARTS: Final = 8
 
@@ -142,10 +142,7 @@ class Renewed:
         """End the renewal: what waits for it continues, in its order."""
         self.busy = False
         waiting, self._waiting = self._waiting, []
-        if len(waiting) <= FEW_STEPS:
-            finished(called_each(waiting))
-        else:
-            clock.carry_out(called_each(waiting), peer=self)
+        clock.carry_out(called_each(waiting), peer=self, count=len(waiting))
 
 
 _Place = tuple[str, str, str, str, int, int]
@@ -201,14 +198,14 @@ class Renewals:
 
     def take(
         self, client_id: str, group: str, message_id: str, handle: ReceiptHandle
-    ) -> Steps[ReceiptHandle]:
+    ) -> Waits[ReceiptHandle]:
         """Renew a message no more; return its newest handle, ``handle`` if it was not renewed."""
         newest = yield from self.remove(client_id, group, message_id, handle)
         return handle if newest is None else newest
 
     def remove(
         self, client_id: str, group: str, message_id: str, handle: ReceiptHandle
-    ) -> Steps[ReceiptHandle | None]:
+    ) -> Waits[ReceiptHandle | None]:
         """Renew a message no more; return its newest handle, None if it was not renewed."""
         place = _place(client_id, group, message_id, handle)
         while True:
@@ -226,12 +223,11 @@ class Renewals:
         One that is being renewed has no handle for that now: it follows at the next look.
         """
         of_client = list(self._by_client.get(client_id, {}).items())
-        if len(of_client) <= FEW_STEPS:
-            finished(self._return_each(of_client))
-        else:
-            self._clock.carry_out(self._return_each(of_client), peer=("leave", client_id))
+        self._clock.carry_out(
+            self._return_each(of_client), peer=leaving(client_id), count=len(of_client)
+        )
 
-    def _return_each(self, of_client: Iterable[tuple[_Place, Renewed]]) -> SliceSteps[None]:
+    def _return_each(self, of_client: Iterable[tuple[_Place, Renewed]]) -> Steps[None]:
         for place, renewed in of_client:
             if self._is_here(place, renewed):  # else it was acknowledged meanwhile
                 self._return(place, renewed)
@@ -293,7 +289,7 @@ class Renewals:
             self._looks = True
             self._clock.carry_out(self._look_at_each(), peer=self)
 
-    def _look_at_each(self) -> SliceSteps[None]:
+    def _look_at_each(self) -> Steps[None]:
         now_ms, first_ms = self._clock.now_ms(), None
         try:
             for of_client in list(self._by_client.values()):

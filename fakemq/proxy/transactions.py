@@ -14,7 +14,6 @@ from collections import OrderedDict
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from fakemq.clock.slices import finished
 from fakemq.events.grpc import OrphanAsked
 from fakemq.journal.journal import shortened
 from fakemq.protocol.bodies.heartbeat import HeartbeatData, ProducerData
@@ -163,10 +162,7 @@ class Transactions:
 
     def _beat(self) -> None:
         self._heartbeat = None
-        if len(self._groups) <= _GROUPS_OF_HEARTBEAT:
-            finished(self._beat_all())
-        else:
-            self._clock.carry_out(self._beat_all(), peer=self)
+        self._clock.carry_out(self._beat_all(), peer=self, count=len(self._groups))
 
     def _beat_all(self) -> Steps[None]:
         """Source: ClusterTransactionService.java#scanProducerHeartBeat (5.5.0)"""

@@ -11,7 +11,7 @@ import pytest
 from fakemq.clock import slices
 from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
-from fakemq.clock.slices import SLICE_MS, Steps
+from fakemq.clock.slices import FEW_STEPS, SLICE_MS, Steps
 from tests.support.slices import count_looks_as_ms, take_turns
 
 
@@ -44,6 +44,21 @@ def test_work_is_done_at_once_without_a_loop() -> None:
 def test_short_work_is_done_at_once() -> None:
     work = NodeClock(driven_clock(), "node").begin(steps([], "a", SLICE_MS - 1), peer=1)
     assert work.done
+
+
+@pytest.mark.parametrize("way", [NodeClock.begin, NodeClock.carry_out])
+def test_few_steps_are_done_at_once_while_other_work_waits(
+    way: Callable[..., object],
+) -> None:
+    clock = driven_clock()
+    node = NodeClock(clock, "node")
+    node.begin(steps([], "a", 10 * SLICE_MS), peer=1)
+    few, many = list[str](), list[str]()
+    way(node, steps(few, "few", FEW_STEPS), peer=1, count=FEW_STEPS)
+    way(node, steps(many, "many", FEW_STEPS), peer=1, count=FEW_STEPS + 1)
+    assert (len(few), len(many)) == (FEW_STEPS, 0)
+    take_turns(clock)
+    assert len(many) == FEW_STEPS
 
 
 def test_long_work_takes_several_turns() -> None:

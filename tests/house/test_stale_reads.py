@@ -37,6 +37,9 @@ ROWS: dict[str, dict[str, str]] = {
         "RouteQuery.topic_route_steps: addr": ANSWER,
         "RouteQuery.system_topics: broker_names": COPY,
     },
+    "proxy/receipts.py": {
+        "Renewals._look_at_each: of_client": "`_is_here` says of each message whether it is there."
+    },
     "proxy/clients.py": {"Clients._expire_each: silent": OF_CLUSTER},
     "store/index.py": {"IndexService.query: last": ANSWER},
 }

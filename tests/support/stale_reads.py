@@ -1,6 +1,6 @@
 """Finds what long work reads of a table, and uses after others may have changed that table.
 
-Long work is a generator that returns `Steps`. In it, a name counts if
+Long work is a generator that returns `Steps` or `Waits`. In it, a name counts if
 
 1. it is bound to what a table has (``self._table.get(key)``, ``found[key]`` of an attribute, a
    snapshot), or by a loop over items or values of one, and
@@ -39,7 +39,7 @@ def _of_body(node: ast.AST, name: str) -> Iterator[str]:
 
 def _is_long_work(function: ast.FunctionDef) -> bool:
     returned = "" if function.returns is None else ast.unparse(function.returns)
-    return returned.startswith(("Steps[", "Generator[")) and any(_steps(function))
+    return returned.startswith(("Steps[", "Waits[", "Generator[")) and any(_steps(function))
 
 
 def _own(node: ast.AST) -> Iterator[ast.AST]:

@@ -16,8 +16,8 @@ from enum import Enum
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from fakemq.broker.held_queue import FEW_LOOKS, MOST_WAKES
-from fakemq.clock.slices import finished
+from fakemq.broker.held_queue import MOST_WAKES
+from fakemq.clock.slices import leaving
 from fakemq.dispatch.answers import Parked
 from fakemq.dispatch.outcomes import outcome_of
 from fakemq.protocol.pop import ORIGIN_GROUP
@@ -168,7 +168,7 @@ class PopPolling:
     def session_closed(self, session: Session) -> None:
         """Remove the held requests of a closed connection."""
         if session in self._by_session:
-            self._node.clock.carry_out(self._remove_of(session), peer=("leave", session, self))
+            self._node.clock.carry_out(self._remove_of(session), peer=leaving(session))
 
     def _remove_of(self, session: Session) -> Steps[None]:
         while waiting := self._by_session.get(session):
@@ -216,13 +216,11 @@ class PopPolling:
         if not groups:
             return
         clock = self._node.clock
-        if self._count <= FEW_LOOKS:  # of a group, too, many may be of closed connections
-            finished(self._notify_each(list(groups), topic, queue_id, record))
-            return
         if clock.unfinished(self) >= MOST_WAKES:
             record = None  # to keep more records would take much memory
         steps = self._notify_each(list(groups), topic, queue_id, record)
-        clock.carry_out(steps, peer=self)
+        # Of one group, too, many may be of closed connections.
+        clock.carry_out(steps, peer=self, count=self._count)
 
     def _notify_each(
         self, groups: Iterable[str], topic: str, queue_id: int, record: LogRecord | None

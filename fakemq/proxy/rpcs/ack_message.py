@@ -18,17 +18,18 @@ from fakemq.protocol.grpc.messages import AckMessageResponse
 from fakemq.proxy.checks import check_count, checked_group, checked_topic
 from fakemq.proxy.codes import Code
 from fakemq.proxy.consuming import acknowledge
-from fakemq.proxy.later import begun, in_slices
+from fakemq.proxy.later import begun, sliced
 from fakemq.proxy.receipts import decode
 from fakemq.proxy.registry import handles
 from fakemq.proxy.status import OK, RpcError, status, status_of_all
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+    from collections.abc import Iterable
 
+    from fakemq.clock.slices import Steps
     from fakemq.protocol.grpc.messages import AckMessageEntry, AckMessageRequest
     from fakemq.proxy.call import Context
-    from fakemq.proxy.later import Later, Steps
+    from fakemq.proxy.later import Later, Waits
     from fakemq.proxy.proxy import Proxy
 
 
@@ -38,24 +39,24 @@ _ABNORMAL: Final = status(Code.INTERNAL_SERVER_ERROR, "ack failed: status is abn
 @handles("AckMessage")
 def ack_message(
     proxy: Proxy, context: Context, request: AckMessageRequest
-) -> Steps[AckMessageResponse]:
+) -> Waits[AckMessageResponse]:
     topic, group = checked_topic(request.topic), checked_group(request.group)
     # All are asked before the first answer is waited for.
     count = len(request.entries)
     check_count(count, "handles")
     steps = _ask_each(proxy, context, group, topic, request.entries)
-    asked: list[Later[Reply[Any]]] = yield in_slices(proxy.clock, steps, context.session, count)
+    asked: list[Later[Reply[Any]]] = yield sliced(proxy.clock, steps, context.session, count)
     for pending in asked:
         with suppress(RpcError):
             yield pending
     steps_after = _results(request.entries, asked)
-    response: AckMessageResponse = yield in_slices(proxy.clock, steps_after, context.session, count)
+    response: AckMessageResponse = yield sliced(proxy.clock, steps_after, context.session, count)
     return response
 
 
 def _results(
     entries: Iterable[AckMessageEntry], answered: Iterable[Later[Reply[Any]]]
-) -> Generator[None, None, AckMessageResponse]:
+) -> Steps[AckMessageResponse]:
     response, codes = AckMessageResponse(), set[int]()
     for entry, pending in zip(entries, answered, strict=True):
         reply = pending.value
@@ -77,7 +78,7 @@ def _results(
 
 def _ask_each(
     proxy: Proxy, context: Context, group: str, topic: str, entries: Iterable[AckMessageEntry]
-) -> Generator[None, None, list[Later[Reply[Any]]]]:
+) -> Steps[list[Later[Reply[Any]]]]:
     asked = []
     for entry in entries:
         asked.append(_ask(proxy, context, group, topic, entry))
@@ -93,7 +94,7 @@ def _ask(
 
 def _answer(
     proxy: Proxy, context: Context, group: str, topic: str, entry: AckMessageEntry
-) -> Steps[Reply[Any]]:
+) -> Waits[Reply[Any]]:
     handle = decode(entry.receipt_handle)
     handle = yield from proxy.renewals.take(context.client_id, group, entry.message_id, handle)
     reply: Reply[Any] = yield acknowledge(proxy, context.session, handle, group, topic)

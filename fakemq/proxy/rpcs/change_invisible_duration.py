@@ -23,14 +23,14 @@ from fakemq.proxy.times import duration_ms
 if TYPE_CHECKING:
     from fakemq.protocol.grpc.messages import ChangeInvisibleDurationRequest
     from fakemq.proxy.call import Context
-    from fakemq.proxy.later import Steps
+    from fakemq.proxy.later import Waits
     from fakemq.proxy.proxy import Proxy
 
 
 @handles("ChangeInvisibleDuration")
 def change_invisible_duration(
     proxy: Proxy, context: Context, request: ChangeInvisibleDurationRequest
-) -> Steps[ChangeInvisibleDurationResponse]:
+) -> Waits[ChangeInvisibleDurationResponse]:
     topic, group = checked_topic(request.topic), checked_group(request.group)
     ms = duration_ms(request.invisible_duration)
     check_invisible_time(ms)

@@ -21,14 +21,14 @@ from fakemq.proxy.status import code_of, status
 if TYPE_CHECKING:
     from fakemq.protocol.grpc.messages import ForwardMessageToDeadLetterQueueRequest
     from fakemq.proxy.call import Context
-    from fakemq.proxy.later import Steps
+    from fakemq.proxy.later import Waits
     from fakemq.proxy.proxy import Proxy
 
 
 @handles("ForwardMessageToDeadLetterQueue")
 def forward_message_to_dead_letter_queue(
     proxy: Proxy, context: Context, request: ForwardMessageToDeadLetterQueueRequest
-) -> Steps[ForwardMessageToDeadLetterQueueResponse]:
+) -> Waits[ForwardMessageToDeadLetterQueueResponse]:
     topic, group = checked_topic(request.topic), checked_group(request.group)
     require_client(proxy, context.client_id)
     handle = decode(request.receipt_handle)

@@ -15,7 +15,7 @@ from fakemq.protocol.grpc.messages import HeartbeatResponse
 from fakemq.proxy.checks import checked_group
 from fakemq.proxy.clients import CONSUMER_TYPES, PRODUCER_TYPE, type_name
 from fakemq.proxy.codes import Code
-from fakemq.proxy.later import in_slices
+from fakemq.proxy.later import sliced
 from fakemq.proxy.registration import register_consumer, register_producer
 from fakemq.proxy.registry import handles
 from fakemq.proxy.status import OK, RpcError
@@ -23,7 +23,7 @@ from fakemq.proxy.status import OK, RpcError
 if TYPE_CHECKING:
     from fakemq.protocol.grpc.messages import HeartbeatRequest
     from fakemq.proxy.call import Context
-    from fakemq.proxy.later import Steps
+    from fakemq.proxy.later import Waits
     from fakemq.proxy.proxy import Proxy
 
 
@@ -35,14 +35,14 @@ def unknown_client() -> RpcError:
 @handles("Heartbeat")
 def heartbeat(
     proxy: Proxy, context: Context, request: HeartbeatRequest
-) -> Steps[HeartbeatResponse]:
+) -> Waits[HeartbeatResponse]:
     settings = proxy.settings.raw(context.client_id)
     if settings is None:
         raise unknown_client()
     if settings.client_type == PRODUCER_TYPE:
         topics = settings.publishing.topics
         names = (topic.name for topic in topics)
-        yield in_slices(
+        yield sliced(
             proxy.clock, register_producer(proxy, context, names), context.session, len(topics)
         )
     elif settings.client_type in CONSUMER_TYPES:

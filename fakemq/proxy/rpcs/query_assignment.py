@@ -20,16 +20,17 @@ from fakemq.protocol.sysflag import PermName
 from fakemq.proxy.addresses import endpoints_for
 from fakemq.proxy.checks import check_queues, checked_group, checked_topic
 from fakemq.proxy.codes import Code
-from fakemq.proxy.later import in_slices
+from fakemq.proxy.later import sliced
 from fakemq.proxy.registry import handles
 from fakemq.proxy.status import OK, RpcError
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Generator
+    from collections.abc import Container
 
+    from fakemq.clock.slices import Steps
     from fakemq.protocol.grpc.messages import Endpoints, QueryAssignmentRequest, Resource
     from fakemq.proxy.call import Context
-    from fakemq.proxy.later import Steps
+    from fakemq.proxy.later import Waits
     from fakemq.proxy.proxy import Proxy
     from fakemq.proxy.routes import TopicRoute
 
@@ -39,7 +40,7 @@ _READ, _READ_WRITE = 2, 4
 @handles("QueryAssignment")
 def query_assignment(
     proxy: Proxy, context: Context, request: QueryAssignmentRequest
-) -> Steps[QueryAssignmentResponse]:
+) -> Waits[QueryAssignmentResponse]:
     topic, group = checked_topic(request.topic), checked_group(request.group)
     endpoints = endpoints_for(proxy, request.endpoints)
     route = proxy.routes.route(topic)
@@ -49,7 +50,7 @@ def query_assignment(
     counts = [max(0, data.read_queue_nums) if in_order else 1 for data in route.queue_datas]
     check_queues(sum(counts), request.topic, endpoints)
     steps = _assignments(request.topic, endpoints, route, known, in_order)
-    response: QueryAssignmentResponse = yield in_slices(
+    response: QueryAssignmentResponse = yield sliced(
         proxy.clock, steps, context.session, sum(counts)
     )
     return response
@@ -61,7 +62,7 @@ def _assignments(
     route: TopicRoute,
     known: Container[str | None],
     in_order: bool,
-) -> Generator[None, None, QueryAssignmentResponse]:
+) -> Steps[QueryAssignmentResponse]:
     response = QueryAssignmentResponse(status=OK)
     for data in route.queue_datas:
         if not data.perm & PermName.READ or data.read_queue_nums <= 0:

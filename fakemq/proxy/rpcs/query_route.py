@@ -15,17 +15,18 @@ from fakemq.protocol.grpc.messages import Broker, QueryRouteResponse
 from fakemq.protocol.sysflag import PermName
 from fakemq.proxy.addresses import endpoints_for
 from fakemq.proxy.checks import check_queues, checked_topic
-from fakemq.proxy.later import in_slices
+from fakemq.proxy.later import sliced
 from fakemq.proxy.registry import handles
 from fakemq.proxy.status import OK
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from fakemq.clock.slices import Steps
     from fakemq.protocol.bodies.route import QueueData
     from fakemq.protocol.grpc.messages import QueryRouteRequest, Resource
     from fakemq.proxy.call import Context
-    from fakemq.proxy.later import Steps
+    from fakemq.proxy.later import Waits
     from fakemq.proxy.proxy import Proxy
 
 _NONE, _READ, _WRITE, _READ_WRITE = 1, 2, 3, 4
@@ -44,7 +45,7 @@ _ACCEPTED: Final = {
 @handles("QueryRoute")
 def query_route(
     proxy: Proxy, context: Context, request: QueryRouteRequest
-) -> Steps[QueryRouteResponse]:
+) -> Waits[QueryRouteResponse]:
     topic = checked_topic(request.topic)
     endpoints = endpoints_for(proxy, request.endpoints)
     route = proxy.routes.route(topic)
@@ -63,7 +64,7 @@ def query_route(
     )
     check_queues(count, request.topic, endpoints)
     steps = _queues(request.topic, route.queue_datas, brokers, accepted)
-    response: QueryRouteResponse = yield in_slices(proxy.clock, steps, context.session, count)
+    response: QueryRouteResponse = yield sliced(proxy.clock, steps, context.session, count)
     return response
 
 
@@ -72,7 +73,7 @@ def _queues(
     queue_datas: Iterable[QueueData],
     brokers: Mapping[str | None, Iterable[Broker]],
     accepted: Iterable[int],
-) -> Generator[None, None, QueryRouteResponse]:
+) -> Steps[QueryRouteResponse]:
     response = QueryRouteResponse(status=OK)
     for data in queue_datas:
         of_broker = brokers.get(data.broker_name)

@@ -29,14 +29,14 @@ from fakemq.proxy.status import OK, proxy_error
 if TYPE_CHECKING:
     from fakemq.protocol.grpc.messages import RecallMessageRequest
     from fakemq.proxy.call import Context
-    from fakemq.proxy.later import Steps
+    from fakemq.proxy.later import Waits
     from fakemq.proxy.proxy import Proxy
 
 
 @handles("RecallMessage")
 def recall_message(
     proxy: Proxy, context: Context, request: RecallMessageRequest
-) -> Steps[RecallMessageResponse]:
+) -> Waits[RecallMessageResponse]:
     topic = checked_topic(request.topic)
     check_type(proxy.routes.message_type(topic), "DELAY")
     try:

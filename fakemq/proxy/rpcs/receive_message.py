@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from fakemq.protocol.grpc.messages import ReceiveMessageRequest, Settings
     from fakemq.protocol.message import MessageExt
     from fakemq.proxy.call import Context
-    from fakemq.proxy.later import Steps
+    from fakemq.proxy.later import Waits
     from fakemq.proxy.proxy import Proxy
     from fakemq.proxy.receipts import ReceiptHandle
     from fakemq.proxy.routes import Queue
@@ -160,7 +160,7 @@ class _Receiving:
         )
         return _Wanted(queue, header, tags, max_attempts)
 
-    def steps(self, wanted: _Wanted) -> Steps[None]:
+    def steps(self, wanted: _Wanted) -> Waits[None]:
         proxy, queue, header = self._proxy, wanted.queue, wanted.header
         command = RemotingCommand(RequestCode5.POP_MESSAGE, usual=header)
         # The caller's deadline ends the call, so no time-out of the front's own is needed.
@@ -204,7 +204,7 @@ class _Receiving:
 
     def _deliver(
         self, popped: list[MessageExt], tags: frozenset[str], max_attempts: int
-    ) -> Steps[None]:
+    ) -> Waits[None]:
         """Write the messages that are for the client, and do with others what is due."""
         if self._call.closed:
             self._return(popped)
@@ -298,7 +298,7 @@ class _Receiving:
             if handle is not None:
                 carry_out(self._return_one(message.msg_id, handle), _ignore, _ignore)
 
-    def _return_one(self, message_id: str, handle: ReceiptHandle) -> Steps[None]:
+    def _return_one(self, message_id: str, handle: ReceiptHandle) -> Waits[None]:
         newest: ReceiptHandle | None = handle
         if self._renews:
             newest = yield from self._proxy.renewals.remove(

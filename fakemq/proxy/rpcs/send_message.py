@@ -34,7 +34,7 @@ from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 from fakemq.protocol.usual_headers import UsualBatchHeader, UsualSendHeader
 from fakemq.proxy.checks import check_count, checked_topic, is_blank
 from fakemq.proxy.codes import Code
-from fakemq.proxy.later import in_slices
+from fakemq.proxy.later import sliced
 from fakemq.proxy.messages import BORN_TIMESTAMP, message_type
 from fakemq.proxy.registry import handles
 from fakemq.proxy.routes import consistent_hash
@@ -49,11 +49,10 @@ from fakemq.proxy.status import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
+    from fakemq.clock.slices import Steps
     from fakemq.protocol.grpc.messages import Message, SendMessageRequest
     from fakemq.proxy.call import Context
-    from fakemq.proxy.later import Steps
+    from fakemq.proxy.later import Waits
     from fakemq.proxy.proxy import Proxy
     from fakemq.proxy.routes import Queue, TopicRoute
 
@@ -69,7 +68,7 @@ _DEFAULT_QUEUES: Final = 4
 @handles("SendMessage")
 def send_message(
     proxy: Proxy, context: Context, request: SendMessageRequest
-) -> Steps[SendMessageResponse]:
+) -> Waits[SendMessageResponse]:
     messages = request.messages
     if not messages:
         raise RpcError(Code.MESSAGE_CORRUPTED, "no message to send")
@@ -78,7 +77,7 @@ def send_message(
     now_ms = proxy.clock.now_ms()
     check_count(len(messages), "messages")
     steps = _make_each(messages, topic, now_ms, context.remote_addr)
-    made: list[dict[str, str]] = yield in_slices(proxy.clock, steps, context.session, len(messages))
+    made: list[dict[str, str]] = yield sliced(proxy.clock, steps, context.session, len(messages))
     properties = made[0]
     if not topic.startswith((RETRY_PREFIX, DLQ_PREFIX)):
         check_type(proxy.routes.message_type(topic), message_type(properties))
@@ -91,7 +90,7 @@ def send_message(
     if len(made) > 1:
         _check_batch(topic, made)
         members = _batch(messages, made)
-        command.body = yield in_slices(proxy.clock, members, context.session, len(messages))
+        command.body = yield sliced(proxy.clock, members, context.session, len(messages))
     reply: Reply[Any] = yield proxy.calls.ask(context.session, queue.broker_addr, command)
     if reply.code != ResponseCode.SUCCESS:
         return _unsafe(reply, queue)
@@ -117,7 +116,7 @@ def send_message(
 
 def _make_each(
     messages: Any, topic: str, now_ms: int, remote_addr: str
-) -> Generator[None, None, list[dict[str, str]]]:
+) -> Steps[list[dict[str, str]]]:
     made = []
     for message in messages:
         made.append(_made(message, messages[0], topic, now_ms, remote_addr))
@@ -222,7 +221,7 @@ def _command(
     return RemotingCommand(RequestCode.SEND_BATCH_MESSAGE, usual=batch_header)
 
 
-def _batch(messages: Any, made: list[dict[str, str]]) -> Generator[None, None, bytes]:
+def _batch(messages: Any, made: list[dict[str, str]]) -> Steps[bytes]:
     """Return the body of a request with several messages."""
     members = bytearray()
     for message, one in zip(messages, made, strict=True):

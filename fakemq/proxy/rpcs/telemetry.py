@@ -19,7 +19,7 @@ from fakemq.protocol.grpc.status import GrpcStatus
 from fakemq.proxy import dispatcher
 from fakemq.proxy.checks import MOST_ENTRIES, checked_group, checked_topic, count_parts
 from fakemq.proxy.codes import Code
-from fakemq.proxy.later import in_slices
+from fakemq.proxy.later import sliced
 from fakemq.proxy.registration import register_consumer, register_producer
 from fakemq.proxy.registry import handles
 from fakemq.proxy.status import OK, RpcError
@@ -126,7 +126,7 @@ def _take_settings(stream: Stream, settings: Settings) -> None:
     stream.unfinished += 1
     if stream.unfinished > 1:
         count = MOST_ENTRIES  # it waits for those before it
-    later = in_slices(proxy.clock, _settings_taken(stream, settings), context.session, count)
+    later = sliced(proxy.clock, _settings_taken(stream, settings), context.session, count)
     if not later.done:
         held_bytes = size_bytes * _SIZE_IN_MEMORY
         context.call.hold(held_bytes)
