@@ -423,7 +423,7 @@ ATTACKS: dict[str, tuple[Attack, Attack]] = (
         ),
         "all offsets of 32,768 queues": (
             many_offsets,
-            ask_of(RequestCode.GET_ALL_CONSUMER_OFFSET, 200_000),
+            ask_of(RequestCode.GET_ALL_CONSUMER_OFFSET, 180_000),
         ),
         "all offsets of 10,000 topics by 10 groups": (
             many_tables_of_offsets,

@@ -386,7 +386,7 @@ GATHERED: dict[str, tuple[Attack, Attack]] = {
     "one more member of 2,000": (many_members, join),
     "heartbeats of members that differ in 5,000 topics": (nothing, differing),
     "end of the time of 20,000 held pulls": (
-        lambda lab: held_pulls(lab, lab.many(20_000), suspend_ms=10_000),
+        lambda lab: held_pulls(lab, lab.many(20_000), suspend_ms=1_000 + lab.many(9_000)),
         until_answered,
     ),
     "end of a connection with 20,000 held pops of 5.5.0": (
@@ -394,7 +394,7 @@ GATHERED: dict[str, tuple[Attack, Attack]] = {
         leave,
     ),
     "end of the time of 20,000 held pops of 5.5.0": (
-        lambda lab: pops(lab, lab.many(400), 50, poll_ms=15_000),
+        lambda lab: pops(lab, lab.many(400), 50, poll_ms=1_000 + lab.many(14_000)),
         until_popped,
     ),
     "a send to a topic that 10,000 groups pop of 5.5.0": (
