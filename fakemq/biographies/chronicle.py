@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from fakemq.biographies.pops import Place, Pops
 from fakemq.biographies.refusals import Refusals
 from fakemq.biographies.twins import TwinTable
+from fakemq.broker.persistence import ORDERS
 from fakemq.events.core import (
     AccessRefused,
+    ChangesLost,
     ClockMoved,
     ClockSkewed,
     CommitIgnored,
@@ -29,11 +31,13 @@ from fakemq.events.core import (
     HalfStored,
     LogAppended,
     MemberChanged,
+    MessageChecked,
     NodeStarted,
     OffsetCommitted,
     OffsetReset,
     OffsetWentBack,
     PullHeld,
+    ReplyFailed,
     RequestHandled,
     RequestReceived,
     RouteRefused,
@@ -70,6 +74,8 @@ if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
 
 _ENTRIES_A_STEP = 1_000
+_CHECKED_WITHIN = 16
+"""How soon after its request a message is checked, in entries."""
 
 Record: TypeAlias = tuple[str, int]
 """brokerName and physical offset."""
@@ -147,6 +153,7 @@ class Chronicle:
             AccessRefused: lambda entry: self.refusals.add(entry),
             Acknowledged: self._pop_news,
             AnswerWithheld: self._withheld,
+            ChangesLost: self._changes_lost,
             ClockMoved: self._wall_moved,
             ClockSkewed: self._wall_moved,
             DeadLettered: self._dead_lettered,
@@ -170,6 +177,7 @@ class Chronicle:
             Popped: self._popped,
             PullHeld: self._pull_held,
             Replicated: self._replicated,
+            ReplyFailed: self._reply_failed,
             RequestHandled: self._handled,
             RequestReceived: self._received,
             RouteRefused: self._route_refused,
@@ -236,6 +244,8 @@ class Chronicle:
         """Node → topic, queue id and group → the last offset that is committed there."""
         self.ignored: dict[tuple[str, str, int], dict[str, list[Rising]]] = defaultdict(dict)
         """As `commits`, those that a broker did not store."""
+        self.failed_replies: dict[str, list[Entry]] = defaultdict(list)
+        """Correlation id → the replies that could not be pushed."""
         self.resets: dict[tuple[str, str], list[Entry]] = defaultdict(list)
         """Group and topic → the queues that operators reset."""
         self.deleted: dict[tuple[str, str], Entry] = {}
@@ -390,6 +400,17 @@ class Chronicle:
                 return "a check had stored it again, and asks about that record"
         return ""
 
+    def sent_to(self, record: Record) -> str:
+        """Return the topic for which a record was sent, if its broker stored it in another one of
+        its own; "" if the journal does not know."""
+        appended = self.appended.get(record)
+        if appended is None or not appended.cause:
+            return ""
+        for entry in self._journal.after(appended.cause, _CHECKED_WITHIN):
+            if entry.cause == appended.cause and isinstance(entry.event, MessageChecked):
+                return entry.event.topic
+        return ""
+
     def deletion(self, record: Record) -> Entry | None:
         """Return the entry that deleted a record's topic since it was stored; None if none did."""
         appended = self.appended.get(record)
@@ -499,11 +520,11 @@ class Chronicle:
     def _half_stored(self, entry: Entry) -> None:
         event = entry.event
         assert isinstance(event, HalfStored)
-        self._half_news(entry)
+        self.news[self._record(event, event.phy_offset)].append(entry)
 
     def _half_news(self, entry: Entry) -> None:
         event = entry.event
-        assert isinstance(event, HalfStored | TransactionEnded | TransactionDiscarded)
+        assert isinstance(event, TransactionEnded | TransactionDiscarded)
         half = self._half(event, event.half_offset)
         if half is not None:
             self.news[half].append(entry)
@@ -533,6 +554,11 @@ class Chronicle:
     def _popped(self, entry: Entry) -> None:
         if self._last_delivered is not None:  # a pop has written it just before
             self.pops.of_delivery[self._last_delivered.seq] = entry
+
+    def _changes_lost(self, entry: Entry) -> None:
+        assert isinstance(entry.event, ChangesLost)
+        if entry.event.file == ORDERS:
+            self.pops.lost.append(entry)
 
     def _pop_news(self, entry: Entry) -> None:
         node = entry.event.node
@@ -608,6 +634,10 @@ class Chronicle:
         event = entry.event
         assert isinstance(event, OffsetReset)
         self.resets[event.group, event.topic].append(entry)
+
+    def _reply_failed(self, entry: Entry) -> None:
+        assert isinstance(entry.event, ReplyFailed)
+        self.failed_replies[entry.event.correlation_id].append(entry)
 
     def _back_at(self, back: Back) -> None:
         node = back.entry.event.node

@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING
 
 from fakemq import events
 from fakemq.biographies.because import named, times_text
-from fakemq.biographies.commits import has_acked, last_back_seq, offsets_went_back
+from fakemq.biographies.commits import has_acked, last_back_seq
 from fakemq.biographies.dead_letters import add_dead, not_sent_back
-from fakemq.biographies.deleted_topics import deleted_unconsumed
 from fakemq.biographies.findings import Findings, name_of
 from fakemq.biographies.groups import Undelivered
 from fakemq.biographies.half_messages import uncommitted
+from fakemq.biographies.incidents import incidents
 from fakemq.biographies.inflight import inflight
 from fakemq.biographies.members import rival_members
 from fakemq.biographies.no_route import asked_for_mistyped, asked_while_down
 from fakemq.biographies.replication import replication
-from fakemq.biographies.resets import offsets_reset
+from fakemq.biographies.replies import add_failed_replies
 from fakemq.biographies.same_id import stored_again
 from fakemq.biographies.steps import NO_LONGER_COUNTS, RESET_PENDING, lacks_tag
 from fakemq.biographies.too_early import asked_too_early
 from fakemq.biographies.undecodable import undecodable
-from fakemq.biographies.waiting import add_delayed, add_ignored_time, add_timers
+from fakemq.biographies.waiting import add_delayed, add_ignored_time, add_timers, discarded
 from fakemq.core import inspection
 from fakemq.dispatch.node import NodeState
 from fakemq.events.faults import FaultHit
@@ -65,12 +65,15 @@ _BROKERS_OWN = (
     TIMER_TOPIC,
 )
 
+_WAITING = (SCHEDULE_TOPIC, TIMER_TOPIC)
+
 FIRST_COMMIT_MS = 10_000
 """How long after its start a client commits its offsets first, RocketMQ's Java clients too."""
 NOT_YET_ACKED = (
     "not acked yet: a client commits its offsets every 5 s, for the first time 10 s after its"
     " start, and when it is closed"
 )
+NOT_REVIVED = "; its broker has not yet stored it for a retry, which takes some seconds"
 NOT_FINISHED = (
     "never acked: its listener has not returned, or the consumer has no listener and no loop takes"
     " its messages"
@@ -88,11 +91,7 @@ def diagnosis(
     certain = yield from search.certain()  # first: it also collects what the others return
     early = [*search.mistyped(), *search.too_early(), *(yield from search.rivals())]
     uncertain = yield from search.uncertain()
-    back = offsets_went_back(chronicle, search.wants, group)
-    reset = offsets_reset(chronicle, search.wants, group)
-    gone = yield from deleted_unconsumed(chronicle, search.wants, group, search.name)
-    again = yield from stored_again(chronicle, search.wants, search.name)
-    done = [*gone, *back, *reset, *again]
+    done = yield from incidents(core, chronicle, search.wants, group, search.name)
     return [*early, *certain, *done, *search.down(), *search.faults(), *uncertain]
 
 
@@ -165,6 +164,10 @@ class _Search:
             broker = self._core.brokers[event.node]
             if event.topic == TRANS_HALF_TOPIC:
                 self._half(found, record, broker)
+            elif event.topic in _WAITING:
+                topic, why = discarded(self._chronicle, record)
+                if topic and self.wants(topic):
+                    found.add(topic, why, self.name(record))
             own = event.topic in _BROKERS_OWN or event.topic.startswith(REVIVE_TOPIC_PREFIX)
             if own or not self.wants(event.topic) or self._chronicle.deletion(record):
                 continue
@@ -174,8 +177,8 @@ class _Search:
             if lost:
                 copies.add(event.topic, lost, event.msg_id or "a message")
                 continue
-            if broker.parts is None:
-                add_ignored_time(broker, record, event.topic, found)
+            add_ignored_time(self._chronicle, broker, record, found)
+            add_failed_replies(self._chronicle, broker, record, found)
             if event.topic.startswith(DLQ_PREFIX) and not self._reads(event.topic):
                 found.add(event.topic, "a dead letter: its group gave it up", self.name(record))
             elif self._consumers:
@@ -292,18 +295,23 @@ class _Search:
             until = f"invisible until {clock_text(one.visible_at_ms)}"
             if left_ms <= 0:
                 until = f"visible since {clock_text(one.visible_at_ms)}, not popped again"
+            late = "" if left_ms > 0 or one.in_order else NOT_REVIVED
             frozen = "; the clock is frozen" if clock.frozen else ""
             held = one.client_id or one.peer or "a client that the journal does not know"
             record = self._chronicle.record_at(*place)
             name = f"offset {one.offset}" if record is None else self.name(record)
-            number = self._receivers(place, self._chronicle.delivered.get(place, ()))[one.group]
+            deliveries = self._chronicle.delivered.get(place, ())
+            number = self._receivers(place, deliveries)[one.group]
+            pop = self._chronicle.pops.last(deliveries, one.group)
+            attempt = pop and self._chronicle.pops.same_attempt(deliveries, pop)
+            again = f" (the last time again for attempt {attempt})" if attempt else ""
             # The attempt counts those before the retry topic, or those of a queue in order.
             earlier = 0 if one.in_order else one.attempt - 1
             times = times_text(max(one.attempt, earlier + number))
-            ignored = self._ignored(place, one.group)
+            more = self._ignored(place, one.group) + late
             found.add(
                 one.topic,
-                f"popped {times} by {one.group}, {until}, held by {held}{frozen}{ignored}",
+                f"popped {times} by {one.group}{again}, {until}, held by {held}{frozen}{more}",
                 name,
             )
 

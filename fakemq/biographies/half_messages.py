@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fakemq.biographies.because import duration_text, times_text
 from fakemq.errors import counted
 from fakemq.events.core import (
+    HalfStored,
     TransactionChecked,
     TransactionDiscarded,
     TransactionEnded,
@@ -89,6 +90,19 @@ def uncommitted(
         # A producer that was started just now has sent no heartbeat: its broker does not know it.
         why = f"its producer has not decided{next_check}"
     return Uncommitted(stored, topic, f"{undecided} ({asked}): {why}")
+
+
+def delayed_half(chronicle: Chronicle, record: Record) -> str:
+    """Return the topic of a half message that has a delay level or a time, whose record is where
+    messages wait for it; "" for any other record.
+
+    Source: store/DefaultMessageStore.java#putMessage hooks, ScheduleMessageService.java
+    #messageTimeup (4.9.7), broker/util/HookUtils.java#handleScheduleMessage (5.5.0)
+    """
+    for entry in chronicle.news.get(record, ()):
+        if isinstance(entry.event, HalfStored):
+            return entry.event.topic
+    return ""
 
 
 def _committed_before(chronicle: Chronicle, record: Record) -> Entry | None:

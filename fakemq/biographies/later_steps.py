@@ -59,11 +59,13 @@ def delivered(
         invisible_until_ms=by_cluster(chronicle, pop, pop.event.invisible_until_ms),
         in_order=pop.event.in_order,
         attempt_id=pop.event.attempt_id,
+        same_attempt=bool(chronicle.pops.same_attempt(chronicle.delivered[place], pop)),
     )
 
 
 def of_place(chronicle: Chronicle, place: Place, why: Why) -> Iterator[Step]:
-    """Yield the acknowledgements of a popped message, and the changes of its invisible time."""
+    """Yield the acknowledgements of a popped message, the changes of its invisible time, and the
+    kills that lost that it was out."""
     pops = chronicle.pops
     for entry in pops.acknowledged.get(place, ()):
         event = entry.event
@@ -79,6 +81,14 @@ def of_place(chronicle: Chronicle, place: Place, why: Why) -> Iterator[Step]:
             too_late=pops.is_late(place, entry) and not event.has_effect,
             has_effect=event.has_effect,
             why_not="" if event.has_effect else pops.why_not(place, entry),
+        )
+    for entry, group in pops.lost_with(chronicle.delivered.get(place, ()), place):
+        yield steps.OrderLost(
+            seq=entry.seq,
+            at_ms=entry.at_ms,
+            node=entry.event.node,
+            because=why(entry),
+            group=group,
         )
     for entry in pops.changed.get(place, ()):
         event = entry.event

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
-from fakemq.events.core import Delivered
+from fakemq.events.core import ChangesLost, Delivered
 from fakemq.events.grpc import HandleRenewed
 from fakemq.events.pop import Acknowledged, InvisibleTimeChanged, Popped, Revived
 from fakemq.journal.entries import Entry
@@ -27,6 +27,8 @@ class Pops:
         self.revived: dict[Place, list[Entry]] = defaultdict(list)
         self.renewed: dict[tuple[str, int, int], list[Entry]] = defaultdict(list)
         """Group, queue id and queue offset → what the gRPC front did with a message's time."""
+        self.lost: list[Entry] = []
+        """Kills that lost what groups had popped in order."""
 
     def by_front(self, changed: Entry) -> HandleRenewed | None:
         """Return what the front wanted by a change of an invisible time; None if it was no wish of
@@ -54,6 +56,20 @@ class Pops:
         else:
             self.revived[place].append(entry)
 
+    def lost_with(self, deliveries: Iterable[Entry], place: Place) -> Iterator[tuple[Entry, str]]:
+        """Yield each kill that made a message free again which a group had popped in order, and
+        had not acknowledged, with the group."""
+        pops = [self.of_delivery[one.seq] for one in deliveries if one.seq in self.of_delivery]
+        for kill in self.lost:
+            event = kill.event
+            assert isinstance(event, ChangesLost)
+            for group in {pop.event.group for pop in pops if isinstance(pop.event, Popped)}:
+                before = [one for one in pops if _is_out(one, event.node, group, kill)]
+                if not before or before[-1].at_ms < event.since_ms:
+                    continue
+                if not self.is_done(place, group, before[-1].seq, kill.seq):
+                    yield kill, group
+
     def forget(self, place: Place) -> None:
         """Forget a place: another message is there now."""
         for found in (self.acknowledged, self.changed, self.revived):
@@ -75,6 +91,19 @@ class Pops:
             if pop is not None and isinstance(pop.event, Popped) and pop.event.group == group:
                 found = pop
         return found
+
+    def same_attempt(self, deliveries: Iterable[Entry], pop: Entry) -> str:
+        """Return the attempt of a pop if an earlier one of these deliveries was for it, too; "" if
+        none was. A client asks again for an attempt whose answer it has not got."""
+        event = pop.event
+        assert isinstance(event, Popped)
+        for one in deliveries:
+            other = self.of_delivery.get(one.seq)
+            if other is None or other.seq >= pop.seq or not isinstance(other.event, Popped):
+                continue
+            if (other.event.group, other.event.attempt_id) == (event.group, event.attempt_id):
+                return event.attempt_id or ""
+        return ""
 
     def is_acknowledged(
         self, place: Place, group: str, since_seq: int = 0, until_seq: int | None = None
@@ -141,3 +170,15 @@ def _between(entries: Iterable[Entry], since_seq: int, until_seq: int | None) ->
     for one in entries:
         if one.seq > since_seq and (until_seq is None or one.seq < until_seq):
             yield one
+
+
+def _is_out(pop: Entry, node: str, group: str, kill: Entry) -> bool:
+    """Return whether a pop in order by a group at a node was before a kill, which it outlasts."""
+    event = pop.event
+    return (
+        isinstance(event, Popped)
+        and event.in_order
+        and (event.node, event.group) == (node, group)
+        and pop.seq < kill.seq
+        and event.invisible_until_ms - event.pop_time_ms > kill.at_ms - pop.at_ms
+    )

@@ -161,10 +161,14 @@ class Popped(Delivered, frozen=True, kw_only=True, gc=False):
     """In the cluster's wall time. If it is not acknowledged until then, it comes again."""
     in_order: bool
     attempt_id: str | None = None
+    same_attempt: bool = False
+    """Whether it was popped before for this attempt: the client has not got that answer."""
 
     def text(self) -> str:
         client = _client(self.client_id, self.peer)
         order = " in order" if self.in_order else ""
+        if self.same_attempt:
+            order += f" again for attempt {self.attempt_id}"
         until = clock_text(self.invisible_until_ms)
         return (
             f"popped{order} {ordinal(self.times)} time by {self.group}@{client},"
@@ -393,6 +397,18 @@ class SetBack(Step, frozen=True, kw_only=True, gc=False):
             return f"{again}: offset back at {self.offset}, {self.lost_by}"
         by = f" by {self.client_id}" if self.client_id else ""
         return f"{again}: offset set back to {self.offset}{by}{RESET if self.by_reset else ''}"
+
+
+class OrderLost(Step, frozen=True, kw_only=True, gc=False):
+    """``group`` had popped the message in order, and a kill lost that: it can be popped again."""
+
+    group: str
+
+    def text(self) -> str:
+        return (
+            f"to be popped again by {self.group} before its time: the kill of {self.node} lost what"
+            " was popped in order since it last wrote consumerOrderInfo.json"
+        )
 
 
 class SentBack(Step, frozen=True, kw_only=True, gc=False):

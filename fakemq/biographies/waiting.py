@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from fakemq import events
 from fakemq.biographies.because import due_text
 from fakemq.biographies.findings import Findings, name_of
+from fakemq.biographies.half_messages import delayed_half
 from fakemq.core import inspection
 from fakemq.dispatch.node import NodeState
 from fakemq.journal.journal import clock_text
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.properties import DELAY_TIME_LEVEL, MIN_OFFSET
 from fakemq.protocol.timers import TIMER_DEL_UNIQKEY, TIMES
 
 if TYPE_CHECKING:
@@ -19,6 +22,12 @@ if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
     from fakemq.core.cluster import ClusterCore
     from fakemq.protocol.message import MessageExt
+
+
+HALF_DELAYED = (
+    "a half message with a delay level or a time waits for that, and loses its topic: a commit does"
+    " not find it, and no consumer gets it"
+)
 
 
 def add_delayed(core: ClusterCore, wants: Callable[[str], bool], found: Findings) -> Steps[None]:
@@ -45,7 +54,7 @@ def add_delayed(core: ClusterCore, wants: Callable[[str], bool], found: Findings
         due = due_text(at_ms - clock.now_ms())
         reason = f"waits at delay level {one.level}, {due} at {clock_text(at_ms)}"
         name = one.message.keys or repr(one.message.body[:40])
-        found.add(one.topic, f"{reason}; {still}", name)
+        found.add(one.topic, f"{reason}; {still}{copied(one.message.properties)}", name)
 
 
 def add_timers(
@@ -80,14 +89,56 @@ def add_timers(
         due = due_text(due_at_ms - clock.now_ms())
         frozen = "; the clock is frozen" if clock.frozen else ""
         reason = f"waits in the timer wheel until {clock_text(due_at_ms)}, {due}{frozen}"
-        found.add(topic, reason, name_of(stored))
+        found.add(topic, reason + copied(stored.properties), name_of(stored))
 
 
-def add_ignored_time(broker: Broker, record: Record, topic: str, found: Findings) -> None:
-    """Add a timer message that a broker of 4.9.7 took for a message without a delay."""
-    stored = broker.store.look_message_by_offset(record[1])
-    if stored is None:
+def add_ignored_time(chronicle: Chronicle, broker: Broker, record: Record, found: Findings) -> None:
+    """Add a message whose time or delay level its broker did not read, so that it came at once.
+
+    4.9.7 knows no times, and neither reads those of a message in a batch. Source:
+    broker/util/HookUtils.java#handleScheduleMessage, store/CommitLog.java#asyncPutMessages (5.5.0)
+    """
+    in_batch = _in_batch(chronicle, record)
+    if not in_batch and broker.parts is not None:
         return
-    for name in sorted(TIMES.intersection(stored.properties)):
+    stored = broker.store.look_message_by_offset(record[1])
+    if stored is None or (in_batch and record in chronicle.made_from):
+        return
+    names = TIMES | {DELAY_TIME_LEVEL} if in_batch else TIMES
+    for name in sorted(names.intersection(stored.properties)):
         why = f"only brokers of reference 5.5.0 know {name}, so it was stored without a delay"
-        found.add(topic, why, name_of(stored))
+        if in_batch:
+            why = (
+                f"no broker reads {name} of a message in a batch, so it was stored without a delay"
+            )
+        found.add(stored.topic, why, name_of(stored))
+
+
+def _in_batch(chronicle: Chronicle, record: Record) -> bool:
+    """Return whether a record was sent in a batch."""
+    appended = chronicle.appended.get(record)
+    request = None if appended is None else chronicle.requests.get(appended.cause)
+    return getattr(request and request.event, "code", None) == RequestCode.SEND_BATCH_MESSAGE
+
+
+def discarded(chronicle: Chronicle, record: Record) -> tuple[str, str]:
+    """Return the topic of a record that waited for a time, and why no consumer gets it; two empty
+    texts for one that waits, or has come."""
+    half = delayed_half(chronicle, record)
+    if half:
+        return half, HALF_DELAYED
+    for entry in chronicle.news.get(record, ()):
+        event = entry.event
+        if isinstance(event, events.TimerDiscarded | events.ScheduledDiscarded):
+            topic = event.topic or chronicle.sent_to(record)
+            batch = ", for a batch cannot have a time" if _in_batch(chronicle, record) else ""
+            return topic, f"discarded at {clock_text(entry.at_ms)}: {event.why}{batch}"
+    return "", ""
+
+
+def copied(properties: Mapping[str, str]) -> str:
+    """Return that the delay of a message was copied from a received one, as the end of a reason;
+    "" if it was not: clients write ``MIN_OFFSET`` into what they receive."""
+    if MIN_OFFSET not in properties:
+        return ""
+    return "; its properties are those of a received message, and so is its delay"

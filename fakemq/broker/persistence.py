@@ -22,7 +22,7 @@ from fakemq.clock.slices import finished
 from fakemq.clock.timers import next_tick_ms
 from fakemq.dispatch.text_writer import TextWriter
 from fakemq.errors import StoreError
-from fakemq.events.core import Warned
+from fakemq.events.core import ChangesLost, Warned
 from fakemq.protocol.errors import BodyError, ProtocolError
 from fakemq.protocol.limits import FILE_JSON
 from fakemq.text_files import MemoryTextFile
@@ -129,6 +129,10 @@ class ConfigFile(Generic[B]):
         """Encodes what has changed; None if it encodes all."""
         self._unknown: dict[Any, Any] = {}
         """Fields of the file that no class here declares; they are written back as they were."""
+        self._changes = self._written = 0
+        """How often the table was changed, and how many of these changes are in the file."""
+        self.written_ms = 0
+        """When the file was written last, by the cluster's wall time; 0 for never."""
         self._generation = 0
         """How often the file was written or deleted."""
         self._held = False
@@ -160,6 +164,11 @@ class ConfigFile(Generic[B]):
         self._table, self._clear, self._in_steps = table, clear, in_steps
         self._captured = captured if kept is None else kept.captured
         self._kept = kept
+
+    @property
+    def has_unwritten(self) -> bool:
+        """Whether a change waits for a write, so that a kill loses it."""
+        return self.file is not None and self._changes > self._written
 
     @property
     def in_memory(self) -> bool:
@@ -219,6 +228,7 @@ class ConfigFile(Generic[B]):
         """Put the table into the state of a first start, and forget fields that only files have."""
         self._clear()
         self._set_unknown({})
+        self._written = self._changes
 
     def _set_unknown(self, unknown: dict[Any, Any]) -> None:
         self._unknown = unknown
@@ -302,17 +312,23 @@ class ConfigFile(Generic[B]):
         """Write the file, unless it was written or deleted meanwhile: the text is older then."""
         if self.file is None:
             return
-        generation = self._generation
+        generation, changes = self._generation, self._changes
         text = yield from self._text_in_steps()
         if generation == self._generation:
-            self.write(text)
+            self.write(text, changes)
 
-    def write(self, text: str) -> None:
-        """Write this text into the file, without a check."""
+    def write(self, text: str, changes: int | None = None) -> None:
+        """Write this text into the file, without a check.
+
+        ``changes`` is how many changes it has; None for all.
+        """
         if self.file is None:
             return
         self._generation += 1
-        if not self._writer.write(self.file, text):
+        if self._writer.write(self.file, text):
+            self._written = self._changes if changes is None else changes
+            self.written_ms = self._node.clock.now_ms() - self._node.clock.skew_ms
+        else:
             self._try_again()
 
     def _try_again(self) -> None:
@@ -338,10 +354,14 @@ class ConfigFile(Generic[B]):
     def _begin(self) -> None:
         """Write what users expect to find at the first tick."""
         if self._always_there and not self.in_memory:
-            self.changed()
+            self._write_at_tick()
 
     def changed(self) -> None:
         """Note a change, to be written at the next tick."""
+        self._changes += 1
+        self._write_at_tick()
+
+    def _write_at_tick(self) -> None:
         if self.file is not None and self._is_running():
             self._ticks = TICKS_AFTER_CHANGE if self.file.durable else 1
             if self._timer is None:
@@ -367,6 +387,7 @@ class ConfigFile(Generic[B]):
         """Delete the file, as before the first start."""
         self._set_unknown({})
         self._generation += 1
+        self._written, self.written_ms = self._changes, 0
         if self.file is not None:
             self.file.delete()
         self._begin()
@@ -466,8 +487,13 @@ class Persistence:
                 file.prepare()
 
     def take_back(self) -> None:
-        """Forget the changes in memory that wait for a write: the process was killed."""
+        """Forget the changes that wait for a write: the process was killed."""
         for file in self.files:
+            # What is lost of offsets has events of its own.
+            if file.has_unwritten and file is not self.offsets:
+                self._node.journal.add(
+                    ChangesLost(node=self._node.name, file=file.name, since_ms=file.written_ms)
+                )
             file.take_back()
 
     def load_texts(self, texts: dict[str, str]) -> None:

@@ -11,12 +11,15 @@ from fakemq.broker.checks import check_send
 from fakemq.broker.send import answer_marks, random_queue_id, reply_when_durable
 from fakemq.dispatch.answers import Parked, Refused, Reply
 from fakemq.dispatch.outcomes import outcome_of
+from fakemq.events.core import ReplyFailed
+from fakemq.journal.journal import shortened
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.header import parse_bool
 from fakemq.protocol.headers.send import ReplyMessageRequestHeader, SendMessageResponseHeader
 from fakemq.protocol.hosts import format_host, record_host
 from fakemq.protocol.properties import (
+    CORRELATION_ID,
     MESSAGE_REPLY_TO_CLIENT,
     PUSH_REPLY_TIME,
     WAIT_STORE_MSG_OK,
@@ -69,18 +72,18 @@ def reply(broker: Broker, request: SendRequest) -> SendReply | Parked[SendMessag
     client_id = message.properties.get(MESSAGE_REPLY_TO_CLIENT)
     if client_id is None:
         why = f"reply message properties[{MESSAGE_REPLY_TO_CLIENT}] is null"
-        return _stored(broker, message, why, marks)
+        return _stored(broker, request, message, why, marks)
     client = broker.producers.find_channel(client_id)
     if client is None:
         why = f"push reply message fail, channel of <{client_id}> not found."
-        return _stored(broker, message, why, marks)
+        return _stored(broker, request, message, why, marks)
     parked: Parked[SendMessageResponseHeader] = Parked()
 
     def answered(answer: RemotingCommand | None) -> None:
         pushed = answer is not None and answer.code == ResponseCode.SUCCESS
         why = None if pushed else f"push reply message to {client_id}fail."
         outcome = outcome_of(
-            broker, request.command.code, lambda: _stored(broker, message, why, marks)
+            broker, request.command.code, lambda: _stored(broker, request, message, why, marks)
         )
         if isinstance(outcome, Parked):
             outcome.when_resolved(parked.resolve)
@@ -113,14 +116,27 @@ def _push(broker: Broker, header: SendHeader, message: InnerMessage) -> Remoting
 
 
 def _stored(
-    broker: Broker, message: InnerMessage, why_not_pushed: str | None, marks: dict[str, str]
+    broker: Broker,
+    request: SendRequest,
+    message: InnerMessage,
+    why_not_pushed: str | None,
+    marks: dict[str, str],
 ) -> SendReply | Parked[SendMessageResponseHeader]:
     """Store the reply and return the answer: SUCCESS unless the push failed.
 
     It waits as the answer to a send does, but a slow disk or slave does not change its code.
     """
     header = result = None
-    if why_not_pushed is None:
+    if why_not_pushed is not None:
+        broker.journal.add(
+            ReplyFailed(
+                node=broker.name,
+                peer=request.session.remote_addr,
+                correlation_id=shortened(message.properties.get(CORRELATION_ID, "")),
+                why=shortened(why_not_pushed),
+            )
+        )
+    else:
         # Java's client cannot decode an answer without these.
         header = SendMessageResponseHeader(msg_id="0", queue_id=message.queue_id, queue_offset=0)
     if broker.config.store_reply_message_enable:

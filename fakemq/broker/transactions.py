@@ -194,6 +194,7 @@ class TransactionalMessageService:
                     topic=topic,
                     queue_id=queue_id,
                     half_offset=result.append_result.logics_offset,
+                    phy_offset=result.append_result.wrote_offset,
                     msg_id=properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""),
                 )
             )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from fakemq.events.core import AppendRefused as AppendRefused
     from fakemq.events.core import BrokerGone as BrokerGone
     from fakemq.events.core import BrokerRegistered as BrokerRegistered
+    from fakemq.events.core import ChangesLost as ChangesLost
     from fakemq.events.core import ClockMoved as ClockMoved
     from fakemq.events.core import ClockSkewed as ClockSkewed
     from fakemq.events.core import CommitIgnored as CommitIgnored
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from fakemq.events.core import PullHeld as PullHeld
     from fakemq.events.core import PullWoken as PullWoken
     from fakemq.events.core import QueuesLocked as QueuesLocked
+    from fakemq.events.core import ReplyFailed as ReplyFailed
     from fakemq.events.core import RequestHandled as RequestHandled
     from fakemq.events.core import RequestReceived as RequestReceived
     from fakemq.events.core import RouteRefused as RouteRefused

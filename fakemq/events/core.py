@@ -261,12 +261,17 @@ class StoreRepaired(Event, frozen=True, kw_only=True, gc=False):
 
 
 class HalfStored(Event, frozen=True, kw_only=True, gc=False):
-    """A half message was stored. A commit moves it to ``topic`` and ``queue_id``."""
+    """A half message was stored. A commit moves it to ``topic`` and ``queue_id``.
+
+    One that has a delay level or a time is stored where messages wait for it: a commit does not
+    find it there, and its topic is lost.
+    """
 
     topic: str
     queue_id: int
     half_offset: int
-    """Its offset in the queue of half messages."""
+    """Its offset in the queue where it is stored, which is that of half messages."""
+    phy_offset: int
     msg_id: str
 
 
@@ -454,6 +459,28 @@ class OffsetWentBack(Event, frozen=True, kw_only=True, gc=False):
     before: int
     """The offset that was committed."""
     why: str
+
+
+class ReplyFailed(Event, frozen=True, kw_only=True, gc=False):
+    """A reply to a request message could not be pushed to the requester, so it was refused."""
+
+    peer: str
+    """The client that replies."""
+    correlation_id: str
+    """What the request message and its reply have in common; "" for none."""
+    why: str
+    """The text of the answer."""
+
+
+class ChangesLost(Event, frozen=True, kw_only=True, gc=False):
+    """A kill lost changes that a broker had not yet written into a config file.
+
+    Without those of ``consumerOrderInfo.json`` groups can pop again what they have popped in order.
+    """
+
+    file: str
+    since_ms: int
+    """When the file was written last, by the cluster's wall time; 0 for never."""
 
 
 class OffsetReset(Event, frozen=True, kw_only=True, gc=False):

@@ -12,12 +12,15 @@ from typing import Any, NamedTuple
 import pytest
 
 import fakemq
-from fakemq.client import Client, LocalTransactionState, Message
+from fakemq.client import Client, LocalTransactionState, Message, create_reply_message
+from fakemq.client.messages import batch_body
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.grpc import messages as m
 from fakemq.protocol.header import Header
 from fakemq.protocol.headers.offset import ResetOffsetRequestHeader
 from fakemq.protocol.headers.topic import DeleteTopicRequestHeader
+from fakemq.protocol.sysflag import MessageSysFlag
+from tests.support.broker_lab import send_header
 from tests.support.grpc_caller import Caller
 from tests.support.proxy_lab import message
 
@@ -41,10 +44,11 @@ def refuse(message: object) -> None:
     raise ValueError("no money")
 
 
-def ask(mq: fakemq.Cluster, code: RequestCode, header: Header) -> None:
-    """Send a request of an admin tool to the broker."""
+def ask(mq: fakemq.Cluster, code: RequestCode, header: Header, body: bytes = b"") -> None:
+    """Send a request to the broker by hand."""
     with Client(mq.namesrv_addr) as client:
         command = client.instance.command(code, header)
+        command.body = body
         client.run(client.instance.invoke_ok(mq.broker("broker-a").addr, command))
 
 
@@ -178,6 +182,109 @@ def orphan_alone(mq: fakemq.Cluster) -> None:
     mq.assert_sent("orders")
 
 
+def batch_with_times(mq: fakemq.Cluster) -> None:
+    with Client(mq.namesrv_addr, producer_group="shop") as client:
+        client.send_batch([Message("orders", b"one", properties={"TIMER_DELAY_SEC": "5"})])
+    mq.assert_consumed("orders", GROUP)
+
+
+def batch_with_a_time(mq: fakemq.Cluster) -> None:
+    """The batch itself has a time."""
+    header = send_header("orders", queue_id=0, batch=True, properties="TIMER_DELAY_SEC\x015")
+    ask(mq, RequestCode.SEND_BATCH_MESSAGE, header, batch_body([Message("orders", b"one")]))
+    mq.clock.advance("1m")
+    mq.assert_sent("orders")
+
+
+def kill_in_order(mq: fakemq.Cluster) -> None:
+    """Two consumers of a group in order, and a kill while one of them has a message."""
+    mq.group("g").set(consume_message_orderly=True)
+    mq.seed("orders", ["one"])
+    first, second = Caller(mq, "worker@1"), Caller(mq, "worker@22")
+    for one in (first, second):
+        one(lambda client: client.consume("g", "orders"))
+    assert first(lambda client: client.receive("orders")).received
+    mq.broker("broker-a").kill()
+    mq.broker("broker-a").restart()
+    second(lambda client: client.receive("orders"))
+    mq.clock.advance("1s")
+    mq.assert_delivered_once("orders", "g")
+
+
+def groups_in_batches(mq: fakemq.Cluster) -> None:
+    mq.topic("orders").set_queues(4)
+    mq.topic("orders").message_type = "FIFO"
+    fifo = m.MessageType.FIFO
+    messages = [
+        message("orders", id=one, message_group="o-1", message_type=fifo) for one in ("m1", "m2")
+    ]
+    shop = Caller(mq, "shop")
+    for _ in range(2):
+        shop(lambda client: client.send(*messages))
+    mq.assert_consumed("orders", "g")
+
+
+def half_with_a_delay(mq: fakemq.Cluster) -> None:
+    send_half(mq, "DELAY", "3")
+
+
+def half_with_a_time(mq: fakemq.Cluster) -> None:
+    send_half(mq, "TIMER_DELAY_SEC", "5")
+
+
+def send_half(mq: fakemq.Cluster, name: str, value: str) -> None:
+    properties = {"UNIQ_KEY": "7F00", "TRAN_MSG": "true", "PGROUP": "shop", name: value}
+    text = "\x02".join(f"{one}\x01{other}" for one, other in properties.items())
+    sys_flag = MessageSysFlag.TRANSACTION_PREPARED_TYPE
+    header = send_header("orders", queue_id=0, properties=text, sys_flag=sys_flag)
+    ask(mq, RequestCode.SEND_MESSAGE_V2, header, b"one")
+    mq.clock.advance("2m")
+    mq.assert_sent("orders")
+
+
+def lost_answer(mq: fakemq.Cluster) -> None:
+    """The client asks again for its attempt, and gets the same message."""
+    mq.group("g").set(consume_message_orderly=True)
+    mq.seed("orders", ["one"])
+    worker = Caller(mq, "worker@1")
+    worker(lambda client: client.consume("g", "orders", push=True))
+    for _ in range(2):
+        worker(lambda client: client.receive("orders", attempt_id="a1", auto_renew=True))
+    mq.assert_delivered_once("orders", "g")
+
+
+def late_retry(mq: fakemq.Cluster) -> None:
+    worker = Caller(mq, "worker@1")
+    worker(lambda client: client.consume("g", "orders"))
+    mq.seed("orders", ["one"])
+    worker(lambda client: client.receive("orders", invisible_s=10))
+    worker(lambda client: client.receive("orders", invisible_s=10))
+    mq.clock.advance("11s")
+    mq.assert_consumed("orders", "g")
+
+
+def forwarded(mq: fakemq.Cluster) -> None:
+    """What is sent on has the properties of what was received, its delay too."""
+    shop = mq.producer()
+    shop.send("orders", b"one", delay_level=1)
+    (received,) = consume(mq, "10s").received
+    mq.create_topic("later", 1)
+    shop.send(Message("later", received.body, properties=dict(received.properties)))
+    mq.assert_sent("later")
+
+
+def requester_gone(mq: fakemq.Cluster) -> None:
+    properties = {
+        "CORRELATION_ID": "c-1",
+        "REPLY_TO_CLIENT": "127.0.0.1@1",
+        "CLUSTER": "DefaultCluster",
+    }
+    mq.seed("orders", ["one"], properties=properties)
+    replier = mq.producer(group="replier")
+    consume(mq, on_message=lambda one: replier.send(create_reply_message(one, b"two")))
+    mq.assert_consumed("orders", GROUP)
+
+
 def one_key_again(mq: fakemq.Cluster) -> None:
     key = {"UNIQ_KEY": "7F0000010000000000000000000000AA"}
     for body in (b"one", b"two"):
@@ -220,9 +327,18 @@ class Report(NamedTuple):
 
 
 REPORTS = {
+    "3": Report(
+        batch_with_times, "no broker reads TIMER_DELAY_SEC of a message in a batch", "5.5.0"
+    ),
+    "3, outside": Report(batch_with_a_time, ": it has no TIMER_OUT_MS, for a batch", "5.5.0"),
     "4": Report(committed_twice, ": its transaction was committed twice, by its producer at"),
     "4, before": Report(
         checks_after_a_commit, "a further commit stores the message again (checked"
+    ),
+    "5": Report(
+        kill_in_order,
+        "b'one' of orders: popped in order by g, and free again: the kill of broker-a-0 at",
+        grpc=True,
     ),
     "10": Report(two_producers, ": a check asks any producer of the group"),
     "11": Report(members_differ, "members of group billing differ about orders"),
@@ -240,7 +356,14 @@ REPORTS = {
     "14, of 5.5.0": Report(reset_skips, ": 1 message skipped", reference="5.5.0"),
     "15": Report(orderly_limit, "b'one' of orders: a dead letter of billing, which gave it up"),
     "16": Report(dead_letter_read, "its retries have the topic orders, to which it was sent first"),
+    "17": Report(groups_in_batches, "'o-1' are in 2 queues (broker-a/", grpc=True),
+    "18": Report(half_with_a_delay, "b'one' of orders: a half message with a delay level or a"),
+    "18, of 5.5.0": Report(half_with_a_time, "a commit does not find it", reference="5.5.0"),
+    "19": Report(lost_answer, "popped twice by g (the last time again for attempt a1)", grpc=True),
+    "20": Report(late_retry, "its broker has not yet stored it for a retry", grpc=True),
     "21": Report(unacknowledged, "a dead letter of g, which gave it up", grpc=True),
+    "23": Report(forwarded, "; its properties are those of a received message, and so is its"),
+    "24": Report(requester_gone, "channel of <127.0.0.1@1> not found. A requester that has gone"),
     "27": Report(orphan, "the last time second, but first has sent it", grpc=True),
     "27, none left": Report(
         orphan_alone, "no gRPC producer of topic orders is connected", grpc=True

@@ -132,6 +132,14 @@ def open_half(run: Run) -> Iterable[Biography]:
     return run.lives(HALF)
 
 
+def kill_of_pops_without_order(run: Run) -> Iterable[Biography]:
+    run.seed()
+    run.client.pop()
+    run.mq.broker("broker-a").kill()
+    run.mq.broker("broker-a").restart()
+    return run.lives()
+
+
 def withheld_answer(run: Run) -> Iterable[Biography]:
     run.seed()
     run.mq.faults.drop("PULL_MESSAGE", at="before_reply")
@@ -286,6 +294,7 @@ RUNS: dict[type[steps.Step], Callable[[Run], Iterable[Biography]]] = {
     steps.PassedOver: commit_past_a_read_message,
     steps.CommitIgnored: commit_past_a_read_message,
     steps.SetBack: commit_of_the_same_offset,
+    steps.OrderLost: kill_of_pops_without_order,
     steps.SentBack: unknown_message_sent_back,
     steps.DeadLettered: retry_that_is_left,
     steps.HalfStored: usual_message,

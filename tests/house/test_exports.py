@@ -36,14 +36,14 @@ PUBLIC = {
     """,
     "fakemq.events": """
         AccessRefused Acknowledged AnswerWithheld AppendRefused BrokerGone BrokerRegistered
-        ClockMoved ClockSkewed CommitIgnored DeadLettered Delivered DifferenceEnded
+        ChangesLost ClockMoved ClockSkewed CommitIgnored DeadLettered Delivered DifferenceEnded
         Dispatched Event FaultHit FaultPlaced FaultRemoved FilesExpired FilterChanged
         FlowControlled GroupChanged HalfStored HandleRenewed HandlerFailed
         InvisibleTimeChanged KvConfigPrinted LinkClosed LinkOpened LogAppended MemberChanged
         MessageChecked MetadataSynchronized NodeStarted NodeStopped OffsetCommitted OffsetReset
         OffsetWentBack OrphanAsked PassedOver Popped PullHeld PullWoken QueuesLocked
-        Replicated ReplicationWaited ReportBelieved RequestHandled RequestReceived Revived
-        RouteRefused RoutineSkipped RpcHandled RpcReceived Scheduled ScheduledDelivered
+        Replicated ReplicationWaited ReplyFailed ReportBelieved RequestHandled RequestReceived
+        Revived RouteRefused RoutineSkipped RpcHandled RpcReceived Scheduled ScheduledDelivered
         ScheduledDiscarded SentBack SlaveReported SnapshotRestored StoreRecovered
         StoreRepaired SubscriptionsDiffer TagCollided TimerDelivered TimerDiscarded
         TimerRecalled TimerRolled TimerSet TopicChanged TransactionChecked
@@ -52,8 +52,8 @@ PUBLIC = {
     "fakemq.biographies.steps": """
         Acknowledged Checked CommitIgnored Committed DeadLettered DelayEnded Delayed
         Delivered Discarded Dispatched Dropped Forgotten HalfStored InvisibleTimeChanged
-        NotReplicated PassedOver PopAcknowledged Popped Recalled Replaced Replicated Revived
-        RolledBack SentBack SetBack Step Stored TimerEnded TimerRolled TimerSet Withheld
+        NotReplicated OrderLost PassedOver PopAcknowledged Popped Recalled Replaced Replicated
+        Revived RolledBack SentBack SetBack Step Stored TimerEnded TimerRolled TimerSet Withheld
         lacks_tag ordinal
     """,
     "fakemq.fixtures.factories": """

@@ -102,7 +102,7 @@ def test_lost_dead_letter_is_no_end() -> None:
 
 NODE, MSG_ID, EARLIER, LATER = "broker-a-0", "ID-m-1", 400, 600
 """The log is lost from offset 500 on; the message itself is at 100."""
-HALF = HalfStored(node=NODE, topic="orders", queue_id=0, half_offset=0, msg_id=MSG_ID)
+HALF = HalfStored(node=NODE, topic="orders", queue_id=0, half_offset=0, phy_offset=0, msg_id=MSG_ID)
 
 
 def scheduled(at: int) -> Event:
