@@ -180,13 +180,7 @@ class ConsumerOffsetManager:
 
         Source: ConsumerOffsetManager.java#whichTopicByConsumer (4.9.7)
         """
-        topics = []
-        for number, key in enumerate(list(self._table), 1):
-            topic, at, one = key.partition("@")
-            if at and one == group and "@" not in one:
-                topics.append(topic)
-            if not number % A_STEP:
-                yield
+        topics = yield from self._between("", f"@{group}")
         return (yield from java_hash_map_order_in_steps(topics))
 
     def topics_by_group(self) -> Steps[Mapping[str, set[str]]]:
@@ -205,14 +199,20 @@ class ConsumerOffsetManager:
 
         Source: ConsumerOffsetManager.java#whichGroupByTopic (4.9.7)
         """
-        groups = []
-        for number, key in enumerate(list(self._table), 1):
-            one, at, group = key.partition("@")
-            if at and one == topic and "@" not in group:
-                groups.append(group)
-            if not number % A_STEP:
-                yield
-        return groups
+        return self._between(f"{topic}@", "")
+
+    def _between(self, before: str, behind: str) -> Steps[list[str]]:
+        """Return what stands between these texts in keys; one with two @ is of no group."""
+        found: list[str] = []
+        keys = list(self._table)
+        for start in range(0, len(keys), A_STEP):
+            found += [
+                key[len(before) : len(key) - len(behind)]
+                for key in keys[start : start + A_STEP]
+                if key.startswith(before) and key.endswith(behind) and key.count("@") == 1
+            ]
+            yield
+        return found
 
     def query_all(self, group: str, topic: str) -> Mapping[int, int]:
         """Return all offsets of a group in a topic, by queue id."""
