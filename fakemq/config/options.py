@@ -198,7 +198,8 @@ OPTIONS = (
     ),
     Option(
         *("strict", "flag", False),
-        "An unknown key in a config is an error, and so is one without effect; see docs/config.md.",
+        "An unknown key in a config or a file with accounts is an error, and so is one without"
+        " effect; see docs/config.md.",
         in_pytest=False,
     ),
     Option(
