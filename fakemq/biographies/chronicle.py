@@ -214,6 +214,8 @@ class Chronicle:
         """Group and topic → client ids of two members → how they did not subscribe to the same when
         they were members together last."""
         self.refusals = Refusals()
+        self.joined: dict[str, Entry] = {}
+        """Consumer group → when its first member joined."""
         self.producers: set[tuple[str, str]] = set()
         """Broker and group of each producer that has ever been connected."""
         self._forget()
@@ -728,6 +730,7 @@ class Chronicle:
         self._clients[event.node, event.peer] = event.client_id
         self.twins.changed(entry, event)
         if event.kind == "consumer" and event.how == "registered":
+            self.joined.setdefault(event.group, entry)
             self.refusals.joined(event.group)
         if event.kind == "producer":
             self.producers.add((event.node, event.group))

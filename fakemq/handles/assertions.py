@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from fakemq.config.checked import payloads, whole
 from fakemq.errors import counted
@@ -32,6 +32,14 @@ Explain = Callable[[Sequence["Message"], str | None, str | None], "Steps[str]"]
 """Return the rest of a failure's text, for these messages, a topic and a group."""
 
 
+class ExplainMore(Protocol):
+    """Return the same; ``too_many`` says that more messages than the wanted ones are seen."""
+
+    def __call__(
+        self, messages: Sequence[Message], topic: str | None, group: str | None, *, too_many: bool
+    ) -> Steps[str]: ...
+
+
 class Wanted:
     """How many messages, or which bodies, an assertion wants; at least one by default.
 
@@ -43,6 +51,12 @@ class Wanted:
             whole("count", count, 0)
         self.count = count
         self.bodies = None if bodies is None else Counter(payloads(bodies))
+
+    def has_more(self, seen: Sequence[Message]) -> bool:
+        """Return whether there are more messages than the wanted ones among the seen ones."""
+        if self.bodies is not None:
+            return bool(Counter(message.body for message in seen) - self.bodies)
+        return self.count is not None and len(seen) > self.count
 
     def why_not(
         self, what: str, seen: Sequence[Message], explain: Callable[[], Steps[str]]
@@ -107,7 +121,7 @@ def why_not_in_dlq(
 
 
 def why_not_consumed(
-    stored: Steps[list[Message]], topic: str, group: str, wanted: Wanted, explain: Explain
+    stored: Steps[list[Message]], topic: str, group: str, wanted: Wanted, explain: ExplainMore
 ) -> Steps[str]:
     """Look whether a group has acknowledged the wanted messages of a topic, by default all."""
     messages = yield from stored
@@ -118,7 +132,8 @@ def why_not_consumed(
         yield
     if wanted.count is None and wanted.bodies is None and messages:
         wanted.count = len(messages)
-    rest = lambda: explain(left or done, topic, group)  # noqa: E731
+    more = wanted.has_more(done)
+    rest = lambda: explain(left or done, topic, group, too_many=more)  # noqa: E731
     return (yield from wanted.why_not(f"of {topic} consumed by {group}", done, rest))
 
 

@@ -10,21 +10,12 @@ from msgspec.structs import asdict
 
 from fakemq.clock.durations import span_ms
 from fakemq.config import checked
-from fakemq.config.checked import DEFAULT_QUEUES, TopicSpec, checked_topic, text, whole
+from fakemq.config.checked import DEFAULT_QUEUES, TopicSpec, checked_topic, text
 from fakemq.core import inspection, views
 from fakemq.core.views import Queue
-from fakemq.errors import ConfigError
 from fakemq.handles.running import Handle, Life
 from fakemq.handles.values import Delayed, Listing, Message, Origin, message_of, require_message
-from fakemq.protocol.errors import NumberFormatError
-from fakemq.protocol.header import parse_int
-from fakemq.protocol.java import INT_MAX
-from fakemq.protocol.properties import (
-    DELAY_TIME_LEVEL,
-    KEY_SEPARATOR,
-    NAME_VALUE_SEPARATOR,
-    PROPERTY_SEPARATOR,
-)
+from fakemq.protocol.properties import DELAY_TIME_LEVEL
 from fakemq.protocol.topics import dlq_topic
 
 if TYPE_CHECKING:
@@ -32,7 +23,6 @@ if TYPE_CHECKING:
     from fakemq.biographies.biography import Biography
     from fakemq.clock.durations import Duration
     from fakemq.clock.slices import Steps
-    from fakemq.core.cluster import ClusterCore
     from fakemq.handles.topics import GroupHandle, TopicHandle
 
 
@@ -88,6 +78,8 @@ class StoredMessages(Handle):
         the topic does not have, FakemqError if no running master has the topic, or if a broker
         refuses the message for now.
         """
+        from fakemq.handles.seeding import checked_properties, seeding  # for a quick start
+
         more = checked_properties({} if properties is None else properties)
         if delay is not None:
             more[DELAY_TIME_LEVEL] = str(self._level_of(delay))
@@ -224,9 +216,20 @@ class StoredMessages(Handle):
         return (yield from diagnosis(self._core, self._biographer().chronicle(), topic, group))
 
     def _explain(
-        self, messages: Sequence[Message], topic: str | None = None, group: str | None = None
+        self,
+        messages: Sequence[Message],
+        topic: str | None = None,
+        group: str | None = None,
+        *,
+        too_many: bool = False,
     ) -> Steps[str]:
-        return self._explanation(messages, (yield from self._diagnosis(topic, group)))
+        found = yield from self._diagnosis(topic, group)
+        if too_many and topic is not None and group is not None:
+            from fakemq.biographies.first_start import older_than_group
+
+            chronicle = self._biographer().chronicle()
+            found += yield from older_than_group(self._core, chronicle, topic, group)
+        return self._explanation(messages, found)
 
     def _explain_stored(
         self, messages: Sequence[Message], topic: str | None, group: str | None = None
@@ -352,48 +355,3 @@ class StoredMessages(Handle):
 
         __tracebackhide__ = True
         require(self._running().carry_out(why_not))
-
-
-def seeding(
-    core: ClusterCore,
-    topic: str,
-    bodies: Iterable[bytes | str],
-    tags: str,
-    keys: str | Iterable[str],
-    properties: Mapping[str, str],
-    queue: int | None,
-) -> Steps[list[views.Message]]:
-    """Check what `StoredMessages.seed` was given, and return the steps that store it."""
-    checked_topic(topic, TopicSpec(1))
-    more, payloads = checked_properties(properties), checked.payloads(bodies)
-    if queue is not None:
-        whole("queue", queue, 0, INT_MAX)
-    words = KEY_SEPARATOR.join(checked.several_texts("keys", keys))
-    return inspection.seed(core, topic, payloads, text("tags", tags), words, more, queue)
-
-
-def checked_properties(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties as a dict; raise ConfigError for one that a message cannot have.
-
-    Names and values must be texts without the separators (characters 1 and 2) of the wire format.
-    The delay level must be a number.
-    """
-    if not isinstance(properties, Mapping):
-        raise ConfigError(f"properties={properties!r}: expected names and values, both text")
-    for name, value in properties.items():
-        texts = name and all(isinstance(one, str) for one in (name, value))
-        if not texts or not {NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR}.isdisjoint(name + value):
-            raise ConfigError(
-                f"property {name!r}={value!r}: expected two texts without \\1 and \\2"
-            )
-        for one in (name, value):
-            text(f"property {name!r}", one)
-    level = properties.get(DELAY_TIME_LEVEL, "0")
-    try:
-        parse_int(level)
-    except NumberFormatError:
-        raise ConfigError(
-            f"property {DELAY_TIME_LEVEL}={level!r}: expected the number of a delay level,"
-            ' such as "3", or "0" for none'
-        ) from None
-    return dict(properties)

@@ -317,6 +317,16 @@ def checks_after_a_commit(mq: fakemq.Cluster) -> None:
     mq.assert_sent("orders", 2)
 
 
+def first_start(mq: fakemq.Cluster) -> None:
+    """A new group that wants the last messages gets all, as long as the first one is there."""
+    mq.seed("orders", ["old"])
+    mq.clock.advance("1m")
+    consume(mq, consume_from="last")
+    mq.seed("orders", ["new"])
+    mq.clock.advance("1m")
+    mq.assert_consumed("orders", GROUP, bodies=["new"])
+
+
 class Report(NamedTuple):
     """A program that ends with a failing assertion, and the words that name the cause."""
 
@@ -369,6 +379,7 @@ REPORTS = {
         orphan_alone, "no gRPC producer of topic orders is connected", grpc=True
     ),
     "28": Report(one_key_again, "stored twice with the id 7F0000010000000000000000000000AA: its"),
+    "30": Report(first_start, "b'old' of orders: stored before billing began, which consumes from"),
     "28, answer lost": Report(answer_lost, "a producer sends again what is not answered"),
 }
 

@@ -8,7 +8,7 @@ import pytest
 
 from fakemq.broker.broker import Broker
 from fakemq.config.model import BrokerConfig
-from fakemq.events import Warned
+from fakemq.events import ChangesLost, Warned
 from fakemq.protocol import fastjson
 from fakemq.store.inner_message import inner_message
 from tests.support.broker_lab import BrokerLab
@@ -234,3 +234,28 @@ def put_delayed(broker: Broker, level: int) -> None:
 
 def delays_in(folder: Path) -> object:
     return fastjson.loads((folder / "delayOffset.json").read_text())["offsetTable"]
+
+
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_kill_says_which_files_lost_changes(lab: BrokerLab, tmp_path: Path, on_disk: bool) -> None:
+    broker = broker_in(lab, tmp_path) if on_disk else lab.broker(BrokerConfig())
+    broker.kill()
+    broker.start()
+    assert not lab.journal.find(ChangesLost)  # nothing was changed
+    lab.pass_time(10_000)
+    broker.persistence.filters.changed()
+    lab.pass_time(10_000)
+    broker.kill()
+    broker.start()
+    assert not lab.journal.find(ChangesLost)  # it was written
+    lab.pass_time(1)
+    broker.persistence.filters.changed()
+    broker.offsets.commit("g", "orders", 0, 1)  # this has an event of its own
+    broker.kill()
+    (lost,) = lab.journal.find(ChangesLost)
+    assert (lost.node, lost.file) == (broker.name, "consumerFilter.json")
+    assert 0 < lost.since_ms < lab.clock.now_ms()
+    broker.start()
+    broker.persistence.filters.changed()
+    broker.stop()
+    assert len(lab.journal.find(ChangesLost)) == 1
