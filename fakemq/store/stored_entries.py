@@ -178,6 +178,8 @@ class Index:
         first, last = self._entry(slots, 1), self._entry(slots, head.index_count - 1)
         if first is None or last is None:
             return False
+        if first.key_hash == first.phy_offset == 0:  # the place before entry 1, which has nothing
+            return False
         found = (first.phy_offset, last.phy_offset)
         if found != (head.begin_phy_offset, head.end_phy_offset):
             return False

@@ -18,6 +18,7 @@ from fakemq.protocol.layout.codecs import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
 from fakemq.store import seal
 from fakemq.store.index_build import read_keys
 from fakemq.store.stored_entries import Index
+from fakemq.store.stored_file import OpenFiles, StoredFile
 from fakemq.store.stored_node import StoredNode
 from tests.attack.mutations import NODE
 from tests.attack.stores import copy_sparse, spec_of, write_base
@@ -129,3 +130,16 @@ def test_damaged_field_is_named_or_costs_no_key(base: Path, tmp_path: Path) -> N
             file.write(before)
     assert silent == []
     assert not any(list(check_index(StoredNode(str(node)), file)) for file in stored.index_files())
+
+
+def test_slots_are_not_taken_for_fewer_with_the_entries_moved_by_one(tmp_path: Path) -> None:
+    slots = bytearray(50 * INDEX_SLOT.size)
+    INDEX_SLOT.pack_into(slots, 3 * INDEX_SLOT.size, 2)
+    # Two keys of the record at 0. With 45 slots the place before entry 1 would be entry 1.
+    entries = bytes(INDEX_ENTRY.size) + INDEX_ENTRY.pack(3, 0, 0, 0) + INDEX_ENTRY.pack(53, 0, 0, 1)
+    data = INDEX_HEADER.pack(1_000, 1_000, 0, 0, 1, 3) + slots + entries
+    path = tmp_path / "20231114221320000"
+    path.write_bytes(data.ljust(INDEX_HEADER.size + len(slots) + 100 * INDEX_ENTRY.size, b"\0"))
+    index = Index(StoredFile(OpenFiles(), str(path), path.name))
+    assert index.slots == 50
+    assert [entry.key_hash for entry in index.entries()] == [3, 53]
