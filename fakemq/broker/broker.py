@@ -181,7 +181,8 @@ class Broker:
             check=self.check_transactions,
         )
         files.topics.connect(self.topics, self.topics.reset, kept=self.topics.kept)
-        files.offsets.connect(self.offsets, self.offsets.reset, self.offsets.persisted_in_steps)
+        offsets = self.offsets
+        files.offsets.connect(offsets, offsets.reset, offsets.persisted_in_steps, offsets.captured)
         files.groups.connect(self.groups, self.groups.reset, kept=self.groups.kept)
         files.filters.connect(self.filters, self.filters.reset, self.filters.persisted_in_steps)
         files.delays.connect(self.delay, self.delay.forget)

@@ -282,24 +282,37 @@ class ConsumerOffsetManager:
         """Return all offsets as consumerOffset.json, or lmqConsumerOffset.json, contains them.
 
         Each ``topic@group`` is as it is at its step, as in Java, which does not stop commits
-        either. One that is removed meanwhile is left out. The order depends on the capacity of
-        Java's maps: those that fastjson has read are smaller than those that the broker creates.
+        either. One that is removed meanwhile is left out.
         Source: ConsumerOffsetManager.java#encode (4.9.7)
+        """
+        return self._in_order(self._table, self._light)
+
+    def captured(self) -> Steps[ConsumerOffsetSerializeWrapper]:
+        """As `persisted` now: what changes between its steps is not in it."""
+        table = {key: dict(offsets) for key, offsets in self._table.items()}
+        return self._in_order(table, None if self._light is None else dict(self._light))
+
+    def _in_order(
+        self, offset_table: dict[str, dict[int, int]], light: dict[str, int] | None
+    ) -> Steps[ConsumerOffsetSerializeWrapper]:
+        """Return these offsets in Java's order.
+
+        It depends on the capacity of Java's maps: those that fastjson has read are smaller than
+        those that the broker creates.
         """
         read = self._read_keys
         keys = yield from java_concurrent_map_order_in_steps(
-            list(self._table), _TABLE_CAPACITY if read is None else None
+            list(offset_table), _TABLE_CAPACITY if read is None else None
         )
         table = {}
         for key in keys:
             yield
-            offsets = self._table.get(key)
+            offsets = offset_table.get(key)
             if offsets is not None:
                 offsets = dict(offsets)
                 capacity = None if read and key in read else _QUEUES_CAPACITY
                 queue_ids = yield from java_concurrent_map_order_in_steps(offsets, capacity)
                 table[key] = {queue_id: offsets[queue_id] for queue_id in queue_ids}
-        light = self._light
         if light is not None:
             keys = yield from java_concurrent_map_order_in_steps(
                 list(light), _TABLE_CAPACITY if read is None else None

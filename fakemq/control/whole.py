@@ -36,10 +36,11 @@ def get_snapshots(control: Control) -> list[SnapshotState]:
     return [_state(number, snapshot) for number, snapshot in control.snapshots.items()]
 
 
-@endpoint("POST", "/v1/snapshots")
-def take_snapshot(control: Control) -> SnapshotState:
+@endpoint("POST", "/v1/snapshots", waits=True)
+async def take_snapshot(control: Control) -> SnapshotState:
     """Take a snapshot of the brokers' messages, topics, groups, offsets and settings."""
-    snapshot = control.mq.snapshot()
+    core = control.core
+    snapshot = await control.server.carry_out(Snapshot.in_steps(core.brokers, core.name_servers))
     return _state(control.snapshots.keep(snapshot), snapshot)
 
 

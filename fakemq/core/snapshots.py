@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.image import NodeImage
 from fakemq.broker.persistence import FOLDER, LATER_NAMES, NAMES
+from fakemq.clock.slices import finished
 from fakemq.errors import ConfigError
 from fakemq.store import image as images
 from fakemq.text_files import DiskTextFile
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fakemq.broker.broker import Broker
+    from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig
     from fakemq.namesrv.namesrv import NameServer
 
@@ -38,10 +40,27 @@ class Snapshot:
     @classmethod
     def of(cls, brokers: Mapping[str, Broker], name_servers: Sequence[NameServer]) -> Snapshot:
         """Return the present data of a cluster's nodes; ``brokers`` is keyed by node name."""
-        return cls(
-            {name: node_image(broker) for name, broker in brokers.items()},
-            {server.name: server.kv.tables() for server in name_servers},
-        )
+        return finished(cls.in_steps(brokers, name_servers))
+
+    @classmethod
+    def in_steps(
+        cls, brokers: Mapping[str, Broker], name_servers: Sequence[NameServer]
+    ) -> Steps[Snapshot]:
+        """As `of`, with all data of one moment; it begins by bringing the stores up to date."""
+        for broker in list(brokers.values()):
+            if broker.running:
+                yield from broker.store.settle()
+        tables = {server.name: server.kv.tables() for server in name_servers}
+        captures = {name: NodeCapture(broker) for name, broker in brokers.items()}
+        images = {}
+        try:
+            for name, capture in captures.items():
+                yield
+                images[name] = yield from capture.image()
+        finally:
+            for capture in captures.values():
+                capture.end()
+        return cls(images, tables)
 
     @property
     def nodes(self) -> list[str]:
@@ -80,16 +99,45 @@ class Snapshot:
 
 def node_image(broker: Broker) -> NodeImage:
     """Return the data of a broker, running or not."""
-    disk = broker.store.disk
-    if disk is not None and not broker.running:
-        root = disk.files.root
-        store = images.read(root, broker.config, disk.files.log_paths)
-        return NodeImage(store, texts_in(root), broker.changed_config(), broker.rules())
-    if broker.parts is not None:
-        broker.parts.settle()
-    texts = {file.name: file.text() for file in broker.persistence.files}
-    store = images.take(broker.store)
-    return NodeImage(store, texts, broker.changed_config(), broker.rules())
+    return finished(NodeCapture(broker).image())
+
+
+class NodeCapture:
+    """The data of a broker, running or not, as it is now; `image` reads it in steps.
+
+    Call `end` if `image` is not called up to its end.
+    """
+
+    def __init__(self, broker: Broker) -> None:
+        self._config = broker.changed_config()
+        self._rules = broker.rules()
+        disk = broker.store.disk
+        self._found: NodeImage | None = None
+        """The data of a broker that is down, in its directory."""
+        if disk is not None and not broker.running:
+            root = disk.files.root
+            store = images.read(root, broker.config, disk.files.log_paths)
+            self._found = NodeImage(store, texts_in(root), self._config, self._rules)
+            return
+        if broker.parts is not None:
+            broker.parts.settle()
+        self._texts = {file.name: file.captured_text() for file in broker.persistence.files}
+        self._store = images.Capture(broker.store)
+
+    def image(self) -> Steps[NodeImage]:
+        """Return work for the data."""
+        if self._found is not None:
+            return self._found
+        texts = {}
+        for name, text in self._texts.items():
+            texts[name] = yield from text
+        store = yield from self._store.image()
+        return NodeImage(store, texts, self._config, self._rules)
+
+    def end(self) -> None:
+        """Read no more; the second call does nothing."""
+        if self._found is None:
+            self._store.end()
 
 
 def texts_in(root: str) -> dict[str, str]:

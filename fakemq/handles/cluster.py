@@ -71,7 +71,7 @@ class ClusterBase(StoredMessages):
         from fakemq.core.snapshots import Snapshot  # few tests do this
 
         core = self._core
-        return self._running().call(lambda: Snapshot.of(core.brokers, core.name_servers))
+        return self._running().carry_out(Snapshot.in_steps(core.brokers, core.name_servers))
 
     def restore(self, snapshot: Snapshot) -> None:
         """Restore the brokers' data from a snapshot; clock and journal do not change.

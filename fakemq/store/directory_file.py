@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from fakemq.errors import StoreError
 from fakemq.regular_files import open_regular
-from fakemq.store.files import File
+from fakemq.store.files import File, Reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,6 +37,12 @@ class Directory(Protocol):
     """The files with writes that were not flushed, oldest first. A file adds and removes itself."""
     used_bytes: int
     """The bytes of all files together; a file adds what it appends."""
+
+    captures: list[Reader]
+    """As `Files.captures`."""
+
+    def changing(self, file: File) -> None:
+        """As `Files.changing`."""
 
     def descriptor_of(self, file: DirectoryFile) -> int:
         """Open a file and return its descriptor; ``release`` is called when that is needed back."""
@@ -176,6 +182,8 @@ class DirectoryFile(File):
 
     def write_at(self, offset: int, data: bytes, now_ms: int) -> None:
         """As `File.write_at`; raise StoreError if the disk is full."""
+        if self._directory.captures:
+            self._directory.changing(self)
         end = offset + len(data)
         # A file that was never flushed has only zeros on the disk.
         if self._ever_flushed:
@@ -188,6 +196,7 @@ class DirectoryFile(File):
 
     def spoil(self, offset: int, data: bytes) -> None:
         """As `File.spoil`."""
+        self._directory.changing(self)
         self._write(data, offset)
 
     def truncate(self, position: int) -> None:
@@ -197,6 +206,7 @@ class DirectoryFile(File):
         between two changes of it. The zeros are written from ``position`` on, so that after a kill
         the next start finds the same end, and cuts the rest.
         """
+        self._directory.changing(self)
         if position < self.position and (end := self.data_end(position)) > position:
             try:
                 number = self._descriptor()
@@ -307,6 +317,7 @@ class DirectoryFile(File):
 
     def lose(self, page: int, kept_bytes: int = 0) -> None:
         """Restore a page as of the last flush, but keep its first ``kept_bytes`` as they are."""
+        self._directory.changing(self)
         start = page * PAGE_BYTES
         end = min(start + PAGE_BYTES, self.size_bytes)
         if self._ever_flushed:

@@ -20,7 +20,7 @@ from fakemq.regular_files import open_regular, require_regular, require_utf8
 from fakemq.store import wrong_sizes
 from fakemq.store.commitlog import FOLDER as LOG_FOLDER
 from fakemq.store.directory_file import PAGE_BYTES, DirectoryFile, descriptor, store_error
-from fakemq.store.files import Files
+from fakemq.store.files import Files, Reader
 from fakemq.store.index import FOLDER as INDEX_FOLDER
 from fakemq.store.log_folders import LogFolders
 from fakemq.store.memory_files import size_text
@@ -68,6 +68,7 @@ class DirectoryFiles(Files):
     def __init__(self, root: str, clock: NodeClock, log_paths: LogPaths | None = None) -> None:
         self.root = os.path.abspath(root)
         self.unflushed: dict[DirectoryFile, None] = {}
+        self.captures: list[Reader] = []
         self.used_bytes = 0
         self.broken = ""
         self.damaged = False
@@ -193,6 +194,8 @@ class DirectoryFiles(Files):
     def delete(self, path: str) -> None:
         """As `Files.delete`; a folder that becomes empty goes too, if it is a queue's."""
         full_path = self.path_of(path)
+        if path in self._files:
+            self.changing(self._files[path])
         if path.startswith(_LOG_PREFIX):
             name = path.removeprefix(_LOG_PREFIX)
             for left in self.log_folders.left_over(name):
@@ -292,6 +295,7 @@ class DirectoryFiles(Files):
     def close(self) -> None:
         """Close all files without a flush and set their times; slices of them stay valid."""
         for file in self._files.values():
+            self.changing(file)
             file.set_time()
             self._release(file)
         self._files.clear()

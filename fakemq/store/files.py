@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
 
 
 class File(ABC):
@@ -63,8 +64,18 @@ class File(ABC):
         """Write all bytes to the disk, so that they survive a crash."""
 
 
+class Reader(Protocol):
+    """What reads the bytes of files later than at its moment."""
+
+    def before_change(self, file: Any) -> None:
+        """Read the bytes of a `File` now: they are about to be changed, cut or deleted."""
+
+
 class Files(ABC):
     """The files of one node. Paths are relative, with slashes: ``commitlog/0000…``."""
+
+    captures: list[Reader]
+    """What is told before a byte in front of a file's ``position`` changes."""
 
     used_bytes: int
     """The appended bytes of all files together."""
@@ -101,6 +112,11 @@ class Files(ABC):
     @abstractmethod
     def path_of(self, path: str) -> str:
         """Return the name of a file for users: its path on the machine, if it has one."""
+
+    def changing(self, file: File) -> None:
+        """Let captures read a file before its bytes change."""
+        for capture in list(self.captures):
+            capture.before_change(file)
 
     @abstractmethod
     def delete(self, path: str) -> None:

@@ -1,6 +1,7 @@
 """The bytes of a whole store as a value.
 
-`take` makes it from a store, `read` from a directory, `restore` puts it into a store.
+`take` makes it from a store, `Capture` does so in steps, `read` makes it from a directory,
+`restore` puts it into a store.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
+from fakemq.clock.slices import finished
 from fakemq.errors import StoreError
 from fakemq.journal.journal import Journal
 from fakemq.regular_files import open_regular
@@ -29,6 +31,7 @@ from fakemq.store.recovery import Recovery
 from fakemq.store.timer import CHECKPOINT_PATH
 
 if TYPE_CHECKING:
+    from fakemq.clock.slices import Steps
     from fakemq.config.log_folders import LogPaths
     from fakemq.config.model import BrokerConfig
     from fakemq.store.files import File, Files
@@ -64,20 +67,74 @@ SIZES = (
 
 def take(store: MessageStore) -> StoreImage:
     """Return the bytes of a store, with a complete index; of a slave's log only whole records."""
-    images, end = {}, store.log.whole_end
-    for file in store.settled_files():
+    return finished(Capture(store).image())
+
+
+class Capture:
+    """The bytes of a store at one moment, which `image` reads in steps.
+
+    To be made it takes 0.3 µs for each file. Files only grow, nearly always: the bytes of that
+    moment stay where they are. If they do not, the file says so, and is read before. Call `end` if
+    `image` is not called up to its end.
+    """
+
+    def __init__(self, store: MessageStore) -> None:
+        files = store.settled_files()
+        self._files = store.files
+        self._sizes = {name: getattr(store.config, name) for name in SIZES}
+        self._end = store.log.whole_end
+        self._all = list(files)
+        self._left = {file: (file.position, file.mtime_ms) for file in files}
+        """Position and time of the files that have not been begun."""
+        self._begun: tuple[File, Iterator[tuple[int, bytes]], list[tuple[int, bytes]]] | None = None
+        """The file that is being read: its other pieces, and those that were read."""
+        self._images: dict[File, FileImage] = {}
+        self._files.captures.append(self)
+
+    def before_change(self, file: File) -> None:
+        """Read a file whose bytes are about to change."""
+        if file in self._left:
+            for _ in self._read(file):
+                pass
+        elif self._begun is not None and self._begun[0] is file:
+            _, others, pieces = self._begun
+            pieces += others
+
+    def image(self) -> Steps[StoreImage]:
+        """Return work for all files."""
+        try:
+            for file in self._all:
+                if file in self._left:
+                    yield from self._read(file)
+                    yield
+        finally:
+            self.end()
+        images = self._images
+        files = {file.path: images[file] for file in self._all if file in images}
+        return StoreImage(files, self._sizes)
+
+    def end(self) -> None:
+        """Read no more; the second call does nothing."""
+        if self in self._files.captures:
+            self._files.captures.remove(self)
+
+    def _read(self, file: File) -> Steps[None]:
+        position, mtime_ms = self._left.pop(file)
         folder, _, name = file.path.partition("/")
         if folder not in FOLDERS and file.path != CHECKPOINT_PATH:
-            continue
-        position = min(file.position, max(0, end - int(name))) if folder == LOG else file.position
-        if position or not file.position:
-            pieces = tuple(
-                (start + at, piece)
-                for start, part in file.data()
-                for at, piece in _pieces(part[: max(0, position - start)])
-            )
-            images[file.path] = FileImage(file.size_bytes, position, file.mtime_ms, pieces)
-    return StoreImage(images, {name: getattr(store.config, name) for name in SIZES})
+            return
+        whole = min(position, max(0, self._end - int(name))) if folder == LOG else position
+        if not whole and position:
+            return
+        pieces: list[tuple[int, bytes]] = []
+        others = _pieces(file, whole)
+        before, self._begun = self._begun, (file, others, pieces)
+        for piece in others:
+            pieces.append(piece)
+            yield
+        self._begun = before
+        pieces = [piece for piece in pieces if piece[1]]
+        self._images[file] = FileImage(file.size_bytes, whole, mtime_ms, tuple(pieces))
 
 
 def restore(store: MessageStore, image: StoreImage, now_ms: int) -> None:
@@ -126,11 +183,12 @@ def _append_at(file: File, position: int, data: bytes, mtime_ms: int) -> None:
         file.append(data, mtime_ms)
 
 
-def _pieces(view: memoryview) -> Iterator[tuple[int, bytes]]:
-    for start in range(0, len(view), _PIECE_BYTES):
-        piece = bytes(view[start : start + _PIECE_BYTES])
-        if piece.strip(b"\0"):
-            yield start, piece
+def _pieces(file: File, end: int) -> Iterator[tuple[int, bytes]]:
+    """Yield position and bytes of the pieces before ``end``; no bytes of one that is all zeros."""
+    for start, part in file.data():
+        for at in range(0, min(len(part), end - start), _PIECE_BYTES):
+            piece = bytes(part[at : min(at + _PIECE_BYTES, end - start)])
+            yield start + at, piece if piece.strip(b"\0") else b""
 
 
 # -- a directory --------------------------------------------------------------------------------

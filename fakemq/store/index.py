@@ -283,7 +283,7 @@ class IndexService:
         records_end = self._log.records_end
         return self._log.max_offset if records_end is None else records_end
 
-    def _catch_up(self) -> Steps[None]:
+    def catch_up_in_steps(self) -> Steps[None]:
         """Index the records that are in the log now, as far as the disk takes them."""
         end_offset = self._end_offset()
         while self._built_to < end_offset and self._build_to(end_offset, STEP_RECORDS):
@@ -462,7 +462,7 @@ class IndexService:
 
         Source: store/index/IndexService.java#queryOffset (4.9.7)
         """
-        yield from self._catch_up()
+        yield from self.catch_up_in_steps()
         max_num = min(max_num, self._config.max_msgs_num_batch)
         found: list[int] = []
         last = self.files[-1] if self.files else None

@@ -69,6 +69,8 @@ class MemoryFile(File):
 
     def write_at(self, offset: int, data: bytes, now_ms: int) -> None:
         """As `File.write_at`; these headers and hash slots are not counted as used bytes."""
+        if self._files.captures:
+            self._files.changing(self)
         end = offset + len(data)
         if end > len(self.view):
             self._grow_to(end)
@@ -77,9 +79,11 @@ class MemoryFile(File):
 
     def spoil(self, offset: int, data: bytes) -> None:
         """As `File.spoil`."""
+        self._files.changing(self)
         self.view[offset : offset + len(data)] = data
 
     def truncate(self, position: int) -> None:
+        self._files.changing(self)
         if position > len(self.view):
             self._grow_to(position)
         self.position = self.flushed = position
@@ -116,6 +120,7 @@ class MemoryFiles(Files):
         self._sorted: list[str] | None = None
         """Their paths; None after a change."""
         self.limit_bytes = limit_bytes
+        self.captures = []
         self.used_bytes = 0
         self.damaged = False
 
@@ -141,6 +146,7 @@ class MemoryFiles(Files):
     def delete(self, path: str) -> None:
         file = self._files.pop(path, None)
         if file is not None:
+            self.changing(file)
             self.used_bytes -= file.used_bytes
             self._sorted = None
 
@@ -163,6 +169,7 @@ class MemoryFiles(Files):
     def clear(self) -> None:
         """As `Files.clear`; the memory is given back at once, whatever still refers to a file."""
         for file in self._files.values():
+            self.changing(file)
             file.view = memoryview(b"")
         self._files.clear()
         self._sorted = None

@@ -197,6 +197,10 @@ class MessageStore:
         self.stats.start()
         self.retention.reset()
 
+    def settle(self) -> Steps[None]:
+        """Bring the index up to date, so that `settled_files` has little to do."""
+        yield from self.index.catch_up_in_steps()
+
     def settled_files(self) -> Iterable[File]:
         """Return the files, after queues and index have been brought up to date."""
         self.finish_work()
