@@ -32,7 +32,6 @@ from fakemq.biographies.undecodable import undecodable
 from fakemq.biographies.waiting import add_delayed, add_ignored_time, add_timers, discarded
 from fakemq.core import inspection
 from fakemq.dispatch.node import NodeState
-from fakemq.events.faults import FaultHit
 from fakemq.journal.journal import clock_text
 from fakemq.protocol.pop import ORIGIN_GROUP, REVIVE_TOPIC_PREFIX, pop_retry_topic
 from fakemq.protocol.timers import TIMER_TOPIC
@@ -89,10 +88,12 @@ def diagnosis(
     """
     search = _Search(core, chronicle, topic, group)
     certain = yield from search.certain()  # first: it also collects what the others return
-    early = [*search.mistyped(), *search.too_early(), *(yield from search.rivals())]
+    early = [*(yield from search.mistyped()), *(yield from search.too_early())]
+    early += yield from search.rivals()
     uncertain = yield from search.uncertain()
     done = yield from incidents(core, chronicle, search.wants, group, search.name)
-    return [*early, *certain, *done, *search.down(), *search.faults(), *uncertain]
+    down, faults = (yield from search.down()), (yield from search.faults())
+    return [*early, *certain, *done, *down, *faults, *uncertain]
 
 
 def diagnosis_of_sends(core: ClusterCore, chronicle: Chronicle, topic: str) -> Steps[list[str]]:
@@ -103,11 +104,11 @@ def diagnosis_of_sends(core: ClusterCore, chronicle: Chronicle, topic: str) -> S
         for broker in core.brokers.values()
         if broker.state is not NodeState.RUNNING and not broker.config.is_slave
     ]
-    early = [*search.mistyped(), *search.too_early()]
+    early = [*(yield from search.mistyped()), *(yield from search.too_early())]
     certain = yield from search.certain()
     refused = chronicle.refusals.of_topics(search.wants)
     again = yield from stored_again(chronicle, search.wants, search.name)
-    return [*early, *refused, *again, *certain, *down, *search.faults()]
+    return [*early, *refused, *again, *certain, *down, *(yield from search.faults())]
 
 
 def diagnosis_of_dead_letters(
@@ -149,8 +150,7 @@ class _Search:
         """Observations, collected by `certain` and returned by `uncertain`."""
 
     def certain(self) -> Steps[list[str]]:
-        """Return the certain reasons: a message waits for time or for a decision, is lost, or can
-        have no consumer."""
+        """Return why messages wait for time or a decision, are lost, or can have no consumer."""
         found, copies = Findings(), Findings()
         yield from add_delayed(self._core, self.wants, found)
         yield from add_timers(self._core, self._chronicle, self.wants, found)
@@ -188,11 +188,11 @@ class _Search:
                     add_dead(self._chronicle, record, stored, self.wants, self._group, found)
         return found.lines() + copies.lines()
 
-    def too_early(self) -> list[str]:
+    def too_early(self) -> Steps[list[str]]:
         """Return which topics clients asked for before these existed."""
         return asked_too_early(self._core, self._chronicle, self.wants, consumers=self._consumers)
 
-    def mistyped(self) -> list[str]:
+    def mistyped(self) -> Steps[list[str]]:
         """Return which topics clients asked for that are most likely mistyped ones of these.
 
         Where consumers matter call `certain` before.
@@ -205,7 +205,7 @@ class _Search:
         """Return which members of a group take messages from each other."""
         return rival_members(self._core, self._chronicle, self.wants, self._group)
 
-    def down(self) -> list[str]:
+    def down(self) -> Steps[list[str]]:
         """Return for which topics clients got no route because of a broker that is down.
 
         Call `certain` before: it has named the brokers of undelivered messages.
@@ -220,12 +220,17 @@ class _Search:
         """Return whether a topic is to be examined."""
         return self._topics is None or topic in self._topics
 
-    def faults(self) -> list[str]:
+    def faults(self) -> Steps[list[str]]:
         """Return which faults acted, and how often."""
-        hits = Counter(
-            named(hit.event) for hit in self._core.journal if isinstance(hit.event, FaultHit)
-        )
-        return [f"{what} hit {times_text(times)}" for what, times in hits.items()]
+        hits: list[Entry] = []
+        for found in list(self._chronicle.hits.values()):
+            hits += found
+            yield
+        times: Counter[str] = Counter()
+        for hit in sorted(hits, key=lambda hit: hit.seq):
+            times[named(hit.event)] += 1
+            yield
+        return [f"{what} hit {times_text(number)}" for what, number in times.items()]
 
     def uncertain(self) -> Steps[list[str]]:
         """Return the messages that no member has pulled or acknowledged. Call `certain` before."""

@@ -13,20 +13,29 @@ from fakemq.slips import almost_like
 
 if TYPE_CHECKING:
     from fakemq.biographies.chronicle import Chronicle
+    from fakemq.clock.slices import Steps
     from fakemq.core.cluster import ClusterCore
     from fakemq.journal.entries import Entry
+
+_NAMES_A_STEP = 100
 
 
 def asked_for_mistyped(
     core: ClusterCore, chronicle: Chronicle, wants: Callable[[str], bool]
-) -> list[str]:
+) -> Steps[list[str]]:
     """Return one line for each unknown topic that clients asked for, almost like a wanted one."""
-    there = [topic for topic in inspection.topics(core) if wants(topic)]
+    there: list[str] | None = None
     lines = []
-    for topic, refused in chronicle.refused_routes.items():
+    for topic, refused in list(chronicle.refused_routes.items()):
+        yield
         if _is_clients_own(topic) or inspection.has_topic(core, topic):
             continue
-        meant = almost_like(topic, there)
+        if there is None:
+            there = [one for one in inspection.topics(core) if wants(one)]
+        meant = None
+        for begin in range(0, len(there), _NAMES_A_STEP):
+            meant = meant or almost_like(topic, there[begin : begin + _NAMES_A_STEP])
+            yield
         if meant is not None:
             clients = counted(len(peers(refused)), "client")
             lines.append(
@@ -37,11 +46,12 @@ def asked_for_mistyped(
 
 def asked_while_down(
     core: ClusterCore, chronicle: Chronicle, wants: Callable[[str], bool]
-) -> list[str]:
+) -> Steps[list[str]]:
     """Return one line for each wanted topic that clients got no route for, since it exists, and all
     of whose brokers are down now."""
     lines = []
-    for topic, refused in chronicle.refused_routes.items():
+    for topic, refused in list(chronicle.refused_routes.items()):
+        yield
         masters = [one for one in inspection.having(core, topic) if not one.config.is_slave]
         running = any(one.running for one in masters)
         if not masters or running or not wants(topic) or _is_clients_own(topic):

@@ -19,13 +19,14 @@ from fakemq.protocol.topics import RETRY_PREFIX
 
 if TYPE_CHECKING:
     from fakemq.biographies.chronicle import Chronicle
+    from fakemq.clock.slices import Steps
     from fakemq.core.cluster import ClusterCore
     from fakemq.journal.entries import Entry
 
 
 def asked_too_early(
     core: ClusterCore, chronicle: Chronicle, wants: Callable[[str], bool], *, consumers: bool
-) -> list[str]:
+) -> Steps[list[str]]:
     """Return one line for each wanted topic that clients asked for in vain.
 
     There are two cases:
@@ -34,7 +35,8 @@ def asked_too_early(
        it was created, and no consumer has asked a broker for them.
     """
     lines = []
-    for topic, refused in chronicle.refused_routes.items():
+    for topic, refused in list(chronicle.refused_routes.items()):
+        yield
         if not wants(topic):
             continue
         declare = f"declare it when the cluster starts: topics={{{topic!r}: 8}}"

@@ -75,7 +75,7 @@ class Files(ABC):
     """The files of one node. Paths are relative, with slashes: ``commitlog/0000…``."""
 
     captures: list[Reader]
-    """What is told before a byte in front of a file's ``position`` changes."""
+    """What `changing` calls before a byte in front of the ``position`` of a file changes."""
 
     used_bytes: int
     """The appended bytes of all files together."""

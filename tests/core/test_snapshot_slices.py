@@ -84,7 +84,7 @@ CHANGES: dict[str, Callable[[Broker], object]] = {
 
 @pytest.mark.parametrize("part", [0, 0.8])
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_changes_between_steps_is_not_in_the_snapshot(
+def test_snapshot_leaves_out_what_changes_between_steps(
     mq: fakemq.Cluster, change: str, part: float
 ) -> None:
     def look(core: ClusterCore) -> bool:
