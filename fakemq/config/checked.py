@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fakemq.clock.durations import written_duration
 from fakemq.errors import ArgumentError, ConfigError, did_you_mean
+from fakemq.protocol.errors import NumberFormatError
+from fakemq.protocol.header import parse_int
+from fakemq.protocol.properties import DELAY_TIME_LEVEL, NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR
 from fakemq.protocol.topics import topic_name_error
 
 if TYPE_CHECKING:
@@ -273,3 +276,30 @@ def check_message_type(value: str, reference: Reference | None) -> None:
         raise ConfigError(
             f"topics of {reference.name} have no message types: only those of reference 5.5.0 do"
         )
+
+
+def checked_properties(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return the properties as a dict; raise ConfigError for one that a message cannot have.
+
+    Names and values must be texts without the separators (characters 1 and 2) of the wire format.
+    The delay level must be a number.
+    """
+    if not isinstance(properties, Mapping):
+        raise ConfigError(f"properties={properties!r}: expected names and values, both text")
+    for name, value in properties.items():
+        texts = name and all(isinstance(one, str) for one in (name, value))
+        if not texts or not {NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR}.isdisjoint(name + value):
+            raise ConfigError(
+                f"property {name!r}={value!r}: expected two texts without \\1 and \\2"
+            )
+        for one in (name, value):
+            text(f"property {name!r}", one)
+    level = properties.get(DELAY_TIME_LEVEL, "0")
+    try:
+        parse_int(level)
+    except NumberFormatError:
+        raise ConfigError(
+            f"property {DELAY_TIME_LEVEL}={level!r}: expected the number of a delay level,"
+            ' such as "3", or "0" for none'
+        ) from None
+    return dict(properties)

@@ -15,7 +15,7 @@ from fakemq.core import changes, inspection, message_types
 from fakemq.core.finding import find
 from fakemq.core.near_names import check_topic
 from fakemq.core.views import Delayed, Message, Queue
-from fakemq.handles.seeding import seeding
+from fakemq.handles.messages import seeding
 from fakemq.handles.values import message_of
 from fakemq.protocol.bodies.body import Int
 

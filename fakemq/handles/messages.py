@@ -10,12 +10,20 @@ from msgspec.structs import asdict
 
 from fakemq.clock.durations import span_ms
 from fakemq.config import checked
-from fakemq.config.checked import DEFAULT_QUEUES, TopicSpec, checked_topic, text
+from fakemq.config.checked import (
+    DEFAULT_QUEUES,
+    TopicSpec,
+    checked_properties,
+    checked_topic,
+    text,
+    whole,
+)
 from fakemq.core import inspection, views
 from fakemq.core.views import Queue
 from fakemq.handles.running import Handle, Life
 from fakemq.handles.values import Delayed, Listing, Message, Origin, message_of, require_message
-from fakemq.protocol.properties import DELAY_TIME_LEVEL
+from fakemq.protocol.java import INT_MAX
+from fakemq.protocol.properties import DELAY_TIME_LEVEL, KEY_SEPARATOR
 from fakemq.protocol.topics import dlq_topic
 
 if TYPE_CHECKING:
@@ -23,6 +31,7 @@ if TYPE_CHECKING:
     from fakemq.biographies.biography import Biography
     from fakemq.clock.durations import Duration
     from fakemq.clock.slices import Steps
+    from fakemq.core.cluster import ClusterCore
     from fakemq.handles.topics import GroupHandle, TopicHandle
 
 
@@ -78,8 +87,6 @@ class StoredMessages(Handle):
         the topic does not have, FakemqError if no running master has the topic, or if a broker
         refuses the message for now.
         """
-        from fakemq.handles.seeding import checked_properties, seeding  # for a quick start
-
         more = checked_properties({} if properties is None else properties)
         if delay is not None:
             more[DELAY_TIME_LEVEL] = str(self._level_of(delay))
@@ -355,3 +362,21 @@ class StoredMessages(Handle):
 
         __tracebackhide__ = True
         require(self._running().carry_out(why_not))
+
+
+def seeding(
+    core: ClusterCore,
+    topic: str,
+    bodies: Iterable[bytes | str],
+    tags: str,
+    keys: str | Iterable[str],
+    properties: Mapping[str, str],
+    queue: int | None,
+) -> Steps[list[views.Message]]:
+    """Check what `StoredMessages.seed` was given, and return the steps that store it."""
+    checked_topic(topic, TopicSpec(1))
+    more, payloads = checked_properties(properties), checked.payloads(bodies)
+    if queue is not None:
+        whole("queue", queue, 0, INT_MAX)
+    words = KEY_SEPARATOR.join(checked.several_texts("keys", keys))
+    return inspection.seed(core, topic, payloads, text("tags", tags), words, more, queue)
