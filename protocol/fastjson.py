@@ -125,8 +125,7 @@ def dumps_pretty(value: object) -> str:
 def dumps_pretty_in_steps(value: object) -> Generator[None, None, str]:
     """`dumps_pretty`, of a value with many items: it yields between items of its outer levels."""
     out: list[str] = []
-    yield from _write_pretty_in_steps(value, out, "\n", _STEP_LEVELS)
-    return "".join(out)
+    return (yield from _joined(_write_pretty_in_steps(value, out, "\n", _STEP_LEVELS), out))
 
 
 class WrittenItems:
@@ -162,8 +161,7 @@ def dumps_standard(value: object) -> str:
 def dumps_standard_in_steps(value: object) -> Generator[None, None, str]:
     """`dumps_standard`, of a value with many items: it yields between items of its outer levels."""
     out: list[str] = []
-    yield from _write_standard_in_steps(value, out, _STEP_LEVELS)
-    return "".join(out)
+    return (yield from _joined(_write_standard_in_steps(value, out, _STEP_LEVELS), out))
 
 
 def encode(value: object) -> bytes:
@@ -175,8 +173,22 @@ def encode(value: object) -> bytes:
 def encode_in_steps(value: object) -> Generator[None, None, bytes]:
     """`encode`, of a value with many items: it yields between items of its outer levels."""
     out: list[str] = []
-    yield from _write_in_steps(value, out, _STEP_LEVELS)
-    return "".join(out).encode("utf-8", "replace")
+    text = yield from _joined(_write_in_steps(value, out, _STEP_LEVELS), out)
+    return text.encode("utf-8", "replace")
+
+
+_JOINED_A_STEP = 10_000
+
+
+def _joined(steps: Generator[None, None, None], out: list[str]) -> Generator[None, None, str]:
+    """Return the text that ``steps`` write to ``out``: to join millions at the end takes 0.1 s."""
+    parts = []
+    for _ in steps:
+        if len(out) >= _JOINED_A_STEP:
+            parts.append("".join(out))
+            out.clear()
+        yield
+    return "".join((*parts, *out))
 
 
 # -- scalars ------------------------------------------------------------------------------------
