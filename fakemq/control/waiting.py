@@ -16,6 +16,7 @@ from fakemq.control.journal import Wanted, text_of
 from fakemq.control.results import Duration, Refusal
 from fakemq.control.topics import Offset
 from fakemq.core.inspection import has_topic
+from fakemq.core.near_names import check_group, check_topic
 from fakemq.events.core import Delivered
 from fakemq.handles.cluster import PATIENCE_MS, likely
 from fakemq.journal.cursor import Cursor
@@ -142,11 +143,14 @@ class _Look:
         """Return whether all conditions hold now."""
         mq, body = self._control.mq, self._body
         lag, stored, members = body.lag, body.messages, body.members
+        counts = {name: count.now() for name, count in self._counted.items()}
+        if body.delivered is not None and not counts["delivered"]:
+            _check_names(self._control, body.delivered)
         self.seen = Seen(
             lag=None if lag is None else _lag(self._control, lag),
             messages=None if stored is None else _stored(self._control, stored.topic),
             members=None if members is None else len(mq.group(members.group).members()),
-            **{name: count.now() for name, count in self._counted.items()},
+            **counts,
         )
         return not any(_falls_short(body, self.seen))
 
@@ -175,8 +179,9 @@ class _Look:
 async def wait_for(control: Control, body: WaitFor) -> Seen:
     """Wait until all given conditions hold; 408 on timeout.
 
-    The answer 408 has the likely causes in `diagnosis`, and the journal's end in `journal`. A
-    lag's topic and group may come later; names that are almost like existing ones are 404.
+    The answer 408 has the likely causes in `diagnosis`, and the journal's end in `journal`. The
+    topic and group of a lag or of deliveries may come later; names that are almost like existing
+    ones are 404.
     """
     look = _Look(control, body)
     if await control.wait_until(look, body.timeout, look.keys):
@@ -237,6 +242,13 @@ def _keys(body: Conditions) -> Iterator[Key]:
     if body.journal is not None:
         fields = {name: text_of(value) for name, value in body.journal.fields.items()}
         yield Wanted(body.journal.kind, fields).key
+
+
+def _check_names(control: Control, delivered: DeliveredTimes) -> None:
+    """Raise LookupError for a topic or group that is not there and is almost like one that is."""
+    check_topic(control.core, delivered.topic)
+    if delivered.group is not None:
+        check_group(control.core, delivered.group)
 
 
 def _lag(control: Control, lag: Lag) -> int | None:

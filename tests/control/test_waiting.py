@@ -147,18 +147,19 @@ def test_wait_for_an_unknown_topic_times_out(http_client: Http) -> None:
     assert "diagnosis" not in answer.json
 
 
+@pytest.mark.parametrize("condition", ["lag", "delivered"])
 @pytest.mark.parametrize("path", ["/v1/wait-for", "/v1/run-until"])
-def test_wait_for_the_lag_of_a_mistyped_name_is_refused_at_once(
-    mq: fakemq.Cluster, http_client: Http, path: str
+def test_wait_for_a_mistyped_name_is_refused_at_once(
+    mq: fakemq.Cluster, http_client: Http, path: str, condition: str
 ) -> None:
     mq.group("billing").set(retry_max_times=3)
-    for lag, meant in (
+    for names, meant in (
         ({"group": "billing", "topic": "ordres"}, "no topic 'ordres'; did you mean orders?"),
         ({"group": "biling", "topic": "orders"}, "no group 'biling'; did you mean billing?"),
         ({"group": "biling", "topic": "stock"}, "no group 'biling'; did you mean billing?"),
     ):
         time = {"at_most": "1s"} if path == "/v1/run-until" else {"timeout": "9s"}
-        answer = http_client.ask("POST", path, {"lag": lag, **time})
+        answer = http_client.ask("POST", path, {condition: names, **time})
         assert answer.status == 404
         assert answer.error.startswith(meant)
 
