@@ -24,6 +24,7 @@ from fakemq.errors import FakemqError
 from fakemq.events import HandlerFailed
 from fakemq.protocol.properties import DELAY_TIME_LEVEL
 from tests.attack.progress import with_progress
+from tests.support.promises import Promises
 from tests.support.system_calls import watched
 
 Reference = Literal["4.9.7", "5.5.0"]
@@ -42,7 +43,7 @@ def run(seed: int, count: int, folder: Path) -> Iterator[str]:
     for number in with_progress(range(seed, seed + count), count, "failing disks"):
         step = Step(number, folder / f"{number}")
         yield from step.run()
-        acknowledged += len(step.acknowledged)
+        acknowledged += len(step.promises)
         failed += step.disk.failed
     print(f"  {acknowledged:,} messages were acknowledged, {failed:,} calls failed")
 
@@ -81,8 +82,7 @@ class Step:
         self._kills = self._random.random() < 0.5
         self._start_fails = self._random.random() < 0.5
         self.disk = FailingDisk(Random(seed + 1))
-        self.sent: set[bytes] = set()
-        self.acknowledged: set[bytes] = set()
+        self.promises = Promises[None]()
 
     def run(self) -> Iterator[str]:
         """Run it, and yield what was found."""
@@ -139,8 +139,8 @@ class Step:
 
     def _send_some(self, mq: Cluster, producer: Producer) -> None:
         for _ in range(SENDS):
-            body = b"%d." % len(self.sent)
-            self.sent.add(body)
+            body = b"%d." % len(self.promises.sent)
+            self.promises.sent.add(body)
             with suppress(FakemqError):
                 result = producer.send(
                     TOPIC,
@@ -149,7 +149,7 @@ class Step:
                     properties=self._properties(),
                 )
                 if result.status is SendStatus.SEND_OK:
-                    self.acknowledged.add(body)
+                    self.promises.later.add(body)
             if self._random.random() < 0.2:
                 mq.clock.advance(self._random.choice(("1s", "6s", "30s")))
 
@@ -163,11 +163,8 @@ class Step:
 
     def _compare(self, mq: Cluster) -> Iterator[str]:
         found = Counter(message.body.partition(b"\0")[0] for message in mq.messages(TOPIC))
-        if lost := self.acknowledged - found.keys():
-            of = f"{len(lost)} of {len(self.acknowledged)} acknowledged messages"
-            yield f"{of} are lost: {min(lost)!r}"
-        if strange := found.keys() - self.sent:
-            yield f"{len(strange)} messages were never sent: {min(strange)!r}"
+        yield from self.promises.missing(found)
+        yield from self.promises.invented(found)
         # What was delivered since the last flush is delivered again after a kill, as by Java.
         interrupted = self._kills or self._start_fails
         if not interrupted and (twice := [body for body, times in found.items() if times > 1]):

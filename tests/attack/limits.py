@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 
 from fakemq.client.blocking import Client
-from tests.attack.outside import Ledger, Server
+from tests.attack.outside import Ledger, Server, stored
 from tests.attack.progress import with_progress
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -73,7 +73,7 @@ def step(seed: int, folder: Path) -> tuple[list[str], int]:
                 ledger.send(client, random)
         if kept is None:
             with Client(server.namesrv_addr) as client:
-                found += ledger.lost(client)
+                found += ledger.lost(stored(client))
         if code := server.end(signal.SIGTERM):
             found.append(f"the stop ended with {code}")
     else:
@@ -97,7 +97,7 @@ def _after(store: Path, log: Path, arguments: list[str], ledger: Ledger) -> list
     if not server.wait_until_ready():
         return [f"the start without limits failed with {server.end(signal.SIGKILL)}"]
     with Client(server.namesrv_addr) as client:
-        found = ledger.lost(client)
+        found = ledger.lost(stored(client))
     if code := server.end(signal.SIGTERM):
         found.append(f"the stop without limits ended with {code}")
     return found

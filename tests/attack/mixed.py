@@ -19,6 +19,7 @@ from tests.attack.outside import QUEUES, SEND_MS, TOPIC, Ledger, stored
 from tests.support.broker_lab import send_header
 from tests.support.popper import Popper
 from tests.support.pops import ack_header
+from tests.support.promises import Promises
 from tests.support.transactions import COMMIT, ROLLBACK, Half, end_header
 
 COMES_S = 20.0
@@ -35,10 +36,6 @@ class MixedLedger(Ledger):
     def __init__(self, name: str, reference: str) -> None:
         super().__init__()
         self.addr = ""
-        self.sent: set[bytes] = set()
-        """All bodies that the cluster may have."""
-        self.later: set[bytes] = set()
-        """Those that were acknowledged and come later."""
         self._bodies = (b"%s-%d:" % (name.encode(), number) for number in count())
         self._has_timers = reference != "4.9.7"
 
@@ -104,11 +101,10 @@ class MixedLedger(Ledger):
 
 
 def broken_promises(client: Client, ledgers: list[MixedLedger]) -> list[str]:
-    """Return a line for what was promised and never comes, or came and was never sent."""
-    later = set[bytes]().union(*(ledger.later for ledger in ledgers))
-    sent = set[bytes]().union(*(ledger.sent for ledger in ledgers))
+    """Return a line for what is lost, what never comes, and what came and was never sent."""
+    promised = Promises.of_all(ledgers)
+    lost = promised.lost(stored(client))
     until_s = time.monotonic() + COMES_S
-    while (left := later - (found := set(stored(client).values()))) and time.monotonic() < until_s:
+    while promised.missing(found := set(stored(client).values())) and time.monotonic() < until_s:
         time.sleep(0.1)  # the broker's clock is the machine's
-    lines = [f"{body[:20]!r} never comes" for body in sorted(left)[:3]]
-    return lines + [f"{body[:20]!r} was never sent" for body in sorted(found - sent)[:3]]
+    return lost + promised.missing(found) + promised.invented(found)

@@ -18,6 +18,7 @@ from fakemq.client.messages import Message, SendStatus
 from fakemq.errors import FakemqError
 from fakemq.protocol.bodies.queue import MessageQueue
 from tests.support.imports import ROOT
+from tests.support.promises import Promises
 
 TOPIC, QUEUES = "orders", 4
 READY_S = 60.0
@@ -109,11 +110,11 @@ class Server:
         return [text[max(0, at - 300) :][:3000]] if at >= 0 else []
 
 
-class Ledger:
-    """The messages that were acknowledged: their bodies by queue and queue offset."""
+class Ledger(Promises[tuple[int, int]]):
+    """What a client was promised, by queue and queue offset."""
 
     def __init__(self) -> None:
-        self.acknowledged: dict[tuple[int, int], bytes] = {}
+        super().__init__()
         self.refused = 0
         self.reason = ""
         """Why the last message was refused."""
@@ -121,6 +122,7 @@ class Ledger:
     def send(self, client: Client, random: Random, most_bytes: int = 20_000) -> bool:
         """Send a message, and return whether it was acknowledged."""
         body = random.randbytes(random.choice((1, 10, 300, 4_000, most_bytes)))
+        self.sent.add(body)
         message = Message(TOPIC, body, keys=f"k{random.randrange(100)}")
         queue = MessageQueue(TOPIC, "broker-a", random.randrange(QUEUES))
         try:
@@ -135,17 +137,6 @@ class Ledger:
             return False
         self.acknowledged[queue.queue_id, sent.queue_offset] = body
         return True
-
-    def lost(self, client: Client) -> list[str]:
-        """Return a line for each acknowledged message that the cluster no longer has."""
-        found = stored(client)
-        lost = [
-            f"queue {queue_id} lost its acknowledged message {offset} of {len(body)} bytes"
-            for (queue_id, offset), body in sorted(self.acknowledged.items())
-            if found.get((queue_id, offset)) != body
-        ]
-        more = [f"and {len(lost) - 3} of {len(self.acknowledged)} more"] if len(lost) > 3 else []
-        return lost[:3] + more
 
 
 def stored(client: Client) -> dict[tuple[int, int], bytes]:

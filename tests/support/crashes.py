@@ -22,6 +22,7 @@ from tests.support.broker_lab import send_header
 from tests.support.clients import pull
 from tests.support.peer import Answer, Peer
 from tests.support.pops import Popped, ack, pop
+from tests.support.promises import Promises
 from tests.support.transactions import COMMIT, PRODUCERS, ROLLBACK, Half, end_header
 
 TOPICS = {"orders": 4, "billing": 2}
@@ -67,8 +68,8 @@ class Loss(NamedTuple):
 class Crashes:
     """One broker and its client, through several lives.
 
-    ``acknowledged`` has where the log has the record of every send that was answered with success
-    and is not known to be lost, ``committed`` the half messages whose commits were; ``queues`` is
+    ``promises`` has key and place in the log of every send that was answered with success and is
+    not known to be lost, ``committed`` the half messages whose commits were; ``queues`` is
     what consumers are to find, by the log. Of ``excused`` a record that was delivered is lost: the
     broker may know that it has delivered a delayed message, and nothing else of it.
     """
@@ -96,7 +97,7 @@ class Crashes:
         self.broker: Broker = self.core.broker("broker-a")
         self.core.network.listen(self.broker.addr, self.broker.accept)
         self.sent: dict[str, Message] = {}
-        self.acknowledged: dict[str, int] = {}
+        self.promises = Promises[tuple[str, int]]()
         self.committed: set[str] = set()
         self.excused: set[str] = set()
         self.queues: dict[Queue, list[tuple[int, str]]] = {}
@@ -210,7 +211,7 @@ class Crashes:
             return
         ids = answer.response.ext_fields["msgId"].split(",")
         for key, msg_id in zip(keys, ids, strict=True):
-            self.acknowledged[key] = int(msg_id[16:], 16)
+            self.promises.acknowledged[key, int(msg_id[16:], 16)] = self.sent[key].body
 
     # -- what happens to the broker -----------------------------------------------------------
 
@@ -241,7 +242,7 @@ class Crashes:
         return Loss(lost.log_bytes, lost.pages, lost.lost_pages, before, before - counted)
 
     def _count_acknowledged(self) -> int:
-        return len(self.acknowledged) + len(self.committed)
+        return len(self.promises) + len(self.committed)
 
     def _forget(self, appended: list[LogAppended], log_end: int) -> None:
         """Expect nothing any more of what the log has no record of."""
@@ -250,13 +251,12 @@ class Crashes:
             self.queues[queue] = [entry for entry in entries if entry[0] < log_end]
             self.excused.update(key for phy_offset, key in entries if phy_offset >= log_end)
         self.committed -= self.excused
-        for key, phy_offset in list(self.acknowledged.items()):
-            record = self.broker.store.look_message_by_offset(phy_offset)
-            if phy_offset >= log_end:
-                del self.acknowledged[key]
-            else:
-                assert record is not None
-                assert record.body == self.sent[key].body
+        self.promises.withdraw(lambda place: place[1] >= log_end)
+        look, found = self.broker.store.look_message_by_offset, {}
+        for key, phy_offset in self.promises.acknowledged:
+            if (record := look(phy_offset)) is not None:
+                found[key, phy_offset] = record.body
+        assert self.promises.lost(found) == []
         self._open = [one for one in self._open if one.half.commit_log_offset < log_end]
 
     def expect(self, appended: list[LogAppended]) -> None:

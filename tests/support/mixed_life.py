@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from fakemq.protocol.sysflag import MessageSysFlag
 from tests.support.broker_lab import send_header
 from tests.support.peer import Peer
 from tests.support.pops import Popped, ack_header, pop_header
+from tests.support.promises import Promises
 from tests.support.recorded_disk import RecordedDisk, State
 from tests.support.time import START_MS
 from tests.support.transactions import COMMIT, PRODUCERS, ROLLBACK, Half, end_header
@@ -46,31 +47,28 @@ _SIZES = {
 }
 
 
-class Stored(NamedTuple):
-    """A message that was acknowledged, and where it is."""
+class Place(NamedTuple):
+    """Where a message is."""
 
     queue_id: int
     offset: int
     phy_offset: int
-    body: bytes
 
 
-class Later(NamedTuple):
-    """An acknowledged message that comes to its queue later, by its delay or its commit."""
+class Promised(Promises[Place]):
+    """What the store must have; a note of the disk is a function that changes it."""
 
-    body: bytes
+    may_expire = False
+    """Whether what is stored may be deleted by its age."""
 
+    def forget_all(self) -> None:
+        """Promise nothing of what was sent so far; what comes may be deleted by its age."""
+        self.may_expire = True
+        self.acknowledged.clear()
+        self.later.clear()
 
-class Sent(NamedTuple):
-    """A message that may be stored from now on."""
-
-    body: bytes
-
-
-class MayGo(NamedTuple):
-    """What is stored may be deleted from now on: by its age, or with all by a reset."""
-
-    all: bool
+    def let_expire(self) -> None:
+        self.may_expire = True
 
 
 def start(root: Path, reference: str, at_ms: int = START_MS) -> ClusterCore:
@@ -133,7 +131,7 @@ class MixedLife:
                 self._send(2_000)
             core.advance(2 * HOUR_MS)
             self._connect()
-            self._note(MayGo(all=False))
+            self._note(Promised.let_expire)
             self._ask(RequestCode.DELETE_EXPIRED_COMMITLOG)
             core.advance(15_000)
             broker.stop()
@@ -141,7 +139,7 @@ class MixedLife:
             core.start_broker(broker)
             self._connect()
             self._send(30)
-            self._note(MayGo(all=True))
+            self._note(Promised.forget_all)
             core.reset()
             self._send(40)
             self._further()
@@ -154,13 +152,16 @@ class MixedLife:
         addr = core.broker("broker-a").addr
         self._peer = Peer(core.network, core.clock, core.journal, addr)
 
-    def _note(self, value: Any) -> None:
-        self.disk.note(value)
+    def _note(self, note: Callable[[Promised], object]) -> None:
+        self.disk.note(note)
+
+    def _acknowledged(self, place: Place, body: bytes) -> None:
+        self._note(lambda promised: promised.acknowledged.update({place: body}))
 
     def _body(self, size_bytes: int) -> bytes:
         self._count += 1
         body = b"%d:" % self._count + bytes([self._count % 250 + 1]) * size_bytes
-        self._note(Sent(body))
+        self._note(lambda promised: promised.sent.add(body))
         return body
 
     def _ask(self, code: int, header: Any = None, body: bytes = b"") -> dict[str, str]:
@@ -176,15 +177,15 @@ class MixedLife:
         fields = self._ask(*self._request(body, sys_flag, more))
         if not more:
             queue_id, offset = int(fields["queueId"]), int(fields["queueOffset"])
-            self._note(Stored(queue_id, offset, int(fields["msgId"][16:], 16), body))
+            self._acknowledged(Place(queue_id, offset, int(fields["msgId"][16:], 16)), body)
         elif "TRAN_MSG" not in more:
-            self._note(Later(body))
+            self._note(lambda promised: promised.later.add(body))
         else:
             half = Half(int(fields["queueOffset"]), int(fields["msgId"][16:], 16))
             how = COMMIT if more["KEYS"] == "commit" else ROLLBACK
             self._peer.ask(RequestCode.END_TRANSACTION, end_header(half, how))
             if how == COMMIT:
-                self._note(Later(body))
+                self._note(lambda promised: promised.later.add(body))
 
     def _request(self, body: bytes, sys_flag: int, more: dict[str, str]) -> tuple[int, Any, bytes]:
         key = f"{self._count:032}"
@@ -210,8 +211,8 @@ class MixedLife:
         for number, (body, msg_id) in enumerate(
             zip(bodies, fields["msgId"].split(","), strict=True)
         ):
-            phy_offset = int(msg_id[16:], 16)
-            self._note(Stored(0, int(fields["queueOffset"]) + number, phy_offset, body))
+            offset = int(fields["queueOffset"]) + number
+            self._acknowledged(Place(0, offset, int(msg_id[16:], 16)), body)
         if self.reference != "4.9.7":
             for delay_ms in (3_000, 5_000, 3_000, 5_000, 9_000):
                 self._send(10, TIMER_DELAY_MS=str(delay_ms))
@@ -240,72 +241,42 @@ class MixedLife:
         os.close(number)
 
 
-class Promised(NamedTuple):
-    """What a store must have after a kill."""
-
-    sent: frozenset[bytes]
-    stored: list[Stored]
-    later: list[Later]
-    may_expire: bool
-
-    @classmethod
-    def of(cls, notes: list[Any]) -> Promised:
-        """Return what the notes promise."""
-        stored, later, may_expire = [], [], False
-        for note in notes:
-            match note:
-                case Stored():
-                    stored.append(note)
-                case Later():
-                    later.append(note)
-                case MayGo():
-                    may_expire = True
-                    if note.all:
-                        stored, later = [], []
-        sent = frozenset(note.body for note in notes if isinstance(note, Sent))
-        return cls(sent, stored, later, may_expire)
-
-
 def findings(state: State, reference: str) -> list[str]:
     """Start a broker on what a kill left, twice; return what is wrong."""
     try:
         core = start(state.folder, reference, state.at_ms)
     except StoreError as error:
         return [f"{state}: the start is refused: {error}"]
-    promised = Promised.of(state.notes)
-    found = _compare(core, promised)
+    promised = Promised()
+    for note in state.notes:
+        note(promised)
+    found = _lost(core, promised)
     core.advance(ALL_DELAYS_MS)
-    bodies = Counter(message.body for message in _messages(core))
+    bodies = set(_found(core).values())
     if not promised.may_expire:
-        late = [later.body for later in promised.later if not bodies[later.body]]
-        found += [f"{body[:12]!r} never comes" for body in late]
-    found += [f"{body[:12]!r} was never sent" for body in bodies if body not in promised.sent]
+        found += promised.missing(bodies)
+    found += promised.invented(bodies)
     core.stop()
     try:
         again = start(state.folder, reference, core.clock.now_ms())
     except StoreError as error:
         return [f"{state}: {line}" for line in (*found, f"the second start: {error}")]
-    found += _compare(again, promised)
+    found += _lost(again, promised)
     again.stop()
     return [f"{state}: {line}" for line in found]
 
 
-def _messages(core: ClusterCore) -> list[Any]:
+def _found(core: ClusterCore) -> dict[Place, bytes]:
     store = core.broker("broker-a").store
-    return [
-        message
+    return {
+        Place(queue_id, message.queue_offset, message.commit_log_offset): message.body
         for queue_id in range(QUEUES)
         for message in store.messages_in_queue(TOPIC, queue_id)
-    ]
+    }
 
 
-def _compare(core: ClusterCore, promised: Promised) -> list[str]:
-    store = core.broker("broker-a").store
-    found = {(one.queue_id, one.queue_offset): one.body for one in _messages(core)}
-    return [
-        f"queue {queue_id} has {found.get((queue_id, offset), b'nothing')[:12]!r} at {offset}, not"
-        f" the acknowledged {body[:12]!r}"
-        for queue_id, offset, phy_offset, body in promised.stored
-        if found.get((queue_id, offset)) != body
-        and not (promised.may_expire and phy_offset < store.log.min_offset)
-    ]
+def _lost(core: ClusterCore, promised: Promised) -> list[str]:
+    begin = core.broker("broker-a").store.log.min_offset
+    if promised.may_expire:
+        promised.withdraw(lambda place: place.phy_offset < begin)
+    return promised.lost(_found(core))

@@ -48,7 +48,7 @@ def crash_often(root: Path, seed: int, flush: Flush) -> list[Loss]:
     crashes.pass_all_delays()
     found = crashes.consume()
     crashes.close()
-    for key in crashes.acknowledged:
+    for key, _ in crashes.promises.acknowledged:
         properties = crashes.sent[key].properties
         if "DELAY" in properties:
             assert found[key] or key in crashes.excused
