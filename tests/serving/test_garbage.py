@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+import fakemq
 from fakemq.serving.garbage import AFTER_COLLECTIONS, ShortCollections
 
 pytestmark = pytest.mark.skipif(sys.version_info >= (3, 14), reason="Python collects in parts")
@@ -101,3 +102,14 @@ def test_automatic_full_collections_stay_away(process: Process) -> None:
     assert gc.get_stats()[2]["collections"] == done
     assert len(process.soon) == 1, "it is asked for once, until it is done"
     assert kept
+
+
+def test_cluster_of_a_test_leaves_the_collector_alone() -> None:
+    def settings() -> object:
+        return gc.get_threshold(), gc.isenabled(), list(gc.callbacks)
+
+    before = settings()
+    with fakemq.Cluster(topics={"orders": 1}) as mq:
+        mq.seed("orders", ["x"] * 100)
+        assert settings() == before
+    assert settings() == before
