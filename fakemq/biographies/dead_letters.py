@@ -9,7 +9,7 @@ from fakemq.biographies.commits import has_acked
 from fakemq.biographies.findings import Findings, name_of
 from fakemq.events.core import DeadLettered, Delivered, SentBack
 from fakemq.protocol.properties import RETRY_TOPIC
-from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX, dlq_topic
+from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC, dlq_topic
 
 if TYPE_CHECKING:
     from fakemq.biographies.chronicle import Chronicle, Record
@@ -67,10 +67,20 @@ def add_dead(
             dlq = dlq_topic(event.group)
             if not wants(dlq):
                 why = f"a dead letter of {event.group}, which gave it up: it is in {dlq}"
-                found.add(first if topic.startswith(RETRY_PREFIX) else topic, why, name_of(stored))
+                found.add(_before_retries(chronicle, record, topic), why, name_of(stored))
         elif topic.startswith(DLQ_PREFIX) and topic != first:
             why = (
                 f"sent back by {event.group}: its retries have the topic {first}, to which it was"
                 f" sent first (RETRY_TOPIC), not {topic}"
             )
             found.add(topic, why, name_of(stored))
+
+
+def _before_retries(chronicle: Chronicle, record: Record, topic: str) -> str:
+    """Return the topic from which a group took a message first, if this is a retry."""
+    before = topic
+    while before.startswith((RETRY_PREFIX, SCHEDULE_TOPIC)) and record in chronicle.made_from:
+        record = chronicle.made_from[record][0]
+        appended = chronicle.appended.get(record)
+        before = "" if appended is None else getattr(appended.event, "topic", "")
+    return before or topic

@@ -371,7 +371,7 @@ REPORTS = {
     "18, of 5.5.0": Report(half_with_a_time, "a commit does not find it", reference="5.5.0"),
     "19": Report(lost_answer, "popped twice by g (the last time again for attempt a1)", grpc=True),
     "20": Report(late_retry, "its broker has not yet stored it for a retry", grpc=True),
-    "21": Report(unacknowledged, "a dead letter of g, which gave it up", grpc=True),
+    "21": Report(unacknowledged, "b'one' of orders: a dead letter of g, which", grpc=True),
     "23": Report(forwarded, "; its properties are those of a received message, and so is its"),
     "24": Report(requester_gone, "channel of <127.0.0.1@1> not found. A requester that has gone"),
     "27": Report(orphan, "the last time second, but first has sent it", grpc=True),
