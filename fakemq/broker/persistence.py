@@ -292,7 +292,7 @@ class ConfigFile(Generic[B]):
 
         value = with_unknown((yield from steps), unknown)
         if not self._pretty:
-            return fastjson.encode(value).decode("utf-8", "replace")
+            return (yield from fastjson.encode_in_steps(value)).decode("utf-8", "replace")
         return (yield from fastjson.dumps_pretty_in_steps(value))
 
     def persist(self) -> None:
@@ -316,6 +316,15 @@ class ConfigFile(Generic[B]):
         text = yield from self._text_in_steps()
         if generation == self._generation:
             self.write(text, changes)
+
+    def persist_change(self) -> Steps[None]:
+        """Write the file in steps: at the end it has what was changed before the first one."""
+        while self.file is not None:
+            generation, changes = self._generation, self._changes
+            text = yield from self._text_in_steps()
+            if generation == self._generation:
+                self.write(text, changes)
+                return
 
     def write(self, text: str, changes: int | None = None) -> None:
         """Write this text into the file, without a check.

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from fakemq.broker.pop.service import PopService
     from fakemq.broker.table_versions import TableVersions
     from fakemq.broker.timers.service import TimerMessageService
+    from fakemq.clock.slices import Steps
     from fakemq.protocol.bodies.offset import DelayOffsetSerializeWrapper
     from fakemq.protocol.bodies.pop import MessageRequestModeTable
     from fakemq.protocol.bodies.timer import TimerMetricsSerializeWrapper
@@ -50,9 +51,9 @@ class SlaveTables:
         if version is not None:
             self._versions.delays = version
 
-    def take_modes(self, modes: MessageRequestModeTable) -> None:
+    def take_modes(self, modes: MessageRequestModeTable) -> Steps[None]:
         self._pop.modes.load(modes)
-        self._pop.mode_file.persist()
+        yield from self._pop.mode_file.persist_change()
 
     def take_timer_metrics(self, metrics: TimerMetricsSerializeWrapper) -> bool:
         return self._timers.take_metrics(metrics)

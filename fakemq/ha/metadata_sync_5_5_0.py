@@ -206,8 +206,7 @@ class SlaveSynchronize5(SlaveSynchronize):
             self._took("groups")
 
     def _take_modes(self, body: bytes) -> Steps[None]:
-        self._tables5.take_modes(MessageRequestModeTable.decode(body))
-        yield
+        yield from self._tables5.take_modes(MessageRequestModeTable.decode(body))
 
     def _take_timer_metrics(self, body: bytes) -> Steps[None]:
         self._tables5.take_timer_metrics(TimerMetricsSerializeWrapper.decode(body))

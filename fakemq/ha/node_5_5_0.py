@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from fakemq.clock.slices import Steps
     from fakemq.protocol.bodies.offset import DelayOffsetSerializeWrapper
     from fakemq.protocol.bodies.pop import MessageRequestModeTable
     from fakemq.protocol.bodies.timer import TimerMetricsSerializeWrapper
@@ -29,7 +30,7 @@ class Tables5(Protocol):
     ) -> None:
         """Answer with the master's delay offsets from now on; the file has them already."""
 
-    def take_modes(self, modes: MessageRequestModeTable, /) -> None:
+    def take_modes(self, modes: MessageRequestModeTable, /) -> Steps[None]:
         """Replace the modes of topics and groups."""
 
     def take_timer_metrics(self, metrics: TimerMetricsSerializeWrapper, /) -> bool:

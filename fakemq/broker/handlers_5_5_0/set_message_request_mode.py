@@ -11,8 +11,10 @@ from fakemq.broker.broker import Broker
 from fakemq.broker.checks import existing_topic
 from fakemq.broker.handlers_5_5_0 import handles
 from fakemq.broker.parts_5_5_0 import parts_of
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Refused, Reply, Request
 from fakemq.dispatch.java_errors import body_of, required
+from fakemq.dispatch.long_work import in_slices
 from fakemq.protocol import table_5_5_0
 from fakemq.protocol.bodies.pop import SetMessageRequestModeRequestBody
 from fakemq.protocol.codes import ResponseCode
@@ -21,7 +23,8 @@ from fakemq.protocol.topics import RETRY_PREFIX
 
 
 @handles(table_5_5_0.SET_MESSAGE_REQUEST_MODE)
-def set_message_request_mode(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
+@in_slices
+def set_message_request_mode(broker: Broker, request: Request[NoHeader]) -> Steps[Reply[NoHeader]]:
     body = SetMessageRequestModeRequestBody.decode(body_of(request))
     topic = required(body.topic, "SetMessageRequestModeRequestBody", "topic")
     if topic.startswith(RETRY_PREFIX):
@@ -34,5 +37,5 @@ def set_message_request_mode(broker: Broker, request: Request[NoHeader]) -> Repl
         )
     service = parts_of(broker).pop
     service.modes.set(topic, group, body)
-    service.mode_file.persist()
+    yield from service.mode_file.persist_change()
     return Reply()
