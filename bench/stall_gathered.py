@@ -30,6 +30,7 @@ from conformance.wire import requests
 from fakemq.broker.parts_5_5_0 import parts_of
 from fakemq.client.remoting import BlockingChannel
 from fakemq.core.cluster import ClusterCore
+from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.bodies.topic import (
     DataVersion,
     RegisterBrokerBody,
@@ -244,15 +245,20 @@ def put_kv_value(lab: Lab) -> None:
 
 
 def groups(lab: Lab) -> None:
-    number = lab.many(10_000)
+    number = lab.many(30_000)
 
     def create(core: ClusterCore) -> None:
         broker = next(iter(core.brokers.values()))
         with broker.persistence.at_once():
-            for group in CONSUMERS[:number]:
-                broker.groups.find(group)
+            for one in range(number):
+                broker.groups.find(f"group-{one}")
 
     lab.mq.inspect(create)
+
+
+def create_group(lab: Lab) -> None:
+    body = SubscriptionGroupConfig(group_name="one").encode()
+    lab.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=body)
 
 
 def asked(code: int, **fields: object) -> Attack:
@@ -424,6 +430,7 @@ GATHERED: dict[str, tuple[Attack, Attack]] = {
     ),
     "one more topic beside 30,000 that is registered": (topics, create_topic),
     "one more topic beside 30,000 in a directory": (topics, create_topic),
+    "one more group beside 30,000 in a directory": (groups, create_group),
     "one more KV value beside 30,000 in a directory": (kv_values, put_kv_value),
     "deletion of a topic beside 200,000 offsets": (
         offsets,

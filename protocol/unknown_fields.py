@@ -25,9 +25,10 @@ def unknown_fields(bean: object, raw: object) -> dict[Any, Any]:
     else:
         known = bean
     for key, value in known.items():
-        below = unknown_fields(value, raw.get(key))
-        if below:
-            found[key] = below
+        if isinstance(value, (msgspec.Struct, dict)):
+            below = unknown_fields(value, raw.get(key))
+            if below:
+                found[key] = below
     return found
 
 
