@@ -166,7 +166,7 @@ class HeldQueue:
 
         All others whose offset lies before the end of the queue are answered at the next check.
         """
-        looks = max(len(self.pulls), len(records) * max(1, len(self._by_filter)))
+        looks = max(len(self.pulls), len(records) * (len(self._by_filter) or 1))
         asks = looks <= FEW_STEPS or self._clock.unfinished(self) < MOST_WAKES
         arrivals = [
             Arrival(record.queue_offset, record.tags_code, record.properties if asks else None)

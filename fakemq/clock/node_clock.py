@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol, TypeVar
 
 from fakemq.clock.clock import Clock
-from fakemq.clock.slices import FEW_STEPS, Steps, Work, finished
+from fakemq.clock.slices import FEW_STEPS, Steps, Work
 from fakemq.clock.timers import Routine, Timer
 from fakemq.events.core import ClockSkewed, Event, failure
 
@@ -160,7 +160,8 @@ class NodeClock:
         by the slice that raises it.
         """
         if count <= FEW_STEPS:
-            finished(steps)
+            for _ in steps:  # as `finished`, at less cost: it has no result
+                pass
             return
         work = self.begin(steps, peer=peer, own=True)
         if work.done:
