@@ -76,6 +76,9 @@ CHANGES: dict[str, Callable[[Broker], object]] = {
     "more of all": more,
     "files deleted": lambda broker: broker.store.clean_unused_topic(set()),
     "all deleted": lambda broker: broker.reset(),
+    "a kill": lambda broker: broker.kill(),
+    "a power failure": lambda broker: broker.kill(lose_unsynced=True),
+    "a stop": lambda broker: broker.stop(),
     "spoiled bytes": lambda broker: [
         file.spoil(0, b"spoiled") for file in list(broker.store.files.opened())
     ],
