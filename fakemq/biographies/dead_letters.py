@@ -44,7 +44,7 @@ def not_sent_back(
 def add_dead(
     chronicle: Chronicle,
     record: Record,
-    stored: MessageExt | None,
+    stored: MessageExt,
     wants: Callable[[str], bool],
     group: str | None,
     found: Findings,
@@ -55,11 +55,11 @@ def add_dead(
     retries of a dead letter have the topic to which it was sent first. Source:
     client/impl/consumer/DefaultMQPushConsumerImpl.java#resetRetryAndNamespace (4.9.7)
     """
-    if stored is None:
+    if record not in chronicle.made:
         return
     topic = stored.topic
     first = stored.properties.get(RETRY_TOPIC, topic)
-    for _, entry in chronicle.made.get(record, ()):
+    for _, entry in chronicle.made[record]:
         event = entry.event
         if not isinstance(event, DeadLettered | SentBack) or group not in (None, event.group):
             continue

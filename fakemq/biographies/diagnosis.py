@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
     from fakemq.core.cluster import ClusterCore
     from fakemq.journal.entries import Entry
+    from fakemq.protocol.message import MessageExt
 
 _BROKERS_OWN = (
     SCHEDULE_TOPIC,
@@ -177,15 +178,16 @@ class _Search:
             if lost:
                 copies.add(event.topic, lost, event.msg_id or "a message")
                 continue
-            add_ignored_time(self._chronicle, broker, record, found)
-            add_failed_replies(self._chronicle, broker, record, found)
+            stored = broker.store.look_message_by_offset(record[1])
+            if stored is None:
+                continue  # its file is deleted
+            add_ignored_time(self._chronicle, broker, record, stored, found)
+            add_failed_replies(self._chronicle, stored, found)
             if event.topic.startswith(DLQ_PREFIX) and not self._reads(event.topic):
-                found.add(event.topic, "a dead letter: its group gave it up", self.name(record))
+                found.add(event.topic, "a dead letter: its group gave it up", name_of(stored))
             elif self._consumers:
-                self._undelivered(found, record, event, broker)
-                if record in self._chronicle.made:
-                    stored = broker.store.look_message_by_offset(record[1])
-                    add_dead(self._chronicle, record, stored, self.wants, self._group, found)
+                self._undelivered(found, record, stored, broker)
+                add_dead(self._chronicle, record, stored, self.wants, self._group, found)
         return found.lines() + copies.lines()
 
     def too_early(self) -> Steps[list[str]]:
@@ -343,9 +345,9 @@ class _Search:
             found.add(half.topic, half.reason, name_of(half.stored))
 
     def _undelivered(
-        self, found: Findings, record: Record, event: events.LogAppended, broker: Broker
+        self, found: Findings, record: Record, stored: MessageExt, broker: Broker
     ) -> None:
-        place = (record[0], event.topic, event.queue_id, event.queue_offset)
+        place = (record[0], stored.topic, stored.queue_id, stored.queue_offset)
         deliveries = self._chronicle.delivered.get(place, ())
         groups = {getattr(one.event, "group", "") for one in deliveries}
         if self._group is not None:
@@ -358,10 +360,7 @@ class _Search:
                 lacks = lacks_tag(one.expression, one.tag, one.same_as)
                 side = "front" if self._chronicle.is_grpc(one.peer) else "client"
                 drops = f"delivered to {one.group}, {lacks}: the {side} drops it"
-                found.add(event.topic, drops, self.name(record))
-        stored = broker.store.look_message_by_offset(record[1])
-        if stored is None:
-            return
+                found.add(stored.topic, drops, name_of(stored))
         if any(self._group in (None, getattr(one.event, "group", "")) for one in deliveries):
             times = self._receivers(place, deliveries)
             for name in sorted(groups & times.keys()):
@@ -369,11 +368,11 @@ class _Search:
                 fails = undecodable(stored, acked=acked)
                 if fails:
                     to = f"delivered {times_text(times[name])} to {name}, and {fails}"
-                    found.add(event.topic, to, name_of(stored))
+                    found.add(stored.topic, to, name_of(stored))
             return
-        self._undelivered_topics.add(event.topic)
+        self._undelivered_topics.add(stored.topic)
         group = stored.properties.get(ORIGIN_GROUP)
-        if event.topic.startswith(RETRY_PREFIX) and group is not None:
+        if stored.topic.startswith(RETRY_PREFIX) and group is not None:
             attempt = stored.reconsume_times + 1
             waits = f"revived, waits as attempt {attempt} for the next pop of {group}"
             made = self._chronicle.made_from.get(record)
@@ -381,11 +380,11 @@ class _Search:
             if isinstance(revived, events.Revived):
                 source = record[0], revived.topic, revived.queue_id, revived.queue_offset
                 waits += self._ignored(source, group)
-            self._uncertain.add(event.topic, waits, name_of(stored))
+            self._uncertain.add(stored.topic, waits, name_of(stored))
             return
         for reason in self._why_not.reasons(broker, stored):
             findings = found if reason.certain else self._uncertain
-            findings.add(event.topic, f"never delivered: {reason.text}", name_of(stored))
+            findings.add(stored.topic, f"never delivered: {reason.text}", name_of(stored))
 
     def _reads(self, topic: str) -> bool:
         """Return whether the examined group reads a topic of dead letters, which are another's."""

@@ -12,19 +12,14 @@ from fakemq.protocol.properties import CORRELATION_ID
 from fakemq.protocol.topics import RETRY_PREFIX
 
 if TYPE_CHECKING:
-    from fakemq.biographies.chronicle import Chronicle, Record
+    from fakemq.biographies.chronicle import Chronicle
     from fakemq.biographies.findings import Findings
-    from fakemq.broker.broker import Broker
+    from fakemq.protocol.message import MessageExt
 
 
-def add_failed_replies(
-    chronicle: Chronicle, broker: Broker, record: Record, found: Findings
-) -> None:
+def add_failed_replies(chronicle: Chronicle, stored: MessageExt, found: Findings) -> None:
     """Add a request message of which a reply could not be pushed to its requester."""
-    if not chronicle.failed_replies:
-        return
-    stored = broker.store.look_message_by_offset(record[1])
-    if stored is None or stored.topic.startswith(RETRY_PREFIX):
+    if not chronicle.failed_replies or stored.topic.startswith(RETRY_PREFIX):
         return
     entries = chronicle.failed_replies.get(shortened(stored.properties.get(CORRELATION_ID, "")), ())
     if entries:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
     from fakemq.journal.entries import Entry
 
+_COMMITS_AND_TIMES = (TransactionEnded, ScheduledDelivered, TimerDelivered)
 _LINES_AT_MOST = 3
 _TIMES_AT_MOST = 4
 """How many of the sends of one message are shown."""
@@ -37,9 +38,8 @@ def stored_again(
         assert isinstance(event, LogAppended)
         if event.msg_id and wants(event.topic) and not event.topic.startswith(_OTHERS):
             source = chronicle.made_from.get(record)
-            known = TransactionEnded | ScheduledDelivered | TimerDelivered
             # Others are made of a message of the same topic.
-            if source is None or isinstance(source[1].event, known):
+            if source is None or isinstance(source[1].event, _COMMITS_AND_TIMES):
                 found[event.topic, event.msg_id].append(record)
     several = {key: records for key, records in found.items() if len(records) > 1}
     lines = []

@@ -92,7 +92,9 @@ def add_timers(
         found.add(topic, reason + copied(stored.properties), name_of(stored))
 
 
-def add_ignored_time(chronicle: Chronicle, broker: Broker, record: Record, found: Findings) -> None:
+def add_ignored_time(
+    chronicle: Chronicle, broker: Broker, record: Record, stored: MessageExt, found: Findings
+) -> None:
     """Add a message whose time or delay level its broker did not read, so that it came at once.
 
     4.9.7 knows no times, and neither reads those of a message in a batch. Source:
@@ -101,8 +103,7 @@ def add_ignored_time(chronicle: Chronicle, broker: Broker, record: Record, found
     in_batch = _in_batch(chronicle, record)
     if not in_batch and broker.parts is not None:
         return
-    stored = broker.store.look_message_by_offset(record[1])
-    if stored is None or (in_batch and record in chronicle.made_from):
+    if in_batch and record in chronicle.made_from:
         return
     names = TIMES | {DELAY_TIME_LEVEL} if in_batch else TIMES
     for name in sorted(names.intersection(stored.properties)):
