@@ -28,7 +28,7 @@ from fakemq.biographies.replies import add_failed_replies
 from fakemq.biographies.same_id import stored_again
 from fakemq.biographies.steps import NO_LONGER_COUNTS, RESET_PENDING, lacks_tag
 from fakemq.biographies.too_early import asked_too_early
-from fakemq.biographies.undecodable import undecodable
+from fakemq.biographies.undecodable import is_usual, undecodable
 from fakemq.biographies.waiting import add_delayed, add_ignored_time, add_timers, discarded
 from fakemq.core import inspection
 from fakemq.dispatch.node import NodeState
@@ -362,7 +362,7 @@ class _Search:
                 drops = f"delivered to {one.group}, {lacks}: the {side} drops it"
                 found.add(stored.topic, drops, name_of(stored))
         if any(self._group in (None, getattr(one.event, "group", "")) for one in deliveries):
-            times = self._receivers(place, deliveries)
+            times = Counter() if is_usual(stored) else self._receivers(place, deliveries)
             for name in sorted(groups & times.keys()):
                 acked = has_acked(self._chronicle, place, name)
                 fails = undecodable(stored, acked=acked)

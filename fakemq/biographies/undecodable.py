@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError
 from fakemq.protocol.message import decompressed_body
+from fakemq.protocol.sysflag import MessageSysFlag
 
 if TYPE_CHECKING:
     from fakemq.protocol.message import MessageExt
@@ -13,6 +14,11 @@ if TYPE_CHECKING:
 _LOOKED_AT_BYTES = 1 << 20
 """How much of a compressed body is unpacked: what cannot be unpacked fails at its beginning."""
 _MORE = "unpacks to over"
+
+
+def is_usual(stored: MessageExt) -> bool:
+    """Return whether a quick look finds nothing odd, as with most messages."""
+    return bool(stored.body) and not stored.sys_flag & MessageSysFlag.COMPRESSED
 
 
 def undecodable(stored: MessageExt, *, acked: bool) -> str:
