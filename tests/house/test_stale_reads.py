@@ -32,6 +32,7 @@ ROWS: dict[str, dict[str, str]] = {
         "ConsumerOffsetManager.persisted_in_steps: offsets": COPY,
     },
     "control/overview.py": {"_clients: broker": OF_CLUSTER, "_clients: members": ANSWER},
+    "core/snapshots.py": {"NodeCapture.image: text": COPY},
     "namesrv/kv.py": {"KvConfig.kv_table_in_steps: table": ANSWER},
     "namesrv/route_query.py": {
         "RouteQuery.topic_route_steps: addr": ANSWER,
