@@ -29,7 +29,6 @@ ROWS: dict[str, dict[str, str]] = {
     },
     "broker/offsets.py": {
         "ConsumerOffsetManager.query_min_offset_in_all_groups: offset": ANSWER,
-        "ConsumerOffsetManager.persisted_in_steps: offsets": COPY,
     },
     "control/overview.py": {"_clients: broker": OF_CLUSTER, "_clients: members": ANSWER},
     "core/snapshots.py": {"NodeCapture.image: text": COPY},
