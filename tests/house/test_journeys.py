@@ -23,7 +23,7 @@ MAX_CALLS, MAX_FILES = 84, 27
 MAX_CHANGES = {
     "send": 64,
     "held pull woken": 117,
-    "clock.advance": 150,
+    "clock.advance": 152,
     "SYNC_MASTER send": 186,
     "faults.error first": 47,
 }
