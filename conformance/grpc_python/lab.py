@@ -5,6 +5,7 @@ Topics and groups are made, and what is stored is looked at, over remoting at th
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -117,6 +118,9 @@ class GrpcLab(Lab):
         return self._begun(PushConsumer(self._configuration, group, listener, subscription))
 
     def _begun(self, client: Any) -> Any:
+        # A call of grpc.aio wants an event loop of its thread. The client gives one only to the
+        # thread that makes a channel: with load, another than that of the scenario.
+        asyncio.set_event_loop(client.rpc_client.get_channel_io_loop())
         client.startup()
         self.at_end.callback(client.shutdown)
         return client
