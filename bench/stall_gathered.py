@@ -27,7 +27,7 @@ from bench.stall_lab import (
     until_idle,
 )
 from conformance.wire import requests
-from fakemq.broker.parts_5_5_0 import parts_of
+from fakemq.broker.v5.parts import parts_of
 from fakemq.client.remoting import BlockingChannel
 from fakemq.core.cluster import ClusterCore
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
@@ -38,8 +38,8 @@ from fakemq.protocol.bodies.topic import (
     TopicConfigSerializeWrapper,
 )
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.v5.codes import RequestCode5
 
 PRODUCERS = [f"producers-{number}" for number in range(20_000)]
 CONSUMERS = [f"consumers-{number}" for number in range(10_000)]

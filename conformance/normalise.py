@@ -15,13 +15,13 @@ from collections.abc import Mapping
 
 from fakemq.protocol import fastjson
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.hosts import format_host
 from fakemq.protocol.message import decode_records
 from fakemq.protocol.message_id import decode_offset_id
 from fakemq.protocol.properties import decode_properties
 from fakemq.protocol.topics import TRANS_HALF_TOPIC
+from fakemq.protocol.v5.codes import RequestCode5
 
 NEAR_MS = 4 * 24 * 3_600_000
 """A timer is three days long at most."""

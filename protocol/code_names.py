@@ -1,7 +1,7 @@
 """The names of codes as types: editors complete them, and type checkers refuse mistyped ones.
 
 Nothing imports this at run time. A test compares it with `fakemq.protocol.codes` and
-`codes_5_5_0`.
+`fakemq.protocol.v5.codes`.
 """
 
 from __future__ import annotations

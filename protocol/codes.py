@@ -179,7 +179,7 @@ def code_name(code: int) -> str:
     try:
         return RequestCode(code).name
     except ValueError:
-        from fakemq.protocol.codes_5_5_0 import RequestCode5  # few requests have such a code
+        from fakemq.protocol.v5.codes import RequestCode5  # few requests have such a code
     try:
         return RequestCode5(code).name
     except ValueError:
@@ -192,10 +192,10 @@ def response_name(code: int, request: int | None = None) -> str:
     A number that means something else in 5.5.0 has its name of 4.9.7, except in the answer to a
     ``request`` that only 5.5.0 has: 210 is POLLING_TIMEOUT for a POP_MESSAGE.
     """
-    is_later = request is not None and request not in _REQUESTS
-    if code in _RESPONSES and not is_later:
+    is_v5 = request is not None and request not in _REQUESTS
+    if code in _RESPONSES and not is_v5:
         return ResponseCode(code).name
-    from fakemq.protocol.codes_5_5_0 import ResponseCode5  # few answers have such a code
+    from fakemq.protocol.v5.codes import ResponseCode5  # few answers have such a code
 
     for table in (ResponseCode5, ResponseCode):
         with suppress(ValueError):

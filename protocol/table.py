@@ -1,8 +1,9 @@
 """Which headers belong to which code: the protocol's own table.
 
-A row names its header classes as ``module.Class`` below ``fakemq.protocol.headers`` and loads
-them when first asked, because most runs never see most codes. The type parameters say the same
-to the type checker: a handler whose header types do not match its row does not pass.
+A row names its header classes as ``module.Class`` below ``fakemq.protocol.headers``, or as
+``v5.module.Class`` below ``fakemq.protocol.v5.headers``, and loads them when first asked, because
+most runs never see most codes. The type parameters say the same to the type checker: a handler
+whose header types do not match its row does not pass.
 """
 
 from __future__ import annotations
@@ -65,7 +66,9 @@ def _load(path: str) -> type[Header]:
     if not path:
         return NoHeader
     module, _, name = path.rpartition(".")
-    return cast("type[Header]", getattr(import_module(f"fakemq.protocol.headers.{module}"), name))
+    release, _, module = module.rpartition(".")
+    folder = ".".join(one for one in ("fakemq.protocol", release, "headers") if one)
+    return cast("type[Header]", getattr(import_module(f"{folder}.{module}"), name))
 
 
 def rows() -> list[Row[Any, Any]]:

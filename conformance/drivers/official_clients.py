@@ -2,7 +2,7 @@
 
 One program for each: conformance/grpc_go, grpc_node and grpc_rust. Their scenarios have the same
 names. What they observe on a real cluster with its proxy is kept (``--record``), and the fake must
-show the same; later_clients has the clients in Java and Python.
+show the same; v5_clients has the clients in Java and Python.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import NamedTuple
 from conformance.drivers.beside import record, recorded
 from conformance.drivers.builds import CACHE, BuildError, build_go, run_tool, up_to_date
 from conformance.drivers.go_program import missing_go
-from conformance.drivers.later_clients import Where, brokers
+from conformance.drivers.v5_clients import Where, brokers
 from conformance.targets.java_cluster import wait_until
 from conformance.targets.java_jars import NEWEST
 from conformance.targets.java_proxy import TLS_JVM, java_proxy

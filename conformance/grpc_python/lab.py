@@ -118,7 +118,7 @@ class GrpcLab(Lab):
         return self._begun(PushConsumer(self._configuration, group, listener, subscription))
 
     def _begun(self, client: Any) -> Any:
-        # A call of grpc.aio wants an event loop of its thread. The client gives one only to the
+        # A call of grpc.aio wants an event loop of its thread. The client sets one only in the
         # thread that makes a channel: with load, another than that of the scenario.
         asyncio.set_event_loop(client.rpc_client.get_channel_io_loop())
         client.startup()

@@ -12,7 +12,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from conformance.drivers.beside import recorded
-from conformance.drivers.later_clients import Where
 from conformance.drivers.official_clients import (
     CLIENTS,
     Observed,
@@ -21,6 +20,7 @@ from conformance.drivers.official_clients import (
     front,
     observe,
 )
+from conformance.drivers.v5_clients import Where
 from conformance.live.groups import CROWDED
 from conformance.live.toolchains import require
 

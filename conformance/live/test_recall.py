@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from threading import Event
 
-from conformance.drivers.later_clients import brokers
+from conformance.drivers.v5_clients import brokers
 from fakemq.client import Producer, PushConsumer, ReceivedMessage
 
 TIMED = {"TIMER_DELAY_SEC": "3"}

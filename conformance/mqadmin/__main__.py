@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from conformance.mqadmin.later import ALL_PARTS
 from conformance.mqadmin.recordings import as_text, diff, differences, expected, record, table
 from conformance.mqadmin.session import fake, real, run
+from conformance.mqadmin.v5 import ALL_PARTS
 
 
 def main(arguments: list[str] | None = None) -> int:

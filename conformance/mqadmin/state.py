@@ -24,7 +24,7 @@ from fakemq.client import (
     ReceivedMessage,
 )
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
+from fakemq.protocol.v5.codes import RequestCode5
 
 CLUSTER = "DefaultCluster"
 BROKERS = ("broker-a", "broker-b")

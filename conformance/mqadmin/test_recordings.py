@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from conformance.mqadmin.later import ALL_PARTS
 from conformance.mqadmin.output import Output
 from conformance.mqadmin.recordings import (
     Difference,
@@ -19,6 +18,7 @@ from conformance.mqadmin.recordings import (
 )
 from conformance.mqadmin.script import PARTS, Part, options_used
 from conformance.mqadmin.state import State
+from conformance.mqadmin.v5 import ALL_PARTS
 
 DOCS = Path(__file__).parents[2] / "docs" / "mqadmin.md"
 STATE = State(

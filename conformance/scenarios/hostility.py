@@ -16,7 +16,7 @@ from fakemq.protocol.codes import RequestCode, code_name
 
 PROBE = 4242
 ANSWER_TIMEOUT_S = 10.0
-LATER_CODES = {RequestCode.LITE_PULL_MESSAGE}
+V5_CODES = {RequestCode.LITE_PULL_MESSAGE}
 """Codes of later versions, which a 4.9.7 broker has not."""
 BY_WHAT_IS_STORED = {
     *(RequestCode.GET_CONSUME_STATS, RequestCode.QUERY_TOPIC_CONSUME_BY_WHO),
@@ -158,7 +158,7 @@ def wild_binary_headers(run: Run) -> None:
 
 @scenario("every code: without any field, and with nonsense")
 def every_code(run: Run) -> None:
-    codes = [code for code in RequestCode if code not in LATER_CODES]
+    codes = [code for code in RequestCode if code not in V5_CODES]
     for place, left_out in (("broker-a", BY_WHAT_IS_STORED | BY_AGE), ("namesrv", set())):
         answered = ask_at_once(run, place, (code for code in codes if code not in left_out))
         run.note("every field x, and a body that is no text")

@@ -16,8 +16,8 @@ from conformance.scenarios.popping import (
 )
 from conformance.wire.requests import GROUP
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.topics import retry_topic
+from fakemq.protocol.v5.codes import RequestCode5
 
 
 @scenario("pop: what is not acknowledged comes again", real_s=15, releases=FIVE)

@@ -6,7 +6,7 @@ from conformance.run import Run
 from conformance.scenario import scenario
 from conformance.scenarios.popping import FIVE, ack, committed, hide, pop, popped
 from conformance.wire.pops import batch_ack, pop_fields
-from fakemq.protocol.codes_5_5_0 import RequestCode5
+from fakemq.protocol.v5.codes import RequestCode5
 
 
 @scenario("pop in order: a queue is blocked until all of a pop is acknowledged", releases=FIVE)

@@ -18,7 +18,7 @@ from conformance.wire.peer import Pending
 from conformance.wire.pops import polling_fields, pop_fields
 from conformance.wire.requests import GROUP, heartbeat, pull_fields
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
+from fakemq.protocol.v5.codes import RequestCode5
 
 TAKEN_IN_MS = 300
 """How long a real broker may take from reading a pop to holding it."""

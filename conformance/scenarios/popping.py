@@ -18,9 +18,9 @@ from conformance.wire.pops import (
 from conformance.wire.requests import GROUP, group_config, offset_fields, properties
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.message import MessageExt
 from fakemq.protocol.topics import retry_topic
+from fakemq.protocol.v5.codes import RequestCode5
 
 FIVE = (NEWEST,)
 AGAIN_S = 8

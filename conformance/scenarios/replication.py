@@ -20,7 +20,7 @@ from conformance.wire.requests import (
 )
 from fakemq.protocol import fastjson
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
+from fakemq.protocol.v5.codes import RequestCode5
 
 SYNC_MASTER = {"brokerRole": "SYNC_MASTER"}
 BEYOND = 1 << 60

@@ -18,8 +18,8 @@ from conformance.wire.requests import (
     send_v2_fields,
 )
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.topics import TRANS_HALF_TOPIC
+from fakemq.protocol.v5.codes import RequestCode5
 
 DAY_MS = 24 * 3_600_000
 RECALLED = {"recallMessageEnable": "true"}

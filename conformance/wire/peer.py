@@ -13,9 +13,9 @@ from conformance.targets.java_jars import REFERENCE
 from conformance.wire.raw import RawConnection, binary_frame, frame, split
 from conformance.wire.releases import RELEASES, Release
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.frame import decode_frame
 from fakemq.protocol.topics import TRANS_HALF_TOPIC
+from fakemq.protocol.v5.codes import RequestCode5
 
 RESPONSE, ONEWAY = 1, 2
 ANSWER_TIMEOUT_S = 10.0

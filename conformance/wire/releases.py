@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from fakemq.protocol.codes import ResponseCode, code_name
-from fakemq.protocol.codes_5_5_0 import RequestCode5, ResponseCode5
+from fakemq.protocol.v5.codes import RequestCode5, ResponseCode5
 
 _LATER_REQUESTS: Mapping[int, str] = {code.value: code.name for code in RequestCode5}
 """Codes of 5.5.0; none of them means anything in 4.9.7."""

@@ -15,9 +15,9 @@ from fakemq.journal.journal import clock_text
 
 if TYPE_CHECKING:
     from fakemq.biographies.chronicle import Back, Chronicle, Rising
-    from fakemq.biographies.later_steps import Why
     from fakemq.biographies.pops import Place
     from fakemq.biographies.steps import Step
+    from fakemq.biographies.v5_steps import Why
     from fakemq.journal.entries import Entry
 
 OfCommit = TypeVar(

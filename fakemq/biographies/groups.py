@@ -156,7 +156,7 @@ def _why_not(
 
 def _out_before(broker: Broker, stored: MessageExt, group: str) -> str | None:
     """Return which earlier message keeps a queue from a group that pops in order; None if none."""
-    parts = inspection.parts_5_5_0(broker)
+    parts = inspection.parts5(broker)
     if parts is None:
         return None
     for offset, at_ms, _ in parts.pop.order.out(stored.topic, group, stored.queue_id):

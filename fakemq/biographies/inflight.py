@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from fakemq.core.inspection import parts_5_5_0
+from fakemq.core.inspection import parts5
 from fakemq.core.views import Inflight
 
 if TYPE_CHECKING:
     from fakemq.biographies.chronicle import Chronicle
     from fakemq.broker.broker import Broker
-    from fakemq.broker.parts_5_5_0 import Parts5
+    from fakemq.broker.v5.parts import Parts5
     from fakemq.clock.slices import Steps
     from fakemq.core.cluster import ClusterCore
 
@@ -25,7 +25,7 @@ def inflight(
     """
     found = []
     for broker in core.running_masters():
-        parts = parts_5_5_0(broker)
+        parts = parts5(broker)
         for one in () if parts is None else _of_broker(broker, parts, chronicle, group):
             found.append(one)
             yield

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from fakemq.biographies.because import times_text
 from fakemq.biographies.findings import Findings
-from fakemq.broker.send_5_5_0 import SHARDING_KEY
 from fakemq.errors import counted, printable
 from fakemq.events.core import LogAppended
 from fakemq.journal.journal import clock_text
+from fakemq.protocol.properties import SHARDING_KEY
 from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 
 if TYPE_CHECKING:

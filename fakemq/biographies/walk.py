@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fakemq import events
-from fakemq.biographies import later_steps, steps
+from fakemq.biographies import steps, v5_steps
 from fakemq.biographies.because import answer_text, because, named
 from fakemq.biographies.biography import Biography
 from fakemq.biographies.chronicle import Chronicle, Record
@@ -119,14 +119,14 @@ class Walk:
                 rolled = made and isinstance(
                     chronicle.made_from[record][1].event, events.TimerRolled
                 )
-                step = later_steps.news(chronicle, entry, self._why(entry), rolled=rolled)
+                step = v5_steps.news(chronicle, entry, self._why(entry), rolled=rolled)
                 self._steps += [] if step is None else [step]
         if appended is not None:
             self._replicas(record, appended, first=not made)
         if place is not None and place[1] not in _UNSEEN:
             self._deliveries(place, inherited)
             self._steps += commit_steps(chronicle, place, appended, self._why)
-            self._steps += later_steps.of_place(chronicle, place, self._why)
+            self._steps += v5_steps.of_place(chronicle, place, self._why)
         for target, entry in chronicle.made.get(record, ()):
             why = self._why(entry)
             copy = chronicle.appended.get(target)
@@ -267,7 +267,7 @@ class Walk:
                 self._stored(self._chronicle.appended[target])
                 step = self._delayed(entry, event)
             case _:
-                step = later_steps.made(entry, why)
+                step = v5_steps.made(entry, why)
         if step is not None:
             self._steps.append(step)
 
@@ -322,7 +322,7 @@ class Walk:
             event = entry.event
             assert isinstance(event, events.Delivered)
             why = self._why(entry) or inherited
-            self._steps.append(later_steps.delivered(self._chronicle, place, entry, event, why))
+            self._steps.append(v5_steps.delivered(self._chronicle, place, entry, event, why))
 
     # -- replication --------------------------------------------------------------------------
 

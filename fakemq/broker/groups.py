@@ -17,7 +17,7 @@ from fakemq.clock.slices import finished
 from fakemq.dispatch.java_errors import required
 from fakemq.events.core import GroupChanged
 from fakemq.protocol.bodies.group import (
-    LATER_SETTINGS,
+    V5_SETTINGS,
     SubscriptionGroupConfig,
     SubscriptionGroupWrapper,
 )
@@ -187,7 +187,7 @@ class SubscriptionGroupManager:
         """
         settings = self._node.reference.group_settings
         if not settings:
-            for name in LATER_SETTINGS:
+            for name in V5_SETTINGS:
                 setattr(config, name, None)
         for name, value in settings.items():
             if getattr(config, name) is None:

@@ -57,7 +57,7 @@ one of the two with offsets of groups."""
 NAMES = tuple(TABLES)
 MODES, ORDERS = "messageRequestMode.json", "consumerOrderInfo.json"
 TIMER_METRICS = "timermetrics"
-LATER_NAMES = (TIMER_METRICS, MODES, ORDERS)
+V5_NAMES = (TIMER_METRICS, MODES, ORDERS)
 """The files that only brokers of 5.5.0 have besides."""
 OFFSETS = "consumerOffset.json"
 LMQ_OFFSETS = "lmqConsumerOffset.json"

@@ -73,7 +73,7 @@ def send_back(
         command, header.max_reconsume_times, group
     )
     if dead:
-        if broker.reference.later_dead_letters and header.origin_topic is None:
+        if broker.reference.v5_dead_letters and header.origin_topic is None:
             raise Thrown("java.lang.NullPointerException")  # Java counts them by this field
         topic, queue_id, level = dlq_topic(header.group), 0, 0
         broker.topics.create_in_send_back(topic, DLQ_NUMS_PER_GROUP)
@@ -123,7 +123,7 @@ def dead_letter_topic(broker: Broker, request: SendRequest) -> tuple[str, TopicC
     header = request.header
     name = header.topic.removeprefix(RETRY_PREFIX)
     tries = _most_tries(request.command, header.max_reconsume_times, _group(broker, name))
-    if broker.reference.later_dead_letters:
+    if broker.reference.v5_dead_letters:
         if (header.reconsume_times or 0) <= tries and not broker.locks.has_unexpired(name):
             return None
     elif (header.reconsume_times or 0) < tries:

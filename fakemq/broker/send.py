@@ -163,7 +163,7 @@ def _put_one(
     # makes the text to store, and puts it back at the end: later texts have that order.
     message = _message(broker, request, header, topic, config, queue_id, WAIT_STORE_MSG_OK)
     properties = message.properties
-    if dead is not None and broker.reference.later_dead_letters:
+    if dead is not None and broker.reference.v5_dead_letters:
         properties[DELAY_TIME_LEVEL] = "-1"
     if broker.parts is not None:
         broker.parts.prepare_send(message, config)

@@ -211,7 +211,7 @@ class Admin:
         ``message_type``, such as ``FIFO``, is for brokers of 5.5.0; those of 4.9.7 ignore it. Raise
         MQClientError if there are no masters; raise the last error if every master failed.
         """
-        from fakemq.protocol.headers.topic_5_5_0 import CreateTopicRequestHeader5
+        from fakemq.protocol.v5.headers.topic import CreateTopicRequestHeader5
 
         key = self._instance.config.create_topic_key
         if cluster is None:

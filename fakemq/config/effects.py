@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from fakemq.config.keys import (
     BrokerKeys,
     BrokerStartupKeys,
-    LaterKeys,
     MessageStoreKeys,
     NamesrvKeys,
     NettyClientKeys,
     NettyServerKeys,
+    NewerKeys,
 )
 from fakemq.config.model import keys_of
 from fakemq.config.unsupported import REFUSED
@@ -204,7 +204,7 @@ ACTS: dict[type, dict[str, str]] = {
         "transient_store_pool_size": "shown in the runtime information",
         "enable_schedule_message_stats": "whether deliveries of delayed messages are counted",
     },
-    LaterKeys: {
+    NewerKeys: {
         "lite_pull_message_enable": "whether LITE_PULL_MESSAGE (361) of 5.x is answered",
         "enable_acting_master": "the value of that field in routes of 5.x; nothing: no such field",
     },
@@ -333,7 +333,7 @@ def without_effect(key: Key) -> str | None:
 def _line(name: str, key: Key) -> str | None:
     """Return the line about a key in the tables called ``name``.
 
-    The lines about ``keys_5_5_0`` are in ``effects_5_5_0``, and so on for each release.
+    The lines about ``config.v5.keys`` are in ``config.v5.effects``, and so on for each release.
     """
     for table in key.table.__mro__[:-1]:
         module = import_module(table.__module__.replace(".keys", ".effects"))

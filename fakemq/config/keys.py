@@ -240,7 +240,7 @@ class NettyClientKeys:
     write_buffer_low_water_mark: int = 0
 
 
-class LaterKeys:
+class NewerKeys:
     """Keys that 4.9.7 does not have, but that clients of 5.x need.
 
     ``litePullMessageEnable``: whether the broker answers LITE_PULL_MESSAGE (361), without which no

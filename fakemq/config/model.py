@@ -18,11 +18,11 @@ from fakemq.config.keys import (
     JAVA_NAMES,
     BrokerKeys,
     BrokerStartupKeys,
-    LaterKeys,
     MessageStoreKeys,
     NamesrvKeys,
     NettyClientKeys,
     NettyServerKeys,
+    NewerKeys,
 )
 from fakemq.errors import ConfigError, printable
 
@@ -74,7 +74,7 @@ _AT_LEAST_ONE = frozenset(
 _NOT_EMPTY = frozenset({"broker_name", "broker_cluster_name", "broker_ip1", "broker_ip2"})
 
 
-_NOT_IN_ANSWERS = (BrokerStartupKeys, LaterKeys)
+_NOT_IN_ANSWERS = (BrokerStartupKeys, NewerKeys)
 """Tables of keys that are in none of Java's config objects."""
 
 
@@ -304,7 +304,7 @@ class BrokerConfig(
     NettyClientKeys,
     MessageStoreKeys,
     BrokerStartupKeys,
-    LaterKeys,
+    NewerKeys,
 ):
     """All keys that 4.9.7's broker reads from its file, and those that only fakemq reads.
 
@@ -317,7 +317,7 @@ class BrokerConfig(
         NettyClientKeys,
         MessageStoreKeys,
         BrokerStartupKeys,
-        LaterKeys,
+        NewerKeys,
     )
     listen_port: int = 10911
 

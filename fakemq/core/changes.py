@@ -12,7 +12,7 @@ import msgspec
 import msgspec.structs
 
 from fakemq.broker.checks import check_not_system_topic
-from fakemq.broker.topic_changes import group_error
+from fakemq.broker.v5.topic_changes import group_error
 from fakemq.clock.slices import finished
 from fakemq.config.checked import MAX_QUEUES, whole
 from fakemq.config.files import load
@@ -22,7 +22,7 @@ from fakemq.config.unsupported import require_broker
 from fakemq.core.near_names import no_master_has
 from fakemq.dispatch.answers import Refused
 from fakemq.errors import ArgumentError, ConfigError
-from fakemq.protocol.bodies.group import LATER_SETTINGS, SubscriptionGroupConfig
+from fakemq.protocol.bodies.group import V5_SETTINGS, SubscriptionGroupConfig
 from fakemq.protocol.header import camel_case
 from fakemq.protocol.sysflag import PermName
 
@@ -131,7 +131,7 @@ def change_group(core: ClusterCore, group: str, **settings: Unpack[GroupSettings
     if not masters:
         raise LookupError(f"no running master to change group {group} at")
     for broker in masters:
-        for name in {*LATER_SETTINGS} & settings.keys() - broker.reference.group_settings.keys():
+        for name in {*V5_SETTINGS} & settings.keys() - broker.reference.group_settings.keys():
             raise ValueError(f"groups of {broker.name} have no {name}: use reference='5.5.0'")
     for broker in masters:
         config = broker.groups.existing(group) or SubscriptionGroupConfig(group_name=group)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from fakemq.broker.broker import Broker
-    from fakemq.broker.parts_5_5_0 import Parts5
+    from fakemq.broker.v5.parts import Parts5
     from fakemq.core.cluster import ClusterCore
 
 
@@ -180,7 +180,7 @@ def _timer_messages(core: ClusterCore, topic: str | None) -> Steps[list[Delayed]
     unpacking = Unpacking()
     found = []
     for broker in list(holders(core)):
-        parts = parts_5_5_0(broker)
+        parts = parts5(broker)
         for stored, due_at_ms in [] if parts is None else (yield from parts.timers.waiting()):
             place = real_place(stored)
             if place is not None and topic in (None, place[0]):
@@ -191,11 +191,11 @@ def _timer_messages(core: ClusterCore, topic: str | None) -> Steps[list[Delayed]
     return found
 
 
-def parts_5_5_0(broker: Broker) -> Parts5 | None:
+def parts5(broker: Broker) -> Parts5 | None:
     """Return the parts that a broker of 5.5.0 has; None for one of 4.9.7."""
     if broker.parts is None:
         return None
-    from fakemq.broker.parts_5_5_0 import parts_of  # a cluster of 4.9.7 imports nothing of it
+    from fakemq.broker.v5.parts import parts_of  # a cluster of 4.9.7 imports nothing of it
 
     return parts_of(broker)
 

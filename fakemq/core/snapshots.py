@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from fakemq.broker.image import NodeImage
-from fakemq.broker.persistence import FOLDER, LATER_NAMES, NAMES
+from fakemq.broker.persistence import FOLDER, NAMES, V5_NAMES
 from fakemq.clock.slices import finished
 from fakemq.errors import ConfigError
 from fakemq.store import image as images
@@ -143,7 +143,7 @@ class NodeCapture:
 def texts_in(root: str) -> dict[str, str]:
     """Return the config files of a directory; of a missing file its backup."""
     texts = {}
-    for name in (*NAMES, *LATER_NAMES):
+    for name in (*NAMES, *V5_NAMES):
         file = DiskTextFile(os.path.join(root, FOLDER, name))
         text = file.read() or file.read_backup()
         if text:

@@ -11,7 +11,7 @@ from fakemq.decoding import records
 from fakemq.decoding.fields import BrokenError, Explained, Field, Problem, Title
 from fakemq.decoding.texts import shown, text_or_bytes
 from fakemq.decoding.walk import collected, walk
-from fakemq.protocol import fastjson, table, table_5_5_0
+from fakemq.protocol import fastjson, table
 from fakemq.protocol.codes import LanguageCode, RequestCode, ResponseCode, code_name
 from fakemq.protocol.command import FLAG_ONEWAY, FLAG_RESPONSE
 from fakemq.protocol.errors import NumberFormatError, ProtocolError
@@ -19,6 +19,7 @@ from fakemq.protocol.frame import LENGTH_BYTES, frame_bytes
 from fakemq.protocol.layout.frame import Frame
 from fakemq.protocol.layout.header_binary import BinaryHeader, ExtField
 from fakemq.protocol.limits import FILE_JSON, HEADER_MAX_BYTES
+from fakemq.protocol.v5 import table as v5_table
 
 JSON, ROCKETMQ = 0, 1
 
@@ -198,7 +199,7 @@ class Explainer:
 
 
 _SENDS = (RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2)
-_ROWS = {int(row.code): row for row in (*table_5_5_0.rows(), *table.rows())}
+_ROWS = {int(row.code): row for row in (*v5_table.rows(), *table.rows())}
 
 
 def _check_head(field: Field, values: dict[str, Any], size: int) -> None:

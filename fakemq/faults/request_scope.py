@@ -73,7 +73,7 @@ def _in_bodies(code: int) -> dict[int, tuple[str, ...]]:
     """Return the bodies to read, by the release that has the code."""
     if code in _CODES:
         return _IN_BODIES
-    from fakemq.faults.requests_5_5_0 import IN_BODIES  # few requests have such a code
+    from fakemq.faults.v5_requests import IN_BODIES  # few requests have such a code
 
     return IN_BODIES
 
@@ -90,7 +90,7 @@ def _in_body(code: int, body: bytes) -> list[tuple[str, str | int | None]]:
         if code == RequestCode.CHECK_TRANSACTION_STATE:
             return _in_half_message(body)
         if code not in _CODES:
-            from fakemq.faults.requests_5_5_0 import in_body
+            from fakemq.faults.v5_requests import in_body
 
             return in_body(code, body)
         locks = LockBatchRequestBody.decode(body)
@@ -139,14 +139,14 @@ def with_instances(clients: Iterable[str]) -> set[str]:
 def fields_of(code: int) -> frozenset[str]:
     """Return which of topic, queue and group requests of a code have."""
     said = set(_in_bodies(code).get(code, ()))
-    for row in table.rows() if code in _CODES else _later_rows():
+    for row in table.rows() if code in _CODES else _v5_rows():
         if row.code == code:
             attributes = {attribute for _, attribute, _ in row.request_header.field_specs()}
             said |= {_SCOPE_FIELDS[attribute] for attribute in attributes & _SCOPE_FIELDS.keys()}
     return frozenset(said - {"client"})
 
 
-def _later_rows() -> list[table.Row[Any, Any]]:
-    from fakemq.protocol import table_5_5_0
+def _v5_rows() -> list[table.Row[Any, Any]]:
+    from fakemq.protocol.v5 import table as v5_table
 
-    return table_5_5_0.rows()
+    return v5_table.rows()

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from fakemq.clock.slices import called_each
 from fakemq.dispatch.local import LocalLink, LocalSession
 from fakemq.dispatch.node import NodeState
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.proxy.codes import Code
 from fakemq.proxy.later import Later
 from fakemq.proxy.status import RpcError, java_error

@@ -12,11 +12,11 @@ from fakemq.dispatch.answers import Reply
 from fakemq.events.grpc import HandleRenewed
 from fakemq.journal.journal import shortened
 from fakemq.protocol.codes import RequestCode, ResponseCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.pop import ChangeInvisibleTimeResponseHeader
 from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
 from fakemq.protocol.pop import extra_info
+from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.proxy.codes import Code
 from fakemq.proxy.headers import AckHeader, ChangeHeader
 from fakemq.proxy.later import begun, carry_out

@@ -8,7 +8,7 @@ from __future__ import annotations
 from hashlib import md5
 from typing import TYPE_CHECKING, Final
 
-from fakemq.broker.send_5_5_0 import PRIORITY, SHARDING_KEY
+from fakemq.broker.v5.send import PRIORITY
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.grpc.messages import (
     DeadLetterQueue,
@@ -23,6 +23,7 @@ from fakemq.protocol.pop import POP_CK
 from fakemq.protocol.properties import (
     DELAY_TIME_LEVEL,
     KEYS,
+    SHARDING_KEY,
     TAGS,
     TRANSACTION_PREPARED,
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from fakemq.broker.send_5_5_0 import PRIORITY, SHARDING_KEY
+from fakemq.broker.v5.send import PRIORITY
 from fakemq.protocol.properties import (
     CHECK_IMMUNITY_TIME_IN_SECONDS,
     KEY_SEPARATOR,
     KEYS,
     PRODUCER_GROUP,
     RECONSUME_TIME,
+    SHARDING_KEY,
     TAGS,
     TRANSACTION_PREPARED,
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,

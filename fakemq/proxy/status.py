@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from fakemq.dispatch.answers import Reply
 from fakemq.protocol.codes import ResponseCode
-from fakemq.protocol.codes_5_5_0 import ResponseCode5
 from fakemq.protocol.grpc.messages import Status
+from fakemq.protocol.v5.codes import ResponseCode5
 from fakemq.proxy.codes import Code
 
 _FAQ: Final = (

@@ -20,7 +20,8 @@ from fakemq.protocol.command import VERSION_4_9_7
 from fakemq.protocol.properties import PropertiesEncoder, encode_properties_as_java
 from fakemq.protocol.topics import FAQ
 
-NAMES = ("4.9.7", "5.5.0")
+_MODULES = {"4.9.7": "", "5.5.0": "v5"}
+NAMES = tuple(_MODULES)
 """The names of all references, the default first."""
 
 
@@ -72,7 +73,7 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
     """Whether filters know CONTAINS, STARTSWITH and ENDSWITH; their errors then list more words."""
     refuses_negative_pulls: bool = True
     """Whether a pull of less than no message fails; if not, it gets one."""
-    later_dead_letters: bool = False
+    v5_dead_letters: bool = False
     """Whether a send to a retry topic is a dead letter only behind its last try, or at once if its
     group has locked queues; it is then never delayed."""
     immunity_lag_ms: int = 0
@@ -121,5 +122,5 @@ def find_reference(name: str) -> Reference:
         return V4_9_7
     if name not in NAMES:
         raise ConfigError(f"reference={name!r}: expected {' or '.join(NAMES)}")
-    module = import_module(f"fakemq.reference.v{name.replace('.', '_')}")
+    module = import_module(f"fakemq.reference.{_MODULES[name]}")
     return cast("Reference", module.REFERENCE)

@@ -27,8 +27,8 @@ from fakemq.sim.replication_faults import (
     withhold_acks,
 )
 from fakemq.sim.request_faults import (
-    LATER_KINDS,
     REQUEST_KINDS,
+    V5_KINDS,
     disturb_requests,
     pop_requests_of,
     requests_of,
@@ -289,7 +289,7 @@ FAULTS: dict[str, FaultKind] = {
     },
     **{
         name: FaultKind(pop_requests_of, disturb_requests, _remove, 40_000, kind.amounts, weight=6)
-        for name, kind in LATER_KINDS.items()
+        for name, kind in V5_KINDS.items()
     },
     **{
         name: FaultKind(links_of, break_link, _remove, kind.longest_ms, kind.amounts)

@@ -33,7 +33,7 @@ KINDS: tuple[type[Event], ...] = (
     *(Scheduled, ScheduledDelivered, SentBack, DeadLettered, HalfStored, TransactionEnded),
     *(UnsyncedLost, HandlerFailed),
 )
-LATER_KINDS: tuple[type[Event], ...] = (
+V5_KINDS: tuple[type[Event], ...] = (
     *(Popped, Acknowledged, InvisibleTimeChanged, Revived),
     *(TimerSet, TimerRolled, TimerDelivered, TimerDiscarded, RecallEnded, NodeStopped),
 )

@@ -14,9 +14,9 @@ minute for checks of transactions, for locks and for retries.
 TOPICS = {"orders": 4, "payments": 3}
 """Names and numbers of queues."""
 PRIORITY_TOPIC = "alerts"
-LATER_TOPICS = {**TOPICS, PRIORITY_TOPIC: 3}
+V5_TOPICS = {**TOPICS, PRIORITY_TOPIC: 3}
 """Those of a cluster of 5.5.0."""
-FRONT_TOPICS = {**LATER_TOPICS, "reminders": 2, "transfers": 2}
+FRONT_TOPICS = {**V5_TOPICS, "reminders": 2, "transfers": 2}
 """Those of a cluster with a gRPC front, which takes messages of one type for each topic."""
 FRONT_TYPES = {
     "payments": "FIFO",
@@ -154,7 +154,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     def topics(self) -> dict[str, int]:
         if self.grpc:
             return FRONT_TOPICS
-        return TOPICS if self.reference == REFERENCES[0] else LATER_TOPICS
+        return TOPICS if self.reference == REFERENCES[0] else V5_TOPICS
 
     @property
     def types(self) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.broker.parts_5_5_0 import parts_of
+from fakemq.broker.v5.parts import parts_of
 from fakemq.dispatch.node import NodeState
 from fakemq.protocol.pop import pop_retry_topic
 from fakemq.sim.history import MASTER

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fakemq.broker.send_5_5_0 import PRIORITY
+from fakemq.broker.v5.send import PRIORITY
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.messages import LocalTransactionState, Message, SendResult
 from fakemq.client.producing.producer import ProducerCore

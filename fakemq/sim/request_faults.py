@@ -12,7 +12,7 @@ from fakemq.dispatch.faults import Answer, Delay, Drop, Duplicate, RequestFault
 from fakemq.faults.plan import Scope, When
 from fakemq.faults.points import BEFORE_REPLY, BEFORE_STORE
 from fakemq.protocol.codes import RequestCode, ResponseCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
+from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.sim.history import MASTER
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ REQUEST_KINDS: dict[str, RequestKind] = {
         lambda amount: Answer(amount, "refused by the simulator"), lambda draw: draw.choice(REFUSED)
     ),
 }
-LATER_KINDS: dict[str, RequestKind] = {
+V5_KINDS: dict[str, RequestKind] = {
     **{f"{name.removesuffix('request')}pop": kind for name, kind in REQUEST_KINDS.items()},
     "duplicate_pop": RequestKind(lambda amount: Duplicate(2)),
 }
@@ -81,7 +81,7 @@ def pop_requests_of(plan: Plan) -> Sequence[str]:
 def disturb_requests(sim: Simulation, fault: PlannedFault) -> None:
     """Affect some of the requests that arrive, until the fault ends."""
     code, point, node = fault.target.split(AT)
-    kind = REQUEST_KINDS.get(fault.name) or LATER_KINDS[fault.name]
+    kind = REQUEST_KINDS.get(fault.name) or V5_KINDS[fault.name]
     codes = RequestCode.__members__ | RequestCode5.__members__
     action, scope = kind.action(fault.amount), Scope(code=codes[code], node=node)
     when = When(None, None, PROBABILITY)

@@ -16,7 +16,7 @@ from fakemq.sim.consumer_kinds import KINDS as CONSUMER_KINDS
 from fakemq.sim.consumers import Consumer
 from fakemq.sim.events import FaultBegan, FaultEnded, Quiet
 from fakemq.sim.faults import FAULTS
-from fakemq.sim.history import APPENDS, KINDS, LATER_KINDS, History
+from fakemq.sim.history import APPENDS, KINDS, V5_KINDS, History
 from fakemq.sim.invariants import judge
 from fakemq.sim.invariants.tables import disagreements
 from fakemq.sim.plan import DELAY_LEVELS, REFERENCES, START_AT
@@ -200,7 +200,7 @@ def _set_types(core: ClusterCore, plan: Plan) -> None:
 
 def _create_groups(core: ClusterCore, plan: Plan) -> None:
     """Create the groups of the front's clients: it asks brokers for their order and attempts."""
-    from fakemq.broker.topic_changes import put_group
+    from fakemq.broker.v5.topic_changes import put_group
     from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 
     for consumer in plan.consumers:
@@ -230,7 +230,7 @@ def _kinds(plan: Plan) -> tuple[type[Event], ...]:
     if plan.reference == REFERENCES[0]:
         return KINDS
     loses = any(FAULTS[fault.name].loses_machine for fault in plan.faults)
-    return (*KINDS, *LATER_KINDS, *(APPENDS if loses else ()))
+    return (*KINDS, *V5_KINDS, *(APPENDS if loses else ()))
 
 
 def _spec(plan: Plan, root: str | None) -> ClusterSpec:

@@ -66,7 +66,7 @@ class SubscriptionGroupConfig(Body):
     attributes: dict[str, str] | None = None
 
 
-LATER_SETTINGS = (
+V5_SETTINGS = (
     *("consume_message_orderly", "group_retry_policy", "group_sys_flag"),
     *("consume_timeout_minute", "subscription_data_set", "attributes"),
 )

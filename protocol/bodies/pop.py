@@ -238,7 +238,7 @@ class BatchAckMessageRequestBody(Body):
 class OrderInfo(Body):
     """The messages of one queue that a group has in order; times are in milliseconds.
 
-    Source: broker/pop/orderly/QueueLevelConsumerManager.java, OrderInfo (5.5.0)
+    Source: broker/v5/pop/orderly/QueueLevelConsumerManager.java, OrderInfo (5.5.0)
     """
 
     pop_time: Long = 0
@@ -255,7 +255,7 @@ class OrderInfo(Body):
 class ConsumerOrderInfoTable(Body):
     """What consumerOrderInfo.json has, by ``topic@group`` and queue id.
 
-    Source: broker/pop/orderly/QueueLevelConsumerManager.java (5.5.0)
+    Source: broker/v5/pop/orderly/QueueLevelConsumerManager.java (5.5.0)
     """
 
     table: dict[str, dict[Int, OrderInfo]] = field(default_factory=dict)

@@ -10,9 +10,10 @@ import json
 from typing import Any
 
 from conformance.wire import requests
-from fakemq.protocol import table, table_5_5_0
+from fakemq.protocol import table
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
+from fakemq.protocol.v5 import table as v5_table
+from fakemq.protocol.v5.codes import RequestCode5
 from tests.fuzz import corpus, golden
 
 BROKER = "broker-a"
@@ -102,7 +103,7 @@ def _templates() -> Templates:
 def _templates_5_5_0() -> Templates:
     """Return what clients of 5.5.0 send beside the requests of 4.9.7, and with more fields."""
     found = {code: list(forms) for code, forms in TEMPLATES.items()}
-    for row in table_5_5_0.rows():
+    for row in v5_table.rows():
         found.setdefault(row.code, []).append((_likely_fields(row), b""))
     popped = {"maxMsgNums": "8", "invisibleTime": "2000", "pollTime": "0", "queueId": "-1"}
     for code in (RequestCode5.POP_MESSAGE, RequestCode5.PEEK_MESSAGE):

@@ -14,8 +14,8 @@ from typing import Any
 
 from conformance.wire import requests
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.command import SerializeType
+from fakemq.protocol.v5.codes import RequestCode5
 from tests.attack.honest_requests import (
     BODIES,
     BROKER,

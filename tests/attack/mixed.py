@@ -12,9 +12,9 @@ from fakemq.client.messages import Message, SendStatus
 from fakemq.errors import FakemqError
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.properties import encode_properties_as_java
 from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.protocol.v5.codes import RequestCode5
 from tests.attack.outside import QUEUES, SEND_MS, TOPIC, Ledger, stored
 from tests.support.broker_lab import send_header
 from tests.support.popper import Popper

@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
-from fakemq.protocol import table_5_5_0
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.frame import decode_frame
+from fakemq.protocol.v5 import table
 from tests.attack.hostile_frames import Form, HostileFrames
 from tests.attack.hostile_names import HostileNames
 
@@ -46,7 +46,7 @@ def test_frames_have_every_code_and_decode() -> None:
 def test_frames_for_5_5_0_have_its_codes_too() -> None:
     frames = HostileFrames(Random(3), HostileNames(3, Path("x")), [0, 165], True, "5.5.0")
     codes = {decode_frame(memoryview(frames.frame())).code for _ in range(9_000)}
-    assert codes >= {row.code for row in table_5_5_0.rows()}
+    assert codes >= {row.code for row in table.rows()}
 
 
 def test_frames_that_spare_all_name_no_broker_of_the_cluster() -> None:

@@ -16,9 +16,9 @@ from fakemq.events import (
     TagCollided,
 )
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.command import RemotingCommand
-from fakemq.protocol.headers.offset_5_5_0 import ResetOffsetRequestHeader5
+from fakemq.protocol.v5.codes import RequestCode5
+from fakemq.protocol.v5.headers.offset import ResetOffsetRequestHeader5
 from tests.support.consumer import consuming
 from tests.support.popper import Popper
 from tests.support.pops import GROUP, ack_header, batch_ack_body, change_header

@@ -11,8 +11,8 @@ import pytest
 import fakemq
 from fakemq.biographies import steps
 from fakemq.events import OffsetWentBack
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.headers.pop import AckMessageRequestHeader
+from fakemq.protocol.v5.codes import RequestCode5
 from tests.support.consumer import GROUP, Consumer, consuming
 from tests.support.popper import Popper
 from tests.support.pops import Popped, ack_header

@@ -13,9 +13,9 @@ from fakemq.biographies.biographer import Biographer
 from fakemq.biographies.diagnosis import diagnosis
 from fakemq.client import Message
 from fakemq.core.cluster import ClusterCore
-from fakemq.protocol.codes_5_5_0 import RequestCode5
-from fakemq.protocol.headers.timer_5_5_0 import RecallMessageRequestHeader
 from fakemq.protocol.timers import RecallHandle
+from fakemq.protocol.v5.codes import RequestCode5
+from fakemq.protocol.v5.headers.timer import RecallMessageRequestHeader
 from tests.support.consumer import normalised
 from tests.support.form import pure_only
 from tests.support.long_reads import most_reads_of_a_step, result_of_slices

@@ -13,10 +13,10 @@ from fakemq.biographies.recorded import recorded_biographies
 from fakemq.client import LocalTransactionState, Message, MessageQueue, SendResult
 from fakemq.errors import FakemqError
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
-from fakemq.protocol.headers.timer_5_5_0 import RecallMessageRequestHeader
 from fakemq.protocol.timers import RecallHandle
+from fakemq.protocol.v5.codes import RequestCode5
+from fakemq.protocol.v5.headers.timer import RecallMessageRequestHeader
 from tests.support.popper import Popper
 from tests.support.pops import GROUP, ack_header, change_header
 

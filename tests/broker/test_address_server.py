@@ -8,12 +8,12 @@ import pytest
 
 from fakemq.broker.broker import Broker
 from fakemq.config.model import BrokerConfig
-from fakemq.config.model_5_5_0 import BrokerConfig5
+from fakemq.config.v5.model import BrokerConfig5
 from fakemq.events.core import Warned
 from fakemq.net.http_get import ANSWER_MAX_BYTES
 from fakemq.net.link import CLOSED_BY_PEER, Link
 from fakemq.protocol.codes import RequestCode
-from fakemq.reference.v5_5_0 import REFERENCE
+from fakemq.reference.v5 import REFERENCE
 from tests.support.broker_lab import BrokerLab
 from tests.support.namesrv_double import NameServerDouble
 

@@ -8,13 +8,13 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from fakemq.broker.handlers_5_5_0.invoke_broker_to_reset_offset import (
-    invoke_broker_to_reset_offset,
-)
-from fakemq.broker.parts_5_5_0 import parts_of
-from fakemq.broker.pop.order import OrderTable
 from fakemq.broker.slow_consumers import SlowConsumers
 from fakemq.broker.stats import BrokerStatsManager
+from fakemq.broker.v5.handlers.invoke_broker_to_reset_offset import (
+    invoke_broker_to_reset_offset,
+)
+from fakemq.broker.v5.parts import parts_of
+from fakemq.broker.v5.pop.order import OrderTable
 from fakemq.clock import slices
 from fakemq.clock.node_clock import NodeClock
 from fakemq.clock.slices import finished
@@ -27,8 +27,8 @@ from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
-from fakemq.protocol.headers.offset_5_5_0 import ResetOffsetRequestHeader5
-from fakemq.reference.v5_5_0 import REFERENCE
+from fakemq.protocol.v5.headers.offset import ResetOffsetRequestHeader5
+from fakemq.reference.v5 import REFERENCE
 from tests.support.broker_lab import BrokerLab
 
 GROUP = "g"

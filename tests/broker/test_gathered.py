@@ -8,13 +8,13 @@ import pytest
 
 from fakemq.broker.broker import Broker
 from fakemq.broker.client_channel import ClientChannelInfo
-from fakemq.broker.parts_5_5_0 import parts_of
+from fakemq.broker.v5.parts import parts_of
 from fakemq.clock.slices import A_STEP, SLICE_MS
 from fakemq.events import MemberChanged
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.client import UnregisterClientRequestHeader
-from fakemq.reference.v5_5_0 import REFERENCE
+from fakemq.reference.v5 import REFERENCE
 from tests.support.broker_lab import BrokerLab
 from tests.support.clients import GROUP, TOPIC, beat, consume, consumer_data, long_pull
 from tests.support.peer import Peer

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.broker.parts_5_5_0 import parts_of
 from fakemq.broker.persistence import FIRST_TICK_MS
+from fakemq.broker.v5.parts import parts_of
 from fakemq.clock.slices import SLICE_MS
 from fakemq.core.snapshots import node_image
 from fakemq.protocol.bodies.heartbeat import SubscriptionData

@@ -7,7 +7,7 @@ import pytest
 from fakemq.broker.broker import Broker
 from fakemq.broker.transactions import CID_SYS_RMQ_TRANS
 from fakemq.config.model import BrokerConfig
-from fakemq.config.model_5_5_0 import BrokerConfig5
+from fakemq.config.v5.model import BrokerConfig5
 from fakemq.events import TransactionChecked, TransactionDiscarded
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.transaction import ResumeCheckHalfMessageRequestHeader
@@ -16,7 +16,7 @@ from fakemq.protocol.topics import (
     TRANS_HALF_TOPIC,
     TRANS_OP_HALF_TOPIC,
 )
-from fakemq.reference.v5_5_0 import REFERENCE
+from fakemq.reference.v5 import REFERENCE
 from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.clients import TOPIC, beat
 from tests.support.transactions import (

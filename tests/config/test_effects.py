@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from fakemq.config import effects, effects_5_5_0
+from fakemq.config import effects
 from fakemq.config.effects import effect, idle_keys, refused, without_effect
 from fakemq.config.files import load
 from fakemq.config.model import BrokerConfig, Config, NamesrvConfig, declared_in, keys_of
-from fakemq.config.model_5_5_0 import BrokerConfig5, NamesrvConfig5
+from fakemq.config.v5 import effects as v5_effects
+from fakemq.config.v5.model import BrokerConfig5, NamesrvConfig5
 from fakemq.errors import ConfigError, ConfigWarning
 from tests.support.imports import ROOT
 from tests.support.key_table import key_page
@@ -27,7 +28,7 @@ def code_of_servers() -> str:
         path.read_text(encoding="utf-8")
         for path in (ROOT / "fakemq").rglob("*.py")
         if path.relative_to(ROOT / "fakemq").parts[0] not in ("client", "spark")
-        and not (path.parent.name == "config" and path.name.startswith(DECLARING))
+        and not ("config" in path.parts and path.name.startswith(DECLARING))
     )
 
 
@@ -40,7 +41,7 @@ def test_every_key_acts_or_is_without_effect_or_refused() -> None:
 
 
 def test_tables_of_effects_have_only_keys() -> None:
-    for module in (effects, effects_5_5_0):
+    for module in (effects, v5_effects):
         for table, lines in (*module.ACTS.items(), *module.WITHOUT_EFFECT.items()):
             assert lines.keys() <= declared_in(table).keys()
 

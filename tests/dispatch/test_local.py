@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.config.model_5_5_0 import BrokerConfig5
+from fakemq.config.v5.model import BrokerConfig5
 from fakemq.dispatch.answers import Reply
 from fakemq.dispatch.faults import Drop
 from fakemq.dispatch.local import LocalLink, LocalSession
 from fakemq.faults.plan import ALWAYS, Scope
 from fakemq.faults.points import BEFORE_REPLY, BEFORE_STORE
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.command import RemotingCommand
-from fakemq.reference.v5_5_0 import REFERENCE
+from fakemq.protocol.v5.codes import RequestCode5
+from fakemq.reference.v5 import REFERENCE
 from tests.support.broker_lab import BrokerLab
 from tests.support.pops import TOPIC, pop_header
 

@@ -7,6 +7,8 @@ one is handed to it as a value, a callable, or an object that fits a `Protocol`.
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.support.imports import (
@@ -60,6 +62,30 @@ def test_imports_point_down() -> None:
         and RANK[folder(one.target)] >= RANK[folder(one.source)]
     ]
     assert upward == []
+
+
+def test_folder_imports_its_own_v5_only_when_it_needs_it() -> None:
+    """A cluster of 4.9.7 does not depend on what only RocketMQ 5 has, or does otherwise."""
+    early = [
+        f"{one.source} -> {one.target}"
+        for one in imports()
+        if folder(one.source) == folder(one.target)
+        and one.kind == "top"
+        and "v5" in one.target.split(".")
+        and "v5" not in one.source.split(".")
+        and one.source not in FORMER_NAMES
+    ]
+    assert early == []
+
+
+FORMER_NAMES = {"protocol.codes_5_5_0"}
+"""Modules that users may import by names of before: they warn."""
+
+
+def test_no_file_has_a_release_in_its_name() -> None:
+    """What belongs to a release is in a folder of it, such as ``v5``."""
+    named = {module for module in modules() if re.search(r"_\d+_\d+|later", module)}
+    assert named == {*FORMER_NAMES, "proxy.later"}  # that is a value that comes later
 
 
 def test_commands_ask_running_clusters_by_the_client_alone() -> None:

@@ -23,7 +23,7 @@ ROWS: dict[str, dict[str, str]] = {
     "broker/handlers/unregister_client.py": {
         "unregister_client: config": "It is an argument of what yields, and read before."
     },
-    "broker/handlers_5_5_0/get_consume_stats.py": {"get_consume_stats: config": ANSWER},
+    "broker/v5/handlers/get_consume_stats.py": {"get_consume_stats: config": ANSWER},
     "broker/held_queue.py": {
         "HeldQueue._wanting: pulls": "An empty one is skipped; each pull is asked whether it waits."
     },

@@ -19,7 +19,7 @@ from fakemq.config.option_types import ClusterOptions
 from fakemq.config.options import OPTIONS
 from fakemq.protocol.code_names import RequestName, ResponseName
 from fakemq.protocol.codes import RequestCode, ResponseCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5, ResponseCode5
+from fakemq.protocol.v5.codes import RequestCode5, ResponseCode5
 
 ROOT = Path(__file__).parents[2]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fakemq.protocol.codes import RequestCode, response_name
-from fakemq.protocol.codes_5_5_0 import RequestCode5
+from fakemq.protocol.v5.codes import RequestCode5
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from fakemq.events.core import RequestReceived
 from fakemq.events.grpc import HandleRenewed, RpcReceived
 from fakemq.faults.plan import ONCE, Scope
 from fakemq.faults.points import BEFORE_REPLY
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.grpc import messages as m
+from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.proxy.receipts import AUTO_INVISIBLE_MS, CLEAR_INVISIBLE_MS
 from tests.support.proxy_lab import Asked, FrontClient, ProxyLab, handle_of, message, resource
 

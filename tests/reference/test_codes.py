@@ -1,6 +1,6 @@
 """Every request code that 5.5.0 names: answered, out of scope, or a code that no node answers.
 
-The judge is a recording of a real name server and broker: ``later_codes`` in `conformance/`.
+The judge is a recording of a real name server and broker: ``v5_codes`` in `conformance/`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from pathlib import Path
 from fakemq.broker.broker import handles as broker_handles
 from fakemq.namesrv.namesrv import handles as namesrv_handles
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
-from fakemq.reference.v5_5_0 import REFERENCE
+from fakemq.protocol.v5.codes import RequestCode5
+from fakemq.reference.v5 import REFERENCE
 from tests.support.coverage_page import ASKED_OF_CLIENTS
 
-RECORDING = Path(__file__).parents[2] / "conformance/recordings/5.5.0/later_codes.txt"
+RECORDING = Path(__file__).parents[2] / "conformance/recordings/5.5.0/v5_codes.txt"
 NAMED = {int(code) for code in (*RequestCode, *RequestCode5)}
 NEVER_WRITTEN = {
     *(RequestCode.QUERY_BROKER_OFFSET, RequestCode.GET_TOPIC_CONFIG_LIST),

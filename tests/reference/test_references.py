@@ -15,10 +15,10 @@ from fakemq.config.spec import broker_spec, cluster_spec, config_classes, namesr
 from fakemq.errors import ConfigWarning
 from fakemq.namesrv.namesrv import handles as namesrv_handles
 from fakemq.protocol.codes import RequestCode, ResponseCode, code_name
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.command import VERSION_4_9_7
+from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.reference import NAMES, find_reference
-from fakemq.reference.v5_5_0 import REFERENCE as V5_5_0
+from fakemq.reference.v5 import REFERENCE as V5_5_0
 from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.namesrv_lab import NamesrvLab
 
@@ -46,7 +46,7 @@ import fakemq
 with fakemq.Cluster(topics={"orders": 4}) as mq:
     mq.seed("orders", [b"one"])
     mq.diagnosis()
-print(json.dumps([name for name in sys.modules if "5_5_0" in name]))
+print(json.dumps([name for name in sys.modules if "v5" in name.split(".")]))
 """
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=ENVIRONMENT

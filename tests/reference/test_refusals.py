@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fakemq.protocol.codes import RequestCode, ResponseCode
-from fakemq.protocol.codes_5_5_0 import ResponseCode5
-from fakemq.reference.v5_5_0 import REFERENCE
+from fakemq.protocol.v5.codes import ResponseCode5
+from fakemq.reference.v5 import REFERENCE
 from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.clients import pull_header
 from tests.support.peer import Peer

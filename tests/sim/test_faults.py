@@ -22,26 +22,26 @@ from fakemq.sim.replay import store_folder
 from fakemq.sim.request_faults import (
     AT,
     CODES,
-    LATER_KINDS,
     POINTS,
     POP_CODES,
     REQUEST_KINDS,
+    V5_KINDS,
 )
 from fakemq.sim.run import SimulationRun
 
 DRAWN = [draw_plan(seed) for seed in range(300)]
-LATER = [draw_plan(seed, reference="5.5.0") for seed in range(300)]
+V5 = [draw_plan(seed, reference="5.5.0") for seed in range(300)]
 FRONTS = [draw_plan(seed, reference="5.5.0", grpc=True) for seed in range(300)]
 ONLY_FRONTS = {"kill_front", "stop_front", "pause_front"}
 """Faults of the gRPC front, which only some clusters of 5.5.0 have."""
-ONLY_LATER = {*LATER_KINDS, "kill_after_revive"}
+ONLY_V5 = {*V5_KINDS, "kill_after_revive"}
 """Faults of members that pop, which only clusters of 5.5.0 have."""
 
 
 def test_every_fault_is_drawn_and_every_run_has_some() -> None:
     for plans, names in (
-        (DRAWN, FAULTS.keys() - ONLY_LATER - ONLY_FRONTS),
-        (LATER, FAULTS.keys() - ONLY_FRONTS),
+        (DRAWN, FAULTS.keys() - ONLY_V5 - ONLY_FRONTS),
+        (V5, FAULTS.keys() - ONLY_FRONTS),
         (FRONTS, FAULTS.keys()),
     ):
         counts = Counter(fault.name for plan in plans for fault in plan.faults)
@@ -83,11 +83,11 @@ def test_faults_apply_to_all_requests_at_every_point_in_every_way() -> None:
 def test_faults_apply_to_all_requests_of_pop_at_every_point_in_every_way() -> None:
     met = Counter(
         (fault.name, *fault.target.split(AT)[:2])
-        for plan in LATER
+        for plan in V5
         for fault in plan.faults
-        if fault.name in LATER_KINDS
+        if fault.name in V5_KINDS
     )
-    kinds = product(LATER_KINDS, (code.name for code in POP_CODES), POINTS)
+    kinds = product(V5_KINDS, (code.name for code in POP_CODES), POINTS)
     assert set(met) == set(kinds)
 
 
@@ -181,7 +181,7 @@ def test_at_most_one_machine_of_a_pair_is_lost() -> None:
 
 def with_only(name: str) -> Plan:
     """Return a short plan with one fault, from the first seed that draws it."""
-    for plan in FRONTS if name in ONLY_FRONTS else LATER if name in ONLY_LATER else DRAWN:
+    for plan in FRONTS if name in ONLY_FRONTS else V5 if name in ONLY_V5 else DRAWN:
         for fault in plan.faults:
             if fault.name == name:
                 short = replace(fault, at_ms=20_000, for_ms=min(fault.for_ms, 30_000))

@@ -14,7 +14,7 @@ from fakemq.sim.plan import QUIET_MS
 from fakemq.sim.replay import drawn
 
 PLANS = [draw_plan(seed) for seed in range(200)]
-LATER = [draw_plan(seed, reference="5.5.0") for seed in range(200)]
+V5 = [draw_plan(seed, reference="5.5.0") for seed in range(200)]
 DIGEST = "ba1c5480cf9d49dce8cc5e853a8aaa062ecc6f14704f1b2b905963b75c03f9b8"
 """Of the plans of 4.9.7. It changes with a new kind of fault or client for all references: then
 every seed is another run, so seeds that tests name are to be found anew."""
@@ -33,8 +33,8 @@ def test_plans_of_the_default_reference_stay_what_they_are() -> None:
 
 
 def test_another_reference_has_other_clients_in_the_same_cluster() -> None:
-    assert [one.cluster for one in LATER] == [one.cluster for one in PLANS]
-    for plan, other in zip(PLANS, LATER, strict=True):
+    assert [one.cluster for one in V5] == [one.cluster for one in PLANS]
+    for plan, other in zip(PLANS, V5, strict=True):
         kinds = {consumer.kind for consumer in other.consumers}
         assert kinds == {"member", "reader", "popper", "ordered_popper"}
         assert {one.kind for one in other.producers} >= {"timer", "priority"}
@@ -56,7 +56,7 @@ def test_plans_with_a_front_have_grpc_clients_in_the_same_cluster() -> None:
     assert min(names[name] for name in ("kill_front", "stop_front", "pause_front")) >= 20
     targets = {fault.target for plan in plans for fault in plan.faults}
     assert "ledger-1 to proxy-0" in targets
-    assert not any("proxy-0" in fault.target for plan in LATER for fault in plan.faults)
+    assert not any("proxy-0" in fault.target for plan in V5 for fault in plan.faults)
 
 
 def test_only_a_reference_with_a_front_has_grpc_clients() -> None:
@@ -65,13 +65,13 @@ def test_only_a_reference_with_a_front_has_grpc_clients() -> None:
 
 
 def test_members_pop_in_every_way() -> None:
-    pops = [one.pop for plan in LATER for one in plan.consumers if one.pop is not None]
+    pops = [one.pop for plan in V5 for one in plan.consumers if one.pop is not None]
     assert len({(one.notified, one.batch_acks) for one in pops}) == 4
     assert {one.share for one in pops} == {0, 1}
-    assert {len([one for one in plan.consumers if one.group == "workers"]) for plan in LATER} == {
+    assert {len([one for one in plan.consumers if one.group == "workers"]) for plan in V5} == {
         *(2, 3)
     }
-    lines = [line for plan in LATER for line in drawn(plan)]
+    lines = [line for plan in V5 for line in drawn(plan)]
     assert any(
         "waiting 15000 ms for a notification, acknowledging together" in one for one in lines
     )

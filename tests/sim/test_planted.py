@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from fakemq.broker.locks import RebalanceLockManager
-from fakemq.broker.pop.revive import LAG_MS, PopRevive
-from fakemq.broker.pop.revive_queue import ReviveQueue
+from fakemq.broker.v5.pop.revive import LAG_MS, PopRevive
+from fakemq.broker.v5.pop.revive_queue import ReviveQueue
 from fakemq.events import HalfStored
 from fakemq.events.pop import Acknowledged, Revived
 from fakemq.ha.service import HAService

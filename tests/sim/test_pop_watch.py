@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from fakemq.broker.pop.revive import PopRevive
-from fakemq.broker.pop.revive_log import ReviveLog
+from fakemq.broker.v5.pop.revive import PopRevive
+from fakemq.broker.v5.pop.revive_log import ReviveLog
 from fakemq.sim.drawing import draw_plan
 from fakemq.sim.replay import store_folder
 from fakemq.sim.run import SimulationRun

@@ -12,8 +12,8 @@ from fakemq.broker.broker import handles as broker_handles
 from fakemq.dispatch.registry import Handlers
 from fakemq.namesrv.namesrv import handles as namesrv_handles
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.grpc.table import RPCS
+from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.proxy.registry import find
 from fakemq.reference import NAMES, Reference, find_reference
 from tests.support.imports import ROOT

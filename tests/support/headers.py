@@ -13,7 +13,7 @@ def classes() -> dict[str, type[Header]]:
     modules = (
         import_module(f"fakemq.protocol.headers.{module.name}")
         for module in pkgutil.iter_modules(headers.__path__)
-        if not module.name.endswith(("_5_5_0", "pop"))  # those have headers of 5.5.0
+        if module.name != "pop"  # those are of 5.5.0
     )
     return {
         name: value

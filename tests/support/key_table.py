@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from fakemq.config import keys, keys_5_5_0
+from fakemq.config import keys
 from fakemq.config.effects import effect, refused, without_effect
 from fakemq.config.model import BrokerConfig, Config, Key, NamesrvConfig, keys_of, text_of
-from fakemq.config.model_5_5_0 import BrokerConfig5, NamesrvConfig5
+from fakemq.config.v5 import keys as v5_keys
+from fakemq.config.v5.model import BrokerConfig5, NamesrvConfig5
 from tests.support.imports import ROOT
 
 _TOP = """# Config keys
@@ -40,7 +41,7 @@ _PARTS: tuple[tuple[str, type[Config], type], ...] = (
     ("NettyClientConfig, of brokers", BrokerConfig, keys.NettyClientKeys),
     ("NamesrvConfig", NamesrvConfig, keys.NamesrvKeys),
     ("Keys that BrokerStartup reads by itself", BrokerConfig, keys.BrokerStartupKeys),
-    ("Keys of later versions", BrokerConfig, keys.LaterKeys),
+    ("Keys of newer versions", BrokerConfig, keys.NewerKeys),
 )
 
 
@@ -51,19 +52,19 @@ _NODES: dict[tuple[str, str], type[Config]] = {
     ("5.5.0", "name server"): NamesrvConfig5,
 }
 
-_LATER_TOP = """
+_V5_TOP = """
 ## Reference 5.5.0
 
 With `--reference 5.5.0` the keys are those of RocketMQ 5.5.0: the ones above, but for {gone}, which
-it does not have, and for "keys of later versions". The tables have the keys that 4.9.7 does not
+it does not have, and for "keys of newer versions". The tables have the keys that 4.9.7 does not
 have, and those with another default.
 """
-_LATER_PARTS: tuple[tuple[str, type[Config], type[Config], type], ...] = (
-    ("BrokerConfig", BrokerConfig5, BrokerConfig, keys_5_5_0.BrokerKeys5),
-    ("MessageStoreConfig", BrokerConfig5, BrokerConfig, keys_5_5_0.MessageStoreKeys5),
-    ("NettyServerConfig", NamesrvConfig5, NamesrvConfig, keys_5_5_0.NettyServerKeys5),
-    ("NettyClientConfig", BrokerConfig5, BrokerConfig, keys_5_5_0.NettyClientKeys5),
-    ("NamesrvConfig", NamesrvConfig5, NamesrvConfig, keys_5_5_0.NamesrvKeys5),
+_V5_PARTS: tuple[tuple[str, type[Config], type[Config], type], ...] = (
+    ("BrokerConfig", BrokerConfig5, BrokerConfig, v5_keys.BrokerKeys5),
+    ("MessageStoreConfig", BrokerConfig5, BrokerConfig, v5_keys.MessageStoreKeys5),
+    ("NettyServerConfig", NamesrvConfig5, NamesrvConfig, v5_keys.NettyServerKeys5),
+    ("NettyClientConfig", BrokerConfig5, BrokerConfig, v5_keys.NettyClientKeys5),
+    ("NamesrvConfig", NamesrvConfig5, NamesrvConfig, v5_keys.NamesrvKeys5),
 )
 
 
@@ -71,15 +72,15 @@ def key_page() -> str:
     """Return the text of docs/config.md."""
     of_5, own = keys_of(BrokerConfig5), keys_of(BrokerConfig)
     gone = [
-        name for name, key in own.items() if name not in of_5 and key.table is not keys.LaterKeys
+        name for name, key in own.items() if name not in of_5 and key.table is not keys.NewerKeys
     ]
     return "".join(
         (
             _TOP,
             _counts(),
             *(_part(*part) for part in _PARTS),
-            _LATER_TOP.format(gone=", ".join(f"`{name}`" for name in gone)),
-            *(_later_part(*part) for part in _LATER_PARTS),
+            _V5_TOP.format(gone=", ".join(f"`{name}`" for name in gone)),
+            *(_v5_part(*part) for part in _V5_PARTS),
         )
     )
 
@@ -99,7 +100,7 @@ def _part(title: str, kind: type[Config], table: type) -> str:
     return _table(title, kind, [key for key in keys_of(kind).values() if key.table is table])
 
 
-def _later_part(title: str, kind: type[Config], earlier: type[Config], table: type) -> str:
+def _v5_part(title: str, kind: type[Config], earlier: type[Config], table: type) -> str:
     before = {key.name: getattr(earlier, key.attribute) for key in keys_of(earlier).values()}
     return _table(
         f"{title} of 5.5.0",

@@ -15,10 +15,10 @@ from fakemq.core.cluster import ClusterCore
 from fakemq.errors import StoreError
 from fakemq.protocol.batch import BatchMember, encode_batch
 from fakemq.protocol.codes import RequestCode, ResponseCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.headers.topic import DeleteTopicRequestHeader
 from fakemq.protocol.properties import encode_properties_as_java
 from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.protocol.v5.codes import RequestCode5
 from tests.support.broker_lab import send_header
 from tests.support.peer import Peer
 from tests.support.pops import Popped, ack_header, pop_header

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fakemq.client import Client
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.v5.codes import RequestCode5
 from tests.support.pops import Popped, pop_header
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.pop import (
     AckMessageRequestHeader,
@@ -19,6 +18,7 @@ from fakemq.protocol.headers.pop import (
 )
 from fakemq.protocol.message import MessageExt, decode_records
 from fakemq.protocol.pop import POP_CK
+from fakemq.protocol.v5.codes import RequestCode5
 from tests.support.broker_lab import send_header
 from tests.support.peer import Answer, Peer
 

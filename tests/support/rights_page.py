@@ -11,7 +11,7 @@ from typing import Final
 from fakemq.broker.acl.needs import Rule
 from fakemq.broker.acl.rights import BROKER, NAMESRV, RPCS, Row
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
+from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.reference import NAMES
 from tests.support.pages import DOCS
 
@@ -63,7 +63,7 @@ def _codes(rows: Mapping[int, Row]) -> str:
     return _table(
         ("code", "name", *NAMES),
         (
-            (code, _NAMES[code], _cell(row.in_4_9_7), _cell(row.in_5_5_0))
+            (code, _NAMES[code], _cell(row.in_4_9_7), _cell(row.in_v5))
             for code, row in sorted((int(code), row) for code, row in rows.items())
         ),
     )

@@ -10,8 +10,8 @@ from fakemq.config.spec import cluster_spec
 from fakemq.core.cluster import ClusterCore
 from fakemq.events import Event, StoreRepaired, Warned
 from fakemq.protocol.codes import RequestCode, ResponseCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.properties import encode_properties_as_java
+from fakemq.protocol.v5.codes import RequestCode5
 from tests.support.broker_lab import send_header
 from tests.support.peer import Peer
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fakemq.broker.broker import Broker
-from fakemq.broker.parts_5_5_0 import Parts5, parts_of
-from fakemq.config.model_5_5_0 import BrokerConfig5
+from fakemq.broker.v5.parts import Parts5, parts_of
+from fakemq.config.v5.model import BrokerConfig5
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.message import MessageExt
-from fakemq.reference.v5_5_0 import REFERENCE
+from fakemq.protocol.v5.codes import RequestCode5
+from fakemq.reference.v5 import REFERENCE
 from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.time import START_MS
 

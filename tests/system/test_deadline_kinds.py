@@ -33,7 +33,6 @@ from fakemq.events import (
 )
 from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.grpc import messages as m
 from fakemq.protocol.grpc.table import BY_NAME
 from fakemq.protocol.headers.client import (
@@ -42,6 +41,7 @@ from fakemq.protocol.headers.client import (
 )
 from fakemq.protocol.headers.namesrv import RegisterBrokerRequestHeader
 from fakemq.protocol.sysflag import PullSysFlag
+from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.proxy.proxy import Proxy
 from tests.support.broker_lab import send_header
 from tests.support.clients import GROUP, consumer_data, pull_header, subscription
@@ -388,7 +388,7 @@ class Kind(NamedTuple):
 
 SLAVE: ClusterOptions = {"slaves": 1}
 DISK: ClusterOptions = {"store": "DIR"}
-LATER: ClusterOptions = {"reference": "5.5.0"}
+V5: ClusterOptions = {"reference": "5.5.0"}
 
 KINDS: dict[str, Kind] = {
     "broker_expiry": Kind(register_once, outside=True),
@@ -400,13 +400,13 @@ KINDS: dict[str, Kind] = {
     "update_namesrv_addr": Kind(follow_a_name_server),
     "client_expiry": Kind(beat_once, outside=True),
     "pull_hold": Kind(hold_a_pull, outside=True),
-    "pop_hold": Kind(hold_a_pop, LATER, outside=True),
-    "pop_revive": Kind(pop, LATER),
-    "invisible": Kind(pop_in_order, LATER),
-    "timer": Kind(time_a_message, LATER),
-    "transaction_ops": Kind(end_a_transaction, LATER),
-    "txn_check_sleep": Kind(let_a_check_sleep, LATER),
-    "timer_flush": Kind(time_a_message, {**LATER, **DISK}),
+    "pop_hold": Kind(hold_a_pop, V5, outside=True),
+    "pop_revive": Kind(pop, V5),
+    "invisible": Kind(pop_in_order, V5),
+    "timer": Kind(time_a_message, V5),
+    "transaction_ops": Kind(end_a_transaction, V5),
+    "txn_check_sleep": Kind(let_a_check_sleep, V5),
+    "timer_flush": Kind(time_a_message, {**V5, **DISK}),
     "grpc_deadline": Kind(wait_for_an_answer, {"grpc": True}, outside=True),
     "grpc_heartbeat": Kind(leave_a_half_message, {"grpc": True}),
     "grpc_cache": Kind(be_a_member, {"grpc": True}),

@@ -11,8 +11,8 @@ from fakemq.client import Message
 from fakemq.client.errors import MQBrokerError
 from fakemq.clock.durations import duration_ms
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
+from fakemq.protocol.v5.codes import RequestCode5
 from tests.support.popper import Popper
 from tests.support.pops import GROUP, ack_header, change_header
 

@@ -14,9 +14,9 @@ from fakemq.client import Client
 from fakemq.core.cluster import ClusterCore
 from fakemq.events.core import TransactionChecked
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.message_id import create_offset_id
+from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.reference import NAMES
 
 SECRET = "12345678"
@@ -87,7 +87,7 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
 def codes(release: str) -> list[int]:
     """Return the codes that ask for something."""
     rules = {
-        code: row.in_4_9_7 if release == "4.9.7" else row.in_5_5_0 for code, row in BROKER.items()
+        code: row.in_4_9_7 if release == "4.9.7" else row.in_v5 for code, row in BROKER.items()
     }
     return [int(code) for code, rule in rules.items() if rule and (rule.admin or rule.needs)]
 

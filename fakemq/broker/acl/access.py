@@ -146,7 +146,7 @@ class AccessControl:
 
         4.9.7 asks for nothing. The front asks its own clients.
         """
-        if not self._rights.later or session not in self._accounts:
+        if not self._rights.v5 or session not in self._accounts:
             return True
         return self.manager.may_publish(self._accounts[session], topic)
 

@@ -24,8 +24,8 @@ from fakemq.broker.acl import needs
 from fakemq.broker.acl.needs import ADMIN, RpcRule, Rule, nothing, popped, read, send, send_4_9_7
 from fakemq.broker.acl.permissions import Perm
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.java import java_hash_map_order
+from fakemq.protocol.v5.codes import RequestCode5
 
 if TYPE_CHECKING:
     from fakemq.broker.acl.needs import Needs, Stored
@@ -36,7 +36,7 @@ class Row(NamedTuple):
     """What a code asks for in each release; None: the release has no such code."""
 
     in_4_9_7: Rule | None
-    in_5_5_0: Rule | None
+    in_v5: Rule | None
 
 
 def _both(rule: Rule) -> Row:
@@ -188,7 +188,7 @@ NAMESRV: Final[Mapping[int, Row]] = {
     RequestCode.WIPE_WRITE_PERM_OF_BROKER: _FREE,
     RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: _FREE,
     RequestCode.DELETE_TOPIC_IN_NAMESRV: _FREE,
-    RequestCode5.REGISTER_TOPIC_IN_NAMESRV: Row(None, _FREE.in_5_5_0),
+    RequestCode5.REGISTER_TOPIC_IN_NAMESRV: Row(None, _FREE.in_v5),
     RequestCode.GET_KVLIST_BY_NAMESPACE: _FREE,
     RequestCode.GET_TOPICS_BY_CLUSTER: _FREE,
     RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS: _FREE,
@@ -199,8 +199,8 @@ NAMESRV: Final[Mapping[int, Row]] = {
     RequestCode.GET_NAMESRV_CONFIG: _FREE,
     RequestCode.QUERY_DATA_VERSION: _FREE,
     RequestCode.ADD_WRITE_PERM_OF_BROKER: _FREE,
-    RequestCode5.GET_BROKER_MEMBER_GROUP: Row(None, _FREE.in_5_5_0),
-    RequestCode5.BROKER_HEARTBEAT: Row(None, _FREE.in_5_5_0),
+    RequestCode5.GET_BROKER_MEMBER_GROUP: Row(None, _FREE.in_v5),
+    RequestCode5.BROKER_HEARTBEAT: Row(None, _FREE.in_v5),
 }
 
 _CONSUME: Final = RpcRule("SUB for the topic and the group", needs.rpc_consume)
@@ -242,12 +242,12 @@ class Rights:
     ``later`` is whether the release is 5.5.0.
     """
 
-    def __init__(self, *, later: bool = False, stored: Stored = _no_record) -> None:
-        self.later = later
+    def __init__(self, *, v5: bool = False, stored: Stored = _no_record) -> None:
+        self.v5 = v5
         self._rules = {
             int(code): rule
             for code, row in BROKER.items()
-            if (rule := row.in_5_5_0 if later else row.in_4_9_7) is not None
+            if (rule := row.in_v5 if v5 else row.in_4_9_7) is not None
         }
         self._stored = stored
 

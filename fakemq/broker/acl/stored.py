@@ -22,8 +22,8 @@ _WAITING = frozenset({SCHEDULE_TOPIC, TRANS_HALF_TOPIC, TIMER_TOPIC})
 
 def rights_at(broker: Broker) -> Rights:
     """Return what requests to a broker ask for."""
-    later = broker.reference.name != V4_9_7.name
-    return Rights(later=later, stored=partial(stored_topic, broker))
+    v5 = broker.reference.name != V4_9_7.name
+    return Rights(v5=v5, stored=partial(stored_topic, broker))
 
 
 def stored_topic(broker: Broker, offset: int) -> str | None:

@@ -100,7 +100,7 @@ class _Parser:
         self._tokens = tokens
         self._at = at
         self._scanning = scanning
-        self._is_later = text_conditions
+        self._is_v5 = text_conditions
         self._comparisons = _COMPARISONS_5 if text_conditions else _COMPARISONS
         self._expected: set[Kind] = set()
         self._depth = 0
@@ -138,7 +138,7 @@ class _Parser:
         """
         line, column = self._tokens.place(self._tokens[self._at].at)
         expected = [kind.value for kind in Kind if kind in self._expected.union(wanted)]
-        if self._is_later:
+        if self._is_v5:
             expected += [" ".join(kind.value for kind in kinds) for kinds in ahead]
         else:
             ahead = ()
@@ -206,7 +206,7 @@ class _Parser:
             if negated:
                 if not any(
                     self._is_ahead(Kind.NOT, kind)
-                    for _, kind in (_NEGATED_5 if self._is_later else _NEGATED)
+                    for _, kind in (_NEGATED_5 if self._is_v5 else _NEGATED)
                 ):
                     raise self._unexpected(*self._comparisons - {Kind.NOT}, ahead=_NEGATED_5)
                 self._take(Kind.NOT)
@@ -267,7 +267,7 @@ class _Parser:
 
     def _is_operand_ahead(self) -> bool:
         # An error behind a plus is reported at the plus itself, unless no word can be read there.
-        scan = _Parser(self._tokens, self._at, scanning=True, text_conditions=self._is_later)
+        scan = _Parser(self._tokens, self._at, scanning=True, text_conditions=self._is_v5)
         scan._depth = self._depth - 1
         try:
             scan._operand()

@@ -17,7 +17,6 @@ from fakemq.protocol.bodies.pop import (
     SetMessageRequestModeRequestBody,
 )
 from fakemq.protocol.bodies.queue import MessageQueue
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.headers.pop import (
     AckMessageRequestHeader,
     ChangeInvisibleTimeRequestHeader,
@@ -27,6 +26,7 @@ from fakemq.protocol.headers.pop import (
     PopMessageRequestHeader,
 )
 from fakemq.protocol.pop import extra_info
+from fakemq.protocol.v5.codes import RequestCode5
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,7 +10,6 @@ import msgspec
 from fakemq.client.errors import MQClientError
 from fakemq.client.messages import pulled_messages
 from fakemq.protocol.codes import ResponseCode
-from fakemq.protocol.codes_5_5_0 import ResponseCode5
 from fakemq.protocol.errors import ProtocolError, RemoteProtocolError
 from fakemq.protocol.header import parse_int, parse_long
 from fakemq.protocol.headers.pop import PopMessageResponseHeader
@@ -24,6 +23,7 @@ from fakemq.protocol.pop import (
     real_topic,
     start_offset_info,
 )
+from fakemq.protocol.v5.codes import ResponseCode5
 
 if TYPE_CHECKING:
     from fakemq.protocol.command import RemotingCommand

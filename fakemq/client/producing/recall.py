@@ -8,14 +8,14 @@ from fakemq.client.errors import MQClientError, RemotingCommandError
 from fakemq.client.operation import ask_ok
 from fakemq.client.producing.group_names import require_topic_to_send
 from fakemq.client.producing.send_commands import broker_topic
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.errors import ProtocolError
-from fakemq.protocol.headers.timer_5_5_0 import (
+from fakemq.protocol.timers import RecallHandle
+from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX
+from fakemq.protocol.v5.codes import RequestCode5
+from fakemq.protocol.v5.headers.timer import (
     RecallMessageRequestHeader,
     RecallMessageResponseHeader,
 )
-from fakemq.protocol.timers import RecallHandle
-from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 
 if TYPE_CHECKING:
     from fakemq.client.instance import ClientInstance

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fakemq.faults.points import RequestAction
     from fakemq.handles.running import Running
     from fakemq.protocol.code_names import RequestName, ResponseName
-    from fakemq.protocol.codes_5_5_0 import RequestCode5, ResponseCode5
+    from fakemq.protocol.v5.codes import RequestCode5, ResponseCode5
 
 At: TypeAlias = Literal["before_store", "before_reply", "before_replicate"]
 """The point where a fault acts on a request:
@@ -359,6 +359,6 @@ def _with_headers(request: int) -> Collection[int]:
     """Return the answers besides SUCCESS whose header clients read."""
     if request in list(RequestCode):
         return _WITH_HEADERS.get(request, ())
-    from fakemq.faults.requests_5_5_0 import WITH_HEADERS
+    from fakemq.faults.v5_requests import WITH_HEADERS
 
     return WITH_HEADERS.get(request, ())

@@ -109,8 +109,8 @@ def response_name(value: int | str) -> str:
         return value.name
     if value in list(ResponseCode):
         return ResponseCode(value).name
-    later = _later("ResponseCode5")
-    return later(value).name if value in list(later) else str(value)
+    codes5 = _v5_codes("ResponseCode5")
+    return codes5(value).name if value in list(codes5) else str(value)
 
 
 class _Kind(NamedTuple):
@@ -132,7 +132,7 @@ def _code(kind: _Kind, value: int | str, expected: str, families: Iterable[str] 
     if isinstance(value, str):
         if value in codes.__members__:
             return codes[value]
-        members = {**_later(later).__members__, **codes.__members__}
+        members = {**_v5_codes(later).__members__, **codes.__members__}
         if value in members:
             return checked.whole(what, int(members[value]), 0, most)
         known = [*families, *members]
@@ -144,11 +144,11 @@ def _code(kind: _Kind, value: int | str, expected: str, families: Iterable[str] 
     return checked.whole(what, int(value), 0, most)
 
 
-def _later(name: str) -> type[IntEnum]:
-    from fakemq.protocol import codes_5_5_0  # few faults name such a code
+def _v5_codes(name: str) -> type[IntEnum]:
+    from fakemq.protocol.v5 import codes  # few faults name such a code
 
-    codes: type[IntEnum] = getattr(codes_5_5_0, name)
-    return codes
+    found: type[IntEnum] = getattr(codes, name)
+    return found
 
 
 def scope(core: ClusterCore, codes: Sequence[int] | None, **where: Unpack[Where]) -> Scope:
@@ -211,7 +211,7 @@ def _is_of_brokers(code: int) -> bool:
     """Return whether a code that 4.9.7's name servers do not handle is one of brokers."""
     if code in list(RequestCode):
         return True
-    from fakemq.faults.requests_5_5_0 import OF_BROKERS
+    from fakemq.faults.v5_requests import OF_BROKERS
 
     return code in OF_BROKERS
 

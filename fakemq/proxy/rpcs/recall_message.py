@@ -11,14 +11,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fakemq.dispatch.answers import Reply
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.grpc.messages import RecallMessageResponse
-from fakemq.protocol.headers.timer_5_5_0 import (
+from fakemq.protocol.timers import RecallHandle
+from fakemq.protocol.v5.codes import RequestCode5
+from fakemq.protocol.v5.headers.timer import (
     RecallMessageRequestHeader,
     RecallMessageResponseHeader,
 )
-from fakemq.protocol.timers import RecallHandle
 from fakemq.proxy.checks import checked_topic
 from fakemq.proxy.codes import Code
 from fakemq.proxy.consuming import answer_header, raise_unless_success

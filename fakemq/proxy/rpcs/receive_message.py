@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from fakemq.dispatch.answers import Reply
 from fakemq.protocol.codes import ResponseCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5, ResponseCode5
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.grpc.messages import ReceiveMessageResponse
 from fakemq.protocol.subscription import SubscriptionError, build_subscription_data
+from fakemq.protocol.v5.codes import RequestCode5, ResponseCode5
 from fakemq.proxy import dispatcher
 from fakemq.proxy.checks import (
     RECEIVE_INVISIBLE_MIN_MS,

@@ -12,7 +12,7 @@ from fakemq.protocol.java import java_concurrent_map_order
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fakemq.protocol.bodies.timer import TimerMetricsSerializeWrapper
+    from fakemq.protocol.v5.bodies.timer import TimerMetricsSerializeWrapper
 
 _CAPACITY = 1024
 """The capacity of Java's table, which decides the order in the file."""
@@ -71,8 +71,8 @@ class TimerMetrics:
 
     def persisted(self) -> TimerMetricsSerializeWrapper:
         """Return the counts as Java writes them."""
-        from fakemq.protocol.bodies.timer import TimerMetric, TimerMetricsSerializeWrapper
-        from fakemq.protocol.bodies.version_5_5_0 import DataVersion5
+        from fakemq.protocol.v5.bodies.timer import TimerMetric, TimerMetricsSerializeWrapper
+        from fakemq.protocol.v5.bodies.version import DataVersion5
 
         version = DataVersion5(
             counter=self._changes, state_version=self._state_version, timestamp=self._changed_ms

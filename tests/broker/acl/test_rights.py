@@ -16,10 +16,10 @@ from fakemq.broker.broker import handles as broker_handles
 from fakemq.dispatch.registry import Handlers
 from fakemq.namesrv.namesrv import handles as namesrv_handles
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.grpc.table import RPCS as ALL_RPCS
 from fakemq.protocol.message_id import create_offset_id
+from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.proxy.registry import find
 from fakemq.reference import NAMES, Reference, find_reference
 
@@ -31,7 +31,7 @@ NODES: dict[str, tuple[Handlers[Any], Any]] = {
 
 
 def rule_of(row: Row, reference: Reference) -> Rule | None:
-    return row.in_4_9_7 if reference.name == "4.9.7" else row.in_5_5_0
+    return row.in_4_9_7 if reference.name == "4.9.7" else row.in_v5
 
 
 @pytest.mark.parametrize("release", NAMES)
@@ -64,7 +64,7 @@ def test_later_release_leaves_open_only_what_reads_nothing_stored() -> None:
     opened = {
         code
         for code, row in BROKER.items()
-        if row.in_5_5_0 is not None and row.in_5_5_0.asks.startswith("nothing")
+        if row.in_v5 is not None and row.in_v5.asks.startswith("nothing")
     }
     assert opened == {RequestCode.CHECK_CLIENT_CONFIG}
 
@@ -128,7 +128,7 @@ def test_unreadable_heartbeat_is_refused(body: bytes) -> None:
 # -- what requests of 5.5.0 need, and of codes that 4.9.7 does not have ------------------------
 
 TOPICS = {0: "T", 7: "secret", 9: ""}
-LATER = Rights(later=True, stored=TOPICS.get)
+V5 = Rights(v5=True, stored=TOPICS.get)
 QUEUE = {"topic": "T", "brokerName": "broker-a", "queueId": 0}
 
 
@@ -195,7 +195,7 @@ BOTH = {"T": SUB, "%RETRY%G": SUB}
 def test_request_of_the_later_release_needs_permissions(
     command: RemotingCommand, needs: dict[str, Perm]
 ) -> None:
-    assert LATER.needed(command) == needs
+    assert V5.needed(command) == needs
 
 
 def test_lite_pull_needs_what_a_pull_needs() -> None:
@@ -204,7 +204,7 @@ def test_lite_pull_needs_what_a_pull_needs() -> None:
 
 def test_topic_that_is_needed_in_two_ways_needs_both() -> None:
     command = request(RequestCode.END_TRANSACTION, topic="T", commitLogOffset="0")
-    assert LATER.needed(command) == {"T": PUB}
+    assert V5.needed(command) == {"T": PUB}
     account = Account.of(
         PlainAccessConfig.of(
             {"accessKey": "useruser", "secretKey": "12345678", "topicPerms": ["T=SUB"]}
@@ -218,10 +218,10 @@ def test_topic_that_is_needed_in_two_ways_needs_both() -> None:
 @pytest.mark.parametrize("body", [b"{", b"[" * 100_000], ids=["broken", "deep"])
 def test_body_that_cannot_be_read_is_refused(code: int, body: bytes) -> None:
     with pytest.raises(AclError):
-        LATER.needed(request(code, body))
+        V5.needed(request(code, body))
 
 
 @pytest.mark.parametrize("code", [18, 225, 353, 401, 26, 28, 43, 306, 314, 316, 323, 329])
 def test_administration_needs_an_admin_in_the_later_release(code: int) -> None:
-    assert LATER.needs_admin(code)
+    assert V5.needs_admin(code)
     assert not NEEDS.needs_admin(code)

@@ -16,9 +16,9 @@ from fakemq.protocol.bodies.pop import (
     QueryAssignmentResponseBody,
     SetMessageRequestModeRequestBody,
 )
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.message import encode_record
+from fakemq.protocol.v5.codes import RequestCode5
 from tests.support.scripted_operation import A, B, ScriptedOperation, answer, client, queue
 from tests.support.time import START_MS
 

@@ -9,8 +9,8 @@ import pytest
 
 import fakemq
 from fakemq.client import AsyncProducer, MQBrokerError, MQClientError, Producer
-from fakemq.protocol.codes_5_5_0 import ResponseCode5
 from fakemq.protocol.timers import RecallHandle
+from fakemq.protocol.v5.codes import ResponseCode5
 
 TIMED = {"TIMER_DELAY_SEC": "60"}
 

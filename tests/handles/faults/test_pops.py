@@ -11,7 +11,7 @@ from fakemq.client import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.operation import tell
 from fakemq.errors import ConfigError
 from fakemq.events import Acknowledged, RequestHandled, Revived
-from fakemq.protocol.codes_5_5_0 import RequestCode5, ResponseCode5
+from fakemq.protocol.v5.codes import RequestCode5, ResponseCode5
 from tests.support.popper import Popper
 from tests.support.pops import GROUP, ack_header, change_header
 

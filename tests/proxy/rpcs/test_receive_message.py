@@ -13,11 +13,11 @@ from fakemq.events.pop import Popped
 from fakemq.faults.plan import ONCE, Scope
 from fakemq.faults.points import BEFORE_REPLY
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
-from fakemq.protocol.codes_5_5_0 import RequestCode5
 from fakemq.protocol.grpc import messages as m
 from fakemq.protocol.grpc.status import GrpcStatus
 from fakemq.protocol.message import decode_records
 from fakemq.protocol.pop import POP_CK
+from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.proxy import popped
 from tests.support.proxy_lab import Asked, FrontClient, ProxyLab, handle_of, message
 

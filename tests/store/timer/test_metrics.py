@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fakemq.protocol.bodies.timer import TimerMetricsSerializeWrapper
+from fakemq.protocol.v5.bodies.timer import TimerMetricsSerializeWrapper
 from fakemq.store.timer.metrics import TimerMetrics
 
 

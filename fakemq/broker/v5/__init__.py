@@ -1,0 +1,1 @@
+"""What only a broker of RocketMQ 5 has, or does otherwise."""

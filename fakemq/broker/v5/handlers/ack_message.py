@@ -1,0 +1,22 @@
+"""ACK_MESSAGE (200051): a popped message was consumed.
+
+Refused: a queue or an offset that does not exist. That a pop returned the message is not checked.
+
+Source: broker/processor/AckMessageProcessor.java#processRequest (5.5.0)
+"""
+
+from __future__ import annotations
+
+from fakemq.broker.broker import Broker
+from fakemq.broker.v5.handlers import handles
+from fakemq.broker.v5.pop.ack import acknowledge
+from fakemq.dispatch.answers import Reply, Request
+from fakemq.protocol.headers.pop import AckMessageRequestHeader
+from fakemq.protocol.table import NoHeader
+from fakemq.protocol.v5 import table
+
+
+@handles(table.ACK_MESSAGE)
+def ack_message(broker: Broker, request: Request[AckMessageRequestHeader]) -> Reply[NoHeader]:
+    acknowledge(broker, request)
+    return Reply()

@@ -1,0 +1,35 @@
+"""DELETE_SUBSCRIPTIONGROUP (207): delete a subscription group.
+
+Behaviour: as in 4.9.7, but its offsets are deleted only with ``cleanOffset``; what it is forbidden
+goes, too. A slave deletes it, too.
+Ignored: ``removeOffset``, as 4.9.7 calls it.
+
+Source: broker/processor/AdminBrokerProcessor.java#deleteSubscriptionGroup (5.5.0)
+"""
+
+from __future__ import annotations
+
+from fakemq.broker.broker import Broker
+from fakemq.broker.v5.handlers import handles
+from fakemq.broker.v5.parts import parts_of
+from fakemq.clock.slices import Steps
+from fakemq.dispatch.answers import Reply, Request
+from fakemq.protocol.table import NoHeader
+from fakemq.protocol.v5 import table
+from fakemq.protocol.v5.headers.group import DeleteSubscriptionGroupRequestHeader5
+
+
+@handles(table.DELETE_SUBSCRIPTIONGROUP)
+def delete_subscriptiongroup(
+    broker: Broker, request: Request[DeleteSubscriptionGroupRequestHeader5]
+) -> Steps[Reply[NoHeader]]:
+    header = request.header
+    group = header.group_name
+    broker.groups.delete(group)
+    parts_of(broker).forbidden.delete(group)
+    if header.clean_offset:
+        yield from broker.offsets.remove(group)
+        yield from parts_of(broker).pull_offsets.forget(group)
+    if broker.config.auto_delete_unused_stats:
+        broker.stats.on_group_deleted(group)
+    return Reply()

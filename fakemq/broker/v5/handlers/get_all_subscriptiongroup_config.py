@@ -1,0 +1,45 @@
+"""GET_ALL_SUBSCRIPTIONGROUP_CONFIG (201): return groups with their version; slaves send it.
+
+Behaviour: as in 4.9.7, in pages of at most splitMetadataSize groups if the request asks for them,
+and with the topics that each group is forbidden.
+
+Source: broker/processor/AdminBrokerProcessor.java#getAllSubscriptionGroup (5.5.0)
+"""
+
+from __future__ import annotations
+
+from fakemq.broker.broker import Broker
+from fakemq.broker.v5.handlers import handles
+from fakemq.broker.v5.parts import parts_of
+from fakemq.broker.v5.table_pages import page_of
+from fakemq.clock.slices import Steps
+from fakemq.config.v5.model import config5
+from fakemq.dispatch.answers import Reply, Request
+from fakemq.protocol.v5 import table
+from fakemq.protocol.v5.bodies.tables import SubscriptionGroupWrapper5
+from fakemq.protocol.v5.headers.group import (
+    GetAllSubscriptionGroupRequestHeader,
+    GetAllSubscriptionGroupResponseHeader,
+)
+
+
+@handles(table.GET_ALL_SUBSCRIPTIONGROUP_CONFIG)
+def get_all_subscriptiongroup_config(
+    broker: Broker, request: Request[GetAllSubscriptionGroupRequestHeader]
+) -> Steps[Reply[GetAllSubscriptionGroupResponseHeader]]:
+    header, groups = request.header, broker.groups.snapshot()
+    page, version = page_of(
+        groups,
+        broker.groups.data_version,
+        config5(broker.config),
+        seq=header.group_seq,
+        known_version=header.data_version,
+        most=header.max_group_num,
+    )
+    body = SubscriptionGroupWrapper5(
+        subscription_group_table=page,
+        forbidden_table=parts_of(broker).forbidden.of(page),
+        data_version=version,
+    )
+    total = GetAllSubscriptionGroupResponseHeader(total_group_num=len(groups))
+    return Reply(total, body=(yield from body.encode_in_steps()))

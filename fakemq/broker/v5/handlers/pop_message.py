@@ -1,0 +1,22 @@
+"""POP_MESSAGE (200050): take messages, which other pops of the group do not see for a while.
+
+Behaviour: without a message the request is held for its poll time.
+
+Source: broker/processor/PopMessageProcessor.java#processRequest (5.5.0)
+"""
+
+from __future__ import annotations
+
+from fakemq.broker.broker import Broker
+from fakemq.broker.v5.handlers import handles
+from fakemq.broker.v5.pop.pop import pop
+from fakemq.dispatch.answers import Parked, Reply, Request
+from fakemq.protocol.headers.pop import PopMessageRequestHeader, PopMessageResponseHeader
+from fakemq.protocol.v5 import table
+
+
+@handles(table.POP_MESSAGE)
+def pop_message(
+    broker: Broker, request: Request[PopMessageRequestHeader]
+) -> Reply[PopMessageResponseHeader] | Parked[PopMessageResponseHeader]:
+    return pop(broker, request)

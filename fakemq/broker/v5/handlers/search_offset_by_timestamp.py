@@ -1,0 +1,32 @@
+"""SEARCH_OFFSET_BY_TIMESTAMP (29): return the offset of the first message from a time on.
+
+Behaviour: with ``boundaryType=UPPER`` of the last one stored at or before it. A time after the last
+message finds the end of the queue.
+Ignored: ``bname``.
+
+Source: broker/processor/AdminBrokerProcessor.java#searchOffsetByTimestamp,
+common/BoundaryType.java#getType (5.5.0)
+"""
+
+from __future__ import annotations
+
+from fakemq.broker.broker import Broker
+from fakemq.broker.v5.handlers import handles
+from fakemq.dispatch.answers import Reply, Request
+from fakemq.protocol.headers.offset import SearchOffsetResponseHeader
+from fakemq.protocol.v5 import table
+from fakemq.protocol.v5.headers.offset import SearchOffsetRequestHeader5
+
+
+@handles(table.SEARCH_OFFSET_BY_TIMESTAMP)
+def search_offset_by_timestamp(
+    broker: Broker, request: Request[SearchOffsetRequestHeader5]
+) -> Reply[SearchOffsetResponseHeader]:
+    header = request.header
+    offset = broker.store.boundary_in_queue_by_time(
+        header.topic,
+        header.queue_id,
+        header.timestamp,
+        upper=(header.boundary_type or "").upper() == "UPPER",
+    )
+    return Reply(SearchOffsetResponseHeader(offset=offset))

@@ -1,0 +1,29 @@
+"""UPDATE_BROKER_CONFIG (25): set keys of the config at run time, from properties text.
+
+Behaviour: as in 4.9.7.
+Refused: a key of configBlackList, as it was at the start, or one that no list frees:
+NO_PERMISSION, and then nothing changes.
+
+Source: broker/processor/AdminBrokerProcessor.java#updateBrokerConfig, #initConfigBlackList (5.5.0)
+"""
+
+from __future__ import annotations
+
+from fakemq.broker.broker import Broker
+from fakemq.broker.handlers.update_broker_config import set_keys
+from fakemq.broker.v5.handlers import handles
+from fakemq.config.v5.model import config5
+from fakemq.dispatch.answers import Parked, Reply, Request
+from fakemq.dispatch.config_black_list import check_black_list
+from fakemq.protocol import table
+from fakemq.protocol.table import NoHeader
+
+ALWAYS = ("brokerConfigPath", "configBlackList", "rocketmqHome")
+
+
+@handles(table.UPDATE_BROKER_CONFIG)
+def update_broker_config(
+    broker: Broker, request: Request[NoHeader]
+) -> Reply[NoHeader] | Parked[NoHeader]:
+    check_black_list(request.body, ALWAYS, config5(broker.config).config_black_list)
+    return set_keys(broker, request)

@@ -1,0 +1,151 @@
+"""CHANGE_MESSAGE_INVISIBLETIME: a message that was popped becomes visible at another time.
+
+Source: broker/processor/ChangeInvisibleTimeProcessor.java (5.5.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from fakemq.broker.v5.parts import parts_of
+from fakemq.broker.v5.pop.checks import existing_queue
+from fakemq.dispatch.answers import NOTHING_SAID, Refused, Reply
+from fakemq.events.pop import InvisibleTimeChanged
+from fakemq.journal.journal import shortened
+from fakemq.protocol.bodies.pop import AckMsg, PopCheckPoint
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.headers.pop import (
+    ChangeInvisibleTimeRequestHeader,
+    ChangeInvisibleTimeResponseHeader,
+)
+from fakemq.protocol.java import int64
+from fakemq.protocol.pop import ExtraInfo
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.dispatch.answers import Request
+
+_Reply: TypeAlias = Reply[ChangeInvisibleTimeResponseHeader]
+
+
+def change_invisible_time(
+    broker: Broker, request: Request[ChangeInvisibleTimeRequestHeader]
+) -> Reply[ChangeInvisibleTimeResponseHeader]:
+    """Let a message be visible ``invisible_time`` from now; return its new times."""
+    try:
+        return _change(broker, request)
+    except Refused as refused:
+        # As Java's response, which has the fields whatever is wrong.
+        return _Reply(ChangeInvisibleTimeResponseHeader(), code=refused.code, remark=refused.remark)
+
+
+def _change(
+    broker: Broker, request: Request[ChangeInvisibleTimeRequestHeader]
+) -> Reply[ChangeInvisibleTimeResponseHeader]:
+    header = request.header
+    topic, queue_id = header.topic, header.queue_id
+    existing_queue(broker, topic, queue_id, request.session)
+    least = broker.store.min_offset_in_queue(topic, queue_id)
+    if not least <= header.offset < broker.store.max_offset_in_queue(topic, queue_id):
+        raise Refused(ResponseCode.NO_MESSAGE, NOTHING_SAID)
+    handle = ExtraInfo(header.extra_info)
+    if handle.is_order:
+        return _in_order(broker, request, handle)
+    service, group = parts_of(broker).pop, header.consumer_group
+    revive_queue_id, popped_ms = handle.revive_queue_id, handle.pop_time_ms
+    # A checkpoint of the same moment would have the same key. In Java no such moment is that long.
+    now_ms = service.clock.now_ms()
+    if popped_ms >= now_ms:
+        now_ms = int64(popped_ms + 1)
+    ck = PopCheckPoint(
+        num=1,
+        pop_time=now_ms,
+        invisible_time=header.invisible_time,
+        start_offset=header.offset,
+        group=group,
+        topic=topic,
+        queue_id=queue_id,
+        queue_offset_diff=[0],
+        broker_name=handle.broker_name,
+        suspend=header.suspend,
+    )
+    origin = AckMsg(
+        ack_offset=header.offset,
+        start_offset=handle.start_offset,
+        group=group,
+        topic=topic,
+        queue_id=queue_id,
+        pop_time=popped_ms,
+        broker_name=handle.broker_name,
+    )
+    visible_at_ms = origin.pop_time + handle.invisible_time_ms
+    if not service.log.put_checkpoint(ck, revive_queue_id):
+        raise Refused(ResponseCode.SYSTEM_ERROR, NOTHING_SAID)
+    ended = service.log.put_ack(origin, revive_queue_id, visible_at_ms)
+    _note(broker, request, popped_ms, now_ms, ck.revive_time, has_effect=bool(ended))
+    return _Reply(
+        ChangeInvisibleTimeResponseHeader(
+            pop_time=now_ms, invisible_time=header.invisible_time, revive_qid=revive_queue_id
+        ),
+        remark=NOTHING_SAID,
+    )
+
+
+def _in_order(
+    broker: Broker, request: Request[ChangeInvisibleTimeRequestHeader], handle: ExtraInfo
+) -> Reply[ChangeInvisibleTimeResponseHeader]:
+    """Source: ChangeInvisibleTimeProcessor.java#processChangeInvisibleTimeForOrder (5.5.0)"""
+    header, service = request.header, parts_of(broker).pop
+    group, topic, queue_id = header.consumer_group or "", header.topic, header.queue_id
+    pop_time_ms = handle.pop_time_ms
+    visible_at_ms = int64(service.clock.now_ms() + header.invisible_time)
+    if header.offset < broker.offsets.query(group, topic, queue_id):
+        _note(broker, request, pop_time_ms, pop_time_ms, visible_at_ms, has_effect=False)
+        return _Reply(ChangeInvisibleTimeResponseHeader(), remark=NOTHING_SAID)
+    is_out = service.order.find(topic, group, queue_id) is not None and service.order.is_out(
+        topic, group, queue_id, header.offset, pop_time_ms
+    )
+    service.order.update_next_visible_time(
+        topic,
+        group,
+        queue_id,
+        header.offset,
+        pop_time_ms=pop_time_ms,
+        visible_at_ms=visible_at_ms,
+    )
+    service.order_changed(topic, group, queue_id)
+    _note(broker, request, pop_time_ms, pop_time_ms, visible_at_ms, has_effect=is_out)
+    return _Reply(
+        ChangeInvisibleTimeResponseHeader(
+            pop_time=pop_time_ms,
+            invisible_time=int64(visible_at_ms - pop_time_ms),
+            revive_qid=handle.revive_queue_id,
+        ),
+        remark=NOTHING_SAID,
+    )
+
+
+def _note(
+    broker: Broker,
+    request: Request[ChangeInvisibleTimeRequestHeader],
+    pop_time_ms: int,
+    next_pop_time_ms: int,
+    visible_at_ms: int,
+    *,
+    has_effect: bool,
+) -> None:
+    header = request.header
+    broker.journal.add(
+        InvisibleTimeChanged(
+            node=broker.name,
+            group=shortened(header.consumer_group or ""),
+            topic=shortened(header.topic),
+            queue_id=header.queue_id,
+            queue_offset=header.offset,
+            pop_time_ms=pop_time_ms,
+            next_pop_time_ms=next_pop_time_ms,
+            invisible_until_ms=visible_at_ms,
+            peer=request.session.remote_addr,
+            has_effect=has_effect,
+        )
+    )

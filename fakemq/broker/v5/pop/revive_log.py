@@ -1,0 +1,222 @@
+"""The records of POP: checkpoints of pops and acknowledgements, as messages of the revive topic.
+
+They are timer messages: a broker with timers keeps each until shortly before its messages become
+visible.
+
+Source: broker/processor/PopMessageProcessor.java#buildCkMsg, AckMessageProcessor.java#appendAck
+(5.5.0)
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from fakemq.broker import addresses
+from fakemq.config.v5.model import config5
+from fakemq.protocol.bodies.pop import AckMsg, BatchAckMsg, PopCheckPoint
+from fakemq.protocol.pop import ACK_TAG, BATCH_ACK_TAG, CK_TAG, TIMER_DELIVER_MS, revive_topic
+from fakemq.protocol.properties import (
+    TAGS,
+    UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
+    MadeProperties,
+)
+from fakemq.protocol.v5.properties import encode_properties
+from fakemq.store.inner_message import InnerMessage, inner_message
+from fakemq.store.results import PutMessageStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fakemq.clock.timers import Timer
+    from fakemq.config.model import BrokerConfig
+    from fakemq.dispatch.node import NodeContext
+    from fakemq.store.puts import PutMessageResult
+
+ACK_TIME_INTERVAL_MS: Final = 1_000
+"""How much earlier than its acknowledgements a checkpoint is delivered."""
+
+RETRY_MS: Final = 1_000
+"""How often it is tried to store a checkpoint that the store refused. Java: every 5 ms."""
+
+_STORED: Final = (
+    PutMessageStatus.PUT_OK,
+    PutMessageStatus.FLUSH_DISK_TIMEOUT,
+    PutMessageStatus.FLUSH_SLAVE_TIMEOUT,
+    PutMessageStatus.SLAVE_NOT_AVAILABLE,
+)
+
+
+class ReviveLog:
+    """Writes the records of one broker.
+
+    Differs: a record for a queue that the revive topic does not have is dropped. Java makes such a
+    queue, for whatever number a handle has, and reads it never.
+
+    A checkpoint of messages that are out already is put again until the store takes it, and before
+    any other record. While the broker runs none is lost; Java does so for those of pops only.
+    Source: broker/processor/PopBufferMergeService.java#scan (5.5.0)
+    """
+
+    def __init__(
+        self,
+        node: NodeContext[BrokerConfig],
+        *,
+        put: Callable[[InnerMessage], PutMessageResult],
+    ) -> None:
+        self._node = node
+        self._put = put
+        self.queues = 0
+        """How many revive queues are read: reviveQueueNum at the start."""
+        self.topic = revive_topic(node.config.broker_cluster_name)
+        self._refused: deque[tuple[PopCheckPoint, int, Callable[[], None]]] = deque()
+        self._timer: Timer | None = None
+        self.written: PopCheckPoint | AckMsg | None = None
+        """The record whose put is under way: its reader need not decode it."""
+        self.ended: list[int] = []
+        """The queue offsets that are no longer out because of that record; its reader adds them."""
+
+    def stop(self) -> None:
+        """Forget what the store refused: it is popped, or read from the revive topic, again."""
+        self._node.clock.cancel(self._timer)
+        self._timer = None
+        self._refused.clear()
+
+    @property
+    def refused(self) -> list[PopCheckPoint]:
+        """The checkpoints that the store has not taken yet."""
+        return [ck for ck, _, _ in self._refused]
+
+    def keep_checkpoint(
+        self, ck: PopCheckPoint, revive_queue_id: int, stored: Callable[[], None]
+    ) -> bool:
+        """Store a checkpoint now, or later; return whether it is stored now.
+
+        ``stored`` is called when that was later. A slave stores none, now or later.
+        """
+        if self._node.config.is_slave:
+            return False
+        if self._put_refused() and self._put_checkpoint(ck, revive_queue_id):
+            return True
+        self._refused.append((ck, revive_queue_id, stored))
+        self._wait()
+        return False
+
+    def _put_refused(self) -> bool:
+        """Put what the store refused; return whether it has taken all."""
+        while self._refused:
+            ck, revive_queue_id, stored = self._refused[0]
+            if not self._put_checkpoint(ck, revive_queue_id):
+                return False
+            self._refused.popleft()
+            stored()
+        return True
+
+    def _wait(self) -> None:
+        if self._timer is None:
+            self._timer = self._node.clock.call_later(RETRY_MS, self._retry, kind="disk_retry")
+
+    def _retry(self) -> None:
+        self._timer = None
+        if not self._put_refused():
+            self._wait()
+
+    def put_checkpoint(self, ck: PopCheckPoint, revive_queue_id: int) -> bool:
+        """Store a checkpoint; return False if the store refuses it.
+
+        As a timer message in Java, it is refused if it comes later than timerMaxDelaySec allows.
+        Source: broker/util/HookUtils.java#transformTimerMessage (5.5.0)
+        """
+        most_ms = config5(self._node.config).timer_max_delay_sec * 1000
+        if ck.revive_time - ACK_TIME_INTERVAL_MS - self._node.clock.now_ms() > most_ms:
+            return False
+        return self._put_refused() and self._put_checkpoint(ck, revive_queue_id)
+
+    def _put_checkpoint(self, ck: PopCheckPoint, revive_queue_id: int) -> bool:
+        return self._store(
+            ck,
+            revive_queue_id,
+            tag=CK_TAG,
+            unique_key=checkpoint_key(ck),
+            deliver_at_ms=ck.revive_time - ACK_TIME_INTERVAL_MS,
+        )
+
+    def put_ack(self, ack: AckMsg, revive_queue_id: int, visible_at_ms: int) -> list[int] | None:
+        """Store an acknowledgement of messages that would become visible at ``visible_at_ms``.
+
+        Return the queue offsets of those that were out for it, and no longer are; None if the store
+        refuses it.
+        """
+        if not self._put_refused():
+            return None
+        self.ended = []
+        stored = self._store(
+            ack,
+            revive_queue_id,
+            tag=BATCH_ACK_TAG if isinstance(ack, BatchAckMsg) else ACK_TAG,
+            # Java makes for a batch the key of a single acknowledgement, too.
+            unique_key=ack_key(ack),
+            deliver_at_ms=visible_at_ms,
+        )
+        return self.ended if stored else None
+
+    def _store(
+        self,
+        record: PopCheckPoint | AckMsg,
+        queue_id: int,
+        *,
+        tag: str,
+        unique_key: str,
+        deliver_at_ms: int,
+    ) -> bool:
+        if not 0 <= queue_id < max(self.queues, config5(self._node.config).revive_queue_num):
+            return True
+        host = addresses.store_host(self._node.config)
+        properties = MadeProperties(
+            {
+                TAGS: tag,
+                TIMER_DELIVER_MS: str(deliver_at_ms),
+                UNIQ_CLIENT_MESSAGE_ID_KEYIDX: unique_key,
+            }
+        )
+        message = inner_message(
+            self.topic,
+            queue_id,
+            record.encode(),
+            properties=properties,
+            properties_string=encode_properties(properties),
+            born_timestamp_ms=self._node.clock.now_ms(),
+            born_host=host,
+            store_host=host,
+        )
+        self.written = record
+        try:
+            return self._put(message).status in _STORED
+        finally:
+            self.written = None
+
+
+def checkpoint_key(ck: PopCheckPoint) -> str:
+    """Return the unique key of a checkpoint.
+
+    Source: PopMessageProcessor.java#genCkUniqueId (5.5.0)
+    """
+    return (
+        f"{ck.topic}@{ck.queue_id}@{ck.start_offset}@{_text(ck.group)}@{ck.pop_time}"
+        f"@{ck.broker_name}@{CK_TAG}"
+    )
+
+
+def ack_key(ack: AckMsg) -> str:
+    """Return the unique key of an acknowledgement.
+
+    Source: PopMessageProcessor.java#genAckUniqueId (5.5.0)
+    """
+    return (
+        f"{ack.topic}@{ack.queue_id}@{ack.ack_offset}@{_text(ack.group)}@{ack.pop_time}"
+        f"@{_text(ack.broker_name)}@{ACK_TAG}"
+    )
+
+
+def _text(value: str | None) -> str:
+    return "null" if value is None else value  # as Java's concatenation

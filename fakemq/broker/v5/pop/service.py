@@ -1,0 +1,266 @@
+"""The parts of POP at one broker, and what happens to them when messages arrive or locks end.
+
+Source: broker/processor/PopMessageProcessor.java (5.5.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.persistence import FIRST_TICK_MS, MODES, ORDERS
+from fakemq.broker.v5.pop.inflight import InflightCounter
+from fakemq.broker.v5.pop.modes import RequestModes
+from fakemq.broker.v5.pop.offsets import PopOffsets
+from fakemq.broker.v5.pop.order import OrderTable
+from fakemq.broker.v5.pop.polling import ALL_QUEUES, PopPolling
+from fakemq.broker.v5.pop.revive import PopRevive
+from fakemq.broker.v5.pop.revive_log import ReviveLog
+from fakemq.config.v5.model import config5
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fakemq.broker.broker import Broker
+    from fakemq.broker.v5.offset_resets import OffsetResets
+    from fakemq.clock.slices import Steps
+    from fakemq.clock.timers import Timer
+    from fakemq.net.session import Session
+    from fakemq.protocol.bodies.pop import ConsumerOrderInfoTable, MessageRequestModeTable
+    from fakemq.protocol.bodies.route import TopicRouteData
+    from fakemq.protocol.headers.pop import PopMessageRequestHeader
+    from fakemq.store.results import LogRecord
+
+
+class PopService:
+    """POP of one broker: which group has which message until when."""
+
+    def __init__(self, broker: Broker, resets: OffsetResets) -> None:
+        self.node = node = broker.node
+        self.config = config = config5(broker.config)
+        self.clock = broker.clock
+        self.journal = broker.journal
+        self.store = broker.store
+        self.stats = broker.stats
+        self.committed = broker.offsets
+        self.offsets = PopOffsets(config, broker.clock, broker.store, broker.offsets)
+        self.order = OrderTable()
+        self.modes = RequestModes()
+        self.resets = resets
+        self.mode_file = broker.persistence.add(MODES, _modes, field="messageRequestModeMap")
+        self.mode_file.connect(self.modes, self.modes.reset)
+        self._order_file = broker.persistence.add(ORDERS, _orders, field="table", late=True)
+        self._order_file.connect(self.order, self.order.reset, self._order_in_file)
+        self._topics, self._groups = broker.topics, broker.groups
+        self._cleaned_ms = 0
+        self.inflight = InflightCounter()
+        self.polling = PopPolling(node, config)
+        self.notifications = PopPolling(node, config, newest_first=True)
+        self.log = ReviveLog(node, put=broker.put)
+        self.revive = PopRevive(
+            node,
+            config,
+            broker.store,
+            broker.topics,
+            broker.groups,
+            broker.offsets,
+            self.inflight,
+            self.log,
+            put=broker.put,
+        )
+        self.routes: dict[str, TopicRouteData] = {}
+        """Topic → its route, as a name server knew it last."""
+        self._pops = 0
+        self._locks: dict[tuple[str, str, int], Timer] = {}
+        """Topic, group and queue id → the timer for the end of what is out in order."""
+
+    # -- life ---------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to revive, and wait for the queues that are blocked in order."""
+        self.stop()
+        self.offsets.reset()
+        self.inflight.start(self.clock.now_ms())
+        self.revive.start()
+        for topic, group, queue_id in self.order.queues():
+            self.wait_for_lock(topic, group, queue_id)
+
+    def persist(self) -> None:
+        """Write what is out in order, as a broker that stops does, a slave too.
+
+        Source: BrokerController.java#shutdownBasicService (5.5.0)
+        """
+        self._order_file.finish()
+
+    def stop(self) -> None:
+        """Revive nothing more, and wait for no queue."""
+        for timer in self._locks.values():
+            self.clock.cancel(timer)
+        self._locks.clear()
+        self.log.stop()
+        self.revive.stop()
+
+    def reset(self, *, running: bool) -> None:
+        """Forget everything but connections, as the broker's other tables do."""
+        self.stop()
+        self.order.reset()
+        self.modes.reset()
+        self.routes.clear()
+        if running:
+            self.start()
+
+    def forget_closed(self) -> None:
+        """Remove the held requests of connections that were closed."""
+        self.polling.forget_closed()
+        self.notifications.forget_closed()
+
+    def session_closed(self, session: Session) -> None:
+        """Remove the held requests of a closed connection."""
+        self.polling.session_closed(session)
+        self.notifications.session_closed(session)
+
+    # -- arrivals -----------------------------------------------------------------------------
+
+    def arrived(self, records: Sequence[LogRecord]) -> None:
+        """Take note of the records of a put, which have just reached their queue."""
+        if records[0].topic == self.log.topic:
+            self.revive.arrived(records[0].queue_id)
+            return
+        self.polling.arrived(records)
+        self.notifications.arrived(records)
+
+    # -- pops ---------------------------------------------------------------------------------
+
+    def next_revive_queue(self) -> int:
+        """Return the revive queue of the next pop: they take turns."""
+        queue_id = self._pops % self.config.revive_queue_num
+        self._pops += 1
+        return queue_id
+
+    def is_too_much_inflight(self, topic: str, group: str, queue_id: int) -> bool:
+        """Source: PopMessageProcessor.java#isPopShouldStop (5.5.0)"""
+        config = self.config
+        if not config.enable_pop_message_threshold:
+            return False
+        return self.inflight.count(topic, group, queue_id) > config.pop_inflight_message_threshold
+
+    # -- order --------------------------------------------------------------------------------
+
+    def _clean_order(self) -> Steps[None]:
+        """Forget what is out of topics, queues and groups that are gone, and what is a day old."""
+        self._cleaned_ms = self.clock.now_ms()
+        yield from self.order.clean(self._topics.select, self._groups, self._cleaned_ms)
+
+    def _order_in_file(self) -> Steps[ConsumerOrderInfoTable]:
+        """Return what consumerOrderInfo.json is to contain.
+
+        Source: pop/orderly/QueueLevelConsumerManager.java#encode (5.5.0)
+        """
+        yield from self._clean_order()
+        yield
+        return self.order.persisted()
+
+    def is_blocked(self, header: PopMessageRequestHeader, topic: str, queue_id: int) -> bool:
+        """Return whether messages of a queue are out, so that a pop in order must wait.
+
+        Java writes the file, and cleans the table before, every ten seconds. Here the first pop
+        after such a time cleans it.
+        """
+        if abs(self.clock.now_ms() - self._cleaned_ms) >= FIRST_TICK_MS:
+            self._cleaned_ms = self.clock.now_ms()
+            self.clock.carry_out(self._clean_order(), peer=self)
+        return self.order.is_blocked(
+            header.attempt_id,
+            topic,
+            header.consumer_group,
+            queue_id,
+            header.invisible_time,
+            self.clock.now_ms(),
+        )
+
+    def in_order(
+        self,
+        header: PopMessageRequestHeader,
+        topic: str,
+        queue_id: int,
+        pop_time_ms: int,
+        offsets: Sequence[int],
+    ) -> list[str]:
+        """Note that a pop in order took these messages; return its entries of orderCountInfo."""
+        group = header.consumer_group
+        entries = self.order.update(
+            header.attempt_id,
+            topic,
+            group,
+            queue_id,
+            pop_time_ms=pop_time_ms,
+            invisible_time_ms=header.invisible_time,
+            offsets=offsets,
+            now_ms=self.clock.now_ms(),
+        )
+        self.order_changed(topic, group, queue_id)
+        return entries
+
+    def start_of_pop(self, header: PopMessageRequestHeader, topic: str, queue_id: int) -> int:
+        """Return where a pop of a queue begins; a reset by an operator comes first.
+
+        Source: PopMessageProcessor.java#getPopOffset, #resetPopOffset (5.5.0)
+        """
+        group = header.consumer_group
+        offset = self.offsets.start_of_pop(topic, group, queue_id, header.init_mode)
+        reset_to = self.resets.take(topic, group, queue_id)
+        if reset_to is None:
+            return offset
+        self.order.clear(topic, group, queue_id)
+        self.offsets.forget(topic, group, queue_id)
+        self.committed.commit(group, topic, queue_id, reset_to)
+        return reset_to
+
+    def order_changed(self, topic: str, group: str, queue_id: int) -> None:
+        """Follow a change of what is out in order: in the file, and with the end of the lock."""
+        self._order_file.changed()
+        self.wait_for_lock(topic, group, queue_id)
+
+    def wait_for_lock(self, topic: str, group: str, queue_id: int) -> None:
+        """Wake a held pop when the next message of a queue becomes visible.
+
+        Source: pop/orderly/QueueLevelConsumerOrderInfoLockManager.java#updateLockFreeTimestamp
+        (5.5.0)
+        """
+        if not self.config.enable_notify_after_pop_order_lock_release:
+            return
+        now_ms = self.clock.now_ms()
+        free_at_ms = self.order.free_at_ms(topic, group, queue_id, now_ms)
+        if free_at_ms is None:
+            return
+        queue = (topic, group, queue_id)
+        self.clock.cancel(self._locks.pop(queue, None))
+
+        def free() -> None:
+            self._locks.pop(queue, None)
+            self._freed(*queue)
+
+        if free_at_ms <= now_ms:  # at once: a timer would wait for ever on a frozen clock
+            self._freed(*queue)
+            return
+        self._locks[queue] = self.clock.call_later(free_at_ms - now_ms, free, kind="invisible")
+
+    def _freed(self, topic: str, group: str, queue_id: int) -> None:
+        """Source: PopMessageProcessor.java#notifyLongPollingRequestIfNeed (5.5.0)"""
+        offset = self.offsets.next_offset(topic, group, queue_id)
+        if self.store.max_offset_in_queue(topic, queue_id) <= offset:
+            return
+        if not self.polling.notify(topic, group, ALL_QUEUES):
+            self.polling.notify(topic, group, queue_id)
+        self.notifications.notify_topic(topic, queue_id)
+
+
+def _modes() -> type[MessageRequestModeTable]:
+    from fakemq.protocol.bodies.pop import MessageRequestModeTable
+
+    return MessageRequestModeTable
+
+
+def _orders() -> type[ConsumerOrderInfoTable]:
+    from fakemq.protocol.bodies.pop import ConsumerOrderInfoTable
+
+    return ConsumerOrderInfoTable

@@ -1,0 +1,273 @@
+"""What one pop takes: messages of some queues, and the texts that name them in the answer.
+
+Source: broker/processor/PopMessageProcessor.java#popMsgFromQueue (5.5.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.filters.noting import note_filtered
+from fakemq.events.pop import Popped
+from fakemq.journal.journal import shortened
+from fakemq.journal.noted import DELIVERED
+from fakemq.protocol.bodies.pop import PopCheckPoint
+from fakemq.protocol.errors import LocalProtocolError
+from fakemq.protocol.message import MessageExt, decode_good_records, encode_record
+from fakemq.protocol.pop import (
+    ORDER_REVIVE_QUEUE,
+    POP_CK,
+    extra_info,
+    msg_offset_info,
+    start_offset_info,
+)
+from fakemq.protocol.v5.properties import encode_properties
+from fakemq.store.results import GetMessageStatus, queue_offsets
+
+if TYPE_CHECKING:
+    from fakemq.broker.v5.pop.filters import FilterMaker
+    from fakemq.broker.v5.pop.service import PopService
+    from fakemq.net.session import Session
+    from fakemq.protocol.bodies.topic import TopicConfig
+    from fakemq.protocol.headers.pop import PopMessageRequestHeader
+    from fakemq.store.results import GetMessageResult
+
+_CORRECTED = (
+    GetMessageStatus.OFFSET_TOO_SMALL,
+    GetMessageStatus.OFFSET_OVERFLOW_BADLY,
+    GetMessageStatus.OFFSET_FOUND_NULL,
+)
+"""There is nothing at the offset of the group: it continues where the store has messages."""
+_PASSED_OVER = (
+    GetMessageStatus.NO_MATCHED_MESSAGE,
+    GetMessageStatus.OFFSET_FOUND_NULL,
+    GetMessageStatus.MESSAGE_WAS_REMOVING,
+    GetMessageStatus.NO_MATCHED_LOGIC_QUEUE,
+)
+"""The pop returns nothing of what it read."""
+
+
+class Taking:
+    """One pop while it collects messages."""
+
+    def __init__(
+        self,
+        service: PopService,
+        header: PopMessageRequestHeader,
+        session: Session,
+        make_filter: FilterMaker,
+        revive_queue_id: int,
+    ) -> None:
+        self._service = service
+        self._header = header
+        self._session = session
+        self._make_filter = make_filter
+        self.revive_queue_id = revive_queue_id
+        self.pop_time_ms = service.clock.now_ms()
+        self.rest_num = 0
+        """How many messages its queues have behind those that it took."""
+        self.passed_over = False
+        """Whether it went on in a queue without taking anything from there. A slave goes nowhere if
+        its queue lacks a file: a pop that woke itself for such a queue would have no end."""
+        self.count = 0
+        self.buffers: list[memoryview] = []
+        self.start_offsets: list[str] = []
+        self.msg_offsets: list[str] = []
+        self.order_counts: list[str] = []
+
+    @property
+    def is_full(self) -> bool:
+        return self.count >= self._header.max_msg_nums
+
+    def take_topic(self, config: TopicConfig | None, first: int) -> None:
+        """Take from all queues of a topic, in turn, beginning with a number.
+
+        Source: PopMessageProcessor.java#popMsgFromTopic (5.5.0)
+        """
+        if config is None:
+            return
+        queues = config.read_queue_nums
+        ascending = self._service.config.priority_order_asc
+        for number in range(queues):
+            index = queues - 1 - number if ascending else number
+            self.take_queue(config.topic_name or "", (index + first) % queues)
+
+    def take_queue(self, topic: str, queue_id: int) -> None:
+        """Take what is still wanted from one queue."""
+        service, header = self._service, self._header
+        group, store = header.consumer_group, service.store
+        if service.is_too_much_inflight(topic, group, queue_id):
+            offset = service.offsets.next_offset(topic, group, queue_id)
+            self.rest_num += store.max_offset_in_queue(topic, queue_id) - offset
+            return
+        offset = service.start_of_pop(header, topic, queue_id)
+        if header.order:
+            if service.is_blocked(header, topic, queue_id):
+                return  # what waits there does not count: an acknowledgement wakes the next pop
+            service.inflight.clear(topic, group, queue_id)
+        if self.is_full:
+            self.rest_num += store.max_offset_in_queue(topic, queue_id) - offset
+            return
+        result, read_from = self._read(topic, queue_id, offset)
+        if result.message_count:
+            self._took(topic, queue_id, offset, result)
+        elif result.status in _PASSED_OVER and result.next_begin_offset >= 0:
+            self.passed_over |= result.next_begin_offset > offset
+            self._passed_over(topic, queue_id, result.next_begin_offset)
+        self._note_filtered(topic, queue_id, read_from, result)
+        self.rest_num += result.max_offset - result.next_begin_offset
+
+    def _read(self, topic: str, queue_id: int, offset: int) -> tuple[GetMessageResult, int]:
+        """Return what a queue has, and where it was read."""
+        group, store = self._header.consumer_group, self._service.store
+        most = self._header.max_msg_nums - self.count
+        result = store.get_message(group, topic, queue_id, offset, most, self._make_filter())
+        if result.status in _CORRECTED:
+            offset = result.next_begin_offset
+            self._service.committed.commit(group, topic, queue_id, offset)
+            result = store.get_message(group, topic, queue_id, offset, most, self._make_filter())
+        return result, offset
+
+    def _note_filtered(
+        self, topic: str, queue_id: int, offset: int, result: GetMessageResult
+    ) -> None:
+        subscription = self._make_filter.subscription
+        if subscription is not None:
+            note_filtered(
+                self._service.journal,
+                self._service.node.name,
+                subscription,
+                result,
+                group=self._header.consumer_group,
+                topic=topic,
+                queue_id=queue_id,
+                queue_offset=offset,
+                peer=self._session.remote_addr,
+            )
+
+    def _passed_over(self, topic: str, queue_id: int, next_offset: int) -> None:
+        group = self._header.consumer_group
+        if self._header.order:
+            self._service.committed.commit(group, topic, queue_id, next_offset)
+        else:
+            self._service.offsets.popped(topic, group, queue_id, next_offset, stored=True)
+
+    def _took(self, topic: str, queue_id: int, offset: int, result: GetMessageResult) -> None:
+        service, header = self._service, self._header
+        group, offsets = header.consumer_group, queue_offsets(result)
+        if header.order:
+            self.order_counts += service.in_order(
+                header, topic, queue_id, self.pop_time_ms, offsets
+            )
+            service.committed.commit(group, topic, queue_id, offset)
+        else:
+            ck = PopCheckPoint(
+                num=result.message_count,
+                pop_time=self.pop_time_ms,
+                invisible_time=header.invisible_time,
+                start_offset=offset,
+                group=group,
+                topic=topic,
+                queue_id=queue_id,
+                broker_name=service.config.broker_name,
+                queue_offset_diff=[one - offset for one in offsets],
+            )
+            stored = service.log.keep_checkpoint(
+                ck, self.revive_queue_id, lambda: service.offsets.stored(topic, group, queue_id)
+            )
+            service.offsets.popped(topic, group, queue_id, result.next_begin_offset, stored=stored)
+        self.count += result.message_count
+        self.start_offsets.append(start_offset_info(topic, queue_id, offset))
+        self.msg_offsets.append(msg_offset_info(topic, queue_id, offsets))
+        if topic == header.topic or service.config.pop_response_return_actual_retry_topic:
+            self.buffers += result.buffers
+        else:
+            self.buffers += self._as_of_original_topic(result, offset)
+        service.inflight.popped(topic, group, queue_id, result.message_count)
+        service.stats.pulled(group, topic, queue_id, result.message_count, result.buffer_total_size)
+        self._note(topic, queue_id, offset, result, offsets)
+
+    def _as_of_original_topic(self, result: GetMessageResult, offset: int) -> list[memoryview]:
+        """Return records of a retry topic as records of the topic that the client knows.
+
+        Their handle is among their properties, because the client could not make it.
+        """
+        config, header = self._service.config, self._header
+        records = []
+        for stored in decode_good_records(result.body):
+            properties = dict(stored.properties)
+            handle = extra_info(
+                start_offset=offset,
+                pop_time_ms=self.pop_time_ms,
+                invisible_time_ms=header.invisible_time,
+                revive_queue_id=self.revive_queue_id,
+                topic=stored.topic,
+                broker_name=config.broker_name,
+                queue_id=stored.queue_id,
+                queue_offset=stored.queue_offset,
+            )
+            properties.setdefault(POP_CK, handle)
+            try:
+                records.append(_record(stored, header.topic, properties))
+            except LocalProtocolError:
+                continue  # a record holds no such properties; Java leaves such a message out, too
+        return records
+
+    def _note(
+        self,
+        topic: str,
+        queue_id: int,
+        offset: int,
+        result: GetMessageResult,
+        offsets: tuple[int, ...],
+    ) -> None:
+        service, header = self._service, self._header
+        group, peer = shortened(header.consumer_group), self._session.remote_addr
+        attempt_id = header.attempt_id
+        service.journal.note(
+            (
+                DELIVERED,
+                service.node.name,
+                shortened(topic),
+                queue_id,
+                offsets,
+                result.next_begin_offset,
+                group,
+                peer,
+            )
+        )
+        service.journal.add(
+            Popped(
+                node=service.node.name,
+                group=group,
+                topic=shortened(topic),
+                queue_id=queue_id,
+                start_offset=offset,
+                count=result.message_count,
+                pop_time_ms=self.pop_time_ms,
+                invisible_until_ms=self.pop_time_ms + header.invisible_time,
+                in_order=self.revive_queue_id == ORDER_REVIVE_QUEUE,
+                peer=peer,
+                attempt_id=None if attempt_id is None else shortened(attempt_id),
+            )
+        )
+
+
+def _record(stored: MessageExt, topic: str, properties: dict[str, str]) -> memoryview:
+    record = encode_record(
+        topic,
+        stored.body,
+        encode_properties(properties),
+        queue_id=stored.queue_id,
+        born_host=stored.born_host,
+        store_host=stored.store_host,
+        flag=stored.flag,
+        sys_flag=stored.sys_flag,
+        queue_offset=stored.queue_offset,
+        physical_offset=stored.commit_log_offset,
+        born_timestamp_ms=stored.born_timestamp_ms,
+        store_timestamp_ms=stored.store_timestamp_ms,
+        reconsume_times=stored.reconsume_times,
+        prepared_transaction_offset=stored.prepared_transaction_offset,
+    )
+    return memoryview(record)

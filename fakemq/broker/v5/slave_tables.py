@@ -1,0 +1,62 @@
+"""What a slave of 5.5.0 takes over from its master besides the tables of 4.9.7.
+
+Source: broker/slave/SlaveSynchronize.java (5.5.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fakemq.broker.delay import ScheduleMessageService
+    from fakemq.broker.v5.pop.service import PopService
+    from fakemq.broker.v5.table_versions import TableVersions
+    from fakemq.broker.v5.timers.service import TimerMessageService
+    from fakemq.clock.slices import Steps
+    from fakemq.protocol.bodies.offset import DelayOffsetSerializeWrapper
+    from fakemq.protocol.bodies.pop import MessageRequestModeTable
+    from fakemq.protocol.v5.bodies.timer import TimerMetricsSerializeWrapper
+    from fakemq.protocol.v5.bodies.version import DataVersion5
+
+
+class SlaveTables:
+    """The further tables of one slave."""
+
+    def __init__(
+        self,
+        versions: TableVersions,
+        delay: ScheduleMessageService,
+        pop: PopService,
+        timers: TimerMessageService,
+    ) -> None:
+        self._versions = versions
+        self._delay = delay
+        self._pop = pop
+        self._timers = timers
+
+    @property
+    def follows_timers(self) -> bool:
+        return self._timers.running
+
+    def take_mappings_version(self, version: DataVersion5) -> None:
+        self._versions.mappings = version
+
+    def take_offsets_version(self, version: DataVersion5) -> None:
+        self._versions.offsets = version
+
+    def take_delays(
+        self, wrapper: DelayOffsetSerializeWrapper, version: DataVersion5 | None
+    ) -> None:
+        self._delay.follow(wrapper)
+        if version is not None:
+            self._versions.delays = version
+
+    def take_modes(self, modes: MessageRequestModeTable) -> Steps[None]:
+        self._pop.modes.load(modes)
+        yield from self._pop.mode_file.persist_change()
+
+    def take_timer_metrics(self, metrics: TimerMetricsSerializeWrapper) -> bool:
+        return self._timers.take_metrics(metrics)
+
+    def take_timer_checkpoint(self, data: bytes) -> None:
+        self._timers.take_checkpoint(data)

@@ -1,0 +1,57 @@
+"""The configs of RocketMQ 5.5.0: those of 4.9.7, with its other keys and defaults."""
+
+from __future__ import annotations
+
+from fakemq.config.keys import BrokerStartupKeys
+from fakemq.config.model import BrokerConfig, NamesrvConfig
+from fakemq.config.v5.keys import (
+    FIELD_NAMES,
+    IMPORTANT,
+    NAMES,
+    BrokerKeys5,
+    MessageStoreKeys5,
+    NamesrvKeys5,
+    NettyClientKeys5,
+    NettyServerKeys5,
+)
+
+
+class BrokerConfig5(
+    BrokerKeys5, NettyServerKeys5, NettyClientKeys5, MessageStoreKeys5, BrokerConfig
+):
+    """All keys that 5.5.0's broker reads. Source: broker/BrokerStartup.java (5.5.0)"""
+
+    release = "5.5.0"
+    tables = (
+        BrokerKeys5,
+        NettyServerKeys5,
+        NettyClientKeys5,
+        MessageStoreKeys5,
+        BrokerStartupKeys,
+    )
+    renamed = NAMES
+    field_names = FIELD_NAMES
+    answers_are_sorted = True
+    important = BrokerConfig.important | IMPORTANT
+    listen_port: int = 10911
+    enable_acting_master = False
+
+
+class NamesrvConfig5(NamesrvKeys5, NettyServerKeys5, NamesrvConfig):
+    """All keys that 5.5.0's name server reads. Source: namesrv/NamesrvStartup.java (5.5.0)"""
+
+    release = "5.5.0"
+    tables = (NamesrvKeys5, NettyServerKeys5)
+    field_names = FIELD_NAMES
+    answers_are_sorted = True
+    listen_port: int = 9876
+
+
+BROKER_CONFIG = BrokerConfig5
+NAMESRV_CONFIG = NamesrvConfig5
+
+
+def config5(config: BrokerConfig) -> BrokerConfig5:
+    """Return a broker's config with the keys that only 5.5.0 has; the broker must be one."""
+    assert isinstance(config, BrokerConfig5), "a broker of another reference"
+    return config

@@ -1,0 +1,1 @@
+"""The replication of RocketMQ 5, where it differs."""

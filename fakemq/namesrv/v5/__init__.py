@@ -1,0 +1,1 @@
+"""What only a name server of RocketMQ 5 has, or does otherwise."""

@@ -1,0 +1,1 @@
+"""Bodies that only RocketMQ 5 has."""

@@ -1,0 +1,1 @@
+"""Headers that only RocketMQ 5 has."""
