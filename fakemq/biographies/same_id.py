@@ -24,7 +24,7 @@ _LINES_AT_MOST = 3
 _TIMES_AT_MOST = 4
 """How many of the sends of one message are shown."""
 _OTHERS = (RETRY_PREFIX, DLQ_PREFIX, SCHEDULE_TOPIC, TRANS_HALF_TOPIC)
-"""Begins of topics in which a message has further records as a matter of course."""
+"""Begins of topics in which a message always has further records."""
 
 
 def stored_again(

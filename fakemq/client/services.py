@@ -29,10 +29,9 @@ FIRST_PERSIST_MS = 10_000
 REBALANCE_MS = 20_000
 """Source: client/impl/consumer/RebalanceService.java#waitInterval (4.9.7)"""
 REBALANCES_MOST, REBALANCE_REST_MS, REBALANCES_AFTER_REST = 100, 1_000, 10
-"""After the first number of divisions in a row, each because a broker asked for it, the next one
-comes a second later, and so does each one after the last number. A group of a test changes often
-at one moment of a clock that stands. Differs: Java divides as often as brokers say that members
-changed."""
+"""After 100 divisions in a row, each because a broker asked for it, the next one comes a second
+later, and then one second after every 11. A group of a test changes often at one moment of a clock
+that stands. Differs: Java divides as often as brokers say that members changed."""
 
 
 TaskHandler: TypeAlias = Callable[[str, RemotingCommand], Task[RemotingCommand | None]]

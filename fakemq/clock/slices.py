@@ -32,7 +32,7 @@ Steps: TypeAlias = Generator[None, None, T]
 """Long work. It yields where other events may happen, and returns its result."""
 
 FEW_STEPS = 50
-"""Work of so few steps may be done at once: then it costs no more than a call of it."""
+"""Work of at most this number of steps is done at once, and costs what a call of it costs."""
 SLICE_MS = 8
 """How long work proceeds while others wait, in milliseconds of the thread's processor time.
 

@@ -96,8 +96,10 @@ class DirectoryLock:
 
 
 class _FolderLock:
-    """The lock of one folder. A child that is forked closes its copy: it would keep
-    the lock of a process that is killed."""
+    """The lock of one folder.
+
+    A child that is forked closes its copy: with it, the lock would stay after the parent is killed.
+    """
 
     def __init__(self, folder: str) -> None:
         import fcntl
