@@ -16,7 +16,7 @@ from fakemq.protocol import fastjson
 from fakemq.protocol.java import JavaConcurrentMapOrder, java_concurrent_map_order_in_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from fakemq.clock.slices import Steps
     from fakemq.protocol.bodies.body import Body
@@ -49,17 +49,15 @@ class KeptText(Generic[B]):
         self._rest = rest
         self._texts: _Texts | None = None
         """None until the file is written for the first time: one in memory never is."""
-        self._changed: dict[str, None] | None = None
-        """What has changed since the making of the texts was begun; None before that."""
 
     def changed(self, key: str) -> None:
         """Note that an entry was added, replaced or removed."""
-        if self._changed is not None:
-            self._changed[key] = None
+        if self._texts is not None:
+            self._texts.note(key, is_there=key in self._entries())
 
     def clear(self) -> None:
         """Encode everything anew."""
-        self._texts = self._changed = None
+        self._texts = None
 
     def captured(self) -> Steps[B]:
         """Return work for the contents of the file as they are now.
@@ -81,17 +79,13 @@ class KeptText(Generic[B]):
         ``unknown`` is what `unknown_fields` has found in the file.
         """
         of_entries = unknown.get(self._field, {})
-        while (texts := self._texts) is None or self._changed:
-            if texts is None:
-                changed = self._changed = {}
-                made = _Texts(self._capacity)
-                yield from made.make(self._entries(), of_entries)
-                if self._changed is changed:  # else all is to be made anew, or has been
-                    self._texts = made
-            elif self._changed:
-                changed, self._changed = self._changed, {}
-                for key in changed:  # in this order they were put into the map
-                    texts.update(key, self._entries(), of_entries)
+        while (texts := self._texts) is None or not texts.are_made:
+            if texts is None or texts.have_failed:
+                texts = self._texts = _Texts(self._capacity, self._entries(), of_entries)
+            # Several writers may be at this place: each continues the one making.
+            for _ in texts.making:
+                yield
+        texts.follow(self._entries(), of_entries)
         from fakemq.protocol.unknown_fields import with_unknown  # only with a directory
 
         rest = self._rest()
@@ -102,45 +96,70 @@ class KeptText(Generic[B]):
 
 
 class _Texts:
-    """The texts of all entries, one for each bucket of the map."""
+    """The texts of all entries, one for each bucket of the map; ``making`` makes them."""
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, table: Mapping[str, object], unknown: dict[Any, Any]) -> None:
         self._order = JavaConcurrentMapOrder[str](capacity)
         self._of_keys: dict[str, str] = {}
+        self._changes: dict[tuple[str, bool], None] = {}
+        """What has changed since the making was begun, or the last `follow`: keys, and whether the
+        entry was put or removed."""
         self._buckets: list[int] = []
         """The numbers of the buckets that are not empty, in order."""
         self.texts: list[str] = []
         """The text of each of them."""
+        self.are_made = self.have_failed = False
+        self.making = self._make(table, unknown)
 
-    def make(self, table: Mapping[str, object], unknown: dict[Any, Any]) -> Steps[None]:
+    def _make(self, table: Mapping[str, object], unknown: dict[Any, Any]) -> Iterator[None]:
         """Make all texts. What is added to the table meanwhile is not among them."""
-        names = list(table)
-        yield from self._order.add_all_in_steps(names)
-        for number, key in enumerate(names, 1):
-            self._encode(key, table.get(key), unknown)
-            if not number % _BUCKETS_A_STEP:
-                yield
-        yield from self._join_all()
+        try:
+            names = list(table)
+            yield from self._order.add_all_in_steps(names)
+            for number, key in enumerate(names, 1):
+                self._encode(key, table.get(key), unknown)
+                if not number % _BUCKETS_A_STEP:
+                    yield
+            yield from self._join_all()
+        except Exception:
+            self.have_failed = True
+            raise
+        self.are_made = True
 
-    def update(self, key: str, table: Mapping[str, object], unknown: dict[Any, Any]) -> None:
-        """Follow the change of one entry."""
-        order = self._order
-        is_new = key not in order
-        if key in table:
-            self._encode(key, table[key], unknown)
-            if is_new and order.add(key):
-                for _ in self._join_all():
-                    pass
-                return
-        elif is_new:
-            return  # it was added and removed again
-        at = order.bucket_of(key)
-        if key not in table:
-            order.remove(key)
-            del self._of_keys[key]
+    def note(self, key: str, *, is_there: bool) -> None:
+        """Note the change of one entry.
+
+        Example: an entry that is removed and put again goes to the end of its bucket.
+        """
+        if not is_there:
+            self._changes.pop((key, True), None)
+        self._changes[key, is_there] = None
+
+    def follow(self, table: Mapping[str, object], unknown: dict[Any, Any]) -> None:
+        """Take over the changes that were noted, in their order."""
+        changes, self._changes = self._changes, {}
+        for key, is_there in changes:
+            if is_there:
+                self._put(key, table[key], unknown)
+            elif key in self._order:  # else it was put and removed again
+                at = self._order.bucket_of(key)
+                self._order.remove(key)
+                del self._of_keys[key]
+                self._join(at)
+
+    def _put(self, key: str, value: object, unknown: dict[Any, Any]) -> None:
+        self._encode(key, value, unknown)
+        if key not in self._order and self._order.add(key):
+            for _ in self._join_all():
+                pass
+        else:
+            self._join(self._order.bucket_of(key))
+
+    def _join(self, at: int) -> None:
+        """Make the text of one bucket, which may be new or empty."""
         index = bisect_left(self._buckets, at)
         there = index < len(self._buckets) and self._buckets[index] == at
-        if at not in order.buckets:
+        if at not in self._order.buckets:
             del self._buckets[index], self.texts[index]
         elif there:
             self.texts[index] = self._joined(at)
