@@ -12,36 +12,40 @@ import fakemq
 from fakemq.client import Producer, SendStatus
 
 ROOT = Path(__file__).parents[2]
-README = ROOT / "README.md"
+MOST_LINES = 150
 
 
-def example(heading: str) -> str:
-    """The first Python block below a heading."""
-    section = README.read_text().partition(f"\n{heading}\n")[2].partition("\n## ")[0]
-    return section.partition("```python\n")[2].partition("```")[0]
+def run(page: str, source: str, **given: object) -> None:
+    """Execute an example of a page."""
+    exec(compile(source, page, "exec"), given)
 
 
-@pytest.mark.parametrize("heading", ["## Slaves"])
-def test_example_runs(heading: str) -> None:
-    source = example(heading)
-    assert source
-    exec(compile(source, str(README), "exec"), {})
+def test_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= MOST_LINES
+
+
+def test_example_of_slaves_runs() -> None:
+    (source,) = blocks("docs/replication.md")
+    run("docs/replication.md", source)
 
 
 def test_example_without_pytest_runs() -> None:
-    exec(compile(blocks("README.md")[1], str(README), "exec"), {})
+    run("docs/cluster.md", blocks("docs/cluster.md")[0])
 
 
-def test_example_of_a_transaction_runs() -> None:
-    (source,) = (one for one in blocks("README.md") if "send_in_transaction" in one)
-    with fakemq.Cluster(topics={"orders": 1}) as mq:
-        exec(compile(source, str(README), "exec"), {"mq": mq})
+def test_examples_of_single_requests_run() -> None:
+    sending, consuming = blocks("docs/requests.md")
+    with fakemq.Cluster(topics={"orders": 2}) as mq:
+        run("docs/requests.md", sending, mq=mq)
         mq.assert_sent("orders", bodies=["paid"])
+        mq.seed("orders", ["one", "two"])
+        run("docs/requests.md", consuming, mq=mq)
+        mq.assert_consumed("orders", "billing", 3)
 
 
 def test_example_of_a_store_runs(tmp_path: Path) -> None:
-    (source,) = (one for one in blocks("README.md") if "store=tmp_path" in one)
-    exec(compile(source, str(README), "exec"), {"fakemq": fakemq, "tmp_path": tmp_path})
+    (source,) = blocks("docs/stores.md")
+    run("docs/stores.md", source, fakemq=fakemq, tmp_path=tmp_path)
 
 
 @pytest.mark.parametrize("page", ["acl", "tls"])
@@ -68,25 +72,14 @@ def test_examples_of_faults_run() -> None:
 
 
 def test_examples_of_the_laboratory_run() -> None:
-    section = README.read_text().partition("\n## The laboratory\n")[2].partition("\n## ")[0]
-    sources = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
-    assert len(sources) == 3
+    sources = blocks("docs/cluster.md")[1:4]
     with fakemq.Cluster(clock="frozen", topics={"orders": 1}) as mq:
         before_ms = mq.clock.now_ms()
         for source in sources:
-            exec(compile(source, str(README), "exec"), {"mq": mq})
+            run("docs/cluster.md", source, mq=mq)
         assert len(mq.faults.placed()) == 2
         assert mq.clock.now_ms() - before_ms == 7_200_000
         assert mq.broker("broker-a").clock.skew_ms == -300
-
-
-def test_example_of_consuming_runs() -> None:
-    section = README.read_text().partition("\nIt consumes by hand")[2]
-    source = section.partition("```python\n")[2].partition("```")[0]
-    with fakemq.Cluster(topics={"orders": 2}) as mq:
-        mq.seed("orders", ["one", "two", "three"])
-        exec(compile(source, str(README), "exec"), {"mq": mq})
-        mq.assert_consumed("orders", "billing", 3)
 
 
 def blocks(page: str) -> list[str]:
