@@ -6,9 +6,7 @@ stands after those that it imports.
 
 from __future__ import annotations
 
-MESSAGING: tuple[
-    bytes, ...
-] = (  # apache/rocketmq/v2/definition.proto, apache/rocketmq/v2/service.proto
+MESSAGING: tuple[bytes, ...] = (  # apache/rocketmq/v2/definition.proto, apache/rocketmq/v2/service.proto
     # google/protobuf/timestamp.proto
     bytes.fromhex(
         "0a1f676f6f676c652f70726f746f6275662f74696d657374616d702e70726f746f120f676f6f676c"
@@ -487,9 +485,7 @@ MESSAGING: tuple[
     ),
 )
 
-REFLECTION: tuple[
-    bytes, ...
-] = (  # grpc/reflection/v1/reflection.proto, grpc/reflection/v1alpha/reflection.proto
+REFLECTION: tuple[bytes, ...] = (  # grpc/reflection/v1/reflection.proto, grpc/reflection/v1alpha/reflection.proto
     # grpc/reflection/v1/reflection.proto
     bytes.fromhex(
         "0a23677270632f7265666c656374696f6e2f76312f7265666c656374696f6e2e70726f746f121267"

@@ -167,9 +167,7 @@ class FilterExpression(_message.Message):
     EXPRESSION_FIELD_NUMBER: _ClassVar[int]
     type: FilterType
     expression: str
-    def __init__(
-        self, type: _Optional[_Union[FilterType, str]] = ..., expression: _Optional[str] = ...
-    ) -> None: ...
+    def __init__(self, type: _Optional[_Union[FilterType, str]] = ..., expression: _Optional[str] = ...) -> None: ...
 
 class RetryPolicy(_message.Message):
     __slots__ = ("max_attempts", "exponential_backoff", "customized_backoff")
@@ -179,12 +177,7 @@ class RetryPolicy(_message.Message):
     max_attempts: int
     exponential_backoff: ExponentialBackoff
     customized_backoff: CustomizedBackoff
-    def __init__(
-        self,
-        max_attempts: _Optional[int] = ...,
-        exponential_backoff: _Optional[_Union[ExponentialBackoff, _Mapping[str, _Any]]] = ...,
-        customized_backoff: _Optional[_Union[CustomizedBackoff, _Mapping[str, _Any]]] = ...,
-    ) -> None: ...
+    def __init__(self, max_attempts: _Optional[int] = ..., exponential_backoff: _Optional[_Union[ExponentialBackoff, _Mapping[str, _Any]]] = ..., customized_backoff: _Optional[_Union[CustomizedBackoff, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class ExponentialBackoff(_message.Message):
     __slots__ = ("initial", "max", "multiplier")
@@ -194,21 +187,13 @@ class ExponentialBackoff(_message.Message):
     initial: Duration
     max: Duration
     multiplier: float
-    def __init__(
-        self,
-        initial: _Optional[_Union[datetime.timedelta, Duration, _Mapping[str, _Any]]] = ...,
-        max: _Optional[_Union[datetime.timedelta, Duration, _Mapping[str, _Any]]] = ...,
-        multiplier: _Optional[float] = ...,
-    ) -> None: ...
+    def __init__(self, initial: _Optional[_Union[datetime.timedelta, Duration, _Mapping[str, _Any]]] = ..., max: _Optional[_Union[datetime.timedelta, Duration, _Mapping[str, _Any]]] = ..., multiplier: _Optional[float] = ...) -> None: ...
 
 class CustomizedBackoff(_message.Message):
     __slots__ = ("next",)
     NEXT_FIELD_NUMBER: _ClassVar[int]
     next: _containers.RepeatedCompositeFieldContainer[Duration]
-    def __init__(
-        self,
-        next: _Optional[_Iterable[_Union[datetime.timedelta, Duration, _Mapping[str, _Any]]]] = ...,
-    ) -> None: ...
+    def __init__(self, next: _Optional[_Iterable[_Union[datetime.timedelta, Duration, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class Resource(_message.Message):
     __slots__ = ("resource_namespace", "name")
@@ -216,9 +201,7 @@ class Resource(_message.Message):
     NAME_FIELD_NUMBER: _ClassVar[int]
     resource_namespace: str
     name: str
-    def __init__(
-        self, resource_namespace: _Optional[str] = ..., name: _Optional[str] = ...
-    ) -> None: ...
+    def __init__(self, resource_namespace: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
 
 class SubscriptionEntry(_message.Message):
     __slots__ = ("topic", "expression")
@@ -226,11 +209,7 @@ class SubscriptionEntry(_message.Message):
     EXPRESSION_FIELD_NUMBER: _ClassVar[int]
     topic: Resource
     expression: FilterExpression
-    def __init__(
-        self,
-        topic: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ...,
-        expression: _Optional[_Union[FilterExpression, _Mapping[str, _Any]]] = ...,
-    ) -> None: ...
+    def __init__(self, topic: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ..., expression: _Optional[_Union[FilterExpression, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class Address(_message.Message):
     __slots__ = ("host", "port")
@@ -246,11 +225,7 @@ class Endpoints(_message.Message):
     ADDRESSES_FIELD_NUMBER: _ClassVar[int]
     scheme: AddressScheme
     addresses: _containers.RepeatedCompositeFieldContainer[Address]
-    def __init__(
-        self,
-        scheme: _Optional[_Union[AddressScheme, str]] = ...,
-        addresses: _Optional[_Iterable[_Union[Address, _Mapping[str, _Any]]]] = ...,
-    ) -> None: ...
+    def __init__(self, scheme: _Optional[_Union[AddressScheme, str]] = ..., addresses: _Optional[_Iterable[_Union[Address, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class Broker(_message.Message):
     __slots__ = ("name", "id", "endpoints")
@@ -260,12 +235,7 @@ class Broker(_message.Message):
     name: str
     id: int
     endpoints: Endpoints
-    def __init__(
-        self,
-        name: _Optional[str] = ...,
-        id: _Optional[int] = ...,
-        endpoints: _Optional[_Union[Endpoints, _Mapping[str, _Any]]] = ...,
-    ) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., id: _Optional[int] = ..., endpoints: _Optional[_Union[Endpoints, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class MessageQueue(_message.Message):
     __slots__ = ("topic", "id", "permission", "broker", "accept_message_types")
@@ -279,14 +249,7 @@ class MessageQueue(_message.Message):
     permission: Permission
     broker: Broker
     accept_message_types: _containers.RepeatedScalarFieldContainer[MessageType]
-    def __init__(
-        self,
-        topic: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ...,
-        id: _Optional[int] = ...,
-        permission: _Optional[_Union[Permission, str]] = ...,
-        broker: _Optional[_Union[Broker, _Mapping[str, _Any]]] = ...,
-        accept_message_types: _Optional[_Iterable[_Union[MessageType, str]]] = ...,
-    ) -> None: ...
+    def __init__(self, topic: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ..., id: _Optional[int] = ..., permission: _Optional[_Union[Permission, str]] = ..., broker: _Optional[_Union[Broker, _Mapping[str, _Any]]] = ..., accept_message_types: _Optional[_Iterable[_Union[MessageType, str]]] = ...) -> None: ...
 
 class Digest(_message.Message):
     __slots__ = ("type", "checksum")
@@ -294,35 +257,10 @@ class Digest(_message.Message):
     CHECKSUM_FIELD_NUMBER: _ClassVar[int]
     type: DigestType
     checksum: str
-    def __init__(
-        self, type: _Optional[_Union[DigestType, str]] = ..., checksum: _Optional[str] = ...
-    ) -> None: ...
+    def __init__(self, type: _Optional[_Union[DigestType, str]] = ..., checksum: _Optional[str] = ...) -> None: ...
 
 class SystemProperties(_message.Message):
-    __slots__ = (
-        "tag",
-        "keys",
-        "message_id",
-        "body_digest",
-        "body_encoding",
-        "message_type",
-        "born_timestamp",
-        "born_host",
-        "store_timestamp",
-        "store_host",
-        "delivery_timestamp",
-        "receipt_handle",
-        "queue_id",
-        "queue_offset",
-        "invisible_duration",
-        "delivery_attempt",
-        "message_group",
-        "trace_context",
-        "orphaned_transaction_recovery_duration",
-        "dead_letter_queue",
-        "lite_topic",
-        "priority",
-    )
+    __slots__ = ("tag", "keys", "message_id", "body_digest", "body_encoding", "message_type", "born_timestamp", "born_host", "store_timestamp", "store_host", "delivery_timestamp", "receipt_handle", "queue_id", "queue_offset", "invisible_duration", "delivery_attempt", "message_group", "trace_context", "orphaned_transaction_recovery_duration", "dead_letter_queue", "lite_topic", "priority")
     TAG_FIELD_NUMBER: _ClassVar[int]
     KEYS_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
@@ -367,37 +305,7 @@ class SystemProperties(_message.Message):
     dead_letter_queue: DeadLetterQueue
     lite_topic: str
     priority: int
-    def __init__(
-        self,
-        tag: _Optional[str] = ...,
-        keys: _Optional[_Iterable[str]] = ...,
-        message_id: _Optional[str] = ...,
-        body_digest: _Optional[_Union[Digest, _Mapping[str, _Any]]] = ...,
-        body_encoding: _Optional[_Union[Encoding, str]] = ...,
-        message_type: _Optional[_Union[MessageType, str]] = ...,
-        born_timestamp: _Optional[_Union[datetime.datetime, Timestamp, _Mapping[str, _Any]]] = ...,
-        born_host: _Optional[str] = ...,
-        store_timestamp: _Optional[_Union[datetime.datetime, Timestamp, _Mapping[str, _Any]]] = ...,
-        store_host: _Optional[str] = ...,
-        delivery_timestamp: _Optional[
-            _Union[datetime.datetime, Timestamp, _Mapping[str, _Any]]
-        ] = ...,
-        receipt_handle: _Optional[str] = ...,
-        queue_id: _Optional[int] = ...,
-        queue_offset: _Optional[int] = ...,
-        invisible_duration: _Optional[
-            _Union[datetime.timedelta, Duration, _Mapping[str, _Any]]
-        ] = ...,
-        delivery_attempt: _Optional[int] = ...,
-        message_group: _Optional[str] = ...,
-        trace_context: _Optional[str] = ...,
-        orphaned_transaction_recovery_duration: _Optional[
-            _Union[datetime.timedelta, Duration, _Mapping[str, _Any]]
-        ] = ...,
-        dead_letter_queue: _Optional[_Union[DeadLetterQueue, _Mapping[str, _Any]]] = ...,
-        lite_topic: _Optional[str] = ...,
-        priority: _Optional[int] = ...,
-    ) -> None: ...
+    def __init__(self, tag: _Optional[str] = ..., keys: _Optional[_Iterable[str]] = ..., message_id: _Optional[str] = ..., body_digest: _Optional[_Union[Digest, _Mapping[str, _Any]]] = ..., body_encoding: _Optional[_Union[Encoding, str]] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., born_timestamp: _Optional[_Union[datetime.datetime, Timestamp, _Mapping[str, _Any]]] = ..., born_host: _Optional[str] = ..., store_timestamp: _Optional[_Union[datetime.datetime, Timestamp, _Mapping[str, _Any]]] = ..., store_host: _Optional[str] = ..., delivery_timestamp: _Optional[_Union[datetime.datetime, Timestamp, _Mapping[str, _Any]]] = ..., receipt_handle: _Optional[str] = ..., queue_id: _Optional[int] = ..., queue_offset: _Optional[int] = ..., invisible_duration: _Optional[_Union[datetime.timedelta, Duration, _Mapping[str, _Any]]] = ..., delivery_attempt: _Optional[int] = ..., message_group: _Optional[str] = ..., trace_context: _Optional[str] = ..., orphaned_transaction_recovery_duration: _Optional[_Union[datetime.timedelta, Duration, _Mapping[str, _Any]]] = ..., dead_letter_queue: _Optional[_Union[DeadLetterQueue, _Mapping[str, _Any]]] = ..., lite_topic: _Optional[str] = ..., priority: _Optional[int] = ...) -> None: ...
 
 class DeadLetterQueue(_message.Message):
     __slots__ = ("topic", "message_id")
@@ -416,7 +324,6 @@ class Message(_message.Message):
         key: str
         value: str
         def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
-
     TOPIC_FIELD_NUMBER: _ClassVar[int]
     USER_PROPERTIES_FIELD_NUMBER: _ClassVar[int]
     SYSTEM_PROPERTIES_FIELD_NUMBER: _ClassVar[int]
@@ -425,21 +332,13 @@ class Message(_message.Message):
     user_properties: _containers.ScalarMap[str, str]
     system_properties: SystemProperties
     body: bytes
-    def __init__(
-        self,
-        topic: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ...,
-        user_properties: _Optional[_Mapping[str, str]] = ...,
-        system_properties: _Optional[_Union[SystemProperties, _Mapping[str, _Any]]] = ...,
-        body: _Optional[bytes] = ...,
-    ) -> None: ...
+    def __init__(self, topic: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ..., user_properties: _Optional[_Mapping[str, str]] = ..., system_properties: _Optional[_Union[SystemProperties, _Mapping[str, _Any]]] = ..., body: _Optional[bytes] = ...) -> None: ...
 
 class Assignment(_message.Message):
     __slots__ = ("message_queue",)
     MESSAGE_QUEUE_FIELD_NUMBER: _ClassVar[int]
     message_queue: MessageQueue
-    def __init__(
-        self, message_queue: _Optional[_Union[MessageQueue, _Mapping[str, _Any]]] = ...
-    ) -> None: ...
+    def __init__(self, message_queue: _Optional[_Union[MessageQueue, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class Status(_message.Message):
     __slots__ = ("code", "message")
@@ -447,9 +346,7 @@ class Status(_message.Message):
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     code: Code
     message: str
-    def __init__(
-        self, code: _Optional[_Union[Code, str]] = ..., message: _Optional[str] = ...
-    ) -> None: ...
+    def __init__(self, code: _Optional[_Union[Code, str]] = ..., message: _Optional[str] = ...) -> None: ...
 
 class UA(_message.Message):
     __slots__ = ("language", "version", "platform", "hostname")
@@ -461,25 +358,10 @@ class UA(_message.Message):
     version: str
     platform: str
     hostname: str
-    def __init__(
-        self,
-        language: _Optional[_Union[Language, str]] = ...,
-        version: _Optional[str] = ...,
-        platform: _Optional[str] = ...,
-        hostname: _Optional[str] = ...,
-    ) -> None: ...
+    def __init__(self, language: _Optional[_Union[Language, str]] = ..., version: _Optional[str] = ..., platform: _Optional[str] = ..., hostname: _Optional[str] = ...) -> None: ...
 
 class Settings(_message.Message):
-    __slots__ = (
-        "client_type",
-        "access_point",
-        "backoff_policy",
-        "request_timeout",
-        "publishing",
-        "subscription",
-        "user_agent",
-        "metric",
-    )
+    __slots__ = ("client_type", "access_point", "backoff_policy", "request_timeout", "publishing", "subscription", "user_agent", "metric")
     CLIENT_TYPE_FIELD_NUMBER: _ClassVar[int]
     ACCESS_POINT_FIELD_NUMBER: _ClassVar[int]
     BACKOFF_POLICY_FIELD_NUMBER: _ClassVar[int]
@@ -496,17 +378,7 @@ class Settings(_message.Message):
     subscription: Subscription
     user_agent: UA
     metric: Metric
-    def __init__(
-        self,
-        client_type: _Optional[_Union[ClientType, str]] = ...,
-        access_point: _Optional[_Union[Endpoints, _Mapping[str, _Any]]] = ...,
-        backoff_policy: _Optional[_Union[RetryPolicy, _Mapping[str, _Any]]] = ...,
-        request_timeout: _Optional[_Union[datetime.timedelta, Duration, _Mapping[str, _Any]]] = ...,
-        publishing: _Optional[_Union[Publishing, _Mapping[str, _Any]]] = ...,
-        subscription: _Optional[_Union[Subscription, _Mapping[str, _Any]]] = ...,
-        user_agent: _Optional[_Union[UA, _Mapping[str, _Any]]] = ...,
-        metric: _Optional[_Union[Metric, _Mapping[str, _Any]]] = ...,
-    ) -> None: ...
+    def __init__(self, client_type: _Optional[_Union[ClientType, str]] = ..., access_point: _Optional[_Union[Endpoints, _Mapping[str, _Any]]] = ..., backoff_policy: _Optional[_Union[RetryPolicy, _Mapping[str, _Any]]] = ..., request_timeout: _Optional[_Union[datetime.timedelta, Duration, _Mapping[str, _Any]]] = ..., publishing: _Optional[_Union[Publishing, _Mapping[str, _Any]]] = ..., subscription: _Optional[_Union[Subscription, _Mapping[str, _Any]]] = ..., user_agent: _Optional[_Union[UA, _Mapping[str, _Any]]] = ..., metric: _Optional[_Union[Metric, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class Publishing(_message.Message):
     __slots__ = ("topics", "max_body_size", "validate_message_type")
@@ -516,23 +388,10 @@ class Publishing(_message.Message):
     topics: _containers.RepeatedCompositeFieldContainer[Resource]
     max_body_size: int
     validate_message_type: bool
-    def __init__(
-        self,
-        topics: _Optional[_Iterable[_Union[Resource, _Mapping[str, _Any]]]] = ...,
-        max_body_size: _Optional[int] = ...,
-        validate_message_type: _Optional[bool] = ...,
-    ) -> None: ...
+    def __init__(self, topics: _Optional[_Iterable[_Union[Resource, _Mapping[str, _Any]]]] = ..., max_body_size: _Optional[int] = ..., validate_message_type: _Optional[bool] = ...) -> None: ...
 
 class Subscription(_message.Message):
-    __slots__ = (
-        "group",
-        "subscriptions",
-        "fifo",
-        "receive_batch_size",
-        "long_polling_timeout",
-        "lite_subscription_quota",
-        "max_lite_topic_size",
-    )
+    __slots__ = ("group", "subscriptions", "fifo", "receive_batch_size", "long_polling_timeout", "lite_subscription_quota", "max_lite_topic_size")
     GROUP_FIELD_NUMBER: _ClassVar[int]
     SUBSCRIPTIONS_FIELD_NUMBER: _ClassVar[int]
     FIFO_FIELD_NUMBER: _ClassVar[int]
@@ -547,18 +406,7 @@ class Subscription(_message.Message):
     long_polling_timeout: Duration
     lite_subscription_quota: int
     max_lite_topic_size: int
-    def __init__(
-        self,
-        group: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ...,
-        subscriptions: _Optional[_Iterable[_Union[SubscriptionEntry, _Mapping[str, _Any]]]] = ...,
-        fifo: _Optional[bool] = ...,
-        receive_batch_size: _Optional[int] = ...,
-        long_polling_timeout: _Optional[
-            _Union[datetime.timedelta, Duration, _Mapping[str, _Any]]
-        ] = ...,
-        lite_subscription_quota: _Optional[int] = ...,
-        max_lite_topic_size: _Optional[int] = ...,
-    ) -> None: ...
+    def __init__(self, group: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ..., subscriptions: _Optional[_Iterable[_Union[SubscriptionEntry, _Mapping[str, _Any]]]] = ..., fifo: _Optional[bool] = ..., receive_batch_size: _Optional[int] = ..., long_polling_timeout: _Optional[_Union[datetime.timedelta, Duration, _Mapping[str, _Any]]] = ..., lite_subscription_quota: _Optional[int] = ..., max_lite_topic_size: _Optional[int] = ...) -> None: ...
 
 class Metric(_message.Message):
     __slots__ = ("on", "endpoints")
@@ -566,11 +414,7 @@ class Metric(_message.Message):
     ENDPOINTS_FIELD_NUMBER: _ClassVar[int]
     on: bool
     endpoints: Endpoints
-    def __init__(
-        self,
-        on: _Optional[bool] = ...,
-        endpoints: _Optional[_Union[Endpoints, _Mapping[str, _Any]]] = ...,
-    ) -> None: ...
+    def __init__(self, on: _Optional[bool] = ..., endpoints: _Optional[_Union[Endpoints, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class OffsetOption(_message.Message):
     __slots__ = ("policy", "offset", "tail_n", "timestamp")
@@ -579,7 +423,6 @@ class OffsetOption(_message.Message):
         LAST: _ClassVar[OffsetOption.Policy]
         MIN: _ClassVar[OffsetOption.Policy]
         MAX: _ClassVar[OffsetOption.Policy]
-
     LAST: OffsetOption.Policy
     MIN: OffsetOption.Policy
     MAX: OffsetOption.Policy
@@ -591,13 +434,7 @@ class OffsetOption(_message.Message):
     offset: int
     tail_n: int
     timestamp: int
-    def __init__(
-        self,
-        policy: _Optional[_Union[OffsetOption.Policy, str]] = ...,
-        offset: _Optional[int] = ...,
-        tail_n: _Optional[int] = ...,
-        timestamp: _Optional[int] = ...,
-    ) -> None: ...
+    def __init__(self, policy: _Optional[_Union[OffsetOption.Policy, str]] = ..., offset: _Optional[int] = ..., tail_n: _Optional[int] = ..., timestamp: _Optional[int] = ...) -> None: ...
 
 class QueryRouteRequest(_message.Message):
     __slots__ = ("topic", "endpoints")
@@ -605,11 +442,7 @@ class QueryRouteRequest(_message.Message):
     ENDPOINTS_FIELD_NUMBER: _ClassVar[int]
     topic: Resource
     endpoints: Endpoints
-    def __init__(
-        self,
-        topic: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ...,
-        endpoints: _Optional[_Union[Endpoints, _Mapping[str, _Any]]] = ...,
-    ) -> None: ...
+    def __init__(self, topic: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ..., endpoints: _Optional[_Union[Endpoints, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class QueryRouteResponse(_message.Message):
     __slots__ = ("status", "message_queues")
@@ -617,19 +450,13 @@ class QueryRouteResponse(_message.Message):
     MESSAGE_QUEUES_FIELD_NUMBER: _ClassVar[int]
     status: Status
     message_queues: _containers.RepeatedCompositeFieldContainer[MessageQueue]
-    def __init__(
-        self,
-        status: _Optional[_Union[Status, _Mapping[str, _Any]]] = ...,
-        message_queues: _Optional[_Iterable[_Union[MessageQueue, _Mapping[str, _Any]]]] = ...,
-    ) -> None: ...
+    def __init__(self, status: _Optional[_Union[Status, _Mapping[str, _Any]]] = ..., message_queues: _Optional[_Iterable[_Union[MessageQueue, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class SendMessageRequest(_message.Message):
     __slots__ = ("messages",)
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     messages: _containers.RepeatedCompositeFieldContainer[Message]
-    def __init__(
-        self, messages: _Optional[_Iterable[_Union[Message, _Mapping[str, _Any]]]] = ...
-    ) -> None: ...
+    def __init__(self, messages: _Optional[_Iterable[_Union[Message, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class SendResultEntry(_message.Message):
     __slots__ = ("status", "message_id", "transaction_id", "offset", "recall_handle")
@@ -643,14 +470,7 @@ class SendResultEntry(_message.Message):
     transaction_id: str
     offset: int
     recall_handle: str
-    def __init__(
-        self,
-        status: _Optional[_Union[Status, _Mapping[str, _Any]]] = ...,
-        message_id: _Optional[str] = ...,
-        transaction_id: _Optional[str] = ...,
-        offset: _Optional[int] = ...,
-        recall_handle: _Optional[str] = ...,
-    ) -> None: ...
+    def __init__(self, status: _Optional[_Union[Status, _Mapping[str, _Any]]] = ..., message_id: _Optional[str] = ..., transaction_id: _Optional[str] = ..., offset: _Optional[int] = ..., recall_handle: _Optional[str] = ...) -> None: ...
 
 class SendMessageResponse(_message.Message):
     __slots__ = ("status", "entries")
@@ -658,11 +478,7 @@ class SendMessageResponse(_message.Message):
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
     status: Status
     entries: _containers.RepeatedCompositeFieldContainer[SendResultEntry]
-    def __init__(
-        self,
-        status: _Optional[_Union[Status, _Mapping[str, _Any]]] = ...,
-        entries: _Optional[_Iterable[_Union[SendResultEntry, _Mapping[str, _Any]]]] = ...,
-    ) -> None: ...
+    def __init__(self, status: _Optional[_Union[Status, _Mapping[str, _Any]]] = ..., entries: _Optional[_Iterable[_Union[SendResultEntry, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class QueryAssignmentRequest(_message.Message):
     __slots__ = ("topic", "group", "endpoints")
@@ -672,12 +488,7 @@ class QueryAssignmentRequest(_message.Message):
     topic: Resource
     group: Resource
     endpoints: Endpoints
-    def __init__(
-        self,
-        topic: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ...,
-        group: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ...,
-        endpoints: _Optional[_Union[Endpoints, _Mapping[str, _Any]]] = ...,
-    ) -> None: ...
+    def __init__(self, topic: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ..., group: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ..., endpoints: _Optional[_Union[Endpoints, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class QueryAssignmentResponse(_message.Message):
     __slots__ = ("status", "assignments")
@@ -685,23 +496,10 @@ class QueryAssignmentResponse(_message.Message):
     ASSIGNMENTS_FIELD_NUMBER: _ClassVar[int]
     status: Status
     assignments: _containers.RepeatedCompositeFieldContainer[Assignment]
-    def __init__(
-        self,
-        status: _Optional[_Union[Status, _Mapping[str, _Any]]] = ...,
-        assignments: _Optional[_Iterable[_Union[Assignment, _Mapping[str, _Any]]]] = ...,
-    ) -> None: ...
+    def __init__(self, status: _Optional[_Union[Status, _Mapping[str, _Any]]] = ..., assignments: _Optional[_Iterable[_Union[Assignment, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class ReceiveMessageRequest(_message.Message):
-    __slots__ = (
-        "group",
-        "message_queue",
-        "filter_expression",
-        "batch_size",
-        "invisible_duration",
-        "auto_renew",
-        "long_polling_timeout",
-        "attempt_id",
-    )
+    __slots__ = ("group", "message_queue", "filter_expression", "batch_size", "invisible_duration", "auto_renew", "long_polling_timeout", "attempt_id")
     GROUP_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_QUEUE_FIELD_NUMBER: _ClassVar[int]
     FILTER_EXPRESSION_FIELD_NUMBER: _ClassVar[int]
@@ -718,21 +516,7 @@ class ReceiveMessageRequest(_message.Message):
     auto_renew: bool
     long_polling_timeout: Duration
     attempt_id: str
-    def __init__(
-        self,
-        group: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ...,
-        message_queue: _Optional[_Union[MessageQueue, _Mapping[str, _Any]]] = ...,
-        filter_expression: _Optional[_Union[FilterExpression, _Mapping[str, _Any]]] = ...,
-        batch_size: _Optional[int] = ...,
-        invisible_duration: _Optional[
-            _Union[datetime.timedelta, Duration, _Mapping[str, _Any]]
-        ] = ...,
-        auto_renew: _Optional[bool] = ...,
-        long_polling_timeout: _Optional[
-            _Union[datetime.timedelta, Duration, _Mapping[str, _Any]]
-        ] = ...,
-        attempt_id: _Optional[str] = ...,
-    ) -> None: ...
+    def __init__(self, group: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ..., message_queue: _Optional[_Union[MessageQueue, _Mapping[str, _Any]]] = ..., filter_expression: _Optional[_Union[FilterExpression, _Mapping[str, _Any]]] = ..., batch_size: _Optional[int] = ..., invisible_duration: _Optional[_Union[datetime.timedelta, Duration, _Mapping[str, _Any]]] = ..., auto_renew: _Optional[bool] = ..., long_polling_timeout: _Optional[_Union[datetime.timedelta, Duration, _Mapping[str, _Any]]] = ..., attempt_id: _Optional[str] = ...) -> None: ...
 
 class ReceiveMessageResponse(_message.Message):
     __slots__ = ("status", "message", "delivery_timestamp")
@@ -742,14 +526,7 @@ class ReceiveMessageResponse(_message.Message):
     status: Status
     message: Message
     delivery_timestamp: Timestamp
-    def __init__(
-        self,
-        status: _Optional[_Union[Status, _Mapping[str, _Any]]] = ...,
-        message: _Optional[_Union[Message, _Mapping[str, _Any]]] = ...,
-        delivery_timestamp: _Optional[
-            _Union[datetime.datetime, Timestamp, _Mapping[str, _Any]]
-        ] = ...,
-    ) -> None: ...
+    def __init__(self, status: _Optional[_Union[Status, _Mapping[str, _Any]]] = ..., message: _Optional[_Union[Message, _Mapping[str, _Any]]] = ..., delivery_timestamp: _Optional[_Union[datetime.datetime, Timestamp, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class AckMessageEntry(_message.Message):
     __slots__ = ("message_id", "receipt_handle", "lite_topic")
@@ -759,12 +536,7 @@ class AckMessageEntry(_message.Message):
     message_id: str
     receipt_handle: str
     lite_topic: str
-    def __init__(
-        self,
-        message_id: _Optional[str] = ...,
-        receipt_handle: _Optional[str] = ...,
-        lite_topic: _Optional[str] = ...,
-    ) -> None: ...
+    def __init__(self, message_id: _Optional[str] = ..., receipt_handle: _Optional[str] = ..., lite_topic: _Optional[str] = ...) -> None: ...
 
 class AckMessageRequest(_message.Message):
     __slots__ = ("group", "topic", "entries")
@@ -774,12 +546,7 @@ class AckMessageRequest(_message.Message):
     group: Resource
     topic: Resource
     entries: _containers.RepeatedCompositeFieldContainer[AckMessageEntry]
-    def __init__(
-        self,
-        group: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ...,
-        topic: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ...,
-        entries: _Optional[_Iterable[_Union[AckMessageEntry, _Mapping[str, _Any]]]] = ...,
-    ) -> None: ...
+    def __init__(self, group: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ..., topic: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ..., entries: _Optional[_Iterable[_Union[AckMessageEntry, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class AckMessageResultEntry(_message.Message):
     __slots__ = ("message_id", "receipt_handle", "status")
@@ -789,12 +556,7 @@ class AckMessageResultEntry(_message.Message):
     message_id: str
     receipt_handle: str
     status: Status
-    def __init__(
-        self,
-        message_id: _Optional[str] = ...,
-        receipt_handle: _Optional[str] = ...,
-        status: _Optional[_Union[Status, _Mapping[str, _Any]]] = ...,
-    ) -> None: ...
+    def __init__(self, message_id: _Optional[str] = ..., receipt_handle: _Optional[str] = ..., status: _Optional[_Union[Status, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class AckMessageResponse(_message.Message):
     __slots__ = ("status", "entries")
@@ -802,22 +564,10 @@ class AckMessageResponse(_message.Message):
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
     status: Status
     entries: _containers.RepeatedCompositeFieldContainer[AckMessageResultEntry]
-    def __init__(
-        self,
-        status: _Optional[_Union[Status, _Mapping[str, _Any]]] = ...,
-        entries: _Optional[_Iterable[_Union[AckMessageResultEntry, _Mapping[str, _Any]]]] = ...,
-    ) -> None: ...
+    def __init__(self, status: _Optional[_Union[Status, _Mapping[str, _Any]]] = ..., entries: _Optional[_Iterable[_Union[AckMessageResultEntry, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class ForwardMessageToDeadLetterQueueRequest(_message.Message):
-    __slots__ = (
-        "group",
-        "topic",
-        "receipt_handle",
-        "message_id",
-        "delivery_attempt",
-        "max_delivery_attempts",
-        "lite_topic",
-    )
+    __slots__ = ("group", "topic", "receipt_handle", "message_id", "delivery_attempt", "max_delivery_attempts", "lite_topic")
     GROUP_FIELD_NUMBER: _ClassVar[int]
     TOPIC_FIELD_NUMBER: _ClassVar[int]
     RECEIPT_HANDLE_FIELD_NUMBER: _ClassVar[int]
@@ -832,16 +582,7 @@ class ForwardMessageToDeadLetterQueueRequest(_message.Message):
     delivery_attempt: int
     max_delivery_attempts: int
     lite_topic: str
-    def __init__(
-        self,
-        group: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ...,
-        topic: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ...,
-        receipt_handle: _Optional[str] = ...,
-        message_id: _Optional[str] = ...,
-        delivery_attempt: _Optional[int] = ...,
-        max_delivery_attempts: _Optional[int] = ...,
-        lite_topic: _Optional[str] = ...,
-    ) -> None: ...
+    def __init__(self, group: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ..., topic: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ..., receipt_handle: _Optional[str] = ..., message_id: _Optional[str] = ..., delivery_attempt: _Optional[int] = ..., max_delivery_attempts: _Optional[int] = ..., lite_topic: _Optional[str] = ...) -> None: ...
 
 class ForwardMessageToDeadLetterQueueResponse(_message.Message):
     __slots__ = ("status",)
@@ -855,11 +596,7 @@ class HeartbeatRequest(_message.Message):
     CLIENT_TYPE_FIELD_NUMBER: _ClassVar[int]
     group: Resource
     client_type: ClientType
-    def __init__(
-        self,
-        group: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ...,
-        client_type: _Optional[_Union[ClientType, str]] = ...,
-    ) -> None: ...
+    def __init__(self, group: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ..., client_type: _Optional[_Union[ClientType, str]] = ...) -> None: ...
 
 class HeartbeatResponse(_message.Message):
     __slots__ = ("status",)
@@ -881,15 +618,7 @@ class EndTransactionRequest(_message.Message):
     resolution: TransactionResolution
     source: TransactionSource
     trace_context: str
-    def __init__(
-        self,
-        topic: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ...,
-        message_id: _Optional[str] = ...,
-        transaction_id: _Optional[str] = ...,
-        resolution: _Optional[_Union[TransactionResolution, str]] = ...,
-        source: _Optional[_Union[TransactionSource, str]] = ...,
-        trace_context: _Optional[str] = ...,
-    ) -> None: ...
+    def __init__(self, topic: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ..., message_id: _Optional[str] = ..., transaction_id: _Optional[str] = ..., resolution: _Optional[_Union[TransactionResolution, str]] = ..., source: _Optional[_Union[TransactionSource, str]] = ..., trace_context: _Optional[str] = ...) -> None: ...
 
 class EndTransactionResponse(_message.Message):
     __slots__ = ("status",)
@@ -915,9 +644,7 @@ class ThreadStackTrace(_message.Message):
     THREAD_STACK_TRACE_FIELD_NUMBER: _ClassVar[int]
     nonce: str
     thread_stack_trace: str
-    def __init__(
-        self, nonce: _Optional[str] = ..., thread_stack_trace: _Optional[str] = ...
-    ) -> None: ...
+    def __init__(self, nonce: _Optional[str] = ..., thread_stack_trace: _Optional[str] = ...) -> None: ...
 
 class VerifyMessageCommand(_message.Message):
     __slots__ = ("nonce", "message")
@@ -925,11 +652,7 @@ class VerifyMessageCommand(_message.Message):
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     nonce: str
     message: Message
-    def __init__(
-        self,
-        nonce: _Optional[str] = ...,
-        message: _Optional[_Union[Message, _Mapping[str, _Any]]] = ...,
-    ) -> None: ...
+    def __init__(self, nonce: _Optional[str] = ..., message: _Optional[_Union[Message, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class VerifyMessageResult(_message.Message):
     __slots__ = ("nonce",)
@@ -943,11 +666,7 @@ class RecoverOrphanedTransactionCommand(_message.Message):
     TRANSACTION_ID_FIELD_NUMBER: _ClassVar[int]
     message: Message
     transaction_id: str
-    def __init__(
-        self,
-        message: _Optional[_Union[Message, _Mapping[str, _Any]]] = ...,
-        transaction_id: _Optional[str] = ...,
-    ) -> None: ...
+    def __init__(self, message: _Optional[_Union[Message, _Mapping[str, _Any]]] = ..., transaction_id: _Optional[str] = ...) -> None: ...
 
 class NotifyUnsubscribeLiteCommand(_message.Message):
     __slots__ = ("lite_topic",)
@@ -956,17 +675,7 @@ class NotifyUnsubscribeLiteCommand(_message.Message):
     def __init__(self, lite_topic: _Optional[str] = ...) -> None: ...
 
 class TelemetryCommand(_message.Message):
-    __slots__ = (
-        "status",
-        "settings",
-        "thread_stack_trace",
-        "verify_message_result",
-        "recover_orphaned_transaction_command",
-        "print_thread_stack_trace_command",
-        "verify_message_command",
-        "reconnect_endpoints_command",
-        "notify_unsubscribe_lite_command",
-    )
+    __slots__ = ("status", "settings", "thread_stack_trace", "verify_message_result", "recover_orphaned_transaction_command", "print_thread_stack_trace_command", "verify_message_command", "reconnect_endpoints_command", "notify_unsubscribe_lite_command")
     STATUS_FIELD_NUMBER: _ClassVar[int]
     SETTINGS_FIELD_NUMBER: _ClassVar[int]
     THREAD_STACK_TRACE_FIELD_NUMBER: _ClassVar[int]
@@ -985,26 +694,7 @@ class TelemetryCommand(_message.Message):
     verify_message_command: VerifyMessageCommand
     reconnect_endpoints_command: ReconnectEndpointsCommand
     notify_unsubscribe_lite_command: NotifyUnsubscribeLiteCommand
-    def __init__(
-        self,
-        status: _Optional[_Union[Status, _Mapping[str, _Any]]] = ...,
-        settings: _Optional[_Union[Settings, _Mapping[str, _Any]]] = ...,
-        thread_stack_trace: _Optional[_Union[ThreadStackTrace, _Mapping[str, _Any]]] = ...,
-        verify_message_result: _Optional[_Union[VerifyMessageResult, _Mapping[str, _Any]]] = ...,
-        recover_orphaned_transaction_command: _Optional[
-            _Union[RecoverOrphanedTransactionCommand, _Mapping[str, _Any]]
-        ] = ...,
-        print_thread_stack_trace_command: _Optional[
-            _Union[PrintThreadStackTraceCommand, _Mapping[str, _Any]]
-        ] = ...,
-        verify_message_command: _Optional[_Union[VerifyMessageCommand, _Mapping[str, _Any]]] = ...,
-        reconnect_endpoints_command: _Optional[
-            _Union[ReconnectEndpointsCommand, _Mapping[str, _Any]]
-        ] = ...,
-        notify_unsubscribe_lite_command: _Optional[
-            _Union[NotifyUnsubscribeLiteCommand, _Mapping[str, _Any]]
-        ] = ...,
-    ) -> None: ...
+    def __init__(self, status: _Optional[_Union[Status, _Mapping[str, _Any]]] = ..., settings: _Optional[_Union[Settings, _Mapping[str, _Any]]] = ..., thread_stack_trace: _Optional[_Union[ThreadStackTrace, _Mapping[str, _Any]]] = ..., verify_message_result: _Optional[_Union[VerifyMessageResult, _Mapping[str, _Any]]] = ..., recover_orphaned_transaction_command: _Optional[_Union[RecoverOrphanedTransactionCommand, _Mapping[str, _Any]]] = ..., print_thread_stack_trace_command: _Optional[_Union[PrintThreadStackTraceCommand, _Mapping[str, _Any]]] = ..., verify_message_command: _Optional[_Union[VerifyMessageCommand, _Mapping[str, _Any]]] = ..., reconnect_endpoints_command: _Optional[_Union[ReconnectEndpointsCommand, _Mapping[str, _Any]]] = ..., notify_unsubscribe_lite_command: _Optional[_Union[NotifyUnsubscribeLiteCommand, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class NotifyClientTerminationRequest(_message.Message):
     __slots__ = ("group",)
@@ -1019,15 +709,7 @@ class NotifyClientTerminationResponse(_message.Message):
     def __init__(self, status: _Optional[_Union[Status, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class ChangeInvisibleDurationRequest(_message.Message):
-    __slots__ = (
-        "group",
-        "topic",
-        "receipt_handle",
-        "invisible_duration",
-        "message_id",
-        "lite_topic",
-        "suspend",
-    )
+    __slots__ = ("group", "topic", "receipt_handle", "invisible_duration", "message_id", "lite_topic", "suspend")
     GROUP_FIELD_NUMBER: _ClassVar[int]
     TOPIC_FIELD_NUMBER: _ClassVar[int]
     RECEIPT_HANDLE_FIELD_NUMBER: _ClassVar[int]
@@ -1042,18 +724,7 @@ class ChangeInvisibleDurationRequest(_message.Message):
     message_id: str
     lite_topic: str
     suspend: bool
-    def __init__(
-        self,
-        group: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ...,
-        topic: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ...,
-        receipt_handle: _Optional[str] = ...,
-        invisible_duration: _Optional[
-            _Union[datetime.timedelta, Duration, _Mapping[str, _Any]]
-        ] = ...,
-        message_id: _Optional[str] = ...,
-        lite_topic: _Optional[str] = ...,
-        suspend: _Optional[bool] = ...,
-    ) -> None: ...
+    def __init__(self, group: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ..., topic: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ..., receipt_handle: _Optional[str] = ..., invisible_duration: _Optional[_Union[datetime.timedelta, Duration, _Mapping[str, _Any]]] = ..., message_id: _Optional[str] = ..., lite_topic: _Optional[str] = ..., suspend: _Optional[bool] = ...) -> None: ...
 
 class ChangeInvisibleDurationResponse(_message.Message):
     __slots__ = ("status", "receipt_handle")
@@ -1061,21 +732,10 @@ class ChangeInvisibleDurationResponse(_message.Message):
     RECEIPT_HANDLE_FIELD_NUMBER: _ClassVar[int]
     status: Status
     receipt_handle: str
-    def __init__(
-        self,
-        status: _Optional[_Union[Status, _Mapping[str, _Any]]] = ...,
-        receipt_handle: _Optional[str] = ...,
-    ) -> None: ...
+    def __init__(self, status: _Optional[_Union[Status, _Mapping[str, _Any]]] = ..., receipt_handle: _Optional[str] = ...) -> None: ...
 
 class PullMessageRequest(_message.Message):
-    __slots__ = (
-        "group",
-        "message_queue",
-        "offset",
-        "batch_size",
-        "filter_expression",
-        "long_polling_timeout",
-    )
+    __slots__ = ("group", "message_queue", "offset", "batch_size", "filter_expression", "long_polling_timeout")
     GROUP_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_QUEUE_FIELD_NUMBER: _ClassVar[int]
     OFFSET_FIELD_NUMBER: _ClassVar[int]
@@ -1088,17 +748,7 @@ class PullMessageRequest(_message.Message):
     batch_size: int
     filter_expression: FilterExpression
     long_polling_timeout: Duration
-    def __init__(
-        self,
-        group: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ...,
-        message_queue: _Optional[_Union[MessageQueue, _Mapping[str, _Any]]] = ...,
-        offset: _Optional[int] = ...,
-        batch_size: _Optional[int] = ...,
-        filter_expression: _Optional[_Union[FilterExpression, _Mapping[str, _Any]]] = ...,
-        long_polling_timeout: _Optional[
-            _Union[datetime.timedelta, Duration, _Mapping[str, _Any]]
-        ] = ...,
-    ) -> None: ...
+    def __init__(self, group: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ..., message_queue: _Optional[_Union[MessageQueue, _Mapping[str, _Any]]] = ..., offset: _Optional[int] = ..., batch_size: _Optional[int] = ..., filter_expression: _Optional[_Union[FilterExpression, _Mapping[str, _Any]]] = ..., long_polling_timeout: _Optional[_Union[datetime.timedelta, Duration, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class PullMessageResponse(_message.Message):
     __slots__ = ("status", "message", "next_offset")
@@ -1108,12 +758,7 @@ class PullMessageResponse(_message.Message):
     status: Status
     message: Message
     next_offset: int
-    def __init__(
-        self,
-        status: _Optional[_Union[Status, _Mapping[str, _Any]]] = ...,
-        message: _Optional[_Union[Message, _Mapping[str, _Any]]] = ...,
-        next_offset: _Optional[int] = ...,
-    ) -> None: ...
+    def __init__(self, status: _Optional[_Union[Status, _Mapping[str, _Any]]] = ..., message: _Optional[_Union[Message, _Mapping[str, _Any]]] = ..., next_offset: _Optional[int] = ...) -> None: ...
 
 class UpdateOffsetRequest(_message.Message):
     __slots__ = ("group", "message_queue", "offset")
@@ -1123,12 +768,7 @@ class UpdateOffsetRequest(_message.Message):
     group: Resource
     message_queue: MessageQueue
     offset: int
-    def __init__(
-        self,
-        group: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ...,
-        message_queue: _Optional[_Union[MessageQueue, _Mapping[str, _Any]]] = ...,
-        offset: _Optional[int] = ...,
-    ) -> None: ...
+    def __init__(self, group: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ..., message_queue: _Optional[_Union[MessageQueue, _Mapping[str, _Any]]] = ..., offset: _Optional[int] = ...) -> None: ...
 
 class UpdateOffsetResponse(_message.Message):
     __slots__ = ("status",)
@@ -1142,11 +782,7 @@ class GetOffsetRequest(_message.Message):
     MESSAGE_QUEUE_FIELD_NUMBER: _ClassVar[int]
     group: Resource
     message_queue: MessageQueue
-    def __init__(
-        self,
-        group: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ...,
-        message_queue: _Optional[_Union[MessageQueue, _Mapping[str, _Any]]] = ...,
-    ) -> None: ...
+    def __init__(self, group: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ..., message_queue: _Optional[_Union[MessageQueue, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class GetOffsetResponse(_message.Message):
     __slots__ = ("status", "offset")
@@ -1154,11 +790,7 @@ class GetOffsetResponse(_message.Message):
     OFFSET_FIELD_NUMBER: _ClassVar[int]
     status: Status
     offset: int
-    def __init__(
-        self,
-        status: _Optional[_Union[Status, _Mapping[str, _Any]]] = ...,
-        offset: _Optional[int] = ...,
-    ) -> None: ...
+    def __init__(self, status: _Optional[_Union[Status, _Mapping[str, _Any]]] = ..., offset: _Optional[int] = ...) -> None: ...
 
 class QueryOffsetRequest(_message.Message):
     __slots__ = ("message_queue", "query_offset_policy", "timestamp")
@@ -1168,12 +800,7 @@ class QueryOffsetRequest(_message.Message):
     message_queue: MessageQueue
     query_offset_policy: QueryOffsetPolicy
     timestamp: Timestamp
-    def __init__(
-        self,
-        message_queue: _Optional[_Union[MessageQueue, _Mapping[str, _Any]]] = ...,
-        query_offset_policy: _Optional[_Union[QueryOffsetPolicy, str]] = ...,
-        timestamp: _Optional[_Union[datetime.datetime, Timestamp, _Mapping[str, _Any]]] = ...,
-    ) -> None: ...
+    def __init__(self, message_queue: _Optional[_Union[MessageQueue, _Mapping[str, _Any]]] = ..., query_offset_policy: _Optional[_Union[QueryOffsetPolicy, str]] = ..., timestamp: _Optional[_Union[datetime.datetime, Timestamp, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class QueryOffsetResponse(_message.Message):
     __slots__ = ("status", "offset")
@@ -1181,11 +808,7 @@ class QueryOffsetResponse(_message.Message):
     OFFSET_FIELD_NUMBER: _ClassVar[int]
     status: Status
     offset: int
-    def __init__(
-        self,
-        status: _Optional[_Union[Status, _Mapping[str, _Any]]] = ...,
-        offset: _Optional[int] = ...,
-    ) -> None: ...
+    def __init__(self, status: _Optional[_Union[Status, _Mapping[str, _Any]]] = ..., offset: _Optional[int] = ...) -> None: ...
 
 class RecallMessageRequest(_message.Message):
     __slots__ = ("topic", "recall_handle")
@@ -1193,11 +816,7 @@ class RecallMessageRequest(_message.Message):
     RECALL_HANDLE_FIELD_NUMBER: _ClassVar[int]
     topic: Resource
     recall_handle: str
-    def __init__(
-        self,
-        topic: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ...,
-        recall_handle: _Optional[str] = ...,
-    ) -> None: ...
+    def __init__(self, topic: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ..., recall_handle: _Optional[str] = ...) -> None: ...
 
 class RecallMessageResponse(_message.Message):
     __slots__ = ("status", "message_id")
@@ -1205,11 +824,7 @@ class RecallMessageResponse(_message.Message):
     MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
     status: Status
     message_id: str
-    def __init__(
-        self,
-        status: _Optional[_Union[Status, _Mapping[str, _Any]]] = ...,
-        message_id: _Optional[str] = ...,
-    ) -> None: ...
+    def __init__(self, status: _Optional[_Union[Status, _Mapping[str, _Any]]] = ..., message_id: _Optional[str] = ...) -> None: ...
 
 class SyncLiteSubscriptionRequest(_message.Message):
     __slots__ = ("action", "topic", "group", "lite_topic_set", "version", "offset_option")
@@ -1225,15 +840,7 @@ class SyncLiteSubscriptionRequest(_message.Message):
     lite_topic_set: _containers.RepeatedScalarFieldContainer[str]
     version: int
     offset_option: OffsetOption
-    def __init__(
-        self,
-        action: _Optional[_Union[LiteSubscriptionAction, str]] = ...,
-        topic: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ...,
-        group: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ...,
-        lite_topic_set: _Optional[_Iterable[str]] = ...,
-        version: _Optional[int] = ...,
-        offset_option: _Optional[_Union[OffsetOption, _Mapping[str, _Any]]] = ...,
-    ) -> None: ...
+    def __init__(self, action: _Optional[_Union[LiteSubscriptionAction, str]] = ..., topic: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ..., group: _Optional[_Union[Resource, _Mapping[str, _Any]]] = ..., lite_topic_set: _Optional[_Iterable[str]] = ..., version: _Optional[int] = ..., offset_option: _Optional[_Union[OffsetOption, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class SyncLiteSubscriptionResponse(_message.Message):
     __slots__ = ("status",)

@@ -7,14 +7,7 @@ from typing import Any as _Any
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 class ServerReflectionRequest(_message.Message):
-    __slots__ = (
-        "host",
-        "file_by_filename",
-        "file_containing_symbol",
-        "file_containing_extension",
-        "all_extension_numbers_of_type",
-        "list_services",
-    )
+    __slots__ = ("host", "file_by_filename", "file_containing_symbol", "file_containing_extension", "all_extension_numbers_of_type", "list_services")
     HOST_FIELD_NUMBER: _ClassVar[int]
     FILE_BY_FILENAME_FIELD_NUMBER: _ClassVar[int]
     FILE_CONTAINING_SYMBOL_FIELD_NUMBER: _ClassVar[int]
@@ -27,15 +20,7 @@ class ServerReflectionRequest(_message.Message):
     file_containing_extension: ExtensionRequest
     all_extension_numbers_of_type: str
     list_services: str
-    def __init__(
-        self,
-        host: _Optional[str] = ...,
-        file_by_filename: _Optional[str] = ...,
-        file_containing_symbol: _Optional[str] = ...,
-        file_containing_extension: _Optional[_Union[ExtensionRequest, _Mapping[str, _Any]]] = ...,
-        all_extension_numbers_of_type: _Optional[str] = ...,
-        list_services: _Optional[str] = ...,
-    ) -> None: ...
+    def __init__(self, host: _Optional[str] = ..., file_by_filename: _Optional[str] = ..., file_containing_symbol: _Optional[str] = ..., file_containing_extension: _Optional[_Union[ExtensionRequest, _Mapping[str, _Any]]] = ..., all_extension_numbers_of_type: _Optional[str] = ..., list_services: _Optional[str] = ...) -> None: ...
 
 class ExtensionRequest(_message.Message):
     __slots__ = ("containing_type", "extension_number")
@@ -43,19 +28,10 @@ class ExtensionRequest(_message.Message):
     EXTENSION_NUMBER_FIELD_NUMBER: _ClassVar[int]
     containing_type: str
     extension_number: int
-    def __init__(
-        self, containing_type: _Optional[str] = ..., extension_number: _Optional[int] = ...
-    ) -> None: ...
+    def __init__(self, containing_type: _Optional[str] = ..., extension_number: _Optional[int] = ...) -> None: ...
 
 class ServerReflectionResponse(_message.Message):
-    __slots__ = (
-        "valid_host",
-        "original_request",
-        "file_descriptor_response",
-        "all_extension_numbers_response",
-        "list_services_response",
-        "error_response",
-    )
+    __slots__ = ("valid_host", "original_request", "file_descriptor_response", "all_extension_numbers_response", "list_services_response", "error_response")
     VALID_HOST_FIELD_NUMBER: _ClassVar[int]
     ORIGINAL_REQUEST_FIELD_NUMBER: _ClassVar[int]
     FILE_DESCRIPTOR_RESPONSE_FIELD_NUMBER: _ClassVar[int]
@@ -68,19 +44,7 @@ class ServerReflectionResponse(_message.Message):
     all_extension_numbers_response: ExtensionNumberResponse
     list_services_response: ListServiceResponse
     error_response: ErrorResponse
-    def __init__(
-        self,
-        valid_host: _Optional[str] = ...,
-        original_request: _Optional[_Union[ServerReflectionRequest, _Mapping[str, _Any]]] = ...,
-        file_descriptor_response: _Optional[
-            _Union[FileDescriptorResponse, _Mapping[str, _Any]]
-        ] = ...,
-        all_extension_numbers_response: _Optional[
-            _Union[ExtensionNumberResponse, _Mapping[str, _Any]]
-        ] = ...,
-        list_services_response: _Optional[_Union[ListServiceResponse, _Mapping[str, _Any]]] = ...,
-        error_response: _Optional[_Union[ErrorResponse, _Mapping[str, _Any]]] = ...,
-    ) -> None: ...
+    def __init__(self, valid_host: _Optional[str] = ..., original_request: _Optional[_Union[ServerReflectionRequest, _Mapping[str, _Any]]] = ..., file_descriptor_response: _Optional[_Union[FileDescriptorResponse, _Mapping[str, _Any]]] = ..., all_extension_numbers_response: _Optional[_Union[ExtensionNumberResponse, _Mapping[str, _Any]]] = ..., list_services_response: _Optional[_Union[ListServiceResponse, _Mapping[str, _Any]]] = ..., error_response: _Optional[_Union[ErrorResponse, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class FileDescriptorResponse(_message.Message):
     __slots__ = ("file_descriptor_proto",)
@@ -94,19 +58,13 @@ class ExtensionNumberResponse(_message.Message):
     EXTENSION_NUMBER_FIELD_NUMBER: _ClassVar[int]
     base_type_name: str
     extension_number: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(
-        self,
-        base_type_name: _Optional[str] = ...,
-        extension_number: _Optional[_Iterable[int]] = ...,
-    ) -> None: ...
+    def __init__(self, base_type_name: _Optional[str] = ..., extension_number: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class ListServiceResponse(_message.Message):
     __slots__ = ("service",)
     SERVICE_FIELD_NUMBER: _ClassVar[int]
     service: _containers.RepeatedCompositeFieldContainer[ServiceResponse]
-    def __init__(
-        self, service: _Optional[_Iterable[_Union[ServiceResponse, _Mapping[str, _Any]]]] = ...
-    ) -> None: ...
+    def __init__(self, service: _Optional[_Iterable[_Union[ServiceResponse, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class ServiceResponse(_message.Message):
     __slots__ = ("name",)
@@ -120,6 +78,4 @@ class ErrorResponse(_message.Message):
     ERROR_MESSAGE_FIELD_NUMBER: _ClassVar[int]
     error_code: int
     error_message: str
-    def __init__(
-        self, error_code: _Optional[int] = ..., error_message: _Optional[str] = ...
-    ) -> None: ...
+    def __init__(self, error_code: _Optional[int] = ..., error_message: _Optional[str] = ...) -> None: ...

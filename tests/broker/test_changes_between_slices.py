@@ -30,6 +30,7 @@ from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.v5.headers.offset import ResetOffsetRequestHeader5
 from fakemq.reference.v5 import REFERENCE
 from tests.support.broker_lab import BrokerLab
+from tests.support.form import pure_only
 
 GROUP = "g"
 TOPICS = [f"t{number}" for number in range(4)]
@@ -191,7 +192,13 @@ def done_after(steps: Generator[None, None, object], count: int) -> bool:
     return False
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=name, marks=pure_only if name == "stats" else ())
+        for name, case in CASES.items()
+    ],
+)
 def test_work_is_right_when_tables_change_between_any_two_steps(
     case: Callable[[BrokerLab, pytest.MonkeyPatch], Case], monkeypatch: pytest.MonkeyPatch
 ) -> None:

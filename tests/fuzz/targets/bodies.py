@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any
 
 import msgspec
 
 from fakemq.namesrv.kv import KVConfigSerializeWrapper
-from fakemq.protocol import bodies, fastjson
+from fakemq.protocol import fastjson
 from fakemq.protocol.beans import to_bean
 from fakemq.protocol.bodies.body import Body, FrozenBody
 from fakemq.protocol.bodies.topic import RegisterBrokerBody
@@ -20,6 +18,7 @@ from fakemq.protocol.fastjson import JsonError
 from fakemq.protocol.fastjson_reader import read
 from tests.fuzz import golden
 from tests.fuzz.target import Target, chosen, outcome, same
+from tests.support.body_modules import body_modules
 
 _WORDS = tuple(
     b'{} [] {" ":0} null true NaN undefined 1e5 -0 1L \\u00e9 \\x41 \\ud83d\\ude00 \' // /**/ '
@@ -88,8 +87,7 @@ def register_body(data: bytes) -> None:
 
 
 def _bodies() -> dict[str, Any]:
-    for module in iter_modules(bodies.__path__):
-        import_module(f"{bodies.__name__}.{module.name}")
+    body_modules()  # they must be there to be found
     found: list[type] = [*_below(Body), *_below(FrozenBody), KVConfigSerializeWrapper]
     return {one.__name__: one for one in sorted(found, key=lambda one: one.__name__)}
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import pkgutil
 import subprocess
 import sys
 import threading
-from importlib import import_module
 from typing import Any
 
 import msgspec
@@ -16,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from fakemq.protocol import bodies, fastjson
+from fakemq.protocol import fastjson
 from fakemq.protocol.beans import to_bean
 from fakemq.protocol.bodies.body import Body, FrozenBody
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
@@ -33,15 +31,16 @@ from fakemq.protocol.bodies.offset import ConsumerOffsetSerializeWrapper
 from fakemq.protocol.bodies.topic import TopicConfig, TopicConfigSerializeWrapper
 from fakemq.protocol.errors import BodyError, HeaderError, NullBodyError
 from fakemq.protocol.java import enum_names
+from tests.support.body_modules import body_modules
 from tests.support.forking import LIMIT_S, in_child
 
 CLASSES: list[type[Any]] = [
     value
-    for module in pkgutil.iter_modules(bodies.__path__)
-    for value in vars(import_module(f"fakemq.protocol.bodies.{module.name}")).values()
+    for module in body_modules()
+    for value in vars(module).values()
     if isinstance(value, type)
     and issubclass(value, (Body, FrozenBody))
-    and value.__module__.endswith(f".{module.name}")
+    and value.__module__ == module.__name__
     and value not in (Body, FrozenBody)
 ]
 

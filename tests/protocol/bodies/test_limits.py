@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakemq.protocol import beans, bodies, fastjson, fastjson_keys, fastjson_reader
+from fakemq.protocol import beans, fastjson, fastjson_keys, fastjson_reader
 from fakemq.protocol.bodies.body import Body, FrozenBody
 from fakemq.protocol.bodies.offset import ConsumerOffsetSerializeWrapper, ResetOffsetBody
 from fakemq.protocol.bodies.pop import PopCheckPoint
@@ -20,6 +18,7 @@ from fakemq.protocol.bodies.topic import RegisterBrokerBody
 from fakemq.protocol.errors import BodyError, RemoteProtocolError
 from fakemq.protocol.header_json import decode_json_header
 from fakemq.protocol.limits import FILE_JSON, PEER_JSON, RECORD_JSON
+from tests.support.body_modules import body_modules
 
 MANY = PEER_JSON.items + 1
 LONG = PEER_JSON.lax_bytes + 1
@@ -39,8 +38,7 @@ HOSTILE = {
 
 
 def body_types() -> Iterator[type[Any]]:
-    for module in pkgutil.iter_modules(bodies.__path__, f"{bodies.__name__}."):
-        importlib.import_module(module.name)
+    body_modules()  # they must be there to be found
     waiting: list[type[Any]] = [Body, FrozenBody]
     while waiting:
         cls = waiting.pop()

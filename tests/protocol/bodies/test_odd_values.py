@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
 
 import msgspec
 import pytest
 
-from fakemq.protocol import bodies
 from fakemq.protocol.bodies.body import Body, FrozenBody
 from fakemq.protocol.errors import HeaderError
+from tests.support.body_modules import body_modules
 
 ODD_VALUES = [
     *("0", "-1", "1.9", "1e400", "-1e400", "1e999999", "9" * 400, "NaN"),
@@ -35,8 +33,8 @@ ODD_VALUES = [
 TYPE_INFO = cache(msgspec.inspect.type_info)
 BODIES = [
     kind
-    for found in iter_modules(bodies.__path__, f"{bodies.__name__}.")
-    for kind in vars(import_module(found.name)).values()
+    for module in body_modules()
+    for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, (Body, FrozenBody)) and len(vars(kind)) > 0
 ]
 
