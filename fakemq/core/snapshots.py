@@ -51,9 +51,11 @@ class Snapshot:
             if broker.running:
                 yield from broker.store.settle()
         tables = {server.name: server.kv.tables() for server in name_servers}
-        captures = {name: NodeCapture(broker) for name, broker in brokers.items()}
+        captures: dict[str, NodeCapture] = {}
         images = {}
         try:
+            for name, broker in brokers.items():
+                captures[name] = NodeCapture(broker)
             for name, capture in captures.items():
                 yield
                 images[name] = yield from capture.image()
@@ -99,7 +101,11 @@ class Snapshot:
 
 def node_image(broker: Broker) -> NodeImage:
     """Return the data of a broker, running or not."""
-    return finished(NodeCapture(broker).image())
+    capture = NodeCapture(broker)
+    try:
+        return finished(capture.image())
+    finally:
+        capture.end()
 
 
 class NodeCapture:

@@ -89,24 +89,38 @@ class Capture:
         self._begun: tuple[File, Iterator[tuple[int, bytes]], list[tuple[int, bytes]]] | None = None
         """The file that is being read: its other pieces, and those that were read."""
         self._images: dict[File, FileImage] = {}
+        self._error: StoreError | None = None
+        """Why a file could not be read before it was changed."""
         self._files.captures.append(self)
 
     def before_change(self, file: File) -> None:
-        """Read a file whose bytes are about to change."""
-        if file in self._left:
-            for _ in self._read(file):
-                pass
-        elif self._begun is not None and self._begun[0] is file:
-            _, others, pieces = self._begun
-            pieces += others
+        """Read a file whose bytes are about to change.
+
+        A file that cannot be read is an error of this capture, and not of the change: `image`
+        raises it.
+        """
+        try:
+            if file in self._left:
+                for _ in self._read(file):
+                    pass
+            elif self._begun is not None and self._begun[0] is file:
+                _, others, pieces = self._begun
+                pieces += others
+        except StoreError as error:
+            self._error = error
+            self.end()
 
     def image(self) -> Steps[StoreImage]:
-        """Return work for all files."""
+        """Return work for all files; raise StoreError if one cannot be read."""
         try:
             for file in self._all:
+                if self._error is not None:
+                    raise self._error
                 if file in self._left:
                     yield from self._read(file)
                     yield
+            if self._error is not None:
+                raise self._error
         finally:
             self.end()
         images = self._images

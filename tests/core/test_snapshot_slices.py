@@ -13,6 +13,8 @@ from fakemq.broker.broker import Broker
 from fakemq.clock.slices import Slices, finished
 from fakemq.core.cluster import ClusterCore
 from fakemq.core.snapshots import Snapshot
+from fakemq.errors import StoreError
+from fakemq.store.files import File
 from fakemq.store.image import Capture, take
 from fakemq.store.inner_message import inner_message
 from tests.support.calls import calls_of
@@ -152,5 +154,41 @@ def test_two_captures_are_of_their_own_moments(mq: fakemq.Cluster) -> None:
         assert finished(second.image()) == after
         assert finished(first.image()) == before
         assert before != after
+
+    mq.inspect(look)
+
+
+def test_snapshot_that_fails_leaves_no_capture(tmp_path: Path) -> None:
+    with fakemq.Cluster(clock="frozen", store=str(tmp_path), masters=2, topics={"orders": 1}) as mq:
+        mq.seed("orders", ["a", "b"])
+        mq.broker("broker-b").stop()
+        (log,) = tmp_path.glob("broker-b*/commitlog/*")
+        log.unlink()
+        log.mkdir()
+        with pytest.raises(StoreError, match="commitlog"):
+            mq.snapshot()
+        assert mq.inspect(lambda core: core.broker("broker-a").store.files.captures) == []
+
+
+def test_file_that_cannot_be_read_fails_the_snapshot_and_no_put(mq: fakemq.Cluster) -> None:
+    def look(core: ClusterCore) -> None:
+        broker = core.broker("broker-a")
+        _, steps = begun(core)
+        (index,) = (one for one in broker.store.files.opened() if one.path.startswith("index/"))
+        real = type(index).data
+
+        def data(file: File) -> Iterator[tuple[int, memoryview]]:
+            if file is index:
+                raise StoreError("the index cannot be read")
+            return real(file)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(type(index), "data", data)
+            put(broker, "topic-1", "one-more")
+            broker.store.index.catch_up()
+            broker.store.index.catch_up()
+        with pytest.raises(StoreError, match="the index cannot be read"):
+            finished(steps)  # type: ignore[arg-type]
+        assert not broker.store.files.captures
 
     mq.inspect(look)
