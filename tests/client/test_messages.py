@@ -14,6 +14,7 @@ from fakemq.errors import ArgumentError, ConfigError
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.limits import MESSAGE_BODY_MAX_BYTES
 from fakemq.protocol.message import encode_record
+from tests.support.calls import calls_of
 
 HOST = ("127.0.0.1", 1)
 
@@ -183,3 +184,10 @@ def test_client_wants_messages_in_a_batch() -> None:
     with pytest.raises(ArgumentError, match="expected a Message, not 'orders'"):
         client.send_batch(["orders", b"x"])
     client.close()
+
+
+def test_many_bodies_are_checked_without_a_call_for_each() -> None:
+    bodies: list[bytes | str] = ["x", "é", b"y"]
+    bodies *= 1_000
+    assert calls_of(lambda: payloads(bodies)) < 10
+    assert payloads(bodies)[:3] == [b"x", b"\xc3\xa9", b"y"]
