@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
 from fakemq.protocol.message import MESSAGE_MAGIC_CODE, record_struct
+from fakemq.protocol.topics import is_system_topic
 from fakemq.store.consumequeue import BLANK_SIZE, UNIT_BYTES
 from fakemq.store.findings import (
     NO_TOPIC,
@@ -260,6 +261,8 @@ class StartCheck:
         topics = self._topics
         if topics is None or not (topic in topics.names or topic in OWN_TOPICS):
             return
+        # No peer may delete a system topic, and a clean-up leaves one that has a config.
+        stays = topic in KEPT_TOPICS or (topic in topics.names and is_system_topic(topic))
         firsts = [
             unit
             for other in self._queues.ids(topic)
@@ -269,7 +272,7 @@ class StartCheck:
         for offset, entry in wanted:
             older = any(unit[0] < entry[0] for unit in firsts)
             stored_ms = self._log.store_timestamp_ms(entry[0], entry[1])
-            if older or topic in KEPT_TOPICS or stored_ms >= topics.changed_ms:
+            if older or stays or stored_ms >= topics.changed_ms:
                 yield self._in_log(entry, no_queue(place_text(topic, queue_id, offset)))
 
     def _in_log(self, entry: _Entry, text: str) -> Finding:

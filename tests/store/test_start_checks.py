@@ -130,6 +130,25 @@ def test_lost_queue_is_reported_if_its_topic_is_there(tmp_path: Path) -> None:
     assert line in reported(tmp_path, Topics({"orders"}, 0))
 
 
+@pytest.mark.parametrize(
+    ("topic", "is_reported"),
+    [("orders", False), ("rmq_sys_REVIVE_LOG_c", True), ("BenchmarkTest", True)],
+)
+def test_lost_queue_of_a_system_topic_is_reported_whenever_a_topic_changed(
+    tmp_path: Path, topic: str, *, is_reported: bool
+) -> None:
+    lab = DiskLab(tmp_path, log_bytes=2_000, queue_units=10)
+    lab.start()
+    for number in range(60):
+        lab.put(b"%03d" % number * 20, topic=topic, queue_id=min(number, 1))
+        lab.advance(10)
+    changed_ms = lab.node_clock.now_ms()
+    lab.stop()
+    shutil.rmtree(tmp_path / "consumequeue" / topic / "0")
+    line = f"{LOG}:0: {topic}:0 offset 0: there is no such queue"
+    assert (line in reported(tmp_path, Topics({topic}, changed_ms))) is is_reported
+
+
 def test_queue_of_a_topic_that_was_made_again_is_not_missed(tmp_path: Path) -> None:
     with DiskLab(tmp_path) as lab:
         for queue_id in (0, 1):
