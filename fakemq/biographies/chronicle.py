@@ -9,12 +9,13 @@ one record.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fakemq.biographies.pops import Place, Pops
 from fakemq.biographies.refusals import Refusals
+from fakemq.biographies.reset_table import Resets
 from fakemq.biographies.twins import TwinTable
 from fakemq.broker.persistence import ORDERS
 from fakemq.events.core import (
@@ -33,6 +34,7 @@ from fakemq.events.core import (
     MemberChanged,
     MessageChecked,
     NodeStarted,
+    NodeStopped,
     OffsetCommitted,
     OffsetReset,
     OffsetWentBack,
@@ -169,6 +171,7 @@ class Chronicle:
             MemberChanged: self._member_changed,
             CommitIgnored: self._commit_ignored,
             NodeStarted: self._node_started,
+            NodeStopped: self._node_changed,
             OffsetReset: self._reset,
             OffsetWentBack: self._went_back,
             PassedOver: self._passed_over,
@@ -213,6 +216,10 @@ class Chronicle:
         )
         """Group and topic → client ids of two members → how they did not subscribe to the same when
         they were members together last."""
+        self.topic_changes: dict[str, list[int]] = defaultdict(list)
+        """Topic → the numbers of the entries that changed it, or its queues."""
+        self.node_changes: list[int] = []
+        """The numbers of the entries by which brokers stopped or started."""
         self.refusals = Refusals()
         self.joined: dict[str, Entry] = {}
         """Consumer group → when its first member joined."""
@@ -248,8 +255,7 @@ class Chronicle:
         """As `commits`, those that a broker did not store."""
         self.failed_replies: dict[str, list[Entry]] = defaultdict(list)
         """Correlation id → the replies that could not be pushed."""
-        self.resets: dict[tuple[str, str], list[Entry]] = defaultdict(list)
-        """Group and topic → the queues that operators reset."""
+        self.resets = Resets()
         self.deleted: dict[tuple[str, str], Entry] = {}
         """BrokerName and topic → the last entry that deleted it."""
         self.back: list[Back] = []
@@ -412,6 +418,14 @@ class Chronicle:
             if entry.cause == appended.cause and isinstance(entry.event, MessageChecked):
                 return entry.event.topic
         return ""
+
+    def receivers(self, place: Place, deliveries: Iterable[Entry]) -> Counter[str]:
+        """Return how often each group received a message that its client did not drop."""
+        return Counter(
+            entry.event.group
+            for entry in deliveries
+            if isinstance(entry.event, Delivered) and self.dropped(place, entry) is None
+        )
 
     def deletion(self, record: Record) -> Entry | None:
         """Return the entry that deleted a record's topic since it was stored; None if none did."""
@@ -620,6 +634,7 @@ class Chronicle:
 
     def _node_started(self, entry: Entry) -> None:
         """Find the offsets that slaves have, and a master that was away does not."""
+        self._node_changed(entry)
         node = entry.event.node
         if node in self.replicated:
             return  # a slave takes over what its master has
@@ -635,7 +650,13 @@ class Chronicle:
     def _reset(self, entry: Entry) -> None:
         event = entry.event
         assert isinstance(event, OffsetReset)
-        self.resets[event.group, event.topic].append(entry)
+        broker = self.broker_names.get(event.node, event.node)
+        record = self.record_at(broker, event.topic, event.queue_id, event.offset)
+        self.resets.add(entry, None if record is None else self.appended.get(record))
+
+    def _node_changed(self, entry: Entry) -> None:
+        if entry.event.node in self.broker_names:
+            self.node_changes.append(entry.seq)
 
     def _reply_failed(self, entry: Entry) -> None:
         assert isinstance(entry.event, ReplyFailed)
@@ -678,6 +699,7 @@ class Chronicle:
 
     def _topic_changed(self, entry: Entry) -> None:
         assert isinstance(entry.event, TopicChanged)
+        self.topic_changes[entry.event.topic].append(entry.seq)
         if entry.event.how == "created":
             self.created.setdefault(entry.event.topic, entry)
         elif entry.event.how == "deleted":

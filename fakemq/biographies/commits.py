@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeGuard, TypeVar
 import msgspec
 
 from fakemq.biographies import steps
-from fakemq.biographies.resets import was_reset
 from fakemq.errors import counted, printable
 from fakemq.events.core import CommitIgnored, OffsetCommitted
 from fakemq.journal.journal import clock_text
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from fakemq.biographies.pops import Place
     from fakemq.biographies.steps import Step
     from fakemq.biographies.v5_steps import Why
+    from fakemq.clock.slices import Steps
     from fakemq.journal.entries import Entry
 
 OfCommit = TypeVar(
@@ -104,7 +104,7 @@ def _back(chronicle: Chronicle, group: str, rising: Rising, why: Why) -> steps.S
     if not rising.why:
         event = first.event
         assert isinstance(event, OffsetCommitted | CommitIgnored)
-        reset = was_reset(chronicle, first, group, event.topic, event.queue_id)
+        reset = chronicle.resets.is_from(first, group, event.topic, event.queue_id)
         back = _step(chronicle, steps.SetBack, first, why)
         return msgspec.structs.replace(back, by_reset=reset)
     return steps.SetBack(
@@ -140,7 +140,7 @@ def _past(chronicle: Chronicle, place: Place, entry: Entry, since_seq: int, why:
     return msgspec.structs.replace(
         _step(chronicle, steps.PassedOver, entry, why),
         expression=None if passed is None else passed.expression,
-        by_reset=was_reset(chronicle, entry, event.group, event.topic, event.queue_id),
+        by_reset=chronicle.resets.is_from(entry, event.group, event.topic, event.queue_id),
         dropped=any(
             getattr(one.event, "group", "") == event.group
             for one in chronicle.collided.get(place, ())
@@ -166,15 +166,17 @@ def _step(chronicle: Chronicle, kind: type[OfCommit], entry: Entry, why: Why) ->
 
 def offsets_went_back(
     chronicle: Chronicle, wants: Callable[[str], bool], group: str | None
-) -> list[str]:
+) -> Steps[list[str]]:
     """Return one line for each cause by which offsets of a group in a topic went back."""
     found: dict[tuple[str, str, str, str], list[Back]] = {}
-    for back in chronicle.back:
+    for back in list(chronicle.back):
+        yield
         if wants(back.topic) and group in (None, back.group) and not _is_deleted(chronicle, back):
             key = back.entry.event.node, back.group, back.topic, back.why
             found.setdefault(key, []).append(back)
     lines = []
     for (node, one, topic, why), backs in found.items():
+        yield
         number = sum(back.before - max(back.offset, 0) for back in backs)
         at = clock_text(backs[-1].entry.at_ms)
         lines.append(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fakemq.biographies.commits import has_acked
-from fakemq.biographies.findings import Findings, name_of
+from fakemq.biographies.findings import Findings
 from fakemq.events.core import DeadLettered, Delivered, SentBack
 from fakemq.protocol.properties import RETRY_TOPIC
 from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC, dlq_topic
@@ -44,21 +44,22 @@ def not_sent_back(
 def add_dead(
     chronicle: Chronicle,
     record: Record,
-    stored: MessageExt,
+    stored: MessageExt | None,
     wants: Callable[[str], bool],
     group: str | None,
     found: Findings,
+    name: str,
 ) -> None:
     """Add a message that its group gave up, and a dead letter that a group sent back.
 
-    ``group`` limits them to one group. Of a wanted DLQ the messages are findings of their own. The
-    retries of a dead letter have the topic to which it was sent first. Source:
+    ``stored`` is None if it cannot be read any more. ``group`` limits them to one group.
+
+    Of a wanted DLQ the messages are findings of their own. The retries of a dead letter have the
+    topic to which it was sent first. Source:
     client/impl/consumer/DefaultMQPushConsumerImpl.java#resetRetryAndNamespace (4.9.7)
     """
-    if record not in chronicle.made:
-        return
-    topic = stored.topic
-    first = stored.properties.get(RETRY_TOPIC, topic)
+    topic: str = getattr(chronicle.appended[record].event, "topic", "")
+    first = topic if stored is None else stored.properties.get(RETRY_TOPIC, topic)
     for _, entry in chronicle.made[record]:
         event = entry.event
         if not isinstance(event, DeadLettered | SentBack) or group not in (None, event.group):
@@ -67,13 +68,13 @@ def add_dead(
             dlq = dlq_topic(event.group)
             if not wants(dlq):
                 why = f"a dead letter of {event.group}, which gave it up: it is in {dlq}"
-                found.add(_before_retries(chronicle, record, topic), why, name_of(stored))
+                found.add(_before_retries(chronicle, record, topic), why, name)
         elif topic.startswith(DLQ_PREFIX) and topic != first:
             why = (
                 f"sent back by {event.group}: its retries have the topic {first}, to which it was"
                 f" sent first (RETRY_TOPIC), not {topic}"
             )
-            found.add(topic, why, name_of(stored))
+            found.add(topic, why, name)
 
 
 def _before_retries(chronicle: Chronicle, record: Record, topic: str) -> str:

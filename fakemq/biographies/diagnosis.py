@@ -26,9 +26,9 @@ from fakemq.biographies.no_route import asked_for_mistyped, asked_while_down
 from fakemq.biographies.replication import replication
 from fakemq.biographies.replies import add_failed_replies
 from fakemq.biographies.same_id import stored_again
-from fakemq.biographies.steps import NO_LONGER_COUNTS, RESET_PENDING, lacks_tag
+from fakemq.biographies.steps import NO_LONGER_COUNTS, RESET_PENDING
 from fakemq.biographies.too_early import asked_too_early
-from fakemq.biographies.undecodable import is_usual, undecodable
+from fakemq.biographies.undecodable import add_dropped, add_undecodable
 from fakemq.biographies.waiting import add_delayed, add_ignored_time, add_timers, discarded
 from fakemq.core import inspection
 from fakemq.dispatch.node import NodeState
@@ -178,16 +178,18 @@ class _Search:
             if lost:
                 copies.add(event.topic, lost, event.msg_id or "a message")
                 continue
+            # None if its file is deleted, or its broker has stopped and closed its files.
             stored = broker.store.look_message_by_offset(record[1])
-            if stored is None:
-                continue  # its file is deleted
-            add_ignored_time(self._chronicle, broker, record, stored, found)
-            add_failed_replies(self._chronicle, stored, found)
+            name = (event.msg_id or "a message") if stored is None else name_of(stored)
+            if stored is not None:
+                add_ignored_time(self._chronicle, broker, record, stored, found)
+                add_failed_replies(self._chronicle, stored, found)
             if event.topic.startswith(DLQ_PREFIX) and not self._reads(event.topic):
-                found.add(event.topic, "a dead letter: its group gave it up", name_of(stored))
+                found.add(event.topic, "a dead letter: its group gave it up", name)
             elif self._consumers:
-                self._undelivered(found, record, stored, broker)
-                add_dead(self._chronicle, record, stored, self.wants, self._group, found)
+                self._undelivered(found, record, entry, stored, broker, name)
+                if record in self._chronicle.made:
+                    add_dead(self._chronicle, record, stored, self.wants, self._group, found, name)
         return found.lines() + copies.lines()
 
     def too_early(self) -> Steps[list[str]]:
@@ -244,7 +246,7 @@ class _Search:
             if not self.wants(topic) or (record and self._chronicle.deletion(record)):
                 continue
             committed = self._chronicle.commits.get((broker, topic, queue_id), {})
-            groups = self._receivers(place, deliveries)
+            groups = self._chronicle.receivers(place, deliveries)
             popped = self._chronicle.pops.groups(deliveries)
             for group, times in groups.items():
                 if group in popped and self._is_done(place, group):
@@ -266,15 +268,6 @@ class _Search:
                         acked = f"not acked: its commits have no effect, {RESET_PENDING}"
                     found.add(topic, f"delivered {times_text(times)} to {group}, {acked}", name)
         return found.lines()
-
-    def _receivers(self, place: Place, deliveries: Sequence[Entry]) -> Counter[str]:
-        """Return how often each group received a message that its client did not drop."""
-        return Counter(
-            entry.event.group
-            for entry in deliveries
-            if isinstance(entry.event, events.Delivered)
-            and self._chronicle.dropped(place, entry) is None
-        )
 
     def _is_new(self, deliveries: Sequence[Entry], group: str) -> bool:
         """Return whether a member may still commit the last delivery, because it has just begun."""
@@ -308,7 +301,7 @@ class _Search:
             record = self._chronicle.record_at(*place)
             name = f"offset {one.offset}" if record is None else self.name(record)
             deliveries = self._chronicle.delivered.get(place, ())
-            number = self._receivers(place, deliveries)[one.group]
+            number = self._chronicle.receivers(place, deliveries)[one.group]
             pop = self._chronicle.pops.last(deliveries, one.group)
             attempt = pop and self._chronicle.pops.same_attempt(deliveries, pop)
             again = f" (the last time again for attempt {attempt})" if attempt else ""
@@ -345,34 +338,36 @@ class _Search:
             found.add(half.topic, half.reason, name_of(half.stored))
 
     def _undelivered(
-        self, found: Findings, record: Record, stored: MessageExt, broker: Broker
+        self,
+        found: Findings,
+        record: Record,
+        entry: Entry,
+        stored: MessageExt | None,
+        broker: Broker,
+        name: str,
     ) -> None:
-        place = (record[0], stored.topic, stored.queue_id, stored.queue_offset)
+        event = entry.event
+        assert isinstance(event, events.LogAppended)
+        topic = event.topic
+        place = record[0], topic, event.queue_id, event.queue_offset
         deliveries = self._chronicle.delivered.get(place, ())
         groups = {getattr(one.event, "group", "") for one in deliveries}
         if self._group is not None:
             groups &= {self._group}
-        for entry in self._chronicle.collided.get(place, ()):
-            one = entry.event
-            assert isinstance(one, events.TagCollided)
-            if one.group in groups and not self._chronicle.received(place, one.group):
-                groups.remove(one.group)  # once is enough
-                lacks = lacks_tag(one.expression, one.tag, one.same_as)
-                side = "front" if self._chronicle.is_grpc(one.peer) else "client"
-                drops = f"delivered to {one.group}, {lacks}: the {side} drops it"
-                found.add(stored.topic, drops, name_of(stored))
+        add_dropped(self._chronicle, place, groups, found, name)
         if any(self._group in (None, getattr(one.event, "group", "")) for one in deliveries):
-            times = Counter() if is_usual(stored) else self._receivers(place, deliveries)
-            for name in sorted(groups & times.keys()):
-                acked = has_acked(self._chronicle, place, name)
-                fails = undecodable(stored, acked=acked)
-                if fails:
-                    to = f"delivered {times_text(times[name])} to {name}, and {fails}"
-                    found.add(stored.topic, to, name_of(stored))
+            if stored is not None:
+                add_undecodable(self._chronicle, place, groups, stored, found)
             return
-        self._undelivered_topics.add(stored.topic)
+        if stored is None:
+            down = self._why_not.down(broker)
+            if down is not None:
+                self._undelivered_topics.add(topic)
+                found.add(topic, f"never delivered: {down}", name)
+            return
+        self._undelivered_topics.add(topic)
         group = stored.properties.get(ORIGIN_GROUP)
-        if stored.topic.startswith(RETRY_PREFIX) and group is not None:
+        if topic.startswith(RETRY_PREFIX) and group is not None:
             attempt = stored.reconsume_times + 1
             waits = f"revived, waits as attempt {attempt} for the next pop of {group}"
             made = self._chronicle.made_from.get(record)
@@ -380,11 +375,11 @@ class _Search:
             if isinstance(revived, events.Revived):
                 source = record[0], revived.topic, revived.queue_id, revived.queue_offset
                 waits += self._ignored(source, group)
-            self._uncertain.add(stored.topic, waits, name_of(stored))
+            self._uncertain.add(topic, waits, name)
             return
         for reason in self._why_not.reasons(broker, stored):
             findings = found if reason.certain else self._uncertain
-            findings.add(stored.topic, f"never delivered: {reason.text}", name_of(stored))
+            findings.add(topic, f"never delivered: {reason.text}", name)
 
     def _reads(self, topic: str) -> bool:
         """Return whether the examined group reads a topic of dead letters, which are another's."""
@@ -396,4 +391,7 @@ class _Search:
         entry = self._chronicle.appended.get(record)
         broker = None if entry is None else self._core.brokers.get(entry.event.node)
         stored = None if broker is None else broker.store.look_message_by_offset(record[1])
-        return f"the record at {record[1]}" if stored is None else name_of(stored)
+        if stored is not None:
+            return name_of(stored)
+        event = None if entry is None else entry.event
+        return getattr(event, "msg_id", "") or f"the record at {record[1]}"

@@ -45,15 +45,22 @@ class Undelivered:
         self._mistyped: dict[str, str] = {}
         """Topic → what `_mistyped` found: there may be many messages, topics and groups."""
 
+    def down(self, broker: Broker) -> str | None:
+        """Return that a broker does not run, so no group gets its messages; None if it does."""
+        if broker.state is NodeState.RUNNING:
+            return None
+        slaves = _refusing_slaves(self._core, broker)
+        return f"its broker {broker.name} is {broker.state}{slaves}"
+
     def reasons(self, broker: Broker, stored: MessageExt) -> list[Reason]:
         """Return one reason for each group that consumes the topic of a message.
 
         A reason that concerns all groups, such as a stopped broker, is returned alone.
         """
         core, topic = self._core, stored.topic
-        if broker.state is not NodeState.RUNNING:
-            slaves = _refusing_slaves(core, broker)
-            return [Reason(f"its broker {broker.name} is {broker.state}{slaves}")]
+        down = self.down(broker)
+        if down is not None:
+            return [Reason(down)]
         config = broker.topics.select(topic)
         if config is None:
             return [Reason(f"topic {topic} is not there any more")]

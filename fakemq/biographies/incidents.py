@@ -29,8 +29,8 @@ def incidents(
     ``name`` names a stored message; ``group`` limits them to one group.
     """
     deleted = yield from deleted_unconsumed(chronicle, wants, group, name)
-    back = offsets_went_back(chronicle, wants, group)
-    reset = offsets_reset(chronicle, wants, group)
+    back = yield from offsets_went_back(chronicle, wants, group)
+    reset = yield from offsets_reset(chronicle, wants, group)
     again = yield from stored_again(chronicle, wants, name)
     free = yield from order_lost(chronicle, wants, group, name)
     # Only clients of the gRPC front say a message group.

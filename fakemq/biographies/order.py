@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 from fakemq.biographies.because import times_text
 from fakemq.biographies.findings import Findings
@@ -47,6 +49,14 @@ def order_lost(
     return found.lines()
 
 
+class _Placed(NamedTuple):
+    """Where one message of a key was stored, and by which request."""
+
+    queue: tuple[str, int]
+    seq: int
+    cause: int
+
+
 def split_keys(
     core: ClusterCore, chronicle: Chronicle, wants: Callable[[str], bool]
 ) -> Steps[list[str]]:
@@ -56,9 +66,7 @@ def split_keys(
     A send of several messages over gRPC takes no notice of their message groups. Source:
     proxy/grpc/v2/producer/SendMessageActivity.java, SendMessageQueueSelector#select (5.5.0)
     """
-    queues: dict[tuple[str, str], dict[tuple[str, int], int]] = defaultdict(dict)
-    causes: dict[tuple[str, str], set[int]] = defaultdict(set)
-    numbers: dict[tuple[str, str], int] = defaultdict(int)
+    found: dict[tuple[str, str], list[_Placed]] = defaultdict(list)
     for record, entry in list(chronicle.appended.items()):
         yield
         event = entry.event
@@ -68,21 +76,51 @@ def split_keys(
         stored = core.brokers[event.node].store.look_message_by_offset(record[1])
         key = None if stored is None else stored.properties.get(SHARDING_KEY)
         if key:
-            queues[event.topic, key][record[0], event.queue_id] = entry.seq
-            numbers[event.topic, key] += 1
-            causes[event.topic, key].add(entry.cause)
+            queue = record[0], event.queue_id
+            found[event.topic, key].append(_Placed(queue, entry.seq, entry.cause))
     lines = []
-    several = [key for key, found in queues.items() if len(found) > 1]
+    several = [key for key, placed in found.items() if len(_queues(placed)) > 1]
     for topic, key in several[:_KEYS_AT_MOST]:
-        where = ", ".join(f"{broker}/{queue_id}" for broker, queue_id in queues[topic, key])
-        number = numbers[topic, key]
-        why = "its topic got other queues meanwhile"
-        if len(causes[topic, key]) < number:
-            why = "a send of several messages takes no notice of it: send one message at a time"
+        placed = found[topic, key]
+        queues = _queues(placed)
+        where = ", ".join(f"{broker}/{queue_id}" for broker, queue_id in queues)
         lines.append(
-            f"{counted(number, 'message')} of {topic} with the message group {key!r} are in"
-            f" {counted(len(queues[topic, key]), 'queue')} ({where}), so their order is lost: {why}"
+            f"{counted(len(placed), 'message')} of {topic} with the message group {key!r} are in"
+            f" {counted(len(queues), 'queue')} ({where}), so their order is lost:"
+            f" {_why_split(chronicle, topic, placed)}"
         )
+        yield
     if len(several) > _KEYS_AT_MOST:
         lines.append(f"{times_text(len(several) - _KEYS_AT_MOST)} more message groups are split")
     return [*map(printable, lines)]
+
+
+def _queues(placed: list[_Placed]) -> dict[tuple[str, int], None]:
+    return dict.fromkeys(one.queue for one in placed)
+
+
+def _why_split(chronicle: Chronicle, topic: str, placed: list[_Placed]) -> str:
+    """Return why the messages of a key are in several queues, as far as the journal shows it."""
+    first_of: dict[int, tuple[str, int]] = {}
+    if any(one.cause and first_of.setdefault(one.cause, one.queue) != one.queue for one in placed):
+        return "a send of several messages takes no notice of it: send one message at a time"
+    of_topic = chronicle.topic_changes.get(topic, [])
+    if _is_explained(placed, of_topic):
+        return "its topic was changed meanwhile"
+    if _is_explained(placed, sorted([*of_topic, *chronicle.node_changes])):
+        return "brokers stopped or started meanwhile, so there were other queues to choose from"
+    return "their sender chose the queues by something else"
+
+
+def _is_explained(placed: list[_Placed], changes: list[int]) -> bool:
+    """Return whether a change came before each step to another queue, one change for each step.
+
+    A sender may learn of a change later, so messages may be between the change and its step.
+    """
+    begin = bisect_right(changes, placed[0].seq)
+    steps = 0
+    for before, one in pairwise(placed):
+        steps += before.queue != one.queue
+        if bisect_right(changes, one.seq) - begin < steps:
+            return False
+    return True

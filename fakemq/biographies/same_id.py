@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fakemq.biographies.because import answer_text, times_text
+from fakemq.biographies.because import answer_text, named, times_text
 from fakemq.errors import printable
 from fakemq.events.core import LogAppended, ScheduledDelivered, TransactionEnded
 from fakemq.events.timers import TimerDelivered
@@ -62,10 +62,12 @@ def _why(chronicle: Chronicle, records: list[Record]) -> str:
         return (
             f"its transaction was committed {times_text(len(ended))}, {_joined(shown, len(ended))}"
         )
-    sends = [_first(chronicle, one) for one in records]
+    sends = list(dict.fromkeys(_first(chronicle, one) for one in records))
     shown = [_sent(chronicle, one) for one in sends[:_TIMES_AT_MOST]]
-    again = "its sender used the id again"
-    if any(_is_answered(chronicle, one) for one in sends[:-1]) is False:
+    if len(sends) == 1 and sends[0] is not None:
+        return f"it was sent once, {shown[0]}, and its broker stored it again when its time came"
+    again = "several sends had the id"
+    if len(sends) > 1 and not any(_is_answered(chronicle, one) for one in sends[:-1]):
         again = "a producer sends again what is not answered, or answered with an error"
     return f"{again}; sent {_joined(shown, len(sends))}"
 
@@ -93,6 +95,9 @@ def _sent(chronicle: Chronicle, entry: Entry | None) -> str:
         return "before the journal begins"
     code = chronicle.answers.get(entry.cause)
     answer = "not answered" if code is None else f"answered {answer_text(code)}"
+    hits = chronicle.hits.get(entry.cause)
+    if hits:
+        answer = named(hits[0].event)
     return f"at {clock_text(entry.at_ms)} ({answer})"
 
 

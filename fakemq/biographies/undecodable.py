@@ -4,16 +4,55 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.biographies.because import times_text
+from fakemq.biographies.commits import has_acked
+from fakemq.biographies.findings import Findings, name_of
+from fakemq.biographies.steps import lacks_tag
+from fakemq.events.filters import TagCollided
 from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError
 from fakemq.protocol.message import decompressed_body
 from fakemq.protocol.sysflag import MessageSysFlag
 
 if TYPE_CHECKING:
+    from fakemq.biographies.chronicle import Chronicle
+    from fakemq.biographies.pops import Place
     from fakemq.protocol.message import MessageExt
 
 _LOOKED_AT_BYTES = 1 << 20
 """How much of a compressed body is unpacked: what cannot be unpacked fails at its beginning."""
 _MORE = "unpacks to over"
+
+
+def add_dropped(
+    chronicle: Chronicle, place: Place, groups: set[str], found: Findings, name: str
+) -> None:
+    """Add a message whose client drops it because of its tag, once for each of some groups.
+
+    Remove these groups.
+    """
+    for entry in chronicle.collided.get(place, ()):
+        one = entry.event
+        assert isinstance(one, TagCollided)
+        if one.group in groups and not chronicle.received(place, one.group):
+            groups.remove(one.group)  # once is enough
+            lacks = lacks_tag(one.expression, one.tag, one.same_as)
+            side = "front" if chronicle.is_grpc(one.peer) else "client"
+            drops = f"delivered to {one.group}, {lacks}: the {side} drops it"
+            found.add(place[1], drops, name)
+
+
+def add_undecodable(
+    chronicle: Chronicle, place: Place, groups: set[str], stored: MessageExt, found: Findings
+) -> None:
+    """Add a message that was delivered to some groups, and that their clients cannot decode."""
+    if is_usual(stored):
+        return
+    times = chronicle.receivers(place, chronicle.delivered.get(place, ()))
+    for group in sorted(groups & times.keys()):
+        fails = undecodable(stored, acked=has_acked(chronicle, place, group))
+        if fails:
+            to = f"delivered {times_text(times[group])} to {group}, and {fails}"
+            found.add(stored.topic, to, name_of(stored))
 
 
 def is_usual(stored: MessageExt) -> bool:

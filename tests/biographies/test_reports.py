@@ -7,7 +7,7 @@ two clients with one id (test_twins.py), bodies and tags that clients drop.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -16,40 +16,23 @@ from fakemq.client import Client, LocalTransactionState, Message, create_reply_m
 from fakemq.client.messages import batch_body
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.grpc import messages as m
-from fakemq.protocol.header import Header
 from fakemq.protocol.headers.offset import ResetOffsetRequestHeader
 from fakemq.protocol.headers.topic import DeleteTopicRequestHeader
 from fakemq.protocol.sysflag import MessageSysFlag
 from tests.support.broker_lab import send_header
 from tests.support.grpc_caller import Caller
 from tests.support.proxy_lab import message
+from tests.support.reports import GROUP, ask, consume
 
 COMMIT, ROLLBACK, UNKNOWN = (
     LocalTransactionState.COMMIT_MESSAGE,
     LocalTransactionState.ROLLBACK_MESSAGE,
     LocalTransactionState.UNKNOW,
 )
-GROUP = "billing"
-
-
-def consume(mq: fakemq.Cluster, advance: str = "1m", **options: Any) -> Any:
-    """A consumer of ``orders`` that has had time to commit."""
-    options = {"subscribe": "orders", "consume_from": "first", "group": GROUP} | options
-    consumer = mq.consumer(**options)
-    mq.clock.advance(advance)
-    return consumer
 
 
 def refuse(message: object) -> None:
     raise ValueError("no money")
-
-
-def ask(mq: fakemq.Cluster, code: RequestCode, header: Header, body: bytes = b"") -> None:
-    """Send a request to the broker by hand."""
-    with Client(mq.namesrv_addr) as client:
-        command = client.instance.command(code, header)
-        command.body = body
-        client.run(client.instance.invoke_ok(mq.broker("broker-a").addr, command))
 
 
 # -- the reports ------------------------------------------------------------------------------
@@ -378,7 +361,7 @@ REPORTS = {
     "27, none left": Report(
         orphan_alone, "no gRPC producer of topic orders is connected", grpc=True
     ),
-    "28": Report(one_key_again, "stored twice with the id 7F0000010000000000000000000000AA: its"),
+    "28": Report(one_key_again, "stored twice with the id 7F0000010000000000000000000000AA: sev"),
     "30": Report(first_start, "b'old' of orders: stored before billing began, which consumes from"),
     "28, answer lost": Report(answer_lost, "a producer sends again what is not answered"),
 }

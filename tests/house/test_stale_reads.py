@@ -14,6 +14,34 @@ OF_CLUSTER = (
 )
 
 ROWS: dict[str, dict[str, str]] = {
+    "biographies/dead_letters.py": {"not_sent_back: deliveries": ANSWER},
+    "biographies/deleted_topics.py": {"deleted_unconsumed: entry": ANSWER},
+    "biographies/diagnosis.py": {
+        "_Search.certain: entry": ANSWER,
+        "_Search.faults: found": ANSWER,
+        "_Search.uncertain: deliveries": ANSWER,
+    },
+    "biographies/first_start.py": {
+        "older_than_group: joined": ANSWER,
+        "older_than_group: entry": ANSWER,
+    },
+    "biographies/members.py": {
+        "rival_members: entry": ANSWER,
+        "_members_left: deliveries": ANSWER,
+    },
+    "biographies/no_route.py": {
+        "asked_for_mistyped: refused": ANSWER,
+        "asked_while_down: refused": ANSWER,
+    },
+    "biographies/order.py": {
+        "order_lost: deliveries": ANSWER,
+        "split_keys: entry": ANSWER,
+        "split_keys: key": COPY,
+    },
+    "biographies/resets.py": {"offsets_reset: requests": ANSWER},
+    "biographies/same_id.py": {"stored_again: entry": ANSWER},
+    "biographies/too_early.py": {"asked_too_early: refused": ANSWER},
+    "biographies/waiting.py": {"add_timers: news": ANSWER},
     "broker/consumers.py": {"ConsumerManager.groups_of_topic: info": ANSWER},
     "broker/handlers/invoke_broker_to_reset_offset.py": {
         "reset_by_clients: info": ANSWER,

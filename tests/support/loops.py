@@ -28,7 +28,18 @@ _VIEWS = frozenset(("items", "values", "keys", "snapshot"))
 
 ROOT = Path(__file__).parents[2] / "fakemq"
 _FOLDERS = (
-    *("broker", "clock", "control", "core", "dispatch", "ha", "journal", "namesrv", "net"),
+    *(
+        "biographies",
+        "broker",
+        "clock",
+        "control",
+        "core",
+        "dispatch",
+        "ha",
+        "journal",
+        "namesrv",
+        "net",
+    ),
     *("proxy", "store"),
 )
 
