@@ -18,6 +18,7 @@ from threading import Thread
 from typing import Any
 
 from bench.measure import Figure, Plan
+from bench.stall_accounts import ACCOUNTS
 from bench.stall_front import FRONT
 from bench.stall_gathered import GATHERED
 from bench.stall_lab import (
@@ -551,6 +552,7 @@ ATTACKS: dict[str, tuple[Attack, Attack]] = (
     }
     | GATHERED
     | FRONT
+    | ACCOUNTS
 )
 """What an attacker does: how it is prepared, and the part that is measured."""
 
@@ -577,6 +579,7 @@ def longest_turn_ms(name: str, size: float = 1) -> float:
             folder=folder if name.endswith(" in a directory") else None,
             reference="5.5.0" if name.endswith((" of 5.5.0", " at the front")) else "4.9.7",
             grpc=name.endswith(" at the front"),
+            accounts="with accounts" in name,
         )
         stack.callback(lab.close)
         gc.collect()  # the cluster before: its garbage is not of this attack

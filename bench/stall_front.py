@@ -7,6 +7,7 @@ Each peer is a socket that speaks HTTP/2 by hand: it says how much it reads, and
 
 from __future__ import annotations
 
+import hmac
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -22,6 +23,7 @@ from fakemq.protocol.grpc.framing import MessageReader, framed
 from fakemq.protocol.grpc.table import BY_NAME
 from fakemq.protocol.http2 import frames as f
 from fakemq.protocol.http2.hpack import encode
+from fakemq.protocol.signature import Credentials
 from fakemq.proxy.proxy import Proxy
 from fakemq.proxy.status import RpcError
 from fakemq.store.inner_message import inner_message
@@ -42,12 +44,15 @@ WINDOW_MAX = (1 << 31) - 1
 class Peer:
     """A connection to the front; with ``window`` 0 it reads no message of any answer."""
 
-    def __init__(self, addr: str, window: int = WINDOW_MAX) -> None:
+    def __init__(
+        self, addr: str, window: int = WINDOW_MAX, credentials: Credentials | None = None
+    ) -> None:
         host, _, port = addr.rpartition(":")
         self._socket = socket.create_connection((host, int(port)), TIMEOUT_MS / 1000)
         more = (WINDOW_MAX - f.FIRST_WINDOW_BYTES).to_bytes(4, "big")
         settings = f.frame(f.SETTINGS, 0, 0, f.SETTING.pack(f.INITIAL_WINDOW_SIZE, window))
         self.send(f.PREFACE + settings + f.frame(f.WINDOW_UPDATE, 0, 0, more))
+        self._signed = [] if credentials is None else _signed(credentials)
         self._next_id = 1
         self._rest = b""
 
@@ -61,6 +66,7 @@ class Peer:
         fields += [("content-type", "application/grpc"), ("te", "trailers")]
         fields += [("grpc-timeout", "60S"), ("x-mq-language", "PYTHON")]
         fields += [("x-mq-client-id", client_id), ("x-mq-client-version", "5.1.2")]
+        fields += self._signed
         data = b"".join(framed(request.SerializeToString()) for request in requests)
         out = [f.frame(f.HEADERS, f.END_HEADERS, stream_id, encode(fields))]
         out += [
@@ -106,9 +112,18 @@ class Peer:
         self._socket.close()
 
 
+def _signed(credentials: Credentials) -> list[tuple[str, str]]:
+    when = "20260101T000000Z"
+    found = hmac.digest(credentials.secret_key.encode(), when.encode(), "sha1").hex()
+    how = f"MQv2-HMAC-SHA1 Credential={credentials.access_key}/a/b, Signature={found}"
+    return [("authorization", how), ("x-mq-date-time", when)]
+
+
 @contextmanager
-def peer(lab: Lab, window: int = WINDOW_MAX) -> Iterator[Peer]:
-    one = Peer(lab.mq.grpc_addr, window)
+def peer(
+    lab: Lab, window: int = WINDOW_MAX, credentials: Credentials | None = None
+) -> Iterator[Peer]:
+    one = Peer(lab.mq.grpc_addr, window, credentials)
     try:
         yield one
     finally:

@@ -24,6 +24,18 @@ TOPIC, GROUP = "attacked", "attackers"
 SUSPEND = 2
 SUBSCRIPTION = 4
 QUEUES_MOST = 1 << 15
+OPEN, DENIED, SECRET = "may-read", "may-nothing", "12345678"
+_RULES = {
+    "accounts": [
+        {
+            "accessKey": OPEN,
+            "secretKey": SECRET,
+            "defaultTopicPerm": "PUB|SUB",
+            "defaultGroupPerm": "SUB",
+        },
+        {"accessKey": DENIED, "secretKey": SECRET},
+    ]
+}
 LOG_FILE_BYTES = 16 << 20
 """Of a store in a directory, so that a file can be full, and be deleted."""
 
@@ -53,6 +65,7 @@ class Lab:
         folder: str | None = None,
         reference: str = "4.9.7",
         grpc: bool = False,
+        accounts: bool = False,
     ) -> None:
         self.size = size
         """How large the attacks are: 1 for the bench, less for tests."""
@@ -62,6 +75,7 @@ class Lab:
                 control_port=0,
                 reference=reference,
                 grpc=grpc,
+                acl=_RULES if accounts else None,
                 store=folder,
                 config={"enablePropertyFilter": "true"}
                 | ({"mappedFileSizeCommitLog": str(LOG_FILE_BYTES)} if folder else {}),

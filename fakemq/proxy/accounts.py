@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from fakemq.broker.acl.errors import AclError
 from fakemq.broker.acl.refusals import note_refusal
-from fakemq.broker.acl.rights import RPCS, merged
+from fakemq.broker.acl.rights import RPCS
 from fakemq.journal.journal import shortened
 from fakemq.proxy.call import AUTHORIZATION, DATE_TIME
 from fakemq.proxy.codes import Code
@@ -63,7 +63,7 @@ def check(
     if rule is None:
         return
     try:
-        account.require({} if rule.needs is None else merged(rule.needs(request)))
+        account.require_each(() if rule.needs is None else rule.needs(request))
     except AclError as error:
         raise _refused(error.message or "") from None
     owner = owner_of(context.client_id)
@@ -82,7 +82,7 @@ def note_refused(proxy: Proxy, context: Context, request: Any, error: RpcError) 
         node=proxy.name,
         peer=context.remote_addr,
         host=_host(context),
-        needed=lambda: {} if needs is None else merged(needs(request)),
+        needs=() if needs is None else needs(request),
         why=error.message,
     )
 

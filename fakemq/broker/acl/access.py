@@ -127,7 +127,7 @@ class AccessControl:
                     node=self._node.name,
                     peer=session.remote_addr,
                     host=self._host_of(session),
-                    needed=lambda: self._rights.needed(command),
+                    needs=error.needs,
                     why=error.message or "",
                 )
                 inside.answer(session, command, None, error.answer())

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -16,10 +17,16 @@ from fakemq.broker.acl.addresses import AddressPattern, address_pattern
 from fakemq.broker.acl.errors import AclError, brief
 from fakemq.broker.acl.permissions import Perm, allows, perm_of, perms_of, shown
 from fakemq.protocol.bodies.body import Body
+from fakemq.protocol.java import java_hash_map_order
 from fakemq.protocol.topics import RETRY_PREFIX
+
+if TYPE_CHECKING:
+    from fakemq.broker.acl.needs import Needs
 
 KEY_MIN_LENGTH = 6
 """Keys must be longer than this."""
+REFUSED_AT_MOST = 1_000
+"""An error names one of this number of refused names, the first ones of a request."""
 
 _CHECK_PERM = "PlainPermissionManager.checkPerm"
 
@@ -68,6 +75,16 @@ class PlainAccessConfig(Body):
 @lru_cache(256)  # a file has few names, and each of them many times
 def _plain(name: str) -> str:
     return name.replace("_", "").replace("-", "").casefold()
+
+
+class AclConfig(Body):
+    """The body of GET_BROKER_CLUSTER_ACL_CONFIG.
+
+    Source: common/protocol/header/GetBrokerClusterAclConfigResponseBody.java (4.9.7)
+    """
+
+    global_white_addrs: list[str]
+    plain_access_configs: list[PlainAccessConfig]
 
 
 _FIELDS = {_plain(field): field for field in PlainAccessConfig.__struct_fields__}
@@ -141,22 +158,42 @@ class Account(msgspec.Struct, frozen=True):
     def require(self, needs: Mapping[str, Perm], *, admin_for: int | None = None) -> None:
         """Raise AclError unless the account has what a request needs.
 
-        ``admin_for`` is its code if it needs an admin.
+        ``admin_for`` is its code if it needs an admin. Of `REFUSED_AT_MOST` refused names the error
+        has the one that a Java map of all ``needs`` has first, as Java stops there.
         Source: acl/plain/PlainPermissionManager.java#checkPerm (4.9.7)
         """
         if admin_for is not None and not self.admin:
-            raise AclError(
+            error = AclError(
                 f"Need admin permission for request code={admin_for},"
                 f" but accessKey={self.access_key} is not",
                 *(_CHECK_PERM, 580),
             )
+            error.needs = needs.items()
+            raise error
         if self.admin and not self.perms:
             return
-        for resource, perm in needs.items():
-            owned, line = self.perms.get(resource), 610
-            if owned is None:
-                is_group, line = resource.startswith(RETRY_PREFIX), 605
-                owned = self.default_group_perm if is_group else self.default_topic_perm
-            if not allows(owned, perm):
-                message = f"No default permission for {shown(resource)}"
-                raise AclError(message, _CHECK_PERM, line)
+        refused = (name for name, perm in needs.items() if not allows(self._owned(name), perm))
+        names = list(islice(refused, REFUSED_AT_MOST))
+        if names:
+            # The order depends on the size that the map of all has: it is full at three quarters.
+            capacity = max(16, -(-len(needs) * 4 // 3))
+            first = java_hash_map_order(names, capacity)[0]
+            line = 610 if first in self.perms else 605
+            error = AclError(f"No default permission for {shown(first)}", _CHECK_PERM, line)
+            error.needs = needs.items()
+            raise error
+
+    def require_each(self, needs: Needs) -> None:
+        """As `require`, in the order of ``needs``; what follows a refused one is not read."""
+        if self.admin and not self.perms:
+            return
+        for name, perm in needs:
+            if name is not None and not allows(self._owned(name), perm):
+                self.require({name: perm})
+
+    def _owned(self, resource: str) -> Perm:
+        owned = self.perms.get(resource)
+        if owned is None:
+            is_group = resource.startswith(RETRY_PREFIX)
+            return self.default_group_perm if is_group else self.default_topic_perm
+        return owned

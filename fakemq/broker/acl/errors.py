@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Iterable
 from typing import Any, Final
 
 from fakemq.dispatch.answers import Reply
@@ -18,6 +19,9 @@ class AclError(Exception):
 
     ``method`` and ``line`` are the place in Java's source that throws: a peer sees them.
     """
+
+    needs: Iterable[tuple[str | None, object]] = ()
+    """What the refused request asks for, as far as that may be read without much work."""
 
     def __init__(self, message: str | None, method: str = "", line: int = 0) -> None:
         super().__init__(message)

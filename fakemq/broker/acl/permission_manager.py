@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from fakemq.broker.acl.accounts import (
     ACCOUNT_NAMES,
     Account,
+    AclConfig,
     PlainAccessConfig,
     text_of,
     unknown_names,
@@ -27,9 +28,8 @@ from fakemq.broker.acl.accounts import (
 from fakemq.broker.acl.addresses import AddressPattern, address_pattern
 from fakemq.broker.acl.errors import AclError, brief
 from fakemq.broker.acl.permissions import Perm, check_entries
-from fakemq.broker.acl.rights import Rights
+from fakemq.broker.acl.rights import Rights, merged
 from fakemq.errors import did_you_mean
-from fakemq.protocol.bodies.body import Body
 from fakemq.protocol.bodies.topic import DataVersion
 from fakemq.protocol.java import java_hash_map_order
 from fakemq.protocol.signature import ACCESS_KEY, SIGNATURE, signature
@@ -37,6 +37,7 @@ from fakemq.protocol.topics import TRACE_TOPIC
 
 if TYPE_CHECKING:
     from fakemq.broker.acl.homes import AclHome
+    from fakemq.broker.acl.needs import Needs
     from fakemq.protocol.command import RemotingCommand
 
 _WHITE = "globalWhiteRemoteAddresses"
@@ -45,17 +46,9 @@ _VERSION = "dataVersion"
 _NAMES = (_WHITE, _ACCOUNTS, _VERSION)
 _MOST_NAMED = 5
 """A warning names this number of accounts or names; a file may have hundreds of thousands."""
+_READ_AT_MOST_BYTES = 1 << 16
+"""A larger body is not read for the journal alone: its sender may have no right to anything."""
 _VALIDATE = "PlainPermissionManager.validate"
-
-
-class AclConfig(Body):
-    """The body of GET_BROKER_CLUSTER_ACL_CONFIG.
-
-    Source: common/protocol/header/GetBrokerClusterAclConfigResponseBody.java (4.9.7)
-    """
-
-    global_white_addrs: list[str]
-    plain_access_configs: list[PlainAccessConfig]
 
 
 class PlainPermissionManager:
@@ -210,8 +203,7 @@ class PlainPermissionManager:
 
     def account(self, access_key: str) -> Account | None:
         """Return an account by its key; None if there is none."""
-        path = self._file_of.get(access_key)
-        return None if path is None else self._accounts.get(path, {}).get(access_key)
+        return self._accounts.get(self._file_of.get(access_key, ""), {}).get(access_key)
 
     def may_publish(self, access_key: str | None, topic: str) -> bool:
         """Return whether an account may send to a topic now; "" stands for an address."""
@@ -231,8 +223,15 @@ class PlainPermissionManager:
 
         Raise AclError unless a peer at ``host`` may send this request.
         """
-        # A request in its usual form has no field for a key, and what it needs can be read.
-        needs = {} if command.usual is not None else self._rights.needed(command)
+        needs = self._rights.needs(command)
+        try:
+            return self._account_of(host, command, needs)
+        except AclError as error:
+            if not error.needs and len(command.body) <= _READ_AT_MOST_BYTES:
+                error.needs = needs
+            raise
+
+    def _account_of(self, host: str, command: RemotingCommand, needs: Needs) -> str:
         if self.is_white(host):
             return ""
         fields = command.ext_fields
@@ -250,8 +249,9 @@ class PlainPermissionManager:
         if fields.get(SIGNATURE) != signature(fields, command.body, account.secret_key):
             raise AclError(f"Check signature failed for accessKey={access_key}", _VALIDATE, 683)
         admin = self._rights.needs_admin(command.code)
-        if needs.get(TRACE_TOPIC) is not Perm.PUB:
-            account.require(needs, admin_for=command.code if admin else None)
+        needed = merged(needs)
+        if needed.get(TRACE_TOPIC) is not Perm.PUB:
+            account.require(needed, admin_for=command.code if admin else None)
         return access_key
 
     # -- changing -----------------------------------------------------------------------------

@@ -23,6 +23,7 @@ class Perm(IntFlag):
     SUB = 1 << 3
 
 
+_DENY, _ANY, _BOTH = int(Perm.DENY), int(Perm.ANY), int(Perm.PUB | Perm.SUB)
 _BY_TEXT = {
     "PUB": Perm.PUB,
     "SUB": Perm.SUB,
@@ -38,12 +39,14 @@ def perm_of(text: str | None) -> Perm:
 
 def allows(owned: Perm, needed: Perm) -> bool:
     """Return whether an account with ``owned`` may do what needs all of ``needed``."""
-    if owned & Perm.DENY:
+    # Flags of an enum are slow, and a request may name 50,000 topics.
+    has, wants = int(owned), int(needed)
+    if has & _DENY:
         return False
-    if needed & Perm.ANY and not owned & (Perm.PUB | Perm.SUB):
+    if wants & _ANY and not has & _BOTH:
         return False
-    needed &= ~Perm.ANY
-    return owned & needed == needed
+    wants &= ~_ANY
+    return has & wants == wants
 
 
 def perms_of(entries: Iterable[str] | None, *, of_topics: bool) -> dict[str, Perm]:

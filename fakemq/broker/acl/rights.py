@@ -18,13 +18,13 @@ remoting/protocol/header/, the annotations RocketMQAction and RocketMQResource (
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fakemq.broker.acl import needs
 from fakemq.broker.acl.needs import ADMIN, RpcRule, Rule, nothing, popped, read, send, send_4_9_7
 from fakemq.broker.acl.permissions import Perm
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.java import java_hash_map_order
 from fakemq.protocol.v5.codes import RequestCode5
 
 if TYPE_CHECKING:
@@ -251,12 +251,22 @@ class Rights:
         }
         self._stored = stored
 
-    def needed(self, command: RemotingCommand) -> dict[str, Perm]:
-        """Return what a request needs, in the order in which Java checks it; raise AclError."""
+    def needs(self, command: RemotingCommand) -> Needs:
+        """Return what a request needs; raise AclError if that cannot be read.
+
+        4.9.7 reads a request before it asks for the key, unless it has no fields, as one in its
+        usual form. 5.5.0 asks for the key first; then the body is read with the first need.
+
+        Source: acl/plain/PlainAccessValidator.java#parse (4.9.7),
+        broker/BrokerController.java#initialRequestPipeline (5.5.0)
+        """
         rule = self._rules.get(command.code)
         if rule is None or rule.needs is None:
-            return {}
-        return merged(rule.needs(command, self._stored))
+            return ()
+        needs = iter(rule.needs(command, self._stored))
+        if self.v5 or not command.ext_fields:
+            return needs
+        return chain(list(islice(needs, 1)), needs)
 
     def needs_admin(self, code: int) -> bool:
         """Return whether requests of a code need an admin."""
@@ -265,14 +275,13 @@ class Rights:
 
 
 def merged(found: Needs) -> dict[str, Perm]:
-    """Return the permissions that are needed, by resource, in the order of Java's map.
+    """Return the permissions that are needed, by resource.
 
     What denies, or is needed in two ways, stays so: a request may name a topic twice.
     """
     by_name: dict[str, Perm] = {}
     for name, perm in found:
         if name is not None:
-            by_name[name] = by_name.get(name, Perm(0)) | perm
-    if len(by_name) < 2:
-        return by_name
-    return {name: by_name[name] for name in java_hash_map_order(by_name)}
+            before = by_name.get(name, perm)
+            by_name[name] = perm if before is perm else before | perm
+    return by_name
