@@ -169,7 +169,7 @@ class SubscriptionGroupManager:
         self.kept.clear()
         self._table = dict(wrapper.subscription_group_table)
         self.data_version = wrapper.data_version
-        yield from self._file.persist_in_steps()
+        yield from self._file.persist_change()
 
     def reset(self) -> None:
         """Return to the groups of a first start."""

@@ -131,6 +131,10 @@ class ConfigFile(Generic[B]):
         """Fields of the file that no class here declares; they are written back as they were."""
         self._changes = self._written = 0
         """How often the table was changed, and how many of these changes are in the file."""
+        self._tried = 0
+        """How many of these changes the last write had, whether or not the disk took it."""
+        self._making: Iterator[None] | None = None
+        """The write of `persist_change` that is under way: all its callers proceed with it."""
         self.written_ms = 0
         """When the file was written last, by the cluster's wall time; 0 for never."""
         self._generation = 0
@@ -228,7 +232,9 @@ class ConfigFile(Generic[B]):
         """Put the table into the state of a first start, and forget fields that only files have."""
         self._clear()
         self._set_unknown({})
-        self._written = self._changes
+        self._making = None
+        self._generation += 1  # a text that is being made is of the old table
+        self._written = self._tried = self._changes
 
     def _set_unknown(self, unknown: dict[Any, Any]) -> None:
         self._unknown = unknown
@@ -296,7 +302,8 @@ class ConfigFile(Generic[B]):
         return (yield from fastjson.dumps_pretty_in_steps(value))
 
     def persist(self) -> None:
-        """Write the file. Source: common/ConfigManager.java#persist (4.9.7)"""
+        """Write the file after a change. Source: common/ConfigManager.java#persist (4.9.7)"""
+        self._changes += 1
         if self._held:
             self._wanted = True
         elif self.file is not None:
@@ -318,13 +325,21 @@ class ConfigFile(Generic[B]):
             self.write(text, changes)
 
     def persist_change(self) -> Steps[None]:
-        """Write the file in steps: at the end it has what was changed before the first one."""
-        while self.file is not None:
-            generation, changes = self._generation, self._changes
-            text = yield from self._text_in_steps()
-            if generation == self._generation:
-                self.write(text, changes)
-                return
+        """Write the file in steps: at the end it has what was changed before the first one.
+
+        Of several callers at once none makes a text alone. Example: while the text of the first
+        change is made, seven more come; a second text has all of these.
+        """
+        self._changes += 1
+        change = self._changes
+        while self.file is not None and self._tried < change:
+            if self._making is None:
+                self._making = self.persist_in_steps()
+            making = self._making
+            for _ in making:
+                yield
+            if self._making is making:
+                self._making = None
 
     def write(self, text: str, changes: int | None = None) -> None:
         """Write this text into the file, without a check.
@@ -334,8 +349,9 @@ class ConfigFile(Generic[B]):
         if self.file is None:
             return
         self._generation += 1
+        self._tried = self._changes if changes is None else changes
         if self._writer.write(self.file, text):
-            self._written = self._changes if changes is None else changes
+            self._written = self._tried
             self.written_ms = self._node.clock.now_ms() - self._node.clock.skew_ms
         else:
             self._try_again()
@@ -357,7 +373,7 @@ class ConfigFile(Generic[B]):
     def start(self) -> None:
         """Let the grid begin now. The timer of an earlier run has ended with that run."""
         self._started_ms = self._node.clock.elapsed_ms()
-        self._timer, self._ticks = None, 0
+        self._timer, self._ticks, self._making = None, 0, None
         self._begin()
 
     def _begin(self) -> None:
@@ -396,7 +412,9 @@ class ConfigFile(Generic[B]):
         """Delete the file, as before the first start."""
         self._set_unknown({})
         self._generation += 1
-        self._written, self.written_ms = self._changes, 0
+        self._making = None
+        self._written = self._tried = self._changes
+        self.written_ms = 0
         if self.file is not None:
             self.file.delete()
         self._begin()

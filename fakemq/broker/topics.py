@@ -184,7 +184,7 @@ class TopicConfigManager:
         for topic, config in wrapper.topic_config_table.items():
             self._set(topic, config)
         self.data_version = wrapper.data_version
-        yield from self._file.persist_in_steps()
+        yield from self._file.persist_change()
 
     # -- creating and changing ----------------------------------------------------------------
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fakemq.broker.broker import Broker
+from fakemq.broker.persistence import MODES, ConfigFile
 from fakemq.broker.v5.parts import parts_of
+from fakemq.clock.slices import Steps
 from fakemq.protocol import fastjson
 from fakemq.protocol.bodies.pop import SetMessageRequestModeRequestBody
 from fakemq.protocol.v5.codes import RequestCode5
@@ -38,28 +41,48 @@ def written(folder: Path) -> dict[str, dict[str, object]]:
     return table
 
 
-def test_mode_is_written_in_slices_before_the_answer(
-    lab: BrokerLab, broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the names of the files whose text was begun, once for each text."""
+    found: list[str] = []
+    real = ConfigFile._text_in_steps
+
+    def counted(file: ConfigFile[Any]) -> Steps[str]:
+        found.append(file.name)
+        return real(file)
+
+    monkeypatch.setattr(ConfigFile, "_text_in_steps", counted)
+    return found
+
+
+@pytest.mark.parametrize(("peers", "at_most"), [(1, 1), (2, 2), (8, 3)])
+def test_modes_at_once_share_texts_and_are_written_before_the_answers(
+    lab: BrokerLab,
+    broker: Broker,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    texts: list[str],
+    peers: int,
+    at_most: int,
 ) -> None:
-    peers = [lab.outside_peer(broker, f"peer-{number}") for number in range(2)]
-    for group in ("a", "b"):
+    groups = [f"group-{number}" for number in range(peers)]
+    for group in groups:
         broker.groups.find(group)
     work_in_turns(lab.clock, monkeypatch)
+    texts.clear()
     answers = [
-        peer.send(
+        lab.outside_peer(broker, group).send(
             RequestCode5.SET_MESSAGE_REQUEST_MODE,
             body=json.dumps({"topic": TOPIC, "consumerGroup": group, "mode": "POP"}).encode(),
         )
-        for peer, group in zip(peers, ("a", "b"), strict=True)
+        for group in groups
     ]
     assert not any(answer.response for answer in answers)
-    turns = 0
     while lab.clock.slices.waiting:
         lab.clock.slices.take_turn()
         lab.network.settle()
-        turns += 1
-        for answer, group in zip(answers, ("a", "b"), strict=True):
+        for answer, group in zip(answers, groups, strict=True):
             assert answer.response is None or group in written(tmp_path).get(TOPIC, {})
-    assert turns > 8
-    assert [answer.response.code for answer in answers if answer.response] == [0, 0]
+    assert [answer.response.code for answer in answers if answer.response] == [0] * peers
     assert len(written(tmp_path)) == MANY + 1
+    assert 1 <= texts.count(MODES) <= at_most
