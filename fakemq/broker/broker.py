@@ -184,7 +184,8 @@ class Broker:
         offsets = self.offsets
         files.offsets.connect(offsets, offsets.reset, offsets.persisted_in_steps, offsets.captured)
         files.groups.connect(self.groups, self.groups.reset, kept=self.groups.kept)
-        files.filters.connect(self.filters, self.filters.reset, self.filters.persisted_in_steps)
+        filters = self.filters
+        files.filters.connect(filters, filters.reset, filters.persisted_in_steps, filters.captured)
         files.delays.connect(self.delay, self.delay.forget)
         self.acl: AccessControl | None = None
         """Access control, as aclEnable said at the start; None without it."""

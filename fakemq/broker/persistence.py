@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from fakemq.clock.slices import finished
+from fakemq.clock.slices import finished, in_one_step
 from fakemq.clock.timers import next_tick_ms
 from fakemq.dispatch.text_writer import TextWriter
 from fakemq.errors import StoreError
@@ -70,7 +70,6 @@ TICKS_AFTER_CHANGE = 2
 """How many ticks write after a change: the second one brings the backup up to date, too."""
 
 B = TypeVar("B", bound="Body")
-T = TypeVar("T")
 
 
 class Table(Protocol[B]):
@@ -279,7 +278,7 @@ class ConfigFile(Generic[B]):
         """Return work for the text as it is now: what changes between its steps is not in it."""
         if self._captured is None:
             text = self.text()
-            return _done(text)
+            return in_one_step(text)
         return self._encoded(self._captured(), self._unknown)
 
     def _text_in_steps(self) -> Steps[str]:
@@ -289,7 +288,7 @@ class ConfigFile(Generic[B]):
             value = yield from self._kept.value(self._unknown)
             return fastjson.dumps_pretty(value)
         in_steps = self._in_steps or self._captured
-        steps = _done(self._table.persisted()) if in_steps is None else in_steps()
+        steps = in_one_step(self._table.persisted()) if in_steps is None else in_steps()
         return (yield from self._encoded(steps, self._unknown))
 
     def _encoded(self, steps: Steps[B], unknown: dict[Any, Any]) -> Steps[str]:
@@ -418,12 +417,6 @@ class ConfigFile(Generic[B]):
         if self.file is not None:
             self.file.delete()
         self._begin()
-
-
-def _done(result: T) -> Steps[T]:
-    """Return work that is done in one step."""
-    yield from ()
-    return result
 
 
 def _reason(error: Exception) -> str:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fakemq.broker.broker import Broker
+from fakemq.broker.persistence import MODES
+from fakemq.clock.slices import finished
 from fakemq.config.model import BrokerConfig
 from fakemq.events import ChangesLost, Warned
 from fakemq.protocol import fastjson
+from fakemq.protocol.bodies.heartbeat import SubscriptionData
+from fakemq.reference.v5 import REFERENCE as REFERENCE5
 from fakemq.store.inner_message import inner_message
+from fakemq.text_files import DiskTextFile
 from tests.support.broker_lab import BrokerLab
 from tests.support.slices import work_in_turns
 
@@ -259,3 +266,52 @@ def test_kill_says_which_files_lost_changes(lab: BrokerLab, tmp_path: Path, on_d
     broker.persistence.filters.changed()
     broker.stop()
     assert len(lab.journal.find(ChangesLost)) == 1
+
+
+def test_kill_says_that_a_change_was_lost_whose_write_failed(
+    lab: BrokerLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker = broker_in(lab, tmp_path)
+    broker.topics.create("there", 4)
+    with monkeypatch.context() as patch:
+        patch.setattr(DiskTextFile, "write", disk_is_full)
+        broker.topics.create("orders", 4)
+        broker.kill()
+    (lost,) = lab.journal.find(ChangesLost)
+    assert (lost.node, lost.file) == (broker.name, "topics.json")
+    broker.start()
+    assert "there" in broker.topics
+    assert "orders" not in broker.topics
+
+
+def disk_is_full(file: DiskTextFile, text: str) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("more", [{}, {"reference": REFERENCE5}])
+def test_table_that_takes_long_is_copied_at_the_moment_of_a_snapshot(
+    lab: BrokerLab, more: dict[str, Any]
+) -> None:
+    broker = lab.broker(**more)
+    for file in broker.persistence.files:
+        if file._in_steps is not None or file.name == MODES:
+            assert file._captured is not None, file.name
+
+
+def test_captured_filters_are_of_their_moment(lab: BrokerLab) -> None:
+    broker = lab.broker()
+    filters, file = broker.filters, broker.persistence.filters
+    for number in range(3):
+        subscribe_by_sql(broker, f"group-{number}")
+    expected, captured = file.text(), file.captured_text()
+    next(captured)
+    filters.unregister("group-0")
+    subscribe_by_sql(broker, "group-3")
+    assert finished(captured) == expected
+    assert file.text() != expected
+
+
+def subscribe_by_sql(broker: Broker, group: str) -> None:
+    one = SubscriptionData(topic="orders", sub_string="a = 1", expression_type="SQL92")
+    for _ in broker.filters.register(group, [one]):
+        pass

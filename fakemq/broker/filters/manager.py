@@ -7,9 +7,12 @@ filter that is removed next.
 Source: broker/filter/ConsumerFilterManager.java, ConsumerFilterData.java (4.9.7)
 """
 
+# Over 400 lines: the filters, the file that has them, and when they are removed.
+
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from copy import copy
 from math import ceil, e, log
 from typing import TYPE_CHECKING
 
@@ -220,21 +223,37 @@ class ConsumerFilterManager:
         Source: ConsumerFilterManager.java#encode (4.9.7)
         """
         yield from self.clean()
-        bloom = self._bloom_filter()
+        return (yield from self.captured())
+
+    def captured(self) -> Steps[ConsumerFilterTable]:
+        """As `persisted` now, without those that have expired, which stay in the table.
+
+        What changes between its steps is not in it.
+        """
+        now_ms = self._node.clock.elapsed_ms()
+        found = [
+            copy(one.data)
+            for topics in self._by_group.values()
+            for one in topics.values()
+            if not self._is_expired(one, now_ms)
+        ]
+        return self._in_order(found, self._bloom_filter())
+
+    def _in_order(
+        self, found: list[ConsumerFilterData], bloom: BloomFilter
+    ) -> Steps[ConsumerFilterTable]:
         from fakemq.protocol.bodies.filter import ConsumerFilterTable, FilterDataMapByTopic
 
         by_topic: dict[str, dict[str, ConsumerFilterData]] = {}
-        for group in list(self._by_group):
-            for topic in list(self._by_group.get(group, ())):
-                found = self.find(topic, group)
-                if found is not None:
-                    by_topic.setdefault(topic, {})[group] = self._with_bits(found.data, bloom)
-                yield
+        for data in found:
+            groups = by_topic.setdefault(str(data.topic), {})
+            groups[str(data.consumer_group)] = self._with_bits(data, bloom)
+            yield
         table = ConsumerFilterTable()
         for topic in (yield from java_hash_map_order_in_steps(by_topic, _TOPICS_CAPACITY)):
-            groups = yield from java_hash_map_order_in_steps(by_topic[topic])
+            names = yield from java_hash_map_order_in_steps(by_topic[topic])
             table.filter_data_by_topic[topic] = FilterDataMapByTopic(
-                topic=topic, group_filter_data={group: by_topic[topic][group] for group in groups}
+                topic=topic, group_filter_data={group: by_topic[topic][group] for group in names}
             )
         return table
 
@@ -298,19 +317,21 @@ class ConsumerFilterManager:
 
         Source: ConsumerFilterManager.java#clean (4.9.7)
         """
-        span_ms = self._node.config.filter_data_clean_time_span
         now_ms = self._node.clock.elapsed_ms()
         for group in list(self._by_group):
             for topic in list(self._by_group.get(group, ())):
                 found = self.find(topic, group)
-                died_ms = None if found is None else found.died_ms
-                if died_ms is not None and now_ms - died_ms >= span_ms:
+                if found is not None and self._is_expired(found, now_ms):
                     del self._by_group[group][topic]
                     self._changed(group, topic, "removed")
                 yield
             self._forget_empty(group)
 
     # -- inside -------------------------------------------------------------------------------
+
+    def _is_expired(self, found: ConsumerFilter, now_ms: int) -> bool:
+        span_ms = self._node.config.filter_data_clean_time_span
+        return found.died_ms is not None and now_ms - found.died_ms >= span_ms
 
     @staticmethod
     def _with_bits(data: ConsumerFilterData, bloom: BloomFilter) -> ConsumerFilterData:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.clock.slices import in_one_step
 from fakemq.protocol.bodies.pop import MessageRequestModeTable, SetMessageRequestModeRequestBody
 from fakemq.protocol.topics import RETRY_PREFIX
 
 if TYPE_CHECKING:
+    from fakemq.clock.slices import Steps
     from fakemq.config.v5.model import BrokerConfig5
 
 PULL, POP = "PULL", "POP"
@@ -44,6 +46,11 @@ class RequestModes:
     def persisted(self) -> MessageRequestModeTable:
         """Return all modes as code 402 and messageRequestMode.json have them."""
         return MessageRequestModeTable(message_request_mode_map=self._table)
+
+    def captured(self) -> Steps[MessageRequestModeTable]:
+        """As `persisted` now: what is set between its steps is not in it."""
+        table = {topic: dict(groups) for topic, groups in self._table.items()}
+        return in_one_step(MessageRequestModeTable(message_request_mode_map=table))
 
     def load(self, saved: MessageRequestModeTable) -> None:
         """Replace all modes by those of a file."""

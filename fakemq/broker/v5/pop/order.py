@@ -7,8 +7,10 @@ Source: broker/v5/pop/orderly/QueueLevelConsumerManager.java (5.5.0)
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Final
 
+from fakemq.clock.slices import in_one_step
 from fakemq.protocol.bodies.pop import ConsumerOrderInfoTable, OrderInfo
 from fakemq.protocol.java import int64
 from fakemq.protocol.pop import offset_order_count, queue_order_count
@@ -219,6 +221,14 @@ class OrderTable:
         """Return the table as consumerOrderInfo.json has it."""
         return ConsumerOrderInfoTable(table=self.table)
 
+    def captured(self) -> Steps[ConsumerOrderInfoTable]:
+        """As `persisted` now: what changes between its steps is not in it."""
+        table = {
+            key: {queue_id: _copied(info) for queue_id, info in queues.items()}
+            for key, queues in self.table.items()
+        }
+        return in_one_step(ConsumerOrderInfoTable(table=table))
+
     def load(self, saved: ConsumerOrderInfoTable) -> None:
         """Replace the table by that of a file."""
         self.table = {key: dict(queues) for key, queues in saved.table.items()}
@@ -229,6 +239,14 @@ class OrderTable:
 
 def _key(topic: str, group: str) -> str:
     return f"{topic}@{group}"
+
+
+def _copied(info: OrderInfo) -> OrderInfo:
+    """Return a copy, with a copy of what `OrderTable` changes in place."""
+    times = info.offset_next_visible_time
+    found = copy(info)
+    found.offset_next_visible_time = None if times is None else dict(times)
+    return found
 
 
 def _offsets(info: OrderInfo) -> list[int]:

@@ -47,9 +47,10 @@ class PopService:
         self.modes = RequestModes()
         self.resets = resets
         self.mode_file = broker.persistence.add(MODES, _modes, field="messageRequestModeMap")
-        self.mode_file.connect(self.modes, self.modes.reset)
+        self.mode_file.connect(self.modes, self.modes.reset, captured=self.modes.captured)
         self._order_file = broker.persistence.add(ORDERS, _orders, field="table", late=True)
-        self._order_file.connect(self.order, self.order.reset, self._order_in_file)
+        order = self.order
+        self._order_file.connect(order, order.reset, self._order_in_file, order.captured)
         self._topics, self._groups = broker.topics, broker.groups
         self._cleaned_ms = 0
         self.inflight = InflightCounter()
