@@ -389,7 +389,8 @@ class ConfigFile(Generic[B]):
         if self.file is not None and self._is_running():
             self._ticks = TICKS_AFTER_CHANGE if self.file.durable else 1
             if self._timer is None:
-                self._wait(self._node.clock.elapsed_ms())
+                # A tick of this moment is over, as one with a timer is.
+                self._wait(self._node.clock.elapsed_ms() + 1)
 
     def _wait(self, from_ms: int) -> None:
         clock = self._node.clock
