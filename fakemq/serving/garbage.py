@@ -1,6 +1,6 @@
 """Garbage collections that are short, in a process that is a cluster alone.
 
-A full collection looks at every object that may be in a cycle: 0.2 s with 20,000 held pulls, in
+A full collection looks at every object that may be in a cycle: 0.15 s with 20,000 held pulls, in
 which no peer is answered. Here what has survived a full collection is not looked at again, so each
 has only the objects that came since the last one. What becomes garbage in cycles later, a few
 objects of each connection, is freed when no peer is connected.

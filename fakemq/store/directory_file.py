@@ -41,7 +41,7 @@ class Directory(Protocol):
     captures: list[Reader]
     """As `Files.captures`."""
 
-    def changing(self, file: File) -> None:
+    def changing(self, file: File, start: int = 0, size_bytes: int | None = None) -> None:
         """As `Files.changing`."""
 
     def descriptor_of(self, file: DirectoryFile) -> int:
@@ -183,7 +183,7 @@ class DirectoryFile(File):
     def write_at(self, offset: int, data: bytes, now_ms: int) -> None:
         """As `File.write_at`; raise StoreError if the disk is full."""
         if self._directory.captures:
-            self._directory.changing(self)
+            self._directory.changing(self, offset, len(data))
         end = offset + len(data)
         # A file that was never flushed has only zeros on the disk.
         if self._ever_flushed:
@@ -196,7 +196,7 @@ class DirectoryFile(File):
 
     def spoil(self, offset: int, data: bytes) -> None:
         """As `File.spoil`."""
-        self._directory.changing(self)
+        self._directory.changing(self, offset, len(data))
         self._write(data, offset)
 
     def truncate(self, position: int) -> None:

@@ -67,8 +67,8 @@ class File(ABC):
 class Reader(Protocol):
     """What reads the bytes of files later than at its moment."""
 
-    def before_change(self, file: Any) -> None:
-        """Read the bytes of a `File` now: they are about to be changed, cut or deleted."""
+    def before_change(self, file: Any, start: int, end: int | None) -> None:
+        """Read these bytes of a `File` now, which are about to change; None for cut or deleted."""
 
 
 class Files(ABC):
@@ -113,10 +113,11 @@ class Files(ABC):
     def path_of(self, path: str) -> str:
         """Return the name of a file for users: its path on the machine, if it has one."""
 
-    def changing(self, file: File) -> None:
-        """Let captures read a file before its bytes change."""
+    def changing(self, file: File, start: int = 0, size_bytes: int | None = None) -> None:
+        """Let captures read a file, or a range of it, before these bytes change."""
+        end = None if size_bytes is None else start + size_bytes
         for capture in list(self.captures):
-            capture.before_change(file)
+            capture.before_change(file, start, end)
 
     @abstractmethod
     def delete(self, path: str) -> None:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from fakemq.store.store import MessageStore
 
 _PIECE_BYTES = 1 << 16
+_PAGE_BYTES = 1 << 12
 _NO_LIMIT_BYTES = 1 << 62
 _GROWING = (QUEUES, EXTENSION_FOLDER)
 
@@ -74,8 +75,8 @@ class Capture:
     """The bytes of a store at one moment, which `image` reads in steps.
 
     To be made it takes 0.3 µs for each file. Files only grow, nearly always: the bytes of that
-    moment stay where they are. If they do not, the file says so, and is read before. Call `end` if
-    `image` is not called up to its end.
+    moment stay where they are. If they do not, the file says so, and these pages of it are read
+    before; all of it if it is cut or deleted. Call `end` if `image` is not called up to its end.
     """
 
     def __init__(self, store: MessageStore) -> None:
@@ -89,18 +90,23 @@ class Capture:
         self._begun: tuple[File, Iterator[tuple[int, bytes]], list[tuple[int, bytes]]] | None = None
         """The file that is being read: its other pieces, and those that were read."""
         self._images: dict[File, FileImage] = {}
+        self._pages: dict[File, dict[int, bytes]] = {}
+        """The pages of files that have changed since, as they were, by number."""
         self._error: StoreError | None = None
         """Why a file could not be read before it was changed."""
         self._files.captures.append(self)
 
-    def before_change(self, file: File) -> None:
-        """Read a file whose bytes are about to change.
+    def before_change(self, file: File, start: int, end: int | None) -> None:
+        """Read the pages of a file, or all of it, that are about to change.
 
         A file that cannot be read is an error of this capture, and not of the change: `image`
         raises it.
         """
         try:
-            if file in self._left:
+            if end is not None:
+                if file in self._left or (self._begun is not None and self._begun[0] is file):
+                    self._keep(file, start, end)
+            elif file in self._left:
                 for _ in self._read(file):
                     pass
             elif self._begun is not None and self._begun[0] is file:
@@ -109,6 +115,14 @@ class Capture:
         except StoreError as error:
             self._error = error
             self.end()
+
+    def _keep(self, file: File, start: int, end: int) -> None:
+        """Keep the pages of a range as they are now."""
+        pages = self._pages.setdefault(file, {})
+        for page in range(start // _PAGE_BYTES, -(-end // _PAGE_BYTES)):
+            if page not in pages:
+                at = page * _PAGE_BYTES
+                pages[page] = bytes(file.read(at, min(_PAGE_BYTES, file.size_bytes - at)))
 
     def image(self) -> Steps[StoreImage]:
         """Return work for all files; raise StoreError if one cannot be read."""
@@ -141,12 +155,13 @@ class Capture:
         if not whole and position:
             return
         pieces: list[tuple[int, bytes]] = []
-        others = _pieces(file, whole)
+        others = _pieces(file, whole, self._pages.setdefault(file, {}))
         before, self._begun = self._begun, (file, others, pieces)
         for piece in others:
             pieces.append(piece)
             yield
         self._begun = before
+        del self._pages[file]
         pieces = [piece for piece in pieces if piece[1]]
         self._images[file] = FileImage(file.size_bytes, whole, mtime_ms, tuple(pieces))
 
@@ -197,12 +212,30 @@ def _append_at(file: File, position: int, data: bytes, mtime_ms: int) -> None:
         file.append(data, mtime_ms)
 
 
-def _pieces(file: File, end: int) -> Iterator[tuple[int, bytes]]:
-    """Yield position and bytes of the pieces before ``end``; no bytes of one that is all zeros."""
+def _pieces(file: File, end: int, pages: dict[int, bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yield position and bytes of the pieces before ``end``; no bytes of one that is all zeros.
+
+    ``pages`` are those that have changed meanwhile, as they were.
+    """
     for start, part in file.data():
         for at in range(0, min(len(part), end - start), _PIECE_BYTES):
             piece = bytes(part[at : min(at + _PIECE_BYTES, end - start)])
+            if pages:
+                piece = _as_before(start + at, piece, pages)
             yield start + at, piece if piece.strip(b"\0") else b""
+
+
+def _as_before(start: int, piece: bytes, pages: dict[int, bytes]) -> bytes:
+    """Return a piece of a file with the pages that it had before."""
+    end = start + len(piece)
+    found = bytearray(piece)
+    for page in range(start // _PAGE_BYTES, -(-end // _PAGE_BYTES)):
+        was = pages.get(page)
+        if was is not None:
+            at = page * _PAGE_BYTES
+            low, high = max(start, at), min(end, at + len(was))
+            found[low - start : high - start] = was[low - at : high - at]
+    return bytes(found)
 
 
 # -- a directory --------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ class MemoryFile(File):
     def write_at(self, offset: int, data: bytes, now_ms: int) -> None:
         """As `File.write_at`; these headers and hash slots are not counted as used bytes."""
         if self._files.captures:
-            self._files.changing(self)
+            self._files.changing(self, offset, len(data))
         end = offset + len(data)
         if end > len(self.view):
             self._grow_to(end)
@@ -79,7 +79,7 @@ class MemoryFile(File):
 
     def spoil(self, offset: int, data: bytes) -> None:
         """As `File.spoil`."""
-        self._files.changing(self)
+        self._files.changing(self, offset, len(data))
         self.view[offset : offset + len(data)] = data
 
     def truncate(self, position: int) -> None:
@@ -145,8 +145,7 @@ class MemoryFiles(Files):
 
     def delete(self, path: str) -> None:
         file = self._files.pop(path, None)
-        if file is not None:
-            self.changing(file)
+        if file is not None:  # captures read it later: its bytes stay as they are
             self.used_bytes -= file.used_bytes
             self._sorted = None
 

@@ -175,15 +175,15 @@ def test_file_that_cannot_be_read_fails_the_snapshot_and_no_put(mq: fakemq.Clust
         broker = core.broker("broker-a")
         _, steps = begun(core)
         (index,) = (one for one in broker.store.files.opened() if one.path.startswith("index/"))
-        real = type(index).data
+        real = type(index).read
 
-        def data(file: File) -> Iterator[tuple[int, memoryview]]:
-            if file is index:
+        def read(file: File, start: int, size_bytes: int) -> memoryview | bytes:
+            if file is index and size_bytes == 4096:  # the page that the capture keeps
                 raise StoreError("the index cannot be read")
-            return real(file)
+            return real(file, start, size_bytes)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(type(index), "data", data)
+            patch.setattr(type(index), "read", read)
             put(broker, "topic-1", "one-more")
             broker.store.index.catch_up()
             broker.store.index.catch_up()
@@ -192,3 +192,25 @@ def test_file_that_cannot_be_read_fails_the_snapshot_and_no_put(mq: fakemq.Clust
         assert not broker.store.files.captures
 
     mq.inspect(look)
+
+
+def test_put_copies_the_pages_that_it_changes(tmp_path: Path) -> None:
+    """An index file of the default size has 420 MB: to copy it took one turn."""
+    sizes = SMALL | {"maxHashSlotNum": "100000", "maxIndexNum": "100000"}
+    with fakemq.Cluster(clock="frozen", store=str(tmp_path / "stores"), config=sizes) as mq:
+
+        def look(core: ClusterCore) -> None:
+            broker = core.broker("broker-a")
+            fill(broker)
+            expected, steps = begun(core)
+            (capture,) = broker.store.files.captures
+            assert isinstance(capture, Capture)
+            for number in range(3):
+                put(broker, "topic-1", f"more-{number}")
+            broker.store.index.catch_up()
+            kept = [len(pages) for pages in capture._pages.values()]
+            assert 0 < sum(kept) <= 10
+            assert not capture._images
+            assert data_of(finished(steps)) == expected  # type: ignore[arg-type]
+
+        mq.inspect(look)
