@@ -40,7 +40,7 @@ def commit_steps(
     deliveries = chronicle.delivered.get(place, ())
     popped = chronicle.pops.groups(deliveries)
     commits = chronicle.commits.get((broker, topic, queue_id), {})
-    for group in popped & commits.keys():
+    for group in (one for one in commits if one in popped):
         last_seq = since_seq
         for rising in _backs(chronicle, place, group):
             seq = rising.first.seq

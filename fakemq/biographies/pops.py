@@ -63,7 +63,8 @@ class Pops:
         for kill in self.lost:
             event = kill.event
             assert isinstance(event, ChangesLost)
-            for group in {pop.event.group for pop in pops if isinstance(pop.event, Popped)}:
+            groups = (pop.event.group for pop in pops if isinstance(pop.event, Popped))
+            for group in dict.fromkeys(groups):
                 before = [one for one in pops if _is_out(one, event.node, group, kill)]
                 if not before or before[-1].at_ms < event.since_ms:
                     continue

@@ -131,7 +131,8 @@ def place_fault(control: Control, body: PlaceFault) -> FaultState:
             hint = did_you_mean(body.fault, sorted(there))
         raise Refusal(400, f"there is no fault {body.fault!r}{hint}")
     call = _call(body.fault, place)
-    for name in body.kwargs.keys() - _arguments(place).keys():
+    known = _arguments(place)
+    for name in (one for one in body.kwargs if one not in known):
         raise Refusal(400, f"{body.fault} has no argument {name!r}; expected {call}")
     try:
         fault = place(*body.args, **body.kwargs)

@@ -212,7 +212,7 @@ def _require_link(core: ClusterCore, source: str, target: str, link: str | None)
     """Refuse two nodes, or a kind of link, between which there is never a connection."""
     ends = {source, target}
     name_servers = ends.intersection(one.name for one in core.name_servers)
-    brokers = [core.brokers[end] for end in ends & core.brokers.keys()]
+    brokers = [core.brokers[end] for end in sorted(ends & core.brokers.keys())]
     if link == "ha" and name_servers:
         what = "no HA link"
     elif core.proxy is not None and core.proxy.name in ends and (name_servers or brokers):

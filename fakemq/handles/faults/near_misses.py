@@ -49,7 +49,7 @@ def _kinship(placed: ActiveFault[Any], code: int) -> str | None:
     for name, members in FAMILIES.items():
         if code in members and wanted.intersection(members):
             return name
-    names = [code_name(one) for one in wanted if one is not None]
+    names = sorted(code_name(one) for one in wanted if one is not None)
     return "" if did_you_mean(code_name(code), names, cutoff=0.75, lists=False) else None
 
 

@@ -28,7 +28,7 @@ def disagreements(name_server: str, tables: RouteTables) -> Iterator[Violation]:
             found = in_clusters.get(name, "none")
             text = f"{name} is of cluster {data.cluster}, and clusterAddrTable has it in {found}"
             yield _of(name_server, text, name)
-    for name in in_clusters.keys() - known.keys():
+    for name in sorted(in_clusters.keys() - known.keys()):
         yield _of(name_server, f"clusterAddrTable has {name}, brokerAddrTable has not", name)
     for addr in sorted(live - addrs.keys()):
         yield _of(name_server, f"brokerLiveTable has {addr}, brokerAddrTable has not", addr)
@@ -38,7 +38,7 @@ def disagreements(name_server: str, tables: RouteTables) -> Iterator[Violation]:
     for addr in sorted(tables.filter_server_table.keys() - live):
         yield _of(name_server, f"filterServerTable has {addr}, brokerLiveTable has not", addr)
     for topic, queues in tables.topic_queue_table.items():
-        for name in queues.keys() - known.keys():
+        for name in sorted(queues.keys() - known.keys()):
             text = f"topicQueueTable has {topic} at {name}, which brokerAddrTable has not"
             yield _of(name_server, text, name)
 

@@ -41,7 +41,7 @@ def wrong_timers(
             skew_ms[event.node] = event.skew_ms
             due_again |= _due_behind(entry.at_ms + event.skew_ms, event.node, came, due)
         elif isinstance(event, ClockMoved):
-            for node in {node for node, _ in came}:
+            for node in dict.fromkeys(node for node, _ in came):
                 now_ms = entry.at_ms + skew_ms.get(node, 0)
                 due_again |= _due_behind(now_ms, node, came, due)
         elif isinstance(event, UnsyncedLost):
