@@ -324,15 +324,32 @@ class Comparison:
 
     def _originals(self, candidates: list[Timed], copies: list[tuple[_Identity, int]]) -> set[int]:
         """Return the physical offsets of the candidates of which there are copies."""
-        left = Counter(identity for identity, _ in copies)
-        done = set()
-        for one in candidates:
-            message = self._store.look_message_by_offset(one.phy_offset, one.size_bytes)
-            identity = None if message is None else _identity(message, _rolls(message))
-            if identity is not None and left[identity] > 0:
-                left[identity] -= 1
-                done.add(one.phy_offset)
-        return done
+        looked_up = (
+            self._store.look_message_by_offset(one.phy_offset, one.size_bytes) for one in candidates
+        )
+        messages = (one for one in looked_up if one is not None)
+        return _with_copies(messages, (identity for identity, _ in copies))
+
+
+def came(messages: Iterable[MessageExt], later: Iterable[MessageExt]) -> set[int]:
+    """Return the physical offsets of those timer messages that were delivered, or rolled.
+
+    ``later`` are the records of the log from the first of them on.
+    """
+    copies = (_original_of(one) for one in later)
+    return _with_copies(messages, (one for one in copies if one is not None))
+
+
+def _with_copies(messages: Iterable[MessageExt], copies: Iterable[_Identity]) -> set[int]:
+    """Return the physical offsets of the messages of which there are copies."""
+    left = Counter(copies)
+    done = set()
+    for message in messages:
+        identity = _identity(message, _rolls(message))
+        if left[identity] > 0:
+            left[identity] -= 1
+            done.add(message.commit_log_offset)
+    return done
 
 
 def wrong_unit(unit: TimerUnit, out_ms: int, topic: str | None, *, deletes: bool) -> str:

@@ -11,6 +11,7 @@ import pytest
 from fakemq.dump.check_timers import check_timers
 from fakemq.errors import StoreError
 from fakemq.store.stored_node import StoredNode
+from fakemq.store.timer.checkpoint import MARK, MARK_AT, TimerCheckpoint
 from tests.support.timed_store import DAY_MS, FILES, TimedStore
 
 Damage = Callable[[TimedStore], None]
@@ -226,6 +227,34 @@ def test_dump_check_finds_nothing_in_whole_files(timed: TimedStore, end: str) ->
     timed.start()
     timed.end("stop")
     assert list(check_timers(StoredNode(str(timed.root)))) == []
+
+
+def test_dump_check_says_nothing_of_messages_that_came_without_a_unit(timed: TimedStore) -> None:
+    fill(timed, "kill")
+    missing("timerlog")(timed)
+    path = timed.root / "config" / "timercheck"
+    checkpoint = TimerCheckpoint()
+    data = path.read_bytes()
+    checkpoint.decode(data)
+    _, checkpoint.read_before_ms, checkpoint.log_end, _, checkpoint.anchor = MARK.unpack_from(
+        data, MARK_AT
+    )
+    checkpoint.last_read_ms -= DAY_MS
+    path.write_bytes(checkpoint.marked(24).ljust(len(data), b"\0"))
+    found = [one.text for one in check_timers(StoredNode(str(timed.root)))]
+    assert sum("no unit of the timer log" in one for one in found) == 24 - 8
+
+
+def test_dump_check_says_nothing_of_a_checkpoint_behind_a_crash(timed: TimedStore) -> None:
+    fill(timed, "stop")
+    path = timed.root / "config" / "timercheck"
+    checkpoint = TimerCheckpoint()
+    data = path.read_bytes()
+    checkpoint.decode(data)
+    path.write_bytes(checkpoint.marked(1_000).ljust(len(data), b"\0"))
+    assert list(check_timers(StoredNode(str(timed.root)))) == []
+    timed.start()
+    assert timed.said() == []
 
 
 @pytest.mark.parametrize("name", DAMAGES)
