@@ -44,8 +44,6 @@ ROWS: dict[str, dict[str, str]] = {
     "biographies/waiting.py": {"add_timers: news": ANSWER},
     "broker/consumers.py": {"ConsumerManager.groups_of_topic: info": ANSWER},
     "broker/handlers/invoke_broker_to_reset_offset.py": {
-        "reset_by_clients: info": ANSWER,
-        "reset_by_clients: channel": "A connection that has closed is sent nothing.",
         "_offsets: config": ANSWER,
     },
     "broker/handlers/unregister_client.py": {

@@ -12,6 +12,7 @@ Source: broker/client/net/Broker2Client.java#resetOffset (4.9.7)
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING
 
 from fakemq.broker.broker import Broker, handles
@@ -49,13 +50,17 @@ def reset_by_clients(
 ) -> Steps[Reply[NoHeader]]:
     """Send every member the new offsets, and answer with them."""
     offsets = yield from _offsets(broker, header)
-    info = broker.consumers.group(header.group)
-    if info is None:
-        raise Refused(
-            ResponseCode.CONSUMER_NOT_ONLINE,
-            f"Consumer not online, so can not reset offset, Group: {header.group}"
-            f" Topic: {header.topic} Timestamp: {header.timestamp}",
-        )
+    command = RemotingCommand(
+        RequestCode.RESET_CONSUMER_CLIENT_OFFSET,
+        # Java does not pass isForce on to the clients.
+        ext_fields=ResetOffsetRequestHeader(
+            topic=header.topic, group=header.group, timestamp=header.timestamp
+        ).encode(),
+        body=(yield from _body(offsets, for_c=language is LanguageCode.CPP)),
+    )
+    body = yield from ResetOffsetBody(offset_table=offsets).encode_in_steps()
+    # Members may have left meanwhile, so nothing is looked up before all bodies are there.
+    old_version = _notify(broker, header, command)
     for queue, offset in offsets.items():
         broker.offsets.note_reset(
             header.group,
@@ -66,24 +71,32 @@ def reset_by_clients(
             how="members",
         )
         yield
-    bodies: dict[bool, bytes] = {}  # by whether C++ reads them
-    for channel in list(info.channels.values()):
-        if channel.version < V3_0_7_SNAPSHOT:
-            raise too_old(channel.version)
-        for_c = language is LanguageCode.CPP
-        if for_c not in bodies:
-            bodies[for_c] = yield from _body(offsets, for_c=for_c)
-        command = RemotingCommand(
-            RequestCode.RESET_CONSUMER_CLIENT_OFFSET,
-            # Java does not pass isForce on to the clients.
-            ext_fields=ResetOffsetRequestHeader(
-                topic=header.topic, group=header.group, timestamp=header.timestamp
-            ).encode(),
-            body=bodies[for_c],
-        )
-        broker.calls.send_oneway(channel.session, command)
-    body = yield from ResetOffsetBody(offset_table=offsets).encode_in_steps()
+    if old_version is not None:
+        raise too_old(old_version)
     return Reply(body=body, remark=NOTHING_SAID)
+
+
+def _notify(
+    broker: Broker, header: ResetOffsetRequestHeader, command: RemotingCommand
+) -> int | None:
+    """Send a command to the members up to the first that is too old, and return its version.
+
+    Raise Refused if none is sent it.
+    """
+    info = broker.consumers.group(header.group)
+    if info is None:
+        raise Refused(
+            ResponseCode.CONSUMER_NOT_ONLINE,
+            f"Consumer not online, so can not reset offset, Group: {header.group}"
+            f" Topic: {header.topic} Timestamp: {header.timestamp}",
+        )
+    for number, channel in enumerate(list(info.channels.values())):
+        if channel.version < V3_0_7_SNAPSHOT:
+            if not number:
+                raise too_old(channel.version)
+            return channel.version
+        broker.calls.send_oneway(channel.session, copy(command))
+    return None
 
 
 def _offsets(broker: Broker, header: ResetOffsetRequestHeader) -> Steps[dict[MessageQueue, int]]:
