@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.biographies.steps import ONE_WAY
 from fakemq.dispatch.node import NodeState
 from fakemq.events.core import ClockMoved, ClockSkewed, Dispatched, Event, NodeStarted, NodeStopped
 from fakemq.events.faults import FaultHit
@@ -70,6 +71,17 @@ def answer_text(code: int) -> str:
     if code == ResponseCode.SUCCESS:
         return "SEND_OK"
     return ResponseCode(code).name if code in ResponseCode.__members__.values() else str(code)
+
+
+def sent_answer(chronicle: Chronicle, entry: Entry) -> str:
+    """Return the text of the answer to the send that stored a record.
+
+    "" if it has none; `ONE_WAY` if it gets none.
+    """
+    if entry.cause not in chronicle.answers:
+        return ""
+    code = chronicle.answers[entry.cause]
+    return ONE_WAY if code is None else answer_text(code)
 
 
 def duration_text(ms: int) -> str:

@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fakemq.biographies.because import answer_text, named, times_text
+from fakemq.biographies.because import named, sent_answer, times_text
+from fakemq.biographies.steps import ONE_WAY
 from fakemq.errors import printable
 from fakemq.events.core import LogAppended, ScheduledDelivered, TransactionEnded
 from fakemq.events.timers import TimerDelivered
@@ -67,7 +68,7 @@ def _why(chronicle: Chronicle, records: list[Record]) -> str:
     if len(sends) == 1 and sends[0] is not None:
         return f"it was sent once, {shown[0]}, and its broker stored it again when its time came"
     again = "several sends had the id"
-    if len(sends) > 1 and not any(_is_answered(chronicle, one) for one in sends[:-1]):
+    if len(sends) > 1 and not any(_is_settled(chronicle, one) for one in sends[:-1]):
         again = "a producer sends again what is not answered, or answered with an error"
     return f"{again}; sent {_joined(shown, len(sends))}"
 
@@ -93,17 +94,19 @@ def _first(chronicle: Chronicle, record: Record) -> Entry | None:
 def _sent(chronicle: Chronicle, entry: Entry | None) -> str:
     if entry is None:
         return "before the journal begins"
-    code = chronicle.answers.get(entry.cause)
-    answer = "not answered" if code is None else f"answered {answer_text(code)}"
+    answer = sent_answer(chronicle, entry)
+    if answer != ONE_WAY:
+        answer = f"answered {answer}" if answer else "not answered"
     hits = chronicle.hits.get(entry.cause)
     if hits:
         answer = named(hits[0].event)
     return f"at {clock_text(entry.at_ms)} ({answer})"
 
 
-def _is_answered(chronicle: Chronicle, entry: Entry | None) -> bool:
-    """Return whether the answer to a send was SUCCESS, and no fault acted on it."""
-    if entry is None:
+def _is_settled(chronicle: Chronicle, entry: Entry | None) -> bool:
+    """Return whether a producer has no cause to send again: no fault acted on the answer SUCCESS,
+    or it waits for none."""
+    if entry is None or sent_answer(chronicle, entry) == ONE_WAY:
         return True
     code = chronicle.answers.get(entry.cause)
     return code == ResponseCode.SUCCESS and not chronicle.hits.get(entry.cause)

@@ -18,6 +18,8 @@ RESET = ", to which an operator reset the group"
 """What an offset is that a reset made."""
 RESET_PENDING = "a reset of the queue is pending until the next pull of the group"
 """Why a broker of 5.5.0 answers a commit, and does not store it."""
+ONE_WAY = "one-way"
+"""The answer of a send whose producer waits for none."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag=True):
@@ -63,12 +65,15 @@ class Stored(Step, frozen=True, kw_only=True, gc=False):
     sender: str
     """The client id and address of the producer; "" for a message that a test seeded."""
     answer: str
-    """The broker's answer to the producer: SEND_OK or the name of another code; "" for none."""
+    """The broker's answer to the producer: SEND_OK or the name of another code; "" for none,
+    "one-way" if the producer waits for none."""
 
     def text(self) -> str:
         by = f", sent by {self.sender}" if self.sender else ""
         answered = f", answered {self.answer}" if self.answer else ""
-        if self.sender and not self.answer:
+        if self.answer == ONE_WAY:
+            answered = f", {ONE_WAY}"
+        elif self.sender and not self.answer:
             answered = ", not answered"
         return f"stored in {self.topic} {self.node}/{self.queue_id}@{self.offset}{by}{answered}"
 

@@ -10,7 +10,7 @@ import msgspec
 
 from fakemq import events
 from fakemq.biographies import steps, v5_steps
-from fakemq.biographies.because import answer_text, because, named
+from fakemq.biographies.because import because, named, sent_answer
 from fakemq.biographies.biography import Biography
 from fakemq.biographies.chronicle import Chronicle, Record
 from fakemq.biographies.commits import commit_steps
@@ -158,8 +158,7 @@ class Walk:
             peer = request.event.peer
             client_id = chronicle.client(event.node, peer)
             sender = f"{client_id} ({peer})" if client_id else peer
-            code = chronicle.answers.get(entry.cause)
-            answer = "" if code is None else answer_text(code)
+            answer = sent_answer(chronicle, entry)
         self._steps.append(
             steps.Stored(
                 seq=entry.seq,

@@ -147,11 +147,11 @@ class Dispatcher(Generic[NodeT]):
         """Answer a request without the faults of answers; None sends no answer."""
         if isinstance(outcome, Refused):
             outcome = Reply(code=outcome.code, remark=outcome.remark)
-        response_code = None if outcome is None else outcome.code
-        event = (HANDLED, self._name, command.code, session.remote_addr, response_code)
-        self._journal.note(event)
         if outcome is None or command.flag & FLAG_ONEWAY:
+            self._journal.note((HANDLED, self._name, command.code, session.remote_addr, None))
             return
+        event = (HANDLED, self._name, command.code, session.remote_addr, outcome.code)
+        self._journal.note(event)
         usual = outcome.usual
         if usual is None:
             session.send(response(command, outcome), outcome.body, answers=command.code)

@@ -275,6 +275,14 @@ def one_key_again(mq: fakemq.Cluster) -> None:
     mq.assert_sent("orders", 1)
 
 
+def one_key_one_way(mq: fakemq.Cluster) -> None:
+    key = {"UNIQ_KEY": "7F0000010000000000000000000000AA"}
+    for body in (b"one", b"two"):
+        mq.producer().send_oneway(Message("orders", body, properties=key))
+    mq.wait_for(lambda: len(mq.messages("orders")) == 2)
+    mq.assert_sent("orders", 1)
+
+
 def answer_lost(mq: fakemq.Cluster) -> None:
     mq.faults.close("send", topic="orders", at="before_reply", times=1)
     mq.producer().send("orders", b"one")
@@ -363,6 +371,7 @@ REPORTS = {
     ),
     "28": Report(one_key_again, "stored twice with the id 7F0000010000000000000000000000AA: sev"),
     "30": Report(first_start, "b'old' of orders: stored before billing began, which consumes from"),
+    "28, one-way": Report(one_key_one_way, " (one-way), at "),
     "28, answer lost": Report(answer_lost, "a producer sends again what is not answered"),
 }
 

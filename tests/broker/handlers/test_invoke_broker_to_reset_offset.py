@@ -178,7 +178,7 @@ def test_old_member_alone_is_no_reset(
 
 
 @pytest.mark.parametrize("steps", range(20))
-def test_group_whose_members_leave_meanwhile_is_told_as_it_is(
+def test_group_whose_members_leave_meanwhile_is_not_online(
     lab: BrokerLab, broker: Broker, peer: Peer, topic: str, consumer: Peer, steps: int
 ) -> None:
     header = ResetOffsetRequestHeader(topic=TOPIC, group=GROUP, timestamp=0, is_force=True)
