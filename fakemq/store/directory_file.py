@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 PAGE_BYTES: Final = 4096
 """A page as the store counts it, whatever the machine's pages are."""
 _STEP_BYTES: Final = 1 << 20
-_ZEROS: Final = memoryview(bytes(_STEP_BYTES))
+_ZERO_STEP: Final = bytes(_STEP_BYTES)
+_ZEROS: Final = memoryview(_ZERO_STEP)
 MOST_END_ZEROS: Final = 20
 """A record, or an entry of a queue, ends with fewer zeros than this."""
 
@@ -139,11 +140,18 @@ class DirectoryFile(File):
         for first, last in reversed(self._extents(start)):
             while last > first:
                 begin = max(first, last - _STEP_BYTES)
-                data = bytes(self._bytes[begin:last]).rstrip(b"\0")
-                if data:
+                data = self._read(begin, last - begin)
+                # A copy of a file may have no holes. To compare is faster than `rstrip`.
+                if data != _ZERO_STEP and (data := data.rstrip(b"\0")):
                     return begin + len(data)
                 last = begin
         return start
+
+    def _read(self, start: int, count: int) -> bytes:
+        try:
+            return os.pread(self._descriptor(), count, start)
+        except OSError as error:
+            raise self._error("cannot be read", error) from None
 
     def _extents(self, start: int) -> list[tuple[int, int]]:
         try:
