@@ -144,6 +144,26 @@ def resets(lab: BrokerLab) -> Case:
     assert not parts_of(broker).offset_resets.has(TOPICS[0], GROUP, 0)
 
 
+def resets_of_fewer_queues(lab: BrokerLab) -> Case:
+    """A queue that is deleted while the offsets of its topic are reset has none."""
+    broker = lab.broker(reference=REFERENCE)
+    broker.groups.update(group())
+    broker.create_topic(TOPICS[0], 4)
+    fields = {"topic": TOPICS[0], "group": GROUP, "timestamp": "-1", "isForce": "true"}
+    command = RemotingCommand(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, ext_fields=fields)
+    header = ResetOffsetRequestHeader5.decode(fields)
+    request = Request(command, header, lab.peer(broker.addr).session)
+    steps = invoke_broker_to_reset_offset(broker, request)
+    assert isinstance(steps, Generator)
+    yield steps
+    resets = parts_of(broker).offset_resets
+    was_done = resets.has(TOPICS[0], GROUP, 3)
+    broker.topics.update(TopicConfig(TOPICS[0], 2, 2))
+    yield None
+    found = [resets.has(TOPICS[0], GROUP, index) for index in range(4)]
+    assert was_done or found == [True, True, False, False]
+
+
 def offsets(lab: BrokerLab) -> Case:
     """A group that is removed has no offsets, though a slave gets others meanwhile."""
     broker = lab.broker()
@@ -177,6 +197,7 @@ CASES: dict[str, Callable[[BrokerLab, pytest.MonkeyPatch], Case]] = {
     "filters": lambda lab, _: filters(lab),
     "locks": lambda lab, _: locks(lab),
     "resets": lambda lab, _: resets(lab),
+    "resets of fewer queues": lambda lab, _: resets_of_fewer_queues(lab),
     "offsets": lambda lab, _: offsets(lab),
     "stats": stats,
 }

@@ -128,6 +128,33 @@ class Table:
         row = rows.get("all")
         yield
         row.clear()
+
+    def _existing(self, key):
+        row = self._rows.get(key)
+        if row is None:
+            raise KeyError
+        return row
+
+    def helped(self, key) -> Steps[None]:
+        row = self._existing(key)
+        other = _first(self)
+        yield
+        row.clear()
+        other.clear()
+
+    def other_type(self, key) -> Work:
+        row = self._rows.get(key)
+        yield
+        row.clear()
+
+    def values_of(self, key) -> Iterator[int]:
+        row = self._rows.get(key)
+        yield 1
+        row.clear()
+
+
+def _first(table):
+    return table.rows[0]
 """
 
 
@@ -139,4 +166,7 @@ def test_finder_knows_old_values_from_those_looked_up_again(tmp_path: Path) -> N
         "Table.items: row",
         "Table.before: row",
         "Table.around: rows",
+        "Table.helped: row",
+        "Table.helped: other",
+        "Table.other_type: row",
     ]

@@ -55,10 +55,13 @@ def invoke_broker_to_reset_offset(
         offsets[queue_id] = _by_time(broker, topic, queue_id, timestamp)
     else:
         check_queues(config)
-        for index in range(config.read_queue_nums):
+        queue_ids = range(config.read_queue_nums)
+        for index in queue_ids:
             offsets[index] = _by_time(broker, topic, index, timestamp)
             yield
-        _existing(broker, topic, group)  # else a deleted one would have offsets
+        # Else a queue that was deleted meanwhile would have an offset.
+        left = _existing(broker, topic, group).read_queue_nums
+        offsets = {index: offset for index, offset in offsets.items() if index < left}
     if not offsets:
         raise Refused(ResponseCode.SYSTEM_ERROR, "No queues to reset.")
     resets = parts_of(broker).offset_resets
