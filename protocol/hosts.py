@@ -20,6 +20,11 @@ _PORT: Final = struct.Struct(">i")
 _V4: Final = struct.Struct(">BBBBi")
 
 
+def ip_of(addr: str) -> str:
+    """Return the address in ``ip:port``; that of IPv6 without its brackets."""
+    return addr.rpartition(":")[0].removeprefix("[").removesuffix("]")
+
+
 @lru_cache(maxsize=4096)
 def pack_host(host: Host) -> bytes:
     """8 bytes for an IPv4 address, 20 for IPv6; LocalProtocolError for anything else."""

@@ -15,6 +15,7 @@ from fakemq.dispatch.outcomes import answer_to_error
 from fakemq.errors import ConfigError, printable
 from fakemq.events.core import Warned
 from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.hosts import ip_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -154,7 +155,7 @@ class AccessControl:
         """Return a peer's address without its port; inside the cluster all have the brokers'."""
         if not session.outside:
             return self._node.config.broker_ip1.strip("[]")
-        return session.remote_addr.rpartition(":")[0].strip("[]")
+        return ip_of(session.remote_addr)
 
     # -- the watch ----------------------------------------------------------------------------
 

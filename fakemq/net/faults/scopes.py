@@ -7,6 +7,7 @@ from typing import TypeAlias
 import msgspec
 
 from fakemq.faults.plan import Scope
+from fakemq.protocol.hosts import ip_of
 
 CLIENTS = "clients"
 """As an end of a link: every peer outside the cluster."""
@@ -85,5 +86,4 @@ def inside(node: str, addr: str) -> Names:
 
 def outside(addr: str) -> Names:
     """Return the names of an outside peer."""
-    host = addr.rpartition(":")[0].removeprefix("[").removesuffix("]")
-    return frozenset((CLIENTS, addr, host))
+    return frozenset((CLIENTS, addr, ip_of(addr)))
