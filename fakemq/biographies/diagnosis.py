@@ -94,7 +94,8 @@ def diagnosis(
     uncertain = yield from search.uncertain()
     done = yield from incidents(core, chronicle, search.wants, group, search.name)
     down, faults = (yield from search.down()), (yield from search.faults())
-    return [*early, *certain, *done, *down, *faults, *uncertain]
+    found = [*early, *certain, *done, *down, *faults, *uncertain]
+    return found + chronicle.refusals.unnamed(core, topic, group, found)
 
 
 def diagnosis_of_sends(core: ClusterCore, chronicle: Chronicle, topic: str) -> Steps[list[str]]:

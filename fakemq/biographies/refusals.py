@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
+from fakemq.core import inspection
 from fakemq.errors import printable
 from fakemq.events.core import AccessRefused
 from fakemq.journal.entries import Entry
 from fakemq.journal.journal import clock_text
+
+if TYPE_CHECKING:
+    from fakemq.core.cluster import ClusterCore
 
 _KEPT_AT_MOST = 1_000
 """How many groups, and topics, are kept: a peer without a key may name any number."""
 _TOPICS_AT_MOST = 8
 """How many topics of a group are kept."""
 _GROUPS_AT_MOST = 3
-"""How many refused groups of a topic are named."""
+"""How many refused groups of a topic, and how many besides, are named."""
 
 
 class _OfGroup(NamedTuple):
@@ -66,6 +70,24 @@ class Refusals:
             f"requests of {refused.host} for group {group} are refused by access control:"
             f" {refused.why}"
         )
+
+    def unnamed(
+        self, core: ClusterCore, topic: str | None, group: str | None, found: Sequence[str]
+    ) -> list[str]:
+        """Return a line for some refused groups without members that the findings do not name.
+
+        A message that another group has consumed is no finding, but the refused group lacks it.
+        ``topic`` and ``group`` limit the groups; None stands for all.
+        """
+        named, lines = "\n".join(found), list[str]()
+        for one in self._groups if group is None else (group,):
+            text = self.of_group(one, topic)
+            line = None if text is None else printable(text)
+            if line and line not in named and not inspection.members(core, one):
+                lines.append(line)
+                if len(lines) == _GROUPS_AT_MOST:
+                    break
+        return lines
 
     def of_topics(self, wants: Callable[[str], bool]) -> list[str]:
         """Return one line for each wanted topic for which a request without a group was refused,

@@ -77,7 +77,7 @@ def utf8(name: str, value: str) -> bytes:
 def several_texts(name: str, value: object) -> list[str]:
     """Return one text, or several, as a list."""
     if isinstance(value, str):
-        return [value] if value else []
+        return [text(name, value)] if value else []
     if not isinstance(value, Iterable) or isinstance(value, bytes | Mapping):
         raise ConfigError(f"{name}={value!r}: expected text, or several texts")
     return [text(name, one) for one in value]

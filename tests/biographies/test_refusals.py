@@ -117,3 +117,19 @@ def test_names_that_a_peer_invents_are_kept_to_a_bound() -> None:
     assert refusals.of_group("group-2000") is not None
     assert refusals.groups("topic-1999") == []
     assert refusals.groups("topic-2999") == ["group-2999"]
+
+
+def test_refused_group_is_named_when_another_has_consumed_everything() -> None:
+    admin = {"accessKey": "adminadmin", "secretKey": "12345678", "admin": True}
+    keys = {"access_key": "adminadmin", "secret_key": "12345678"}
+    line = "requests of 127.0.0.1 for group bad are refused by access control: No accessKey is"
+    with fakemq.Cluster(acl={"accounts": [admin]}, clock="frozen") as mq:
+        mq.seed("orders", ["tea"])
+        joined(mq, "ok", **keys)
+        joined(mq, "bad")
+        for found in (mq.diagnosis(), mq.diagnosis("orders"), mq.diagnosis("orders", "bad")):
+            assert len(found) == 1
+            assert line in found[0]
+        assert mq.diagnosis("orders", "ok") == []
+        joined(mq, "bad", **keys)
+        assert mq.diagnosis() == []
