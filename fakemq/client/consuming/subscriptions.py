@@ -9,6 +9,7 @@ from fakemq.client.arguments import topic_name
 from fakemq.client.consuming.settings import Selector
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.tasks import Task
+from fakemq.config.checked import utf8
 from fakemq.protocol.bodies.heartbeat import CheckClientRequestBody, SubscriptionData
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.subscription import SubscriptionError, build_subscription, is_tag_type
@@ -26,6 +27,7 @@ def require_subscription(topic: object, expression: object) -> None:
             f"the messages wanted of {topic} are {wanted!r}: expected tags, such as"
             ' "paid || shipped" or "*", or SQL("amount > 100")'
         )
+    utf8(f"the messages wanted of {topic}", wanted)
 
 
 def built_subscription(topic: str, expression: str | Selector) -> SubscriptionData:
