@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Unpack
 import msgspec
 
 from fakemq.clock.durations import size_bytes, wall_ms
-from fakemq.config.checked import TopicSpec, declared_topics, host_text, one_of, path_text, whole
+from fakemq.config.checked import (
+    TopicSpec,
+    declared_topics,
+    flag,
+    host_text,
+    one_of,
+    path_text,
+    whole,
+)
 from fakemq.config.files import ConfigSource, Settings, Warn, complaining, load, warn_user
 from fakemq.config.keys import CHOICES
 from fakemq.config.layout import (
@@ -115,13 +123,14 @@ def cluster_spec(
     require_options(options)
     given = DEFAULTS.copy()
     given.update(options)
+    strict = flag("strict", given["strict"])
     listen = host_text("listen", given["listen"]).strip("[]")
     advertise = None if given["advertise"] is None else host_text("advertise", given["advertise"])
     broker_port, role = given["broker_port"], given["role"]
     store = path_text("store", given["store"])
     ram_size, start_at, seed = given["ram_size"], given["start_at"], given["seed"]
     acl = _source("acl", given["acl"])
-    tls = tls_spec(given["tls"], given["tls_config"], strict=given["strict"], warn=warn)
+    tls = tls_spec(given["tls"], given["tls_config"], strict=strict, warn=warn)
     advertised = bracketed(advertise or _reachable_at(listen))
     namesrv_ports = _namesrv_ports(given["namesrv_port"], given["namesrvs"], free_ports)
     grpc_port = _grpc_port(given["grpc"])
@@ -131,7 +140,7 @@ def cluster_spec(
         masters=whole("masters", given["masters"], 1, MOST_NODES),
         slaves=whole("slaves", given["slaves"], 0, MOST_NODES),
         kind=kind,
-        sources=_sources(given["config"], kind, given["strict"], warn),
+        sources=_sources(given["config"], kind, strict, warn),
         defaults=_tls_keys(tls),
         advertise=advertised,
         base_port=_port("broker_port", broker_port, 0 if free_ports else BROKER_PORT),
@@ -140,7 +149,7 @@ def cluster_spec(
         role=role if role is None else one_of("role", role, CHOICES["BrokerRole"][:2]),
         store=store if store is None else os.fspath(store),
         options={name for name, value in given.items() if value is not None},
-        complain=complaining(warn, strict=given["strict"]),
+        complain=complaining(warn, strict=strict),
     )
     control_listen = host_text("control_listen", given["control_listen"]).strip("[]")
     control = _control(given["control_port"], control_listen, given["control_token"])
@@ -165,7 +174,7 @@ def cluster_spec(
         seed=seed if seed is None else whole("seed", seed, None),
         topics=declared_topics(given["topics"], reference),
         acl=acl,
-        strict=given["strict"],
+        strict=strict,
         tls=tls,
         control=control,
         ready_file=path_text("ready_file", given["ready_file"]),

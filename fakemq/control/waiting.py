@@ -157,11 +157,14 @@ class _Look:
     async def timed_out(self, after: str) -> Refusal:
         """Return the refusal for the end of the time: what did not hold, and the likely causes."""
         control, text = self._control, f"not after {after}: {self._missing()}"
-        causes: list[str] = []
-        if self._body.lag is not None and self.seen.lag:
-            of = control.mq.diagnosing(self._body.lag.topic, self._body.lag.group)
+        lag, delivered, causes = self._body.lag, self._body.delivered, list[str]()
+        if lag is not None and self.seen.lag:
+            of = control.mq.diagnosing(lag.topic, lag.group)
             causes = await control.server.carry_out(of)
-        if not causes:
+        if delivered is not None and (self.seen.delivered or 0) < delivered.at_least:
+            of = control.mq.diagnosing(delivered.topic, delivered.group)
+            causes = [*dict.fromkeys([*causes, *await control.server.carry_out(of)])]
+        elif not causes:
             causes = await control.server.carry_out(control.mq.diagnosing(None, None))
         if causes:
             text = f"{text}; " + "\n".join(likely(causes))

@@ -181,3 +181,5 @@ def _check_setting(name: str, value: object) -> None:
         msgspec.convert(value, expected)
     except msgspec.ValidationError as error:
         raise ValueError(f"{name} {value!r}: {error}") from None
+    if name in ("retry_queue_nums", "retry_max_times") and isinstance(value, int) and value < 0:
+        raise ValueError(f"{name} {value!r}: expected a whole number, 0 or more")

@@ -275,3 +275,17 @@ def test_control_request_is_no_link_of_the_cluster(mq: fakemq.Cluster, http_clie
     before = len(mq.journal.find(LinkOpened))
     http_client.get("/v1/state")
     assert len(mq.journal.find(LinkOpened)) == before
+
+
+def test_causes_of_a_wait_for_deliveries_are_of_its_topic(
+    mq: fakemq.Cluster, http_client: Http
+) -> None:
+    mq.seed("orders", ["tea"])
+    mq.seed("others", ["coffee"])
+    wanted = {"topic": "orders", "group": "g"}
+    body = {"delivered": wanted, "timeout": "0.1s"}
+    answer = http_client.ask("POST", "/v1/wait-for", body)
+    assert answer.status == 408
+    causes = "".join(answer.json["diagnosis"])
+    assert "tea" in causes
+    assert "coffee" not in causes

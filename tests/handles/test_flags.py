@@ -12,6 +12,7 @@ import pytest
 
 import fakemq
 from fakemq import handles
+from fakemq.config.option_types import ClusterOptions
 
 Call = Callable[[fakemq.Cluster, Any], object]
 CALLS: dict[str, Call] = {
@@ -83,3 +84,22 @@ def test_fault_is_refused_when_must_fire_is_no_bool(mq: fakemq.Cluster) -> None:
     no: Any = "no"
     with pytest.raises(fakemq.ConfigError, match="must_fire='no': expected True or"):
         mq.faults.disk_full("broker-a", must_fire=no)
+
+
+OPTIONS = [
+    name
+    for name, kind in ClusterOptions.__annotations__.items()
+    if getattr(kind, "__forward_arg__", kind) in ("bool", bool)
+]
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize("no", ["no", 1])
+@pytest.mark.parametrize("cluster", [fakemq.Cluster, fakemq.AsyncCluster])
+def test_option_is_refused_when_it_is_no_bool(cluster: Any, option: str, no: object) -> None:
+    with pytest.raises(fakemq.ConfigError, match=f"{option}={no!r}: expected True or False"):
+        cluster(**{option: no})
+
+
+def test_options_of_a_cluster_have_a_flag() -> None:
+    assert "strict" in OPTIONS

@@ -119,3 +119,12 @@ def test_cluster_is_refused_when_it_has_too_many_nodes(name: str) -> None:
     for number in (1_001, INT, LONG):
         with pytest.raises(fakemq.ConfigError, match="to 1000"):
             fakemq.Cluster(**{name: number})  # type: ignore[arg-type]  # one of three numbers
+
+
+@pytest.mark.parametrize("name", ["retry_max_times", "retry_queue_nums"])
+def test_setting_of_a_group_is_refused_below_0(name: str) -> None:
+    with (
+        fakemq.Cluster(clock="frozen") as mq,
+        pytest.raises(ValueError, match=f"{name} -5: expected a whole number, 0 or more"),
+    ):
+        mq.group("g").set(**{name: -5})  # type: ignore[misc]  # the name is one of them
