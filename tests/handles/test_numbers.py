@@ -127,4 +127,4 @@ def test_setting_of_a_group_is_refused_below_0(name: str) -> None:
         fakemq.Cluster(clock="frozen") as mq,
         pytest.raises(ValueError, match=f"{name} -5: expected a whole number, 0 or more"),
     ):
-        mq.group("g").set(**{name: -5})  # type: ignore[misc]  # the name is one of them
+        mq.group("g").set(**{name: -5})  # type: ignore[arg-type]  # the name is one of them
