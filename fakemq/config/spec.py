@@ -151,8 +151,7 @@ def cluster_spec(
         options={name for name, value in given.items() if value is not None},
         complain=complaining(warn, strict=strict),
     )
-    control_listen = host_text("control_listen", given["control_listen"]).strip("[]")
-    control = _control(given["control_port"], control_listen, given["control_token"])
+    control = _control(given["control_port"], given["control_listen"], given["control_token"])
     control_port = None if control is None else control.port
     refuse_shared_ports(brokers, namesrv_ports, grpc_port, control_port)
     require_supported(brokers)
@@ -191,6 +190,7 @@ def _grpc_port(given: bool | int | None) -> int | None:
 
 
 def _control(port: int | None, listen: str, token: str | None) -> ControlSpec | None:
+    listen = host_text("control_listen", listen).strip("[]")
     if port is None and not token:
         return None
     from fakemq.config.control import control_spec  # few clusters have one
