@@ -389,8 +389,7 @@ class ConfigFile(Generic[B]):
         if self.file is not None and self._is_running():
             self._ticks = TICKS_AFTER_CHANGE if self.file.durable else 1
             if self._timer is None:
-                # A tick of this moment is over, as one with a timer is.
-                self._wait(self._node.clock.elapsed_ms() + 1)
+                self._wait(self._node.clock.elapsed_ms())
 
     def _wait(self, from_ms: int) -> None:
         clock = self._node.clock

@@ -48,20 +48,6 @@ def test_kill_loses_offsets_since_the_last_tick(
 
 
 @FOLDERS
-@pytest.mark.parametrize("earlier", [False, True])
-def test_change_at_the_moment_of_a_tick_waits_for_the_next_one(
-    lab: BrokerLab, tmp_path: Path, *, in_memory: bool, earlier: bool
-) -> None:
-    broker = lab.broker(config_folder=None if in_memory else tmp_path)
-    if earlier:
-        broker.offsets.commit("g", "orders", 1, 1)
-    lab.pass_time(FIRST_TICK_MS)
-    broker.offsets.commit("g", "orders", 0, 8)
-    lab.pass_time(1)
-    assert killed(broker).offsets.query("g", "orders", 0) == -1
-
-
-@FOLDERS
 def test_kill_before_the_first_tick_loses_all_offsets(
     lab: BrokerLab, tmp_path: Path, in_memory: bool
 ) -> None:
