@@ -111,6 +111,7 @@ def test_every_option_reaches_the_spec(served: list[ClusterSpec], tmp_path: Path
             topics={"orders": 8, "bills": 1},
             ready_file=ready,
             config=config,
+            strict=True,
             journal="j",
         )
     ]

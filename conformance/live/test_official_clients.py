@@ -1,7 +1,7 @@
 """RocketMQ 5's clients in Go, Node and Rust see at the fake what they see behind a real proxy.
 
 What that is was recorded; ``python -m conformance.drivers.official_clients`` compares it with a
-real cluster now. Java's and Python's clients are in test_later_clients.
+real cluster now. Java's and Python's clients are in test_v5_clients.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ _BROKERS = (
     Step(f"deleteTopic -c {CLUSTER} -t LFifo"),
 )
 V5 = Part(
-    "later",
+    "v5",
     {},
     pops,
     (*_TOPICS, *_GROUPS, *_MODES, *_PROGRESS, *_OFFSETS, *_MESSAGES, *_BROKERS),

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 import fakemq
+from fakemq.core.snapshots import NodeCapture
 from fakemq.dispatch.answers import Refused
 from fakemq.dispatch.outcomes import outcome_of
 from fakemq.errors import NO_MEMORY
 from fakemq.events import HandlerFailed, Warned
-from fakemq.handles.cluster import ClusterBase
 from fakemq.journal.warnings import MAX_LINES
 from fakemq.net.session import Session
 from fakemq.protocol.codes import RequestCode
@@ -31,7 +31,7 @@ def test_missing_memory_is_507_and_no_bug(
     def fail(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(ClusterBase, "snapshot", fail)
+    monkeypatch.setattr(NodeCapture, "__init__", fail)
     assert mq.control_url is not None
     answer = Http(mq.control_url).ask("POST", "/v1/snapshots")
     assert (answer.status, answer.error) == (507, NO_MEMORY)
