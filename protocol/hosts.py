@@ -20,8 +20,8 @@ _PORT: Final = struct.Struct(">i")
 _V4: Final = struct.Struct(">BBBBi")
 
 
-def ip_of(addr: str) -> str:
-    """Return the address in ``ip:port``; that of IPv6 without its brackets."""
+def host_of(addr: str) -> str:
+    """Return the host in ``host:port``; an address of IPv6 without its brackets."""
     return addr.rpartition(":")[0].removeprefix("[").removesuffix("]")
 
 

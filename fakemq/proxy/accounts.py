@@ -21,7 +21,7 @@ from fakemq.broker.acl.errors import AclError
 from fakemq.broker.acl.refusals import note_refusal
 from fakemq.broker.acl.rights import RPCS
 from fakemq.journal.journal import shortened
-from fakemq.protocol.hosts import ip_of
+from fakemq.protocol.hosts import host_of
 from fakemq.proxy.call import AUTHORIZATION, DATE_TIME
 from fakemq.proxy.codes import Code
 from fakemq.proxy.status import RpcError
@@ -44,7 +44,7 @@ def check(
 
     ``owner_of`` returns the account to which a client id belongs.
     """
-    host = ip_of(context.remote_addr)
+    host = host_of(context.remote_addr)
     context.account = ""
     if manager.is_white(host):
         return
@@ -82,7 +82,7 @@ def note_refused(proxy: Proxy, context: Context, request: Any, error: RpcError) 
         proxy.journal,
         node=proxy.name,
         peer=context.remote_addr,
-        host=ip_of(context.remote_addr),
+        host=host_of(context.remote_addr),
         needs=() if needs is None else needs(request),
         why=error.message,
     )

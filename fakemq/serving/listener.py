@@ -17,7 +17,7 @@ from fakemq.net.link import Accept, Endpoint, EndpointT, Link
 from fakemq.net.memory import OpenLinks
 from fakemq.net.outbound import CONNECT_TIMEOUT_MS
 from fakemq.net.tcp import Door, TcpLink
-from fakemq.protocol.hosts import format_host
+from fakemq.protocol.hosts import format_host, host_of
 from fakemq.store.descriptors import SPARE_DESCRIPTORS, descriptor_limit
 
 if TYPE_CHECKING:
@@ -310,7 +310,7 @@ class TcpConnector:
         stream = None
         try:
             if by_tls and self._stream_to is not None:
-                stream = self._stream_to(_host_of(addr))
+                stream = self._stream_to(host_of(addr))
             async with asyncio.timeout(CONNECT_TIMEOUT_MS / 1000):
                 sock = await _connected(addr)
                 _, link = await loop.create_connection(
@@ -331,13 +331,9 @@ class TcpConnector:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
-def _host_of(addr: str) -> str:
-    return addr.rpartition(":")[0].removeprefix("[").removesuffix("]")
-
-
 async def _connected(addr: str) -> socket.socket:
     """Return a socket that is connected to ``host:port``. Raise OSError, ValueError."""
-    host, port = _host_of(addr), addr.rpartition(":")[2]
+    host, port = host_of(addr), addr.rpartition(":")[2]
     loop = asyncio.get_running_loop()
     failure: OSError = OSError(f"{host} has no address")
     for family, kind, number, _, address in await loop.getaddrinfo(

@@ -15,7 +15,7 @@ from fakemq.dispatch.outcomes import answer_to_error
 from fakemq.errors import ConfigError, printable
 from fakemq.events.core import Warned
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.hosts import ip_of
+from fakemq.protocol.hosts import host_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +48,7 @@ class Door(Protocol):
 class AccessControl:
     """The rules of one broker, from `start` on.
 
-    With ``strict`` a start refuses what a file has in vain, such as a mistyped name.
+    With ``strict`` a start refuses a file with a name that has no effect, such as a mistyped one.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class AccessControl:
         self._rights = rights
         self._strict = strict
         self._refuses = False
-        """Whether what is in vain is an error now."""
+        """Whether a name without effect is an error now."""
         self._stamps: dict[str, int] = {}
         self._timer: Timer | None = None
         self._accounts: WeakKeyDictionary[Session, str] = WeakKeyDictionary()
@@ -155,7 +155,7 @@ class AccessControl:
         """Return a peer's address without its port; inside the cluster all have the brokers'."""
         if not session.outside:
             return self._node.config.broker_ip1.strip("[]")
-        return ip_of(session.remote_addr)
+        return host_of(session.remote_addr)
 
     # -- the watch ----------------------------------------------------------------------------
 

@@ -54,8 +54,8 @@ _VALIDATE = "PlainPermissionManager.validate"
 class PlainPermissionManager:
     """The accounts and addresses of all files of ``home``. Methods raise AclError.
 
-    ``now_ms`` is the wall time; ``warn`` takes a text about what a file has in vain; ``rights``
-    says what requests need, by default those of 4.9.7.
+    ``now_ms`` is the wall time; ``warn`` takes a text about a name of a file without effect;
+    ``rights`` says what requests need, by default those of 4.9.7.
     """
 
     def __init__(

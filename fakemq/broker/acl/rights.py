@@ -239,7 +239,7 @@ def _no_record(_: int) -> str | None:
 class Rights:
     """What requests to a broker of one release ask for.
 
-    ``later`` is whether the release is 5.5.0.
+    ``v5`` is whether the release is 5.5.0.
     """
 
     def __init__(self, *, v5: bool = False, stored: Stored = _no_record) -> None:

@@ -118,7 +118,7 @@ class _Kind(NamedTuple):
 
     what: str
     codes: type[IntEnum]
-    later: str
+    v5_codes: str
     """The name of the enum with 5.5.0's codes."""
     most: int
 
@@ -128,11 +128,11 @@ _RESPONSE = _Kind("response code", ResponseCode, "ResponseCode5", 2**15 - 1)
 
 
 def _code(kind: _Kind, value: int | str, expected: str, families: Iterable[str] = ()) -> int:
-    what, codes, later, most = kind
+    what, codes, v5_codes, most = kind
     if isinstance(value, str):
         if value in codes.__members__:
             return codes[value]
-        members = {**_v5_codes(later).__members__, **codes.__members__}
+        members = {**_v5_codes(v5_codes).__members__, **codes.__members__}
         if value in members:
             return checked.whole(what, int(members[value]), 0, most)
         known = [*families, *members]

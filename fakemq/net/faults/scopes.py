@@ -7,7 +7,7 @@ from typing import TypeAlias
 import msgspec
 
 from fakemq.faults.plan import Scope
-from fakemq.protocol.hosts import ip_of
+from fakemq.protocol.hosts import host_of
 
 CLIENTS = "clients"
 """As an end of a link: every peer outside the cluster."""
@@ -86,4 +86,4 @@ def inside(node: str, addr: str) -> Names:
 
 def outside(addr: str) -> Names:
     """Return the names of an outside peer."""
-    return frozenset((CLIENTS, addr, ip_of(addr)))
+    return frozenset((CLIENTS, addr, host_of(addr)))
