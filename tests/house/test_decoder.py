@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.sources import READ_BY_ONE_WORKER, name_of, nodes_of, python_files, tree_of
+
+pytestmark = READ_BY_ONE_WORKER
+
 ROOT = Path(__file__).resolve().parents[2]
 
 READERS = {
@@ -38,20 +42,15 @@ OTHER_LIMIT = {"fakemq/namesrv/handlers/register_broker.py": "REGISTER_BODY_MAX_
 
 @cache
 def trees() -> dict[str, ast.Module]:
-    paths = [*(ROOT / "fakemq").rglob("*.py"), *(ROOT / "protocol").rglob("*.py")]
-    names = {path.relative_to(ROOT).as_posix(): path for path in sorted(paths)}
-    return {
-        name: ast.parse(path.read_text(encoding="utf-8"))
-        for name, path in names.items()
-        if not name.startswith(("fakemq/protocol/", "fakemq/fixtures/"))  # links
-    }
+    paths = (*python_files("fakemq"), *python_files("protocol"))
+    return {name_of(path): tree_of(path) for path in paths}
 
 
 def uses(name: str) -> set[str]:
     """Return the files that import a name, or a module with that name."""
     found = set()
     for file, tree in trees().items():
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             if isinstance(node, ast.ImportFrom):
                 names = [one.name for one in node.names]
                 if name in names or (node.module or "").endswith(f".{name}"):
@@ -74,7 +73,7 @@ def decoded_bodies() -> Iterator[tuple[str, ast.expr]]:
     for file, tree in trees().items():
         if "/handlers" not in file or file.startswith("fakemq/client/"):
             continue
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
                 continue
             if node.func.attr in ("decode", "decode_or_null", "decode_in_steps"):

@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 
 from tests.support.loops import on_loop
+from tests.support.sources import READ_BY_ONE_WORKER, nodes_of, tree_of
+
+pytestmark = READ_BY_ONE_WORKER
 
 MAY_CHOOSE = {
     "dispatch/local.py: _end": "a local session may have no clock of its peer",
@@ -28,7 +31,7 @@ def test_choice_between_at_once_and_slices_is_made_by_the_clock() -> None:
         f"{file}: {node.name}"
         for file, path in on_loop()
         if not file.startswith("clock/")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes_of(tree_of(path))
         if isinstance(node, ast.FunctionDef) and {"finished", "carry_out"} <= calls(node)
     }
     assert found == MAY_CHOOSE.keys(), "pass the number of steps to `carry_out` as its `count`"

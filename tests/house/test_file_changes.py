@@ -7,11 +7,14 @@ leave. A change made in another way (a file object, `shutil`, a path's method) w
 from __future__ import annotations
 
 import ast
+from functools import cache
 
 import pytest
 
-from tests.support.imports import ROOT
 from tests.support.recorded_disk import CHANGES, NOT_USED, SYNCS
+from tests.support.sources import READ_BY_ONE_WORKER, name_of, nodes_of, python_files, tree_of
+
+pytestmark = READ_BY_ONE_WORKER
 
 DOORS = {
     "fakemq/broker/acl/homes.py": "accounts: beside the file, then renamed",
@@ -48,7 +51,7 @@ _READERS = {"get_terminal_size", "which", "disk_usage"}
 
 def changes(tree: ast.Module) -> list[str]:
     """Return the calls that change files, or may."""
-    return [text for node in ast.walk(tree) for text in _change(node)]
+    return [text for node in nodes_of(tree) for text in _change(node)]
 
 
 def _change(node: ast.AST) -> list[str]:
@@ -72,21 +75,21 @@ def _may_write(mode: ast.expr) -> bool:
     return not isinstance(text, str) or bool(set("wax+") & set(text))
 
 
-FOUND = {
-    str(path.relative_to(ROOT)): found
-    for path in sorted((ROOT / "fakemq").rglob("*.py"))
-    if (found := changes(ast.parse(path.read_bytes())))
-}
+@cache
+def files_that_change_files() -> dict[str, list[str]]:
+    """Return the calls that change files, by the module that has them."""
+    paths = python_files("fakemq")
+    return {name_of(path): found for path in paths if (found := changes(tree_of(path)))}
 
 
 def test_only_some_modules_change_files() -> None:
-    assert FOUND.keys() == DOORS.keys() | OTHERS.keys()
+    assert files_that_change_files().keys() == DOORS.keys() | OTHERS.keys()
 
 
 @pytest.mark.parametrize("name", DOORS)
 def test_change_of_a_store_is_a_call_that_kill_tests_see(name: str) -> None:
     seen = {f"os.{one}" for one in _SEEN}
-    assert set(FOUND[name]) <= seen
+    assert set(files_that_change_files()[name]) <= seen
 
 
 @pytest.mark.parametrize(

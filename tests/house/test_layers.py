@@ -20,6 +20,9 @@ from tests.support.imports import (
     is_asynchronous,
     modules,
 )
+from tests.support.sources import READ_BY_ONE_WORKER
+
+pytestmark = READ_BY_ONE_WORKER
 
 EDGES = (
     *("client.asynchronous", "client.carriers", "client.faces", "client.parallel"),

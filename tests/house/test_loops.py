@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.loops import ROOT, Loop, loops, on_loop
+from tests.support.sources import READ_BY_ONE_WORKER
+
+pytestmark = READ_BY_ONE_WORKER
 
 TABLE = Path(__file__).with_name("loops.toml")
 

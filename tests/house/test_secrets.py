@@ -7,6 +7,9 @@ import re
 from pathlib import Path
 
 from fakemq.protocol.headers.acl import CreateAccessConfigRequestHeader
+from tests.support.sources import READ_BY_ONE_WORKER, name_of, nodes_of, python_files, tree_of
+
+pytestmark = READ_BY_ONE_WORKER
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = re.compile(r"(^|_)(secret|secret_key|password|token)$")
@@ -16,10 +19,10 @@ NO_VALUES = {"TypedDict"}
 
 def classes() -> list[tuple[str, ast.ClassDef]]:
     return [
-        (path.relative_to(ROOT).as_posix(), node)
+        (name_of(path), node)
         for folder in ("fakemq", "protocol")
-        for path in sorted((ROOT / folder).rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for path in python_files(folder)
+        for node in nodes_of(tree_of(path))
         if isinstance(node, ast.ClassDef)
     ]
 

@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.support.loops import ROOT
+from tests.support.sources import READ_BY_ONE_WORKER, nodes_of, tree_of
+
+pytestmark = READ_BY_ONE_WORKER
 
 FOLDERS = ("biographies", "commands", "control", "handles", "journal", "sim")
 WITHOUT_ORDER = frozenset(
@@ -40,20 +43,20 @@ def test_no_order_is_that_of_a_set() -> None:
 
 def loops_over_sets(path: Path) -> Iterator[str]:
     """Yield each loop of a module over a set, as ``function: what it runs over``."""
-    tree = ast.parse(path.read_text())
+    tree = tree_of(path)
     makers = {
         f"{node.name}()"
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.FunctionDef) and _says_set(node.returns)
     }
     attributes = {
         ast.unparse(node.target)
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.AnnAssign)
         and isinstance(node.target, ast.Attribute)
         and _says_set(node.annotation)
     }
-    for function in ast.walk(tree):
+    for function in nodes_of(tree):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             names = {*_sets_of(function, makers | attributes)}
             for over in _walked(function):

@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.loops import on_loop
+from tests.support.sources import READ_BY_ONE_WORKER
 from tests.support.stale_reads import stale_reads
+
+pytestmark = READ_BY_ONE_WORKER
 
 ANSWER = "Only an answer is made of it, which may be as it was at any moment since the request."
 COPY = "It is a copy of its own."

@@ -8,14 +8,23 @@ Sizes are aims, not laws: a file or function may be longer when a comment near i
 from __future__ import annotations
 
 import ast
-import gc
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
 import pytest
+
+from tests.support.sources import (
+    READ_BY_ONE_WORKER,
+    name_of,
+    nodes_of,
+    python_files,
+    text_of,
+    tree_of,
+)
+
+pytestmark = READ_BY_ONE_WORKER
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("fakemq", "protocol", "fixtures", "tests", "conformance", "bench")
@@ -42,32 +51,11 @@ def sources(*folders: str) -> Iterator[Source]:
 
 @cache
 def read(folder: str) -> list[Source]:
-    with uncollected():
-        return list(_read(folder))
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Trees are many objects and no garbage: looking for that takes longer than to parse them."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
-
-
-def _read(folder: str) -> Iterator[Source]:
-    for path in sorted((ROOT / folder).rglob("*.py")):
-        name = path.relative_to(ROOT).as_posix()
-        if name.startswith(("fakemq/protocol/", "fakemq/fixtures/")) or "/.cache/" in name:
-            continue  # the links; the files are read where they live
-        text = path.read_text(encoding="utf-8")
-        yield name, ast.parse(text), text
+    return [(name_of(path), tree_of(path), text_of(path)) for path in python_files(folder)]
 
 
 def imported(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -100,7 +88,7 @@ def test_long_function_says_why() -> None:
     for name, tree, text in sources(*FOLDERS):
         if is_generated(text):
             continue
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 lines = text.splitlines()[node.lineno - 1 : node.end_lineno]
                 if len(lines) > FUNCTION_LINES and not says_why(lines, FUNCTION_LINES):
@@ -116,7 +104,7 @@ def test_real_time_and_randomness_have_one_home_each(module: str, allowed: set[s
     for name, tree, _ in sources("fakemq", "protocol"):
         if name in allowed:
             continue
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             if (
                 isinstance(node, ast.Attribute)
                 and isinstance(node.value, ast.Name)
@@ -132,7 +120,7 @@ def test_no_exception_is_a_constant() -> None:
     bad = [
         f"{name}:{node.lineno}"
         for name, tree, _ in sources("fakemq", "protocol", "fixtures")
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Name) and node.exc.id.isupper()
     ]
     assert not bad, "make the exception where it is raised"
@@ -156,7 +144,7 @@ def test_every_handler_says_where_its_behaviour_comes_from() -> None:
     bad = [
         path.relative_to(ROOT).as_posix()
         for path in handlers()
-        if "Source:" not in (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "")
+        if "Source:" not in (ast.get_docstring(tree_of(path)) or "")
     ]
     assert not bad
 

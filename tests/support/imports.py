@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.support.sources import nodes_of, tree_of
+
 ROOT = Path(__file__).resolve().parents[2]
 LINKED = ("protocol", "fixtures")
 """Folders at the top that are imported as ``fakemq.<folder>``."""
@@ -100,7 +102,7 @@ def foreign_imports(module: str) -> set[str]:
 def is_asynchronous(module: str) -> bool:
     """Whether a module has coroutines."""
     return any(
-        isinstance(node, ast.AsyncFunctionDef | ast.Await) for node in ast.walk(_tree(module))
+        isinstance(node, ast.AsyncFunctionDef | ast.Await) for node in nodes_of(_tree(module))
     )
 
 
@@ -113,9 +115,8 @@ def circles(kinds: set[str]) -> list[list[str]]:
     return [sorted(group) for group in _strongly_connected(targets) if len(group) > 1]
 
 
-@cache
 def _tree(module: str) -> ast.Module:
-    return ast.parse(modules()[module].read_text(encoding="utf-8"))
+    return tree_of(modules()[module])
 
 
 @cache

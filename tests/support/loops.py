@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.support.sources import tree_of
+
 _CONTAINERS = frozenset(
     ("dict", "list", "set", "deque", "OrderedDict", "defaultdict", "Counter", "WeakSet")
 )
@@ -66,7 +68,7 @@ class Loop(NamedTuple):
 def loops(path: Path) -> list[Loop]:
     """Return the loops of a module that count."""
     found: list[Loop] = []
-    tree = ast.parse(path.read_text())
+    tree = tree_of(path)
     for node in tree.body:
         _visit(node, "", frozenset(), found)
     return found

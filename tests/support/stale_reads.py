@@ -21,6 +21,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.support.sources import nodes_of, tree_of
+
 _READS = frozenset(("get", "setdefault", "find", "select", "existing", "snapshot", "group"))
 _VIEWS = frozenset(("items", "values"))
 _Loop = ast.For | ast.While | ast.comprehension
@@ -28,13 +30,13 @@ _Loop = ast.For | ast.While | ast.comprehension
 
 def stale_reads(path: Path) -> Iterator[str]:
     """Yield ``function: name`` for each such name of a module, once."""
-    tree = ast.parse(path.read_text())
+    tree = tree_of(path)
     yield from dict.fromkeys(_of_body(tree, "", frozenset(_helpers(tree))))
 
 
 def _helpers(tree: ast.AST) -> Iterator[str]:
     """Yield the names of functions that return a part of a table."""
-    for function in ast.walk(tree):
+    for function in nodes_of(tree):
         if isinstance(function, ast.FunctionDef) and not any(_steps(function)):
             nodes = list(_own(function))
             bound = {name for name, _, loop in _bound(nodes, frozenset()) if loop is None}
