@@ -13,7 +13,7 @@ INSTALL := DIST_EXTRA_CONFIG='$(CURDIR)/.ci/wheels.cfg' $(BIN)/python -m pip ins
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help serve setup check test check-wheel check-lowest check-release release wheel oldest-pyspark collection lint scenarios bench campaign soak fuzz attack differ docs clean
+.PHONY: help serve setup check test suite check-wheel check-lowest check-release release wheel oldest-pyspark collection lint scenarios bench campaign soak fuzz attack differ docs clean
 
 help:
 	@echo "make serve   start the local cluster (name server 127.0.0.1:9876)"
@@ -69,7 +69,10 @@ oldest-pyspark: setup .venv/.oldest-pyspark-$(OLDEST_PYSPARK)
 check: lint
 	$(PYTEST) -n auto -m "not jvm" $(ARGS)
 
-test: lint oldest-pyspark collection
+# `make -j3 test` reads the sources while the tests run: mypy has one core for a minute.
+test: lint suite
+
+suite: oldest-pyspark collection
 	$(PYTEST) -n auto $(ARGS)
 
 # pytest compiles the assertions of every test file. All workers would do it at once, each for itself.

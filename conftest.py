@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-from contextlib import suppress
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -34,13 +33,13 @@ YIELDING_NICENESS = 10
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return how many workers ``-n auto`` starts: one for each core, and one for tests that wait.
+    """Return how many workers ``-n auto`` starts: one for each core, and two for live tests.
 
-    The worker of the group "waiting" leaves its core idle half of the time.
+    Workers of the groups "crowded" and "waiting" leave a core idle half of the time.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    waiting = config.getoption("markexpr") != "not jvm"
-    return (cores or 1) + waiting
+    live = 0 if "not jvm" in config.getoption("markexpr") else len(LIVE_GROUPS)
+    return (cores or 1) + live
 
 
 def pytest_collection_finish() -> None:
@@ -60,8 +59,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     process cannot raise its priority again: a worker gets its group of live tests first.
     """
     if hasattr(item.config, "workerinput") and not _is_live(item):
-        with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, 0, YIELDING_NICENESS)
+        lower_priority()
+
+
+def lower_priority() -> None:
+    """Give this process the priority of tests that yield, where it has not a lower one."""
+    missing = YIELDING_NICENESS - os.getpriority(os.PRIO_PROCESS, 0)
+    if missing > 0:
+        os.nice(missing)
 
 
 def _is_live(item: pytest.Item) -> bool:

@@ -27,11 +27,13 @@ FOLDERS = ("protocol", "fixtures")
 
 SHARE = (
     *("-q", "-n", "auto", "-m", "not jvm and not slow", "--hypothesis-profile=few"),
+    *("-o", "timeout=600"),  # it may run beside all other tests
     *("tests/house/test_compiled.py", "tests/protocol", "tests/journal", "tests/clock"),
-    *("tests/net", "tests/dispatch", "tests/store", "tests/broker"),
+    *("tests/net", "tests/dispatch", "tests/store", "conformance/test_recordings.py"),
     "tests/test_follow_one_message.py",
 )
-"""What runs without arguments: the folders of the compiled modules, and one message's path."""
+"""What runs without arguments: the folders of the compiled modules, one message's path, and, for
+the broker's modules, all that real brokers answered."""
 OF_THE_CHECKOUT = (
     "--ignore=tests/house/test_package.py",
     "--deselect=tests/house/test_readme.py::test_page_names_only_files_that_exist",

@@ -133,7 +133,7 @@ def test_answer_that_a_fault_dropped_is_not_what_a_producer_got() -> None:
 
 
 def test_reset_of_many_queues_is_kept_once_and_named_in_steps() -> None:
-    queues, requests = 1_000, 5
+    queues, requests = 400, 4
     with fakemq.Cluster(clock="frozen", topics={"orders": queues}) as mq:
         mq.seed("orders", ["one"])
         consume(mq)
