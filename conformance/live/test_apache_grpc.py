@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from conformance.drivers.builds import CACHE, BuildError, run_tool, up_to_date
+from conformance.drivers.java_program import SMALL_JVM
 from conformance.live.groups import CROWDED
 from conformance.targets.processes import FakemqProcess
 
@@ -43,7 +44,7 @@ def test_tests_of_rocketmq_pass_on_the_fake(java: None, tmp_path: Path) -> None:
         }
         done = subprocess.run(
             [
-                *("java", "-Xmx512m", "--add-opens=java.base/java.nio=ALL-UNNAMED"),
+                *("java", *SMALL_JVM, "-Xmx512m", "--add-opens=java.base/java.nio=ALL-UNNAMED"),
                 *(f"-D{key}={value}" for key, value in properties.items()),
                 *("-cp", f"{HOME / 'classes'}:{HOME / 'lib'}/*", "conformance.GrpcOutside"),
             ],
