@@ -1,0 +1,29 @@
+"""What `tests.figures` counts grows no more: a mechanism is said once."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import figures
+from tests.support.sources import READ_BY_ONE_WORKER
+
+pytestmark = READ_BY_ONE_WORKER
+
+AT_MOST = {
+    "modules in no folder": 12,
+    "public class names of two modules": 87,
+    "drivers of generators": 13,
+    "types of later values": 5,
+    "client transports": 1,
+    "files with a release in their name": 1,
+}
+"""Lower a figure when it has fallen."""
+
+
+@pytest.mark.parametrize("name", AT_MOST)
+def test_figure_is_the_most_that_it_may_be(name: str) -> None:
+    assert figures.figures()[name] <= AT_MOST[name], "`python -m tests.figures` names them"
+
+
+def test_every_figure_is_counted() -> None:
+    assert all(figure > 0 for figure in figures.figures().values())
