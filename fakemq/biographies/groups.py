@@ -9,6 +9,7 @@ from fakemq.biographies.deleted_topics import kept_offset
 from fakemq.clock.slices import finished
 from fakemq.core import inspection
 from fakemq.dispatch.node import NodeState
+from fakemq.errors import did_you_mean
 from fakemq.journal.journal import clock_text
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.subscription import is_tag_type
@@ -44,6 +45,8 @@ class Undelivered:
         self._group = group
         self._mistyped: dict[str, str] = {}
         """Topic → what `_mistyped` found: there may be many messages, topics and groups."""
+        self._mistyped_groups: dict[tuple[str, str], str] = {}
+        """Topic and group → what `_mistyped_group` found."""
 
     def down(self, broker: Broker) -> str | None:
         """Return that a broker does not run, so no group gets its messages; None if it does."""
@@ -75,7 +78,47 @@ class Undelivered:
                 self._mistyped[topic] = _mistyped(core, topic)
             asked = f"no group has asked for {topic}{self._mistyped[topic]}"
             return [Reason(asked, certain=False)]
-        return [_why_not(core, self._chronicle, broker, stored, one) for one in groups]
+        return [self._why_not(broker, stored, one) for one in groups]
+
+    def _why_not(self, broker: Broker, stored: MessageExt, group: str) -> Reason:
+        core, chronicle = self._core, self._chronicle
+        earlier = _out_before(broker, stored, group)
+        if earlier is not None:
+            return Reason(earlier)
+        kept = _kept(chronicle, broker, stored, group)
+        if kept:
+            return Reason(kept)
+        members = inspection.members(core, group)
+        filtered = _filtered(chronicle, broker, stored, group)
+        if not members:
+            if filtered is not None:
+                return Reason(filtered)
+            committed = broker.offsets.query(group, stored.topic, stored.queue_id)
+            if committed > stored.queue_offset:
+                past = f"group {group} committed offset {committed}, which is past it"
+                return Reason(f"{past}, and has no member now")
+            refused = chronicle.refusals.of_group(group)
+            if refused is not None:
+                return Reason(refused)
+            # Not certain: a fault may have removed the members, and faults are listed before this.
+            names = stored.topic, group
+            if names not in self._mistyped_groups:
+                self._mistyped_groups[names] = _mistyped_group(core, *names)
+            hint = self._mistyped_groups[names]
+            return Reason(f"group {group} has no member{hint}", certain=False)
+        if core.proxy is not None and any(core.proxy.clients.consumers(group)):
+            # The front asks for them, so the broker knows neither members nor subscriptions.
+            if filtered is not None:
+                return Reason(filtered)
+            return Reason(f"no member of group {group} has received it", certain=False)
+        refused = chronicle.refusals.of_group(group, stored.topic)
+        if refused is not None:
+            return Reason(refused)
+        client_ids = {member.client_id for member in members}
+        refused = _refused(broker, stored, group, client_ids, filtered)
+        if refused is not None:
+            return Reason(refused)
+        return Reason(f"no member of group {group} has pulled it", certain=False)
 
 
 def _refusing_slaves(core: ClusterCore, master: Broker) -> str:
@@ -117,48 +160,23 @@ def _mistyped(core: ClusterCore, topic: str) -> str:
     return ""
 
 
+def _mistyped_group(core: ClusterCore, topic: str, group: str) -> str:
+    """Return which group is meant, or has the members of this one, as the end of a reason."""
+    brokers = core.brokers.values()
+    for broker in brokers:
+        for other in finished(broker.consumers.groups_of_topic(topic)):
+            if other != group and almost_like(other, [group]) and broker.consumers.members(other):
+                return f"; group {other} subscribes to {topic}; did you mean {group}?"
+    if any(group in one.groups for one in brokers):
+        return ""
+    there = {name for one in brokers for name in one.groups.snapshot()}
+    return did_you_mean(group, sorted(there), cutoff=0.8, lists=False)
+
+
 def _other_form(expression: str | None, tag: str | None) -> str:
     """Return how tags are joined if an expression joins a tag in another form."""
     tags = re.split(r"[,;|&\s]+", expression or "")
     return f"; several tags are joined by ||: {' || '.join(tags)}" if tag in tags else ""
-
-
-def _why_not(
-    core: ClusterCore, chronicle: Chronicle, broker: Broker, stored: MessageExt, group: str
-) -> Reason:
-    earlier = _out_before(broker, stored, group)
-    if earlier is not None:
-        return Reason(earlier)
-    kept = _kept(chronicle, broker, stored, group)
-    if kept:
-        return Reason(kept)
-    members = inspection.members(core, group)
-    filtered = _filtered(chronicle, broker, stored, group)
-    if not members:
-        if filtered is not None:
-            return Reason(filtered)
-        committed = broker.offsets.query(group, stored.topic, stored.queue_id)
-        if committed > stored.queue_offset:
-            past = f"group {group} committed offset {committed}, which is past it"
-            return Reason(f"{past}, and has no member now")
-        refused = chronicle.refusals.of_group(group)
-        if refused is not None:
-            return Reason(refused)
-        # Not certain: a fault may have removed the members, and faults are listed before this.
-        return Reason(f"group {group} has no member", certain=False)
-    if core.proxy is not None and any(core.proxy.clients.consumers(group)):
-        # The front asks for them, so the broker knows neither members nor subscriptions.
-        if filtered is not None:
-            return Reason(filtered)
-        return Reason(f"no member of group {group} has received it", certain=False)
-    refused = chronicle.refusals.of_group(group, stored.topic)
-    if refused is not None:
-        return Reason(refused)
-    client_ids = {member.client_id for member in members}
-    refused = _refused(broker, stored, group, client_ids, filtered)
-    if refused is not None:
-        return Reason(refused)
-    return Reason(f"no member of group {group} has pulled it", certain=False)
 
 
 def _out_before(broker: Broker, stored: MessageExt, group: str) -> str | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TypeAlias
 
 from fakemq.config.model import (
@@ -54,15 +55,26 @@ def warn_user(message: str) -> None:
     warnings.warn(message, ConfigWarning, stacklevel=2)
 
 
-def complaining(warn: Warn, *, strict: bool) -> Warn:
-    """Return a function for settings in vain: it calls ``warn``, or with ``strict`` raises."""
+@contextmanager
+def complaining(warn: Warn, *, strict: bool) -> Iterator[Warn]:
+    """Yield a function for settings in vain: it calls ``warn``.
+
+    With ``strict`` all of them are one ConfigError at the end, a line each, and the last line is
+    the ConfigError that ends the block, if one does.
+    """
+    lines: list[str] = []
 
     def complain(message: str) -> None:
-        if strict:
-            raise ConfigError(printable(message))
-        warn(printable(message))
+        (lines.append if strict else warn)(printable(message))
 
-    return complain
+    try:
+        yield complain
+    except ConfigError as error:
+        if not lines:
+            raise
+        lines.append(str(error))
+    if lines:
+        raise ConfigError("\n".join(lines))
 
 
 def load(
@@ -77,11 +89,14 @@ def load(
 
     ``name`` is the name of a mapping in errors; that of a file is its path. An unknown key is a
     warning, and so are all keys together that have no effect (`effects.WITHOUT_EFFECT`); with
-    ``strict`` each is a ConfigError. Raise ConfigError also for an invalid value and for a file
-    that cannot be read.
+    ``strict`` they are one ConfigError, with a line for each. Raise ConfigError also for an invalid
+    value and for a file that cannot be read.
     """
+    with complaining(warn, strict=strict) as complain:
+        return _load(source, kind, name, complain)
 
-    complain = complaining(warn, strict=strict)
+
+def _load(source: ConfigSource, kind: type[Config], name: str, complain: Warn) -> Settings:
     if isinstance(source, Mapping):
         entries = iter([(name, str(key), text_of(value)) for key, value in source.items()])
     else:
@@ -90,6 +105,7 @@ def load(
     settings = Settings(name)
     known = keys_of(kind)
     unknown_keys = 0
+    wrong: dict[str, str] = {}
     for where, key_name, text in entries:
         settings.texts[key_name] = text
         key = known.get(key_name)
@@ -98,11 +114,16 @@ def load(
             if unknown_keys <= _MOST_UNKNOWN:
                 complain(f"{where}: unknown key {key_name}: {_hint(key_name, kind)}")
             continue
-        settings.values[key.attribute] = parsed(key, text, where)
+        try:
+            settings.values[key.attribute] = parsed(key, text, where)
+        except ConfigError as error:
+            wrong.setdefault(key.attribute, str(error))
         settings.where[key.attribute] = where
     if unknown_keys > _MOST_UNKNOWN:
         more = unknown_keys - _MOST_UNKNOWN
         complain(f"{name}: {more} more unknown keys; expected lines such as brokerName=broker-a")
+    if wrong:
+        raise ConfigError("\n".join(wrong.values()))
     if settings.values:
         from fakemq.config.effects import idle_keys  # many clusters have no config
 

@@ -217,14 +217,15 @@ def lone_broker(
         named = {"namesrvAddr": environment}
         config.assign(load(named, kind, name="environment variable NAMESRV_ADDR").values)
     settings = Settings()
-    if source is not None:
-        settings = load(source, kind, strict=strict, warn=warn)
-        config.assign(settings.values)
-    if namesrv_addr is not None:
-        config.assign(load({"namesrvAddr": namesrv_addr}, kind, name="-n").values)
-    settled(config, settings)
-    replaced = {"namesrv_addr": "the option -n replaces it"}
-    _say_what_has_no_effect(config, settings, replaced, complaining(warn, strict=strict))
+    with complaining(warn, strict=strict) as complain:
+        if source is not None:
+            settings = load(source, kind, warn=complain)
+            config.assign(settings.values)
+        if namesrv_addr is not None:
+            config.assign(load({"namesrvAddr": namesrv_addr}, kind, name="-n").values)
+        settled(config, settings)
+        replaced = {"namesrv_addr": "the option -n replaces it"}
+        _say_what_has_no_effect(config, settings, replaced, complain)
     _refuse_twins([config])
     refuse_shared_ports([config])
     return config

@@ -130,30 +130,30 @@ def cluster_spec(
     store = path_text("store", given["store"])
     ram_size, start_at, seed = given["ram_size"], given["start_at"], given["seed"]
     acl = _source("acl", given["acl"])
-    tls = tls_spec(given["tls"], given["tls_config"], strict=strict, warn=warn)
     advertised = bracketed(advertise or _reachable_at(listen))
     namesrv_ports = _namesrv_ports(given["namesrv_port"], given["namesrvs"], free_ports)
     grpc_port = _grpc_port(given["grpc"])
     reference = _reference(given["reference"], grpc_port)
     kind, namesrv_kind = config_classes(reference)
-    brokers = lay_out(
-        masters=whole("masters", given["masters"], 1, MOST_NODES),
-        slaves=whole("slaves", given["slaves"], 0, MOST_NODES),
-        kind=kind,
-        sources=_sources(given["config"], kind, strict, warn),
-        defaults=_tls_keys(tls),
-        advertise=advertised,
-        base_port=_port("broker_port", broker_port, 0 if free_ports else BROKER_PORT),
-        keep_ports=broker_port is not None,
-        flags=_flags(advertise and advertised, given["flush"], acl is not None),
-        role=role if role is None else one_of("role", role, CHOICES["BrokerRole"][:2]),
-        store=store if store is None else os.fspath(store),
-        options={name for name, value in given.items() if value is not None},
-        complain=complaining(warn, strict=strict),
-    )
+    with complaining(warn, strict=strict) as complain:
+        tls = tls_spec(given["tls"], given["tls_config"], warn=complain)
+        brokers = lay_out(
+            masters=whole("masters", given["masters"], 1, MOST_NODES),
+            slaves=whole("slaves", given["slaves"], 0, MOST_NODES),
+            kind=kind,
+            sources=_sources(given["config"], kind, complain),
+            defaults=_tls_keys(tls),
+            advertise=advertised,
+            base_port=_port("broker_port", broker_port, 0 if free_ports else BROKER_PORT),
+            keep_ports=broker_port is not None,
+            flags=_flags(advertise and advertised, given["flush"], acl is not None),
+            role=role if role is None else one_of("role", role, CHOICES["BrokerRole"][:2]),
+            store=store if store is None else os.fspath(store),
+            options={name for name, value in given.items() if value is not None},
+            complain=complain,
+        )
     control = _control(given["control_port"], given["control_listen"], given["control_token"])
-    control_port = None if control is None else control.port
-    refuse_shared_ports(brokers, namesrv_ports, grpc_port, control_port)
+    refuse_shared_ports(brokers, namesrv_ports, grpc_port, control.port if control else None)
     require_supported(brokers)
     return ClusterSpec(
         listen=listen,
@@ -358,17 +358,15 @@ def _flags(advertise: str | None, flush: str | None, acl: bool) -> dict[str, Val
 def _sources(
     config: ConfigSource | Iterable[ConfigSource],
     kind: type[BrokerConfig],
-    strict: bool,
-    warn: Warn,
+    complain: Warn,
 ) -> Sequence[Settings]:
     if isinstance(config, str | os.PathLike | Mapping):
-        loaded = [load(config, kind, strict=strict, warn=warn)]
+        loaded = [load(config, kind, warn=complain)]
     else:
         loaded = [
-            load(source, kind, name=f"config[{index}]", strict=strict, warn=warn)
+            load(source, kind, name=f"config[{index}]", warn=complain)
             for index, source in enumerate(config)
         ]
-    complain = complaining(warn, strict=strict)
     for settings in loaded:
         # A file from a real cluster must not register a fake broker there.
         addr = settings.values.pop("namesrv_addr", None)

@@ -82,7 +82,11 @@ def read_tls(
     without effect. Raise ConfigError for a file that cannot be read, an invalid value, and servers
     that speak TLS without a certificate.
     """
-    complain = complaining(warn, strict=strict)
+    with complaining(warn, strict=strict) as complain:
+        return _read(source, mode, complain)
+
+
+def _read(source: str | Mapping[str, object], mode: str, complain: Warn) -> TlsSettings:
     name = source if isinstance(source, str) else "tls_config"
     settings, given = TlsSettings(), set[str]()
     for where, key, text in _entries(source, name):

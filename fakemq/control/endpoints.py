@@ -141,10 +141,16 @@ def _decoded_query(kind: type[Query], given: dict[str, list[str]]) -> Query:
         if len(texts) > 1 and name not in lists:
             raise Refusal(400, f"{name} is given {len(texts)} times; expected once")
     values = {name: texts if name in lists else texts[0] for name, texts in given.items()}
+    may_have = f"the query may have: {body_errors.names(kind)}"
     try:
-        return msgspec.convert(values, prepared(kind), strict=False)
+        query = msgspec.convert(values, prepared(kind), strict=False)
     except msgspec.ValidationError as error:
-        raise Refusal(400, f"{error}; the query may have: {body_errors.names(kind)}") from None
+        raise Refusal(400, f"{error}; {may_have}") from None
+    for name, text in values.items():
+        # msgspec takes 1e3 and 1.0 for integers.
+        if type(getattr(query, name)) is int and not str(text).removeprefix("-").isdecimal():
+            raise Refusal(400, f"Expected `int`, got `{text}` - at `$.{name}`; {may_have}")
+    return query
 
 
 def _decoded_body(kind: type[Body], given: bytes) -> Body:

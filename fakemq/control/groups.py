@@ -8,6 +8,7 @@ from fakemq.clock.slices import finished
 from fakemq.control.control import Control
 from fakemq.control.endpoints import Body, Query, endpoint
 from fakemq.control.results import Done, Refusal
+from fakemq.control.topics import Name
 from fakemq.core.views import Member
 from fakemq.protocol.bodies.body import Long
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
@@ -39,7 +40,7 @@ class GroupState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WithTopics(Query):
-    topic: list[str] = msgspec.field(default_factory=list)
+    topic: list[Name] = msgspec.field(default_factory=list)
     """Topics to show even if the group has committed no offset there."""
 
 

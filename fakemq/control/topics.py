@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
 
 Limit = Annotated[int, msgspec.Meta(ge=0, le=10_000)]
+Name = Annotated[str, msgspec.Meta(min_length=1)]
 Offset = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
 
@@ -92,12 +93,12 @@ class Seed(Body):
 
 
 class OfTopic(Query):
-    topic: str | None = None
+    topic: Name | None = None
 
 
 class Waiting(Query):
-    topic: str | None = None
-    group: str | None = None
+    topic: Name | None = None
+    group: Name | None = None
     """The group that should have consumed them."""
 
 

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from fakemq.protocol.message import MessageExt
 
 PARTS = ("commitlog", "consumequeue", "index", "config")
-"""A folder with at least one of these is the folder of a node."""
+"""The folder of a node has at least one of these, with something of a store in it."""
+_OWN_FILES = ("checkpoint", "abort", "config/topics.json", "config/consumerOffset.json")
+"""One of these is in the folder of each node, unless it has files with numbers."""
 
 _FEW_BYTES = 1 << 12
 """How many bytes are read at once where each of many files keeps what it has read."""
@@ -277,6 +279,7 @@ def find_nodes(path: str, log_folders: Sequence[str] = ()) -> list[StoredNode]:
     if not nodes:
         raise ConfigError(
             f"{path}: no store: neither it nor a directory in it has any of {', '.join(PARTS)}"
+            " with files of a store"
         )
     return nodes
 
@@ -295,5 +298,13 @@ def require_logs(nodes: list[StoredNode]) -> None:
 
 
 def is_node(path: str) -> bool:
-    """Return whether a folder is that of a node."""
-    return any(os.path.isdir(os.path.join(path, part)) for part in PARTS)
+    """Return whether a folder is that of a node; many projects have a folder ``config``."""
+    folders = [os.path.join(path, part) for part in PARTS]
+    if not any(map(os.path.isdir, folders)):
+        return False
+    log, queues, index, _ = folders
+    return (
+        any(os.path.lexists(os.path.join(path, name)) for name in _OWN_FILES)
+        or any(name.isdecimal() for folder in (log, index) for name in listed(folder))
+        or bool(listed(queues))
+    )

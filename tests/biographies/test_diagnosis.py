@@ -130,6 +130,36 @@ def test_diagnosis_names_a_group_that_subscribes_to_a_mistyped_topic(mq: fakemq.
     assert mq.diagnosis() == [NEVER + asked]
 
 
+def test_diagnosis_names_a_group_that_is_most_likely_a_mistyped_one(mq: fakemq.Cluster) -> None:
+    mq.seed("orders", [b"one"])
+    mq.group("shipping").set(retry_max_times=3)
+    none = "group {} has no member"
+    assert mq.diagnosis(group="shippings2") == [
+        f"{NEVER}{none.format('shippings2')}; did you mean shipping?"
+    ]
+    assert mq.diagnosis(group="reports") == [NEVER + none.format("reports")]
+    mq.group("biling").set(retry_max_times=3)
+    mq.consumer(group="billing", subscribe="orders")
+    meant = "; group billing subscribes to orders; did you mean biling?"
+    assert mq.diagnosis("orders", "biling") == [NEVER + none.format("biling") + meant]
+
+
+@pure_only
+def test_diagnosis_looks_once_for_a_mistyped_group(
+    mq: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[str] = []
+
+    def compare(name: str, there: Iterable[str]) -> None:
+        compared.append(name)
+
+    monkeypatch.setattr(groups, "almost_like", compare)
+    mq.consumer(group="billing", subscribe="orders")
+    mq.seed("orders", [b"one"] * 9)
+    assert mq.diagnosis("orders", "reports")[0].endswith("group reports has no member")
+    assert compared == ["billing"]
+
+
 @pure_only
 def test_diagnosis_looks_once_for_a_mistyped_topic(
     mq: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch

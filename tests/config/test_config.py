@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from fakemq.config.files import load
 from fakemq.config.model import BrokerConfig, Config, NamesrvConfig, keys_of
+from fakemq.config.spec import cluster_spec
 from fakemq.config.v5.model import BrokerConfig5
 from fakemq.errors import ConfigError, ConfigWarning
 
@@ -234,6 +235,40 @@ def test_unknown_key_is_one_warning_with_a_hint(tmp_path: Path, name: str, hint:
         load(path, BrokerConfig)
     with pytest.raises(ConfigError, match=name):
         load(path, BrokerConfig, strict=True)
+
+
+def test_strict_lists_all_wrong_keys_of_a_file(tmp_path: Path) -> None:
+    path = broker_file(
+        tmp_path,
+        "brokerNam=x\nbrokerId=one\nbrokerRol=SLAVE\nbrokerPermission=8\nwarmMapedFileEnable=true",
+    )
+    wrong = [
+        f"{path}:2: brokerId=one: expected a whole number from {-(1 << 63)} to {(1 << 63) - 1}",
+        f"{path}:4: brokerPermission=8: expected a whole number from 0 to 7",
+    ]
+    unknown = [
+        f"{path}:{line}: unknown key {key}: RocketMQ 4.9.7 does not have it; did you mean {key}e?"
+        for line, key in [(1, "brokerNam"), (3, "brokerRol")]
+    ]
+    warnings: list[str] = []
+    with pytest.raises(ConfigError) as raised:
+        load(path, BrokerConfig, warn=warnings.append)
+    assert (str(raised.value).splitlines(), warnings) == (wrong, unknown)
+    with pytest.raises(ConfigError) as raised:
+        load(path, BrokerConfig, strict=True)
+    assert str(raised.value).splitlines() == unknown + wrong
+
+
+def test_strict_lists_what_several_checks_of_a_cluster_find(tmp_path: Path) -> None:
+    path = broker_file(tmp_path, "brokerNam=x\nwarmMapedFileEnable=true\nlistenPort=1\n")
+    with pytest.raises(ConfigError) as raised:
+        cluster_spec(config=str(path), broker_port=7, tls_config={"tls.nam": "x"}, strict=True)
+    assert [line.partition(": ")[2][:22] for line in str(raised.value).splitlines()] == [
+        "tls.nam has no effect:",
+        "unknown key brokerNam:",
+        "without effect here, s",
+        "listenPort=1 has no ef",
+    ]
 
 
 def test_file_that_is_no_config_gets_a_few_lines(tmp_path: Path) -> None:

@@ -155,3 +155,23 @@ def test_run_until_ends_with_its_condition_or_at_its_bound(
         "not after 20000 ms of the cluster's time: lag of g in orders is 1, wanted" in missing.error
     )
     assert "group g has no member" in missing.json["diagnosis"][0]
+
+
+@pytest.mark.parametrize(
+    ("path", "error"),
+    [
+        ("/v1/journal?since=1e3", "Expected `int`, got `1e3` - at `$.since`; the query may have"),
+        ("/v1/journal?epoch=1.0", "Expected `int`, got `1.0` - at `$.epoch`"),
+        ("/v1/topics/orders/messages?limit=1e1", "Expected `int`, got `1e1` - at `$.limit`"),
+        ("/v1/groups/x?topic=", "Expected `str` of length >= 1 - at `$.topic[0]`"),
+        ("/v1/diagnosis?group=", "Expected `str` of length >= 1 - at `$.group`"),
+        ("/v1/delayed?topic=", "Expected `str` of length >= 1 - at `$.topic`"),
+    ],
+)
+def test_query_that_means_no_integer_or_no_name_is_refused(
+    mq: fakemq.Cluster, http_client: Http, path: str, error: str
+) -> None:
+    answer = http_client.ask("GET", path)
+    assert answer.status == 400
+    assert error in answer.error
+    assert http_client.get("/v1/journal?since=0&timeout=1")["epoch"] >= 0

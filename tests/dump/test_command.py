@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakemq.cli import main
-from fakemq.store.stored_node import find_nodes
+from fakemq.store.stored_node import PARTS, find_nodes
 from tests.support.disk_lab import DiskLab
 from tests.support.store_directory import write_store
 from tests.support.time import START_MS
@@ -149,12 +149,17 @@ def test_several_nodes_are_shown_one_after_the_other(whole: Path, tmp_path: Path
     assert result.exit_code == 1
 
 
-@pytest.mark.parametrize("name", ["nowhere", "file", "empty"])
-def test_directory_without_a_store_is_one_line(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["nowhere", "file", "empty", "project"])
+@pytest.mark.parametrize("option", ["--check", "--json"])
+def test_directory_without_a_store_is_one_line(tmp_path: Path, name: str, option: str) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "empty").mkdir()
-    result = run(tmp_path / name)
+    for part in PARTS:
+        (tmp_path / "project" / part).mkdir(parents=True)
+    (tmp_path / "project" / "config" / "settings.json").write_text("{}")
+    result = run(tmp_path / name, option)
     assert result.exit_code == 2
+    assert not result.stdout
     (line,) = result.stderr.splitlines()
     assert line.startswith(f"Error: {tmp_path / name}: ")
 

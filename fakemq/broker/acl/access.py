@@ -63,8 +63,8 @@ class AccessControl:
         self._home = home
         self._rights = rights
         self._strict = strict
-        self._refuses = False
-        """Whether a name without effect is an error now."""
+        self._refused: list[str] | None = None
+        """What has no effect, while that is an error."""
         self._stamps: dict[str, int] = {}
         self._timer: Timer | None = None
         self._accounts: WeakKeyDictionary[Session, str] = WeakKeyDictionary()
@@ -80,15 +80,16 @@ class AccessControl:
         """Read all files, and watch them; raise ConfigError if one is wrong."""
         self._node.clock.cancel(self._timer)
         self.manager = self._new_manager()
-        self._refuses = self._strict
+        refused = self._refused = [] if self._strict else None
         try:
             self.manager.load()
         except AclError as error:
-            raise ConfigError(
-                f"{self._node.name}: the rules of access control: {printable(str(error))}"
-            ) from None
+            text = printable(f"{self._node.name}: the rules of access control: {error}")
+            raise ConfigError("\n".join([*(refused or ()), text])) from None
         finally:
-            self._refuses = False
+            self._refused = None
+        if refused:
+            raise ConfigError("\n".join(refused))
         self._stamps = self._present_stamps()
         self._watch_again()
 
@@ -179,6 +180,7 @@ class AccessControl:
             self._warn(f"the rules of access control were not read again: {error}")
 
     def _warn(self, text: str) -> None:
-        if self._refuses:
-            raise ConfigError(printable(f"{self._node.name}: {text}"))
+        if self._refused is not None:
+            self._refused.append(printable(f"{self._node.name}: {text}"))
+            return
         self._node.journal.add(Warned(node=self._node.name, text=printable(text)))

@@ -6,7 +6,7 @@ acl/plain/PlainPermissionManager.java#buildPlainAccessResource (4.9.7)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,16 @@ import msgspec
 
 from fakemq.broker.acl.addresses import AddressPattern, address_pattern
 from fakemq.broker.acl.errors import AclError, brief
-from fakemq.broker.acl.permissions import Perm, allows, perm_of, perms_of, shown
+from fakemq.broker.acl.permissions import (
+    Perm,
+    allows,
+    perm_of,
+    perms_of,
+    shown,
+    wrong_entry,
+    wrong_word,
+)
+from fakemq.errors import did_you_mean
 from fakemq.protocol.bodies.body import Body
 from fakemq.protocol.java import java_hash_map_order
 from fakemq.protocol.topics import RETRY_PREFIX
@@ -92,11 +101,51 @@ ACCOUNT_NAMES = PlainAccessConfig.__struct_encode_fields__
 """What an entry of a file may say, as Java spells it."""
 
 
-def unknown_names(entry: object) -> list[str]:
-    """Return the names in an entry of a file that no account has."""
-    if not isinstance(entry, Mapping):
-        return []
-    return [str(name) for name in entry if _plain(str(name)) not in _FIELDS]
+MOST_NAMED = 5
+"""A warning names this number of accounts or names; a file may have hundreds of thousands."""
+
+
+def without_effect(
+    entries: Iterable[Mapping[object, object]], configs: Iterable[PlainAccessConfig]
+) -> Iterator[str]:
+    """Yield a text for each of the first names in the entries of a file that no account has."""
+    unknown: dict[str, list[str]] = {}
+    for entry, config in zip(entries, configs, strict=True):
+        for name in map(str, entry):
+            if _plain(name) not in _FIELDS:
+                unknown.setdefault(name, []).append(config.access_key or "")
+    for name, access_keys in islice(unknown.items(), MOST_NAMED):
+        where = f"it has no effect in {named(access_keys)}"
+        yield (f"no account has {name}: {where}{did_you_mean(name, ACCOUNT_NAMES, lists=False)}")
+
+
+def named(access_keys: Sequence[str]) -> str:
+    """Return a text that names accounts, not all of many."""
+    more = len(access_keys) - MOST_NAMED
+    first = ", ".join(access_keys[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return f"account{'s' * (len(access_keys) > 1)} {first}"
+
+
+def mistyped(configs: Iterable[PlainAccessConfig]) -> Iterator[str]:
+    """Yield a text for each of the first permissions that RocketMQ cannot read, and denies."""
+    wrong = (
+        f"account {config.access_key}: {text}" for config in configs for text in _mistyped(config)
+    )
+    yield from islice(wrong, MOST_NAMED)
+    if more := sum(1 for _ in wrong):
+        yield f"{more} more mistyped permissions"
+
+
+def _mistyped(config: PlainAccessConfig) -> Iterator[str]:
+    for resource, default, entries in (
+        ("topic", config.default_topic_perm, config.topic_perms),
+        ("group", config.default_group_perm, config.group_perms),
+    ):
+        if default is not None and (right := wrong_word(default)):
+            yield f"default{resource.capitalize()}Perm: {brief(default)}: {right}"
+        for entry in entries or ():
+            if right := wrong_entry(entry, resource):
+                yield f"{resource}Perms: {brief(entry)}: {right}"
 
 
 def _cast(field: str, value: object) -> object:

@@ -14,16 +14,17 @@ Source: acl/plain/PlainPermissionManager.java (4.9.7)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from fakemq.broker.acl.accounts import (
-    ACCOUNT_NAMES,
+    MOST_NAMED,
     Account,
     AclConfig,
     PlainAccessConfig,
+    mistyped,
+    named,
     text_of,
-    unknown_names,
+    without_effect,
 )
 from fakemq.broker.acl.addresses import AddressPattern, address_pattern
 from fakemq.broker.acl.errors import AclError, brief
@@ -44,8 +45,6 @@ _WHITE = "globalWhiteRemoteAddresses"
 _ACCOUNTS = "accounts"
 _VERSION = "dataVersion"
 _NAMES = (_WHITE, _ACCOUNTS, _VERSION)
-_MOST_NAMED = 5
-"""A warning names this number of accounts or names; a file may have hundreds of thousands."""
 _READ_AT_MOST_BYTES = 1 << 16
 """A larger body is not read for the journal alone: its sender may have no right to anything."""
 _VALIDATE = "PlainPermissionManager.validate"
@@ -153,23 +152,16 @@ class PlainPermissionManager:
             self.version = version
 
     def _accounts_in(self, path: str, content: Mapping[str, Any]) -> list[Account]:
-        accounts = []
-        unknown: dict[str, list[str]] = {}
-        for entry in _list(content, _ACCOUNTS):
-            account = Account.of(PlainAccessConfig.of(entry))
-            for name in unknown_names(entry):
-                unknown.setdefault(name, []).append(account.access_key)
-            accounts.append(account)
-        for name, access_keys in islice(unknown.items(), _MOST_NAMED):
-            where = f"it has no effect in {_named(access_keys)}"
-            meant = did_you_mean(name, ACCOUNT_NAMES, lists=False)
-            self._warn(f"{path}: no account has {name}: {where}{meant}")
-        return accounts
+        entries = _list(content, _ACCOUNTS)
+        configs = [PlainAccessConfig.of(entry) for entry in entries]
+        for text in [*mistyped(configs), *without_effect(entries, configs)]:
+            self._warn(f"{path}: {text}")
+        return [Account.of(config) for config in configs]
 
     def _warn_of_unknown(self, path: str, content: Mapping[str, Any]) -> None:
         """Warn of names beside the accounts that no file has; there, case matters."""
         unknown = [str(name) for name in content if name not in _NAMES]
-        for name in unknown[:_MOST_NAMED]:
+        for name in unknown[:MOST_NAMED]:
             self._warn(f"{path}: {name} has no effect{did_you_mean(name, _NAMES)}")
 
     def _warn_of_repeated(self, path: str, repeated: Mapping[str, str], counts: str) -> None:
@@ -183,7 +175,7 @@ class PlainPermissionManager:
         for other, access_keys in by_file.items():
             same = other == path
             where = f"twice: {counts}" if same else f"also in {other}: the entry there counts"
-            self._warn(f"{path}: {_named(access_keys)}: {where}, as in RocketMQ")
+            self._warn(f"{path}: {named(access_keys)}: {where}, as in RocketMQ")
 
     def _version_in(self, content: Mapping[str, Any]) -> DataVersion:
         now = DataVersion(timestamp=self._now_ms())
@@ -339,13 +331,6 @@ class PlainPermissionManager:
                 config = PlainAccessConfig.of(entry)
                 configs.setdefault(config.access_key, config)
         return AclConfig(global_white_addrs=white, plain_access_configs=list(configs.values()))
-
-
-def _named(access_keys: Sequence[str]) -> str:
-    """Return a text that names accounts, not all of many."""
-    more = len(access_keys) - _MOST_NAMED
-    named = ", ".join(access_keys[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-    return f"account{'s' * (len(access_keys) > 1)} {named}"
 
 
 def _patterns(content: Mapping[str, Any]) -> list[AddressPattern]:

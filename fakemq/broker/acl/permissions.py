@@ -65,6 +65,24 @@ def perms_of(entries: Iterable[str] | None, *, of_topics: bool) -> dict[str, Per
     return perms
 
 
+def wrong_entry(entry: str, resource: str) -> str:
+    """Return what would be right instead of an entry such as ``"orders=PUBB"``; "" if it is right.
+
+    Java takes each mistyped word as DENY. ``resource`` is "topic" or "group".
+    """
+    items = _split(entry)
+    if len(items) == 2 and not wrong_word(items[1]):
+        return ""
+    example = "orders" if resource == "topic" else "billing"
+    return f"expected {resource.upper()}=PUB|SUB, e.g. {example}=PUB|SUB"
+
+
+def wrong_word(text: str) -> str:
+    """Return what would be right instead of a permission that is mistyped; "" if it is right."""
+    word = text.strip()
+    return "" if word == "DENY" or word in _BY_TEXT else "expected DENY, PUB, SUB or PUB|SUB"
+
+
 def check_entries(entries: Iterable[str] | None) -> None:
     """Raise AclError for a list of permissions that an operator may not set.
 
