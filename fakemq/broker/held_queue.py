@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fakemq.clock.slices import FEW_STEPS, Steps
 from fakemq.dispatch.answers import Parked
+from fakemq.later import Later
 from fakemq.protocol.java import int32
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class HeldPull:
         self.expires_ms = expires_ms
         self.number = number
         """Pulls are answered in the order of their numbers."""
-        self.parked: Parked[PullMessageResponseHeader] = Parked()
+        self.parked: Parked[PullMessageResponseHeader] = Later()
         self.check: Check | None = None
         """The check that answers it at the latest; None once it is answered."""
 

@@ -11,7 +11,8 @@ Source: broker/BrokerController.java#registerBrokerAll, broker/out/BrokerOuterAP
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.broker.addresses import client_addr, ha_addr, namesrv_addrs
 from fakemq.clock.timers import is_regular, notes_nothing
@@ -20,6 +21,7 @@ from fakemq.dispatch.answers import Parked, Reply
 from fakemq.events.core import Warned
 from fakemq.faults.plan import Scope
 from fakemq.faults.points import SILENCE
+from fakemq.later import Later, all_of
 from fakemq.protocol.bodies.kv import KVTable
 from fakemq.protocol.bodies.topic import (
     DataVersion,
@@ -55,37 +57,15 @@ MIN_PERIOD_MS, MAX_PERIOD_MS = 10_000, 60_000
 UNREGISTER_TIMEOUT_MS = 3_000
 
 
-class Round:
-    """One registration with all name servers; done when each has replied or timed out."""
-
-    __slots__ = ("_left", "_then")
-
-    def __init__(self, count: int) -> None:
-        self._left = count
-        self._then: Callable[[], None] | None = None
-
-    @property
-    def done(self) -> bool:
-        return self._left == 0
-
-    def when_done(self, then: Callable[[], None]) -> None:
-        """Call ``then`` once; at once if all have replied."""
-        if self.done:
-            then()
-        else:
-            self._then = then
-
-    def answered(self) -> None:
-        self._left -= 1
-        if self.done and self._then is not None:
-            self._then()
+Round: TypeAlias = Later[None]
+"""One registration with all name servers; done when each has replied or timed out."""
 
 
 def when_registered(turn: Round, reply: Reply[NoHeader]) -> Reply[NoHeader] | Parked[NoHeader]:
     """Return an answer that waits until the name servers have replied or timed out."""
     if turn.done:
         return reply
-    parked: Parked[NoHeader] = Parked()
+    parked: Parked[NoHeader] = Later()
     turn.when_done(lambda: parked.resolve(reply))
     return parked
 
@@ -116,7 +96,7 @@ class Registration:
         self._silences = node.faults.at(SILENCE)
         self._soon = False
         self._last_body: tuple[TopicConfigSerializeWrapper, bool, bytes] | None = None
-        self.first_round = Round(0)
+        self.first_round = all_of(())
         """The registration that `start` began."""
         self.master_addr: str | None = None
         """A slave's master, as the last name server to answer knew it."""
@@ -202,16 +182,13 @@ class Registration:
             cluster_name=config.broker_cluster_name,
             broker_id=config.broker_id,
         )
-        addrs = self._addrs(self._namesrv_addrs)
-        turn = Round(len(addrs))
-        for addr in addrs:
-            self._outbound().invoke(
-                addr,
-                RemotingCommand(RequestCode.UNREGISTER_BROKER, ext_fields=header.encode()),
-                UNREGISTER_TIMEOUT_MS,
-                lambda response: turn.answered(),
-            )
-        return turn
+        answers: dict[str, Later[RemotingCommand | None]] = {
+            addr: Later() for addr in self._addrs(self._namesrv_addrs)
+        }
+        for addr, answer in answers.items():
+            command = RemotingCommand(RequestCode.UNREGISTER_BROKER, ext_fields=header.encode())
+            self._outbound().invoke(addr, command, UNREGISTER_TIMEOUT_MS, answer.resolve)
+        return all_of(answers.values())
 
     def _schedule(self, delay_ms: int, *, outside: bool) -> None:
         def tick() -> None:
@@ -280,7 +257,7 @@ class Registration:
     ) -> Round:
         addrs = self._addrs(addrs)
         if not addrs:
-            return Round(0)
+            return all_of(())
         config, outbound = self._node.config, self._outbound()
         fields = RegisterBrokerRequestHeader(
             broker_name=config.broker_name,
@@ -293,16 +270,16 @@ class Registration:
         ).encode()
         if config.enable_acting_master is not None:  # in no header of 4.9.7
             fields["enableActingMaster"] = text_of(config.enable_acting_master)
-        turn = Round(0 if oneway else len(addrs))
+        answers: list[Round] = []
         first = True
 
-        def answered(response: RemotingCommand | None) -> None:
+        def answered(answer: Round, response: RemotingCommand | None) -> None:
             nonlocal first
             self._note_outside()
             if response is not None and response.code == ResponseCode.SUCCESS and first:
                 first = False  # Java looks at the first result only
                 self._take(response, check_order)
-            turn.answered()
+            answer.resolve(None)
 
         for addr in addrs:
             command = RemotingCommand(
@@ -311,8 +288,10 @@ class Registration:
             if oneway:
                 outbound.invoke_oneway(addr, command)
             else:
-                outbound.invoke(addr, command, config.register_broker_timeout_mills, answered)
-        return turn
+                answers.append(Later())
+                on_answer = partial(answered, answers[-1])
+                outbound.invoke(addr, command, config.register_broker_timeout_mills, on_answer)
+        return all_of(answers)
 
     def _register_if_changed(self, addrs: list[str]) -> None:
         """With forceRegister=false: ask first, and register if one name server is behind.

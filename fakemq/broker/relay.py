@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.client_calls import CALL_TIMEOUT_MS
 from fakemq.dispatch.answers import Parked, Refused, Reply
+from fakemq.later import Later
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.table import NoHeader
@@ -28,7 +29,7 @@ def call_consumer(
         if relayed is not None:
             return relayed
     channel = _find_consumer(broker, group, client_id)
-    parked: Parked[NoHeader] = Parked()
+    parked: Parked[NoHeader] = Later()
 
     def answered(answer: RemotingCommand | None) -> None:
         parked.resolve(

@@ -13,6 +13,7 @@ from fakemq.dispatch.answers import Parked, Refused, Reply
 from fakemq.dispatch.outcomes import outcome_of
 from fakemq.events.core import ReplyFailed
 from fakemq.journal.journal import shortened
+from fakemq.later import Later
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.header import parse_bool
@@ -77,18 +78,13 @@ def reply(broker: Broker, request: SendRequest) -> SendReply | Parked[SendMessag
     if client is None:
         why = f"push reply message fail, channel of <{client_id}> not found."
         return _stored(broker, request, message, why, marks)
-    parked: Parked[SendMessageResponseHeader] = Parked()
+    parked: Parked[SendMessageResponseHeader] = Later()
 
     def answered(answer: RemotingCommand | None) -> None:
         pushed = answer is not None and answer.code == ResponseCode.SUCCESS
         why = None if pushed else f"push reply message to {client_id}fail."
-        outcome = outcome_of(
-            broker, request.command.code, lambda: _stored(broker, request, message, why, marks)
-        )
-        if isinstance(outcome, Parked):
-            outcome.when_resolved(parked.resolve)
-        else:
-            parked.resolve(outcome)
+        act = lambda: _stored(broker, request, message, why, marks)  # noqa: E731
+        parked.follow(outcome_of(broker, request.command.code, act))
 
     broker.calls.call(client, _push(broker, header, message), answered)
     return parked

@@ -12,6 +12,7 @@ from fakemq.broker.durable import when_durable
 from fakemq.broker.retry import dead_letter_topic, dead_lettered
 from fakemq.dispatch.answers import Parked, Refused, Reply, Thrown
 from fakemq.dispatch.java_errors import required
+from fakemq.later import Later
 from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.header import parse_bool
@@ -139,7 +140,7 @@ def reply_when_durable(
     """
     if result.flush_to is None and result.replicate_to is None and result.when_queued is None:
         return reply
-    parked: Parked[ResponseHeader] = Parked()
+    parked: Parked[ResponseHeader] = Later()
 
     def durable(status: PutMessageStatus) -> None:
         if sets_code and status is not _PUT_OK:

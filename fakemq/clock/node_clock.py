@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol, TypeVar
 
 from fakemq.clock.clock import Clock
-from fakemq.clock.slices import FEW_STEPS, Steps, Work
+from fakemq.clock.slices import FEW_STEPS, Steps, Work, WorkDroppedError
 from fakemq.clock.timers import Routine, Timer
 from fakemq.events.core import ClockSkewed, Event, failure
 
@@ -132,6 +132,7 @@ class NodeClock:
         if count <= FEW_STEPS:
             work = Work(steps, peer)
             work.proceed(None)
+            work.settle()
             return work
         within = nullcontext if self._journal is None else self._journal.resume()
         slices = self.cluster.slices
@@ -144,8 +145,6 @@ class NodeClock:
             slices.begin(work)
         if self.paused:
             slices.take_out([work])
-        if work.done and not work.dropped:
-            self._forget(work)
         return work
 
     def carry_out(
@@ -163,11 +162,8 @@ class NodeClock:
             for _ in steps:  # as `finished`, at less cost: it has no result
                 pass
             return
-        work = self.begin(steps, peer=peer, own=True)
-        if work.done:
-            self._note_error(work)
-        else:
-            work.on_done = lambda: self._note_error(work)
+        outcome = self.begin(steps, peer=peer, own=True).outcome
+        outcome.when_done(lambda: self._note_error(outcome.value))
 
     def unfinished(self, peer: Hashable) -> int:
         """Return how much work of ``peer`` is unfinished."""
@@ -187,8 +183,7 @@ class NodeClock:
         works = self._all_works()
         slices.drop(works)
         for work in works:
-            self._forget(work)
-            work.on_done()
+            work.settle()
 
     def _forget(self, work: Work[Any]) -> None:
         works = self._works.get(work.peer)
@@ -201,15 +196,11 @@ class NodeClock:
     def _all_works(self) -> list[Work[Any]]:
         return [work for works in self._works.values() for work in works]
 
-    def _note_error(self, work: Work[object]) -> None:
-        if work.dropped:
-            return
-        try:
-            work.result()
-        except Exception as error:
+    def _note_error(self, outcome: object) -> None:
+        if isinstance(outcome, Exception) and not isinstance(outcome, WorkDroppedError):
             if self._journal is None:
-                raise
-            self._journal.add(failure(self.owner, None, error))
+                raise outcome
+            self._journal.add(failure(self.owner, None, outcome))
 
     def cancel(self, timer: Timer | None) -> None:
         """Cancel a timer of this node, also one that waits for `resume`; None is ignored."""

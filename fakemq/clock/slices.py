@@ -19,9 +19,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Hashable, Iterable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from fakemq.clock.machine_time import thread_busy_ms
+from fakemq.later import Later, drive
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -55,12 +56,7 @@ def leaving(peer: Hashable) -> Hashable:
 
 def finished(steps: Steps[T]) -> T:
     """Do work up to its end, and return its result."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            result: T = end.value
-            return result
+    return drive(steps).result()
 
 
 def in_one_step(result: T) -> Steps[T]:
@@ -100,19 +96,20 @@ class WorkDroppedError(Exception):
 
 
 class Work(Generic[T]):
-    """Work that was begun; `result` returns or raises what it led to, once it is `done`."""
+    """Work that was begun; ``outcome`` gets what it led to, once it is ``done``."""
 
     __slots__ = (
-        "_error",
         "_proceeds",
-        "_result",
+        "_ran",
         "_steps",
+        "_turn",
+        "_until_ms",
         "_within",
         "done",
         "dropped",
         "of_timer",
-        "on_done",
         "on_end",
+        "outcome",
         "own",
         "peer",
         "queued",
@@ -131,8 +128,11 @@ class Work(Generic[T]):
         self._steps = steps
         self._within = within
         """Returns the context of each slice."""
-        self._result: T
-        self._error: Exception | None = None
+        self._until_ms: int | None = None
+        self._turn: Later[None] = Later()
+        """The end of the pause after the present slice."""
+        self._ran: Later[T] | None = None
+        """What the steps led to; None before the first slice."""
         self._proceeds = False
         self.peer = peer
         """The cause of the work. Work of one peer is done in its order, one after another; what its
@@ -147,48 +147,53 @@ class Work(Generic[T]):
         """Whether it waits in `Slices`, which sets this."""
         self.slices = 0
         """How many slices of it were done."""
-        self.on_done: Callable[[], None] = _nothing
-        """Called when work that was not done in its first slice is done."""
+        self.outcome: Later[T] = Later()
+        """Its result or error, or WorkDroppedError; never resolved if it ends with its peer."""
         self.on_end: Callable[[Work[T]], None] = _nothing
         """Called just before, by the clock of the node whose work it is."""
-
-    def result(self) -> T:
-        """Return the result; raise the work's error, or WorkDroppedError."""
-        if self._error is not None:
-            raise self._error
-        return self._result
 
     def proceed(self, until_ms: int | None) -> None:
         """Work until this moment of the thread's time, or up to the end if it is None."""
         if self.done:
             return
+        assert not self._proceeds, "work cannot wait for its own end"
         self.slices += 1
-        steps = self._steps
+        self._until_ms = until_ms
         self._proceeds = True
         try:
             with self._within():
-                while True:
-                    next(steps)
-                    if self.dropped:  # by its own step
-                        steps.close()
-                        return
-                    if until_ms is not None and thread_busy_ms() >= until_ms:
-                        return
-        except StopIteration as end:
-            self._result = end.value
-        except Exception as error:
-            self._error = self._error or error
+                if self._ran is None:
+                    self._ran = drive(self._steps, self._pause)
+                else:
+                    turn, self._turn = self._turn, Later()
+                    turn.resolve(None)
         finally:
             self._proceeds = False
-        self.done = True
+        if self._ran.done:
+            self.done = True
+
+    def _pause(self, step: None) -> Later[None] | None:
+        """Return what the next step waits for: the next slice, if the time of this one is over."""
+        if self.dropped:  # by its own step
+            self._steps.close()
+        elif self._until_ms is None or thread_busy_ms() < self._until_ms:
+            return None
+        return self._turn
 
     def drop(self) -> None:
-        """End the work as it is; neither `on_end` nor `on_done` is called."""
+        """End the work as it is, without an outcome."""
         if not self.done:
             self.done = self.dropped = True
-            self._error = WorkDroppedError("the work was ended before it was done")
-            if not self._proceeds:  # else `proceed` closes it after its step
+            if not self._proceeds:  # else it is closed after its step
                 self._steps.close()
+
+    def settle(self) -> None:
+        """Pass the outcome of work that is done on, to those that wait for it."""
+        self.on_end(self)
+        if self.dropped or self._ran is None:
+            self.outcome.resolve(WorkDroppedError("the work was ended before it was done"))
+        else:
+            self.outcome.resolve(cast("T", self._ran.value))
 
 
 class Slices:
@@ -226,6 +231,8 @@ class Slices:
             work.proceed(None)
         elif not self._queues:
             work.proceed(thread_busy_ms() + SLICE_MS)
+        if work.done and not work.dropped:
+            work.settle()
         self.put(work)
 
     def put(self, work: Work[T]) -> None:
@@ -282,20 +289,19 @@ class Slices:
                 self._of_timers.pop(work, None)
 
     def drop(self, works: Iterable[Work[Any]]) -> None:
-        """End these works as they are, with neither result nor call."""
+        """End these works as they are, without an outcome."""
         works = list(works)
         self.take_out(works)
         for work in works:
             work.drop()
 
     def drop_all(self) -> None:
-        """End all work that waits; ``on_done`` is called for each."""
+        """End all work that waits; the outcome of each is WorkDroppedError."""
         queues = [*self._queues.values(), *self._late.values()]
         works = [work for waiting in queues for work in waiting]
         self.drop(works)
         for work in works:
-            work.on_end(work)
-            work.on_done()
+            work.settle()
 
     def _queue_of(self, key: _Key) -> deque[Work[Any]]:
         """Return the work of a peer that waits; a new queue if there is none."""
@@ -321,8 +327,7 @@ class Slices:
         work.proceed(until_ms)
         if work.done and not work.dropped:
             self.take_out([work])
-            work.on_end(work)
-            work.on_done()
+            work.settle()
 
 
 def _nothing(*_: object) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from fakemq.later import End, resumed
+
 if TYPE_CHECKING:
     from fakemq.client.errors import RemotingError
     from fakemq.client.operation import Operation
@@ -26,23 +28,16 @@ class Silence:
         """Run an operation; a request to a silent address fails at once with its first error."""
         from fakemq.client.errors import RemotingConnectError, RemotingError, RemotingTimeoutError
 
-        response: RemotingCommand | None = None
-        error: RemotingError | None = None
-        while True:
-            try:
-                if error is None:
-                    call = operation.send(response)
-                else:
-                    call = operation.throw(error.with_traceback(None))
-            except StopIteration as end:
-                result: T = end.value
-                return result
-            response, error = None, self._errors.get(call.addr)
-            if error is not None:
+        sent: RemotingCommand | RemotingError | None = None
+        while not isinstance(call := resumed(operation, sent), End):
+            known = self._errors.get(call.addr)
+            if known is not None:
+                sent = known.with_traceback(None)
                 continue
             try:
-                response = yield call
+                sent = yield call
             except RemotingError as failure:
-                error = failure
+                sent = failure.with_traceback(None)
                 if isinstance(failure, (RemotingTimeoutError, RemotingConnectError)):
                     self._errors[call.addr] = failure
+        return call.value

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 
 import msgspec
 
+from fakemq.later import Later
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import Body, RemotingCommand, SerializeType
 from fakemq.protocol.table import RequestHeader, ResponseHeader
@@ -140,52 +140,9 @@ class Reply(msgspec.Struct, Generic[ResponseHeader]):
         return msgspec.structs.replace(self, relayed=None, usual=None, ext_fields=fields)
 
 
-class Parked(Generic[ResponseHeader]):
-    """An answer that comes later: its owner calls ``resolve`` once.
-
-    A second call, or a call after the peer has disconnected, does nothing.
-    """
-
-    __slots__ = ("_answer", "_outcome", "_resolved", "on_abandoned")
-
-    def __init__(self) -> None:
-        self.on_abandoned: Callable[[], None] | None = None
-        """Called when the peer wants no answer any more; set by the owner, if it can drop it."""
-        self._answer: Callable[[Outcome], None] | None = None
-        self._outcome: Outcome = None
-        self._resolved = False
-
-    def when_resolved(self, answer: Callable[[Outcome], None]) -> None:
-        """Call ``answer`` with the outcome: now if it is known, otherwise when `resolve` is called.
-
-        Only the dispatcher calls this, or the owner of another `Parked` that waits for this one.
-        """
-        if self._resolved:
-            answer(self._outcome)
-        else:
-            self._answer = answer
-
-    def resolve(self, outcome: Reply[ResponseHeader] | Refused | None) -> None:
-        """Answer now; None means that no answer is ever sent."""
-        if self._resolved:
-            return
-        self._resolved, self._outcome = True, outcome
-        answer, self._answer = self._answer, None
-        if answer is not None:
-            answer(outcome)
-
-    def abandon(self) -> bool:
-        """The peer has given the request up: let the owner drop it; no answer is sent.
-
-        Return False if the outcome was known before.
-        """
-        if self._resolved:
-            return False
-        if self.on_abandoned is not None:
-            self.on_abandoned()
-        self.resolve(None)
-        return True
-
+Parked: TypeAlias = Later[Reply[ResponseHeader] | None]
+"""An answer that comes later; None means that no answer is ever sent. An exception is answered as
+if the handler had raised it."""
 
 Outcome: TypeAlias = "Reply[Any] | Refused | None"
 """The end of a request: an answer, an error to answer with, or no answer."""

@@ -17,9 +17,10 @@ import msgspec
 
 from fakemq.dispatch.answers import Outcome, Parked, Refused, Reply, Request
 from fakemq.dispatch.node import Node
-from fakemq.dispatch.outcomes import answer_to_error
+from fakemq.dispatch.outcomes import answer_to_error, outcome_of
 from fakemq.faults.points import BEFORE_REPLICATE, BEFORE_REPLY, BEFORE_STORE
 from fakemq.journal.noted import HANDLED
+from fakemq.later import Later
 from fakemq.protocol.command import (
     FLAG_ONEWAY,
     FLAG_RESPONSE,
@@ -90,7 +91,7 @@ class Dispatcher(Generic[NodeT]):
                 outcome = handler(self._node, Request(command, header, session))
         except Exception as error:
             outcome = answer_to_error(self._node, command.code, error)
-        if isinstance(outcome, Parked):
+        if isinstance(outcome, Later):
             self._park(session, command, header, outcome)
         else:
             self.answer(session, command, header, outcome)
@@ -126,12 +127,13 @@ class Dispatcher(Generic[NodeT]):
         release = session.hold(kept_bytes)
         with_request_cause = self._journal.resume()
 
-        def answer(outcome: Outcome) -> None:
+        def answer() -> None:
             release()
+            outcome = outcome_of(self._node, command.code, parked.result)
             with with_request_cause():
                 self.answer(session, command, header, outcome)
 
-        parked.when_resolved(answer)
+        parked.when_done(answer)
 
     def answer(
         self, session: Session, command: RemotingCommand, header: AnyHeader | None, outcome: Outcome

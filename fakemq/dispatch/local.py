@@ -113,14 +113,11 @@ class LocalSession(Session):
     def give_up(self, opaque: int) -> None:
         """Want no answer any more. A request that the node holds is dropped."""
         self._forget(opaque)
-        parked = self._parked.pop(opaque, None)
-        if parked is not None:
-            parked.abandon()
+        _drop(self._parked.pop(opaque, None))
 
     def abandon(self, opaque: int) -> None:
         """Want no answer if the node holds the request, which is dropped, or if none comes."""
-        parked = self._parked.pop(opaque, None)
-        if (parked is not None and parked.abandon()) or opaque in self._lost:
+        if _drop(self._parked.pop(opaque, None)) or opaque in self._lost:
             self._forget(opaque)
 
     def _forget(self, opaque: int) -> OnAnswer | None:
@@ -193,6 +190,15 @@ class LocalSession(Session):
             finished(steps)
         else:
             self._clock_of_peer.carry_out(steps, peer=leaving(self), count=len(calls))
+
+
+def _drop(parked: Parked[Any] | None) -> bool:
+    """Answer never, and drop the request; return False if there is an answer."""
+    if parked is None or parked.done:
+        return False
+    parked.abandon()
+    parked.resolve(None)
+    return True
 
 
 def _tell_each(lost: Iterable[OnAnswer]) -> Steps[None]:

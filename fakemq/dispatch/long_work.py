@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from fakemq.clock.slices import Steps, finished
 from fakemq.dispatch.answers import OVERLOAD, Parked, Refused, Reply, Request
 from fakemq.dispatch.node import Node
-from fakemq.dispatch.outcomes import outcome_of
+from fakemq.later import Later
 from fakemq.protocol.codes import ResponseCode
 
 MAX_UNFINISHED = 1_000
@@ -29,9 +29,6 @@ Source: broker/BrokerController.java#initialize and #registerProcessor (4.9.7)
 MAX_UNFINISHED_OF_NODE = 10_000
 """How many requests of all connections may be unfinished at one node."""
 
-DROPPED = "the node was reset or restored meanwhile"
-"""The text for a request whose store has gone."""
-
 Answer: TypeAlias = Reply[Any] | Parked[Any] | None
 LongHandler: TypeAlias = Callable[[Any, Request[Any]], Steps[Answer]]
 
@@ -44,7 +41,7 @@ def in_slices(handler: LongHandler) -> Callable[[Any, Request[Any]], Answer]:
 
     @wraps(handler)
     def begin(node: Node, request: Request[Any]) -> Answer:
-        clock, session, code = node.clock, request.session, request.command.code
+        clock, session = node.clock, request.session
         if not session.for_outside:
             return finished(handler(node, request))
         if (
@@ -58,20 +55,9 @@ def in_slices(handler: LongHandler) -> Callable[[Any, Request[Any]], Answer]:
         if work.dropped:
             return None  # its first slice has ended the node or the connection
         if work.done:
-            return work.result()
-        parked: Parked[Any] = Parked()
-
-        def answer() -> None:
-            if work.dropped:
-                parked.resolve(Refused(ResponseCode.SYSTEM_BUSY, DROPPED))
-                return
-            outcome = outcome_of(node, code, work.result)
-            if isinstance(outcome, Parked):
-                outcome.when_resolved(parked.resolve)
-            else:
-                parked.resolve(outcome)
-
-        work.on_done = answer
+            return work.outcome.result()
+        parked: Parked[Any] = Later()
+        parked.follow(work.outcome)
         return parked
 
     return begin

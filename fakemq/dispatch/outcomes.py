@@ -1,9 +1,10 @@
-"""The answer to what a handler raises. There are four kinds of errors:
+"""The answer to what a handler raises. There are five kinds of errors:
 
 1. `Refused` is an answer with an error code.
 2. A request on which Java's processor throws is answered by code 1 with Java's exception text.
 3. What finds no memory is answered by code 1, with a warning.
-4. Any other error is a bug of fakemq: it is answered by code 1, and its journal entry fails the
+4. Long work that was dropped, since the node was reset, is answered by SYSTEM_BUSY.
+5. Any other error is a bug of fakemq: it is answered by code 1, and its journal entry fails the
    test.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from fakemq.clock.slices import WorkDroppedError
 from fakemq.dispatch.answers import Outcome, Refused, Reply, Thrown
 from fakemq.dispatch.java_errors import java_exception
 from fakemq.dispatch.node import JournaledNode
@@ -20,6 +22,9 @@ from fakemq.events.core import failure
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import SerializeType
 from fakemq.protocol.errors import HeaderError
+
+DROPPED = "the node was reset or restored meanwhile"
+"""The text for a request whose store has gone."""
 
 OutcomeT = TypeVar("OutcomeT")
 
@@ -41,6 +46,8 @@ def answer_to_error(node: JournaledNode, code: int, error: Exception) -> Outcome
         return _thrown(error.remark)
     if isinstance(error, Refused):
         return error
+    if isinstance(error, WorkDroppedError):
+        return Refused(ResponseCode.SYSTEM_BUSY, DROPPED)
     if isinstance(error, MemoryError):
         node.journal.peer_warnings.warn(node.name, "no memory", NO_MEMORY)
         return Refused(ResponseCode.SYSTEM_ERROR, NO_MEMORY)

@@ -11,6 +11,7 @@ from fakemq.client.running_task import RunningTask
 from fakemq.client.tasks import Perform, Sleep, Task
 from fakemq.clock.durations import duration_ms
 from fakemq.errors import FakemqError
+from fakemq.later import End, resumed
 
 if TYPE_CHECKING:
     from fakemq.client.carrier import Cancellable, Carrier, Performed
@@ -66,10 +67,9 @@ def called(function: Callable[..., object], args: tuple[Any, ...]) -> object:
     value = function(*args)
     if not isinstance(value, Coroutine):
         return value
-    try:
-        value.send(None)
-    except StopIteration as end:
-        return end.value
+    step = resumed(value, None)
+    if isinstance(step, End):
+        return step.value
     with suppress(Exception):  # its end may await the loop, too
         value.close()
     name = getattr(function, "__qualname__", repr(function))
@@ -77,15 +77,6 @@ def called(function: Callable[..., object], args: tuple[Any, ...]) -> object:
         f"{name} awaits an event loop, and there is none inside the cluster: await only clients of"
         ' the same cluster, or use a consumer of kind="async"'
     )
-
-
-class _End:
-    """The end of a user's generator, with its result."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: object) -> None:
-        self.value = value
 
 
 def _in_parts(generator: Generator[object, None, object]) -> Task[object]:
@@ -96,8 +87,8 @@ def _in_parts(generator: Generator[object, None, object]) -> Task[object]:
     error: Exception | None = None
     try:
         while True:
-            pause = yield Perform(_next_of, (generator, error))
-            if isinstance(pause, _End):
+            pause = yield Perform(resumed, (generator, error))
+            if isinstance(pause, End):
                 return pause.value
             error = None
             try:
@@ -108,10 +99,3 @@ def _in_parts(generator: Generator[object, None, object]) -> Task[object]:
                 error = raised
     finally:
         generator.close()
-
-
-def _next_of(generator: Generator[object, None, object], error: Exception | None) -> object:
-    try:
-        return next(generator) if error is None else generator.throw(error)
-    except StopIteration as end:
-        return _End(end.value)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from fakemq.client.instance import ClientInstance
 from fakemq.client.services import ClientServices
 from fakemq.errors import FakemqError
 from fakemq.events.core import NodeStarted, NodeStopped
 from fakemq.inside.carrier import InsideCarrier
+from fakemq.later import Later
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fakemq.client.options import ClientConfig
-    from fakemq.client.running_task import RunningTask
     from fakemq.client.tasks import Task
     from fakemq.core.cluster import ClusterCore
 
@@ -41,7 +41,7 @@ class InsideProgram:
         """Makes the task of an orderly end, which is given up where it needs time."""
         self.alive = False
         # What was begun and has not ended, so that no caller waits longer than the program lives.
-        self._unfinished: dict[Outcome[Any], None] = {}
+        self._unfinished: dict[Later[Any], None] = {}
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -74,64 +74,36 @@ class InsideProgram:
         self.journal.add(NodeStopped(node=self.name, how=how))
         unfinished, self._unfinished = self._unfinished, {}
         for outcome in unfinished:
-            outcome.on_end()
+            outcome.resolve(self._ended())
 
     # -- tasks --------------------------------------------------------------------------------
 
-    def begin(self, task: Task[T], name: str) -> Outcome[T]:
-        """Begin a task, and deliver what leads to its end as far as that needs no time."""
-        outcome = Outcome[T](self)
+    def begin(self, task: Task[T], name: str) -> Later[T]:
+        """Begin a task, and deliver what leads to its end as far as that needs no time.
+
+        Its result is an error if the program ends before it. An abandoned one ends where it is.
+        """
+        outcome: Later[T] = Later()
         self._unfinished[outcome] = None
-        outcome.running = self.services.tasks.start(task, name, outcome.set)
-        self.core.guests.finish(outcome.is_over)
+
+        def done(value: T | None, error: BaseException | None) -> None:
+            self._unfinished.pop(outcome, None)
+            outcome.resolve(cast("T", value) if error is None else error)
+
+        def give_up() -> None:
+            self._unfinished.pop(outcome, None)
+            tasks.cancel(running)
+
+        tasks = self.services.tasks
+        running = tasks.start(task, name, done)
+        if not self.alive:
+            outcome.resolve(self._ended())
+        outcome.on_abandoned = give_up
+        self.core.guests.finish(lambda: outcome.done)
         return outcome
 
-    def ended(self, outcome: Outcome[Any]) -> None:
-        """An outcome calls this when its task has ended."""
-        self._unfinished.pop(outcome, None)
+    def _ended(self) -> FakemqError:
+        return FakemqError(f"the client {self.name} ended before it was done")
 
     def __repr__(self) -> str:
         return f"<client {self.name}, {len(self.services.tasks)} tasks>"
-
-
-class Outcome(Generic[T]):
-    """What becomes of a task of a program: its result, its error, or neither."""
-
-    __slots__ = ("_error", "_is_set", "_program", "_value", "on_end", "running")
-
-    def __init__(self, program: InsideProgram) -> None:
-        self._program = program
-        self._is_set = False
-        self._value: T | None = None
-        self._error: BaseException | None = None
-        self.on_end: Callable[[], None] = _nothing
-        """Called when the task ends, or its program does."""
-        self.running: RunningTask[T] | None = None
-
-    def set(self, value: T | None, error: BaseException | None) -> None:
-        """Take the result, as `Tasks.start` passes it."""
-        self._is_set, self._value, self._error = True, value, error
-        self._program.ended(self)
-        self.on_end()
-
-    def is_over(self) -> bool:
-        """Return whether the task has ended, or its program has."""
-        return self._is_set or not self._program.alive
-
-    def cancel(self) -> None:
-        """End the task where it is."""
-        if self.running is not None and not self.is_over():
-            self._program.ended(self)
-            self._program.services.tasks.cancel(self.running)
-
-    def result(self) -> T:
-        """Return the result or raise the error; the task must be over."""
-        if self._error is not None:
-            raise self._error
-        if not self._is_set:
-            raise FakemqError(f"the client {self._program.name} ended before it was done")
-        return self._value  # type: ignore[return-value]  # T may be None itself
-
-
-def _nothing() -> None:
-    pass

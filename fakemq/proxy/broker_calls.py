@@ -8,15 +8,16 @@ Source: proxy/service/message/ClusterMessageService.java (5.5.0)
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from fakemq.clock.slices import called_each
 from fakemq.dispatch.local import LocalLink, LocalSession
 from fakemq.dispatch.node import NodeState
+from fakemq.later import Later
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.proxy.codes import Code
-from fakemq.proxy.later import Later
 from fakemq.proxy.status import RpcError, java_error
 
 if TYPE_CHECKING:
@@ -35,33 +36,6 @@ TIMEOUT_MS: Final = 2_000
 
 Asked: TypeAlias = "Later[Reply[Any]]"
 FromBroker: TypeAlias = "Callable[[Broker, RemotingCommand, OnReply | None], None]"
-
-
-class Pending(Later["Reply[Any]"]):
-    """A request to a broker whose answer may come later."""
-
-    __slots__ = ("_opaque", "_session", "timer")
-
-    def __init__(self, session: LocalSession) -> None:
-        super().__init__()
-        self._session = session
-        self._opaque = 0
-        self.timer: Timer | None = None
-
-    def sent(self, opaque: int) -> None:
-        """Note the number of the request."""
-        self._opaque = opaque
-
-    def give_up(self) -> None:
-        """Want no answer any more; what the broker holds for this request is dropped."""
-        self._session.give_up(self._opaque)
-
-    def abandon(self) -> None:
-        """Want no answer if the broker holds this request, which is dropped.
-
-        If it does not hold it, the broker may have handled it: the answer is still taken.
-        """
-        self._session.abandon(self._opaque)
 
 
 class BrokerCalls:
@@ -95,19 +69,21 @@ class BrokerCalls:
         addr: str,
         command: RemotingCommand,
         timeout_ms: int | None = TIMEOUT_MS,
-    ) -> Pending:
+    ) -> Asked:
         """Ask the broker at ``addr``, as a client's connection or (None) as the front itself.
 
         Raise RpcError if there is no connection to it. The answer is an RpcError if it comes too
         late, or never will; with ``timeout_ms`` None the caller looks after the time.
+        If it is abandoned, a request that the broker holds is dropped. One that it does not hold
+        may be handled already: its answer is still taken.
         """
         session = self._session(connection, addr, command.code)
-        pending = Pending(session)
+        pending: Asked = Later()
+        timer: Timer | None = None
         running = self._state
 
         def answered(reply: Reply[Any] | None) -> None:
-            if pending.timer is not None:
-                self._clock.cancel(pending.timer)
+            self._clock.cancel(timer)
             value = _closed(addr) if reply is None else reply
             if running() is NodeState.RUNNING:
                 pending.resolve(value)
@@ -116,14 +92,15 @@ class BrokerCalls:
                     reply.body = b"".join(reply.body)  # slices are valid in this turn only
                 self._late.append(lambda: pending.resolve(value))
 
-        pending.sent(session.call(command, answered))
+        opaque = session.call(command, answered)
+        pending.on_abandoned = partial(session.abandon, opaque)
         if not pending.done and timeout_ms is not None:
 
             def over() -> None:
-                pending.give_up()
+                session.give_up(opaque)
                 pending.resolve(_timed_out(addr, timeout_ms))
 
-            pending.timer = self._clock.call_later(timeout_ms, over, kind="rpc_timeout")
+            timer = self._clock.call_later(timeout_ms, over, kind="rpc_timeout")
         return pending
 
     def tell(self, connection: Connection | None, addr: str, command: RemotingCommand) -> None:

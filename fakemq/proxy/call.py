@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
+
+from fakemq.later import Later
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from fakemq.clock.node_clock import NodeClock
+    from fakemq.clock.slices import Steps
     from fakemq.net.grpc_call import CallSession, GrpcCall
 
     Call: TypeAlias = GrpcCall[Any, Any]
     Connection: TypeAlias = CallSession
+
+T = TypeVar("T")
 
 CLIENT_ID: Final = "x-mq-client-id"
 LANGUAGE: Final = "x-mq-language"
@@ -33,6 +41,17 @@ class Context:
         self.session = call.session
         self.account: str | None = None
         """The access key of its account; "" if its address needs none; None without accounts."""
+
+    def sliced(self, clock: NodeClock, steps: Steps[T], count: int) -> Later[T]:
+        """Do work that the call has caused; others have their turns in between.
+
+        ``count`` is about the number of its steps: if they are few, it is done at once. If the
+        caller's connection closes meanwhile, there is never a value.
+        """
+        # A peer inside the cluster has it done at once, as by `fakemq.dispatch.long_work`.
+        count = count if self.session.outside else 0
+        work = clock.begin(steps, peer=cast("Hashable", self.session), count=count)
+        return Later() if work.dropped else work.outcome
 
     @property
     def language(self) -> str:

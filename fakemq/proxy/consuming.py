@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fakemq.dispatch.answers import Reply
 from fakemq.events.grpc import HandleRenewed
 from fakemq.journal.journal import shortened
+from fakemq.later import drive
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.pop import ChangeInvisibleTimeResponseHeader
@@ -19,14 +20,13 @@ from fakemq.protocol.pop import extra_info
 from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.proxy.codes import Code
 from fakemq.proxy.headers import AckHeader, ChangeHeader
-from fakemq.proxy.later import begun, carry_out
 from fakemq.proxy.receipts import decode
 from fakemq.proxy.status import RpcError, broker_error, java_error, proxy_error
 
 if TYPE_CHECKING:
-    from fakemq.proxy.broker_calls import Pending
+    from fakemq.later import Later, Waits
+    from fakemq.proxy.broker_calls import Asked
     from fakemq.proxy.call import Connection
-    from fakemq.proxy.later import Later, Waits
     from fakemq.proxy.proxy import Proxy
     from fakemq.proxy.receipts import ReceiptHandle, Renewed
 
@@ -35,7 +35,7 @@ NACK_MS = 1_000
 
 def acknowledge(
     proxy: Proxy, connection: Connection | None, handle: ReceiptHandle, group: str, topic: str
-) -> Pending:
+) -> Asked:
     """Acknowledge a message; raise RpcError for a handle that is over."""
     _check_current(proxy, handle)
     header = AckHeader(
@@ -117,13 +117,13 @@ def return_message(
     """Let a message that no client got be visible in a second, as if it had not been popped."""
     _note(proxy, "", group, topic, handle, NACK_MS, "not delivered")
     steps = change_invisible_time(proxy, connection, handle, group, topic, NACK_MS, suspend=True)
-    carry_out(steps, lambda _: None, lambda _: None)
+    drive(steps)
 
 
 def change_renewed(proxy: Proxy, renewed: Renewed, ms: int, why: str) -> Later[ReceiptHandle]:
     """Change the invisible time of a message that the front renews; its value is the new handle."""
     _note(proxy, renewed.client_id, renewed.group, renewed.topic, renewed.handle, ms, why)
-    return begun(_renewed_handle(proxy, renewed, ms))
+    return drive(_renewed_handle(proxy, renewed, ms))
 
 
 def _renewed_handle(proxy: Proxy, renewed: Renewed, ms: int) -> Waits[ReceiptHandle]:

@@ -12,11 +12,11 @@ from fakemq.events.core import failure
 from fakemq.events.grpc import RpcHandled, RpcReceived
 from fakemq.faults.points import BEFORE_RPC, BEFORE_RPC_REPLY
 from fakemq.journal.journal import shortened
+from fakemq.later import drive
 from fakemq.protocol.grpc.status import GrpcStatus
 from fakemq.proxy.call import Context
 from fakemq.proxy.checks import is_blank
 from fakemq.proxy.codes import Code
-from fakemq.proxy.later import carry_out
 from fakemq.proxy.registry import find
 from fakemq.proxy.status import RpcError, java_error
 
@@ -74,17 +74,18 @@ def _handle(proxy: Proxy, context: Context, request: Any) -> None:
         fail(proxy, context, request, error)
         return
     if isinstance(result, GeneratorType):
-        within = proxy.journal.resume()
+        within, outcome = proxy.journal.resume(), drive(result)
 
-        def answer(result: Any) -> None:
+        def answer() -> None:
             with within():
-                _answer(proxy, context, result)
+                try:
+                    response = outcome.result()
+                except Exception as error:
+                    fail(proxy, context, request, error)
+                else:
+                    _answer(proxy, context, response)
 
-        def refuse(error: Exception) -> None:
-            with within():
-                fail(proxy, context, request, error)
-
-        carry_out(result, answer, refuse)
+        outcome.when_done(answer)
     else:
         _answer(proxy, context, result)
 

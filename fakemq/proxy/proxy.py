@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from fakemq.dispatch.answers import Parked
     from fakemq.faults.plan import FaultPlan
     from fakemq.journal.journal import Journal
+    from fakemq.later import Later
     from fakemq.namesrv.namesrv import NameServer
     from fakemq.net.grpc_call import Route
     from fakemq.net.link import Link
     from fakemq.net.session import OnReply
     from fakemq.protocol.command import RemotingCommand
     from fakemq.protocol.table import NoHeader
-    from fakemq.proxy.later import Later
     from fakemq.proxy.receipts import ReceiptHandle, Renewed
     from fakemq.reference import Reference
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fakemq.clock.slices import called_each, leaving
 from fakemq.clock.timers import next_tick_ms
+from fakemq.later import Later
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_int, parse_long
 from fakemq.protocol.pop import pop_retry_topic
-from fakemq.proxy.later import Later
 from fakemq.proxy.status import RpcError, java_error
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
     from fakemq.clock.timers import Timer
     from fakemq.journal.journal import Journal
+    from fakemq.later import Waits
     from fakemq.proxy.clients import Clients
-    from fakemq.proxy.later import Waits
 
 _PARTS: Final = 8
 

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 Handler: TypeAlias = Callable[..., Any]
 """A function of the front, the context and the request. It returns the response, or None if it
-answers by itself, or is a generator that does so (`fakemq.proxy.later`)."""
+answers by itself, or is a generator that does so (`fakemq.later`)."""
 
 _handlers: Final[dict[str, Handler | None]] = {}
 

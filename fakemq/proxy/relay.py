@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from fakemq.dispatch.answers import Parked, Refused, Reply
+from fakemq.later import Later
 from fakemq.protocol import fastjson
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.errors import ProtocolError
@@ -100,7 +101,7 @@ class Relay:
     def _wait(self, client: Client, kind: str) -> tuple[_Asked, Parked[NoHeader]]:
         asked = client.client_id, kind, str(self._nonce)
         self._nonce += 1
-        parked: Parked[NoHeader] = Parked()
+        parked: Parked[NoHeader] = Later()
         late = Refused(ResponseCode.SYSTEM_BUSY, "call remote timeout")
         timer = self._clock.call_later(
             TIMEOUT_MS,

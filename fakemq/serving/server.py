@@ -191,20 +191,20 @@ class ClusterServer:
         done, slices = asyncio.Event(), self.core.clock.slices
         slices.begin(work)
         if not work.done:
-            work.on_done = done.set
+            work.outcome.when_done(done.set)
             try:
                 await done.wait()
             finally:
                 slices.drop([work])
         if work.dropped:
             raise FakemqError("the cluster was reset or restored meanwhile: ask again")
-        return work.result()
+        return work.outcome.result()
 
     def give_up(self, work: Work[Any]) -> None:
         """End work whose caller waits no more, begun or not; do nothing if it is done."""
         if not work.done:
             self.core.clock.slices.drop([work])
-            work.on_done()
+            work.settle()
 
     async def stop(self) -> None:
         """Stop cleanly: brokers unregister, then every socket and port is closed."""

@@ -37,7 +37,7 @@ def test_work_is_done_at_once_without_a_loop() -> None:
     done: list[str] = []
     work = NodeClock(Clock(frozen=True), "node").begin(steps(done, "a", 100), peer=1)
     assert work.done
-    assert work.result() == "a"
+    assert work.outcome.result() == "a"
     assert len(done) == 100
 
 
@@ -71,7 +71,7 @@ def test_long_work_takes_several_turns() -> None:
         assert len(done) - before <= SLICE_MS
         turns += 1
     assert turns > 5
-    assert work.result() == "a"
+    assert work.outcome.result() == "a"
     assert not clock.slices.waiting
 
 
@@ -211,7 +211,7 @@ def test_own_work_of_a_node_is_done_when_all_work_ends(paused: bool) -> None:
     node = NodeClock(clock, "node")
     node.carry_out(steps(done, "own", 100), peer=node)
     request = node.begin(endless(), peer="session")
-    request.on_done = lambda: done.append("refused")
+    request.outcome.when_done(lambda: done.append("refused"))
     if paused:
         node.pause()
     node.end_all()
@@ -225,7 +225,7 @@ def test_work_of_a_paused_node_begins_when_it_continues() -> None:
     node = NodeClock(clock, "node")
     node.pause()
     work = node.begin(steps(done, "a", 100), peer=1)
-    work.on_done = lambda: ended.append(work.result())
+    work.outcome.when_done(lambda: ended.append(work.outcome.result()))
     clock.slices.take_turn()
     assert done == []
     node.resume()
@@ -238,7 +238,7 @@ def test_work_of_a_paused_node_is_done_when_it_continues_without_a_loop() -> Non
     node = NodeClock(Clock(frozen=True), "node")
     node.pause()
     work = node.begin(steps(done, "a", 100), peer=1)
-    work.on_done = lambda: ended.append(work.result())
+    work.outcome.when_done(lambda: ended.append(work.outcome.result()))
     assert done == []
     node.resume()
     assert ended == ["a"]
@@ -250,7 +250,7 @@ def test_work_may_pause_its_node(at_step: int) -> None:
     clock, ended = driven_clock(), list[str]()
     node = NodeClock(clock, "node")
     work = node.begin(acting(node.pause, at_step), peer=1)
-    work.on_done = lambda: ended.append(work.result())
+    work.outcome.when_done(lambda: ended.append(work.outcome.result()))
     take_turns(clock)
     assert not work.done
     node.resume()
@@ -264,7 +264,7 @@ def test_work_may_end_its_node(at_step: int) -> None:
     node = NodeClock(clock, "node")
     work = node.begin(acting(node.cancel_all, at_step), peer=1)
     other = node.begin(steps(done, "other", 100), peer=2)
-    work.on_done = lambda: done.append("answered")
+    work.outcome.when_done(lambda: done.append("answered"))
     take_turns(clock)
     assert work.dropped
     assert "answered" not in done
@@ -291,7 +291,7 @@ def test_work_of_a_paused_node_waits_and_that_of_a_killed_node_ends() -> None:
     ended: list[str] = []
     works = [node.begin(steps(done, node.owner, 100), peer=1) for node in (paused, killed)]
     for work, node in zip(works, (paused, killed), strict=True):
-        work.on_done = partial(ended.append, node.owner)
+        work.outcome.when_done(partial(ended.append, node.owner))
     paused.pause()
     killed.cancel_all()
     take_turns(clock)
@@ -308,7 +308,7 @@ def test_error_of_work_is_raised_by_its_result() -> None:
 
     work = NodeClock(driven_clock(), "node").begin(fails(), peer=1)
     with pytest.raises(ValueError, match="too long"):
-        work.result()
+        work.outcome.result()
 
 
 def test_slice_is_longer_than_a_thread_waits_before_it_asks_for_the_interpreter() -> None:

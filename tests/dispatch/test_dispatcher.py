@@ -11,12 +11,14 @@ import pytest
 from fakemq.broker.broker import handles as broker_handles
 from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Parked, Refused, Reply, Request
 from fakemq.dispatch.dispatcher import Dispatcher
 from fakemq.dispatch.registry import Handlers
 from fakemq.events import HandlerFailed, RequestHandled, Warned
 from fakemq.faults.plan import FaultPlan
 from fakemq.journal.journal import Journal
+from fakemq.later import Later
 from fakemq.net.link import Link
 from fakemq.net.memory import MemoryNetwork
 from fakemq.net.session import Session
@@ -191,7 +193,7 @@ def parked_at(node: LabNode) -> list[Parked[GetMaxOffsetResponseHeader]]:
 
     @node.handles(table.GET_MAX_OFFSET)
     def handler(node: LabNode, request: Max) -> Parked[GetMaxOffsetResponseHeader]:
-        parked.append(Parked())
+        parked.append(Later())
         return parked[-1]
 
     return parked
@@ -225,11 +227,27 @@ def test_parked_answer_can_be_a_refusal_or_none(node: LabNode) -> None:
 def test_answer_resolved_before_parking_is_sent_at_once(node: LabNode) -> None:
     @node.handles(table.GET_MAX_OFFSET)
     def handler(node: LabNode, request: Max) -> Parked[GetMaxOffsetResponseHeader]:
-        parked = Parked[GetMaxOffsetResponseHeader]()
+        parked: Parked[GetMaxOffsetResponseHeader] = Later()
         parked.resolve(Reply(GetMaxOffsetResponseHeader(offset=5)))
         return parked
 
     assert node.peer.ask(RequestCode.GET_MAX_OFFSET, ASK).ext_fields == {"offset": "5"}
+
+
+def test_answer_of_a_long_handler_may_be_parked(node: LabNode) -> None:
+    parked: Parked[GetMaxOffsetResponseHeader] = Later()
+
+    @node.handles(table.GET_MAX_OFFSET)
+    def handler(node: LabNode, request: Max) -> Steps[Any]:
+        yield
+        return parked
+
+    answer = node.peer.send(RequestCode.GET_MAX_OFFSET, ASK)
+    assert not answer.over
+    parked.resolve(Reply(GetMaxOffsetResponseHeader(offset=5)))
+    node.network.settle()
+    assert answer.response is not None
+    assert answer.response.ext_fields == {"offset": "5"}
 
 
 def test_parked_answer_to_a_closed_connection_is_dropped(node: LabNode) -> None:
@@ -327,7 +345,7 @@ def test_oversized_answer_closes_the_connection_after_earlier_answers(
 
 
 def test_waiting_request_keeps_only_what_its_answer_needs(node: LabNode) -> None:
-    parked: Parked[GetMaxOffsetResponseHeader] = Parked()
+    parked: Parked[GetMaxOffsetResponseHeader] = Later()
     requests: list[Max] = []
 
     @node.handles(table.GET_MAX_OFFSET)

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 import pytest
 
 import fakemq
 from fakemq.broker.broker import Broker
-from fakemq.clock.slices import Steps, Work
+from fakemq.clock.slices import SLICE_MS, Steps, Work
 from fakemq.core.cluster import ClusterCore
 from fakemq.dispatch import long_work
+from fakemq.dispatch.answers import Parked, Reply, Request
+from fakemq.dispatch.long_work import Answer as Outcome
 from fakemq.events import HandlerFailed
+from fakemq.later import Later
 from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.topic import GetTopicStatsInfoRequestHeader
+from fakemq.protocol.table import NoHeader
 from tests.support.broker_lab import BrokerLab
 from tests.support.peer import Answer, Peer
 from tests.support.slices import take_turns, work_in_turns
+
+if TYPE_CHECKING:
+    from fakemq.net.session import Session
 
 
 @pytest.fixture
@@ -54,6 +63,33 @@ def test_work_of_a_closed_connection_is_dropped(lab: BrokerLab, broker: Broker) 
     lab.network.settle()
     assert response(answer).code == ResponseCode.SUCCESS
     assert not lab.journal.find(HandlerFailed)
+
+
+class Outside:
+    """The session of a peer outside, for `in_slices`."""
+
+    for_outside = True
+
+
+@pytest.mark.parametrize("count", [0, 3 * SLICE_MS])
+def test_answer_of_long_work_may_come_after_it(lab: BrokerLab, broker: Broker, count: int) -> None:
+    parked: Parked[NoHeader] = Later()
+
+    def handler(node: Broker, request: Request[NoHeader]) -> Steps[Outcome]:
+        for _ in range(count):
+            yield
+        return parked
+
+    session = cast("Session", Outside())
+    request = Request(RemotingCommand(RequestCode.GET_BROKER_CONFIG), NoHeader(), session)
+    answer = long_work.in_slices(handler)(broker, request)
+    take_turns(lab.clock)
+    assert isinstance(answer, Later)
+    assert not answer.done
+    assert broker.clock.unfinished_count == 0
+    reply: Reply[NoHeader] = Reply()
+    parked.resolve(reply)
+    assert answer.result() is reply
 
 
 def test_unfinished_requests_of_a_node_are_limited(

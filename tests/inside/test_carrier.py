@@ -285,7 +285,7 @@ def test_generator_takes_time_of_the_cluster(lab: InsideLab) -> None:
     lab.core.advance(40 * 60_000)
     assert times_ms == [0, 20 * 60_000]
     assert lab.bodies() == [b"done"]
-    assert not outcome.is_over()
+    assert not outcome.done
     lab.core.advance(500)
     assert outcome.result() == "its result"
 
@@ -307,7 +307,7 @@ def test_cancelled_generator_is_closed(lab: InsideLab) -> None:
         finally:
             ended.append("closed")
 
-    program.begin(performing(slow), "slow").cancel()
+    program.begin(performing(slow), "slow").abandon()
     assert ended == ["closed"]
 
 
@@ -322,8 +322,8 @@ def test_unfinished_task_learns_of_the_end_of_its_program(lab: InsideLab) -> Non
 
     outcome = program.begin(sleeping(), "sleep")
     ended: list[bool] = []
-    outcome.on_end = lambda: ended.append(outcome.is_over())
-    assert not outcome.is_over()
+    outcome.when_done(lambda: ended.append(outcome.done))
+    assert not outcome.done
     program.kill()
     assert ended == [True]
     with pytest.raises(FakemqError, match=r"asker@inside-1 ended before it was done"):

@@ -116,7 +116,7 @@ def test_poll_waits_on_the_clock_of_the_cluster(lab: InsideLab) -> None:
     member = Member(lab)
     outcome = member.program.begin(member.consumer.poll(60_000), "poll")
     lab.core.advance(59_999)
-    assert not outcome.is_over()
+    assert not outcome.done
     lab.core.advance(1)
     assert outcome.result() == []
     outcome = member.program.begin(member.consumer.poll(60_000), "poll")

@@ -20,7 +20,7 @@ LINKED = ("protocol", "fixtures")
 
 LAYERS = (
     "protocol",
-    "awaited errors folder_names forked_sockets randomness regular_files slips",
+    "awaited errors later folder_names forked_sockets randomness regular_files slips",
     "text_files tls reference",
     "events",
     "clock",

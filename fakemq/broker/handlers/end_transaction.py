@@ -19,6 +19,7 @@ from fakemq.broker.durable import when_durable
 from fakemq.dispatch.answers import NOTHING_SAID, Parked, Refused, Reply, Request, Thrown
 from fakemq.dispatch.java_errors import required
 from fakemq.events.core import TransactionEnded
+from fakemq.later import Later
 from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.headers.transaction import EndTransactionRequestHeader
@@ -72,7 +73,7 @@ def end_transaction(
     appended = result.append_result
     if appended is None:
         raise _refusal(broker, result)
-    parked = Parked[NoHeader]()
+    parked: Parked[NoHeader] = Later()
 
     def durable(status: PutMessageStatus) -> None:
         _through(broker, header, half, topic, appended.wrote_offset)

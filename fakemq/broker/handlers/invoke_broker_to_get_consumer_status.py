@@ -17,6 +17,7 @@ from fakemq.broker.relay import too_old
 from fakemq.dispatch.answers import NOTHING_SAID, Parked, Reply, Request
 from fakemq.dispatch.java_errors import readable_json, required
 from fakemq.dispatch.outcomes import outcome_of
+from fakemq.later import Later
 from fakemq.protocol import table
 from fakemq.protocol.bodies.offset import GetConsumerStatusBody
 from fakemq.protocol.codes import RequestCode, ResponseCode
@@ -57,7 +58,7 @@ class _Inquiry:
         channels: list[ClientChannelInfo],
         only: str,
     ) -> None:
-        self.parked: Parked[NoHeader] = Parked()
+        self.parked: Parked[NoHeader] = Later()
         self._broker = broker
         self._fields = fields
         self._channels = channels

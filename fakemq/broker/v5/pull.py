@@ -11,7 +11,8 @@ from fakemq.broker.pull import MASTER_ID, pull, pull_refusal
 from fakemq.broker.v5.parts import parts_of
 from fakemq.broker.v5.slave_refusals import check_serves_pulls
 from fakemq.config.v5.model import config5
-from fakemq.dispatch.answers import Forbidden, Outcome, Parked, Reply
+from fakemq.dispatch.answers import Forbidden, Parked, Reply
+from fakemq.later import Later
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.sysflag import PullSysFlag
 
@@ -48,12 +49,13 @@ def pull_5(
         parts_of(broker).read_subscriptions.pulled(group, topic, text, header.expression_type)
     if isinstance(outcome, Reply):
         return _flagged(broker, request, outcome)
-    flagged: Parked[PullMessageResponseHeader] = Parked()
+    flagged: Parked[PullMessageResponseHeader] = Later()
 
-    def resolve(found: Outcome) -> None:
+    def resolve() -> None:
+        found = outcome.value
         flagged.resolve(_flagged(broker, request, found) if isinstance(found, Reply) else found)
 
-    outcome.when_resolved(resolve)
+    outcome.when_done(resolve)
     return flagged
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fakemq.client.services import ClientServices
     from fakemq.client.tasks import Task
     from fakemq.handles.running import Running
-    from fakemq.inside.program import Outcome
+    from fakemq.later import Later
 
 T = TypeVar("T")
 _log = logging.getLogger("fakemq.client")
@@ -80,8 +80,8 @@ class InsideHandle(Generic[CoreT]):
             program.start()
             program.leaving = member.shutdown
             starting = program.begin(member.start(), "start")
-            if not starting.is_over():
-                starting.on_end = partial(_log_failed_start, starting, name)
+            if not starting.done:
+                starting.when_done(partial(_log_failed_start, starting, name))
                 return program, member
             try:
                 starting.result()
@@ -142,35 +142,35 @@ class InsideHandle(Generic[CoreT]):
     def _do(self, task: Callable[[], Task[T]], what: str) -> T:
         """Run a task to its end, in real time if the cluster's clock runs."""
         outcome = self._begun(task, what)
-        if not outcome.is_over():
+        if not outcome.done:
             self._running().wait(_over(outcome))
         return outcome.result()
 
     async def _do_async(self, task: Callable[[], Task[T]], what: str) -> T:
         """As `_do`, for the caller's own loop."""
         outcome = self._begun(task, what)
-        if not outcome.is_over():
+        if not outcome.done:
             running = self._running()
             try:
                 wait = partial(running.wait, _over(outcome))
                 await in_thread(lambda: wait(), abandon_on_cancel=True)
             finally:
-                running.call(outcome.cancel)
+                running.call(outcome.abandon)
         return outcome.result()
 
-    def _begun(self, task: Callable[[], Task[T]], what: str) -> Outcome[T]:
+    def _begun(self, task: Callable[[], Task[T]], what: str) -> Later[T]:
         """Begin a task; raise FakemqError if it needs time, and none passes by itself."""
         core = self._program.core
 
-        def begin() -> Outcome[T]:
+        def begin() -> Later[T]:
             self._require_alive()
             outcome = self._program.begin(task(), what)
-            if not outcome.is_over():
+            if not outcome.done:
                 why = deadlines.stillness(core.clock)
                 if core.guests.is_calling:
                     why = "it was called by a function of a client inside, which cannot wait"
                 if why:
-                    outcome.cancel()
+                    outcome.abandon()
                     raise FakemqError(
                         f"{what} needs time to pass, and {why}. It was begun, and given up; begin"
                         " it by send_async(), and then move the clock"
@@ -186,10 +186,7 @@ class InsideHandle(Generic[CoreT]):
         def begin() -> None:
             self._require_alive()
             outcome = self._program.begin(task(), what)
-            if outcome.is_over():
-                _pass_on(outcome, future)
-            else:
-                outcome.on_end = partial(_pass_on, outcome, future)
+            outcome.when_done(partial(_pass_on, outcome, future))
 
         self._running().call(begin)
         return future
@@ -199,21 +196,20 @@ class InsideHandle(Generic[CoreT]):
         return f"<{type(self).__name__} {program.name if program else '(not made)'}>"
 
 
-def _log_failed_start(starting: Outcome[None], name: str) -> None:
+def _log_failed_start(starting: Later[None], name: str) -> None:
     try:
         starting.result()
     except Exception as error:
         _log.error("the start of %s failed: %s", name, error)
 
 
-async def _over(outcome: Outcome[T]) -> None:
+async def _over(outcome: Later[T]) -> None:
     done = asyncio.Event()
-    outcome.on_end = done.set
-    if not outcome.is_over():
-        await done.wait()
+    outcome.when_done(done.set)
+    await done.wait()
 
 
-def _pass_on(outcome: Outcome[T], future: Future[T]) -> None:
+def _pass_on(outcome: Later[T], future: Future[T]) -> None:
     try:
         result = outcome.result()
     except BaseException as error:

@@ -13,12 +13,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from fakemq.dispatch.answers import Reply
+from fakemq.later import drive
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.grpc.messages import AckMessageResponse
 from fakemq.proxy.checks import check_count, checked_group, checked_topic
 from fakemq.proxy.codes import Code
 from fakemq.proxy.consuming import acknowledge
-from fakemq.proxy.later import begun, sliced
 from fakemq.proxy.receipts import decode
 from fakemq.proxy.registry import handles
 from fakemq.proxy.status import OK, RpcError, status, status_of_all
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fakemq.clock.slices import Steps
+    from fakemq.later import Later, Waits
     from fakemq.protocol.grpc.messages import AckMessageEntry, AckMessageRequest
     from fakemq.proxy.call import Context
-    from fakemq.proxy.later import Later, Waits
     from fakemq.proxy.proxy import Proxy
 
 
@@ -45,12 +45,12 @@ def ack_message(
     count = len(request.entries)
     check_count(count, "handles")
     steps = _ask_each(proxy, context, group, topic, request.entries)
-    asked: list[Later[Reply[Any]]] = yield sliced(proxy.clock, steps, context.session, count)
+    asked: list[Later[Reply[Any]]] = yield context.sliced(proxy.clock, steps, count)
     for pending in asked:
         with suppress(RpcError):
             yield pending
     steps_after = _results(request.entries, asked)
-    response: AckMessageResponse = yield sliced(proxy.clock, steps_after, context.session, count)
+    response: AckMessageResponse = yield context.sliced(proxy.clock, steps_after, count)
     return response
 
 
@@ -89,7 +89,7 @@ def _ask_each(
 def _ask(
     proxy: Proxy, context: Context, group: str, topic: str, entry: AckMessageEntry
 ) -> Later[Reply[Any]]:
-    return begun(_answer(proxy, context, group, topic, entry))
+    return drive(_answer(proxy, context, group, topic, entry))
 
 
 def _answer(

@@ -21,9 +21,9 @@ from fakemq.proxy.status import OK, RpcError
 from fakemq.proxy.times import duration_ms
 
 if TYPE_CHECKING:
+    from fakemq.later import Waits
     from fakemq.protocol.grpc.messages import ChangeInvisibleDurationRequest
     from fakemq.proxy.call import Context
-    from fakemq.proxy.later import Waits
     from fakemq.proxy.proxy import Proxy
 
 

@@ -19,9 +19,9 @@ from fakemq.proxy.registry import handles
 from fakemq.proxy.status import code_of, status
 
 if TYPE_CHECKING:
+    from fakemq.later import Waits
     from fakemq.protocol.grpc.messages import ForwardMessageToDeadLetterQueueRequest
     from fakemq.proxy.call import Context
-    from fakemq.proxy.later import Waits
     from fakemq.proxy.proxy import Proxy
 
 

@@ -15,15 +15,14 @@ from fakemq.protocol.grpc.messages import HeartbeatResponse
 from fakemq.proxy.checks import checked_group
 from fakemq.proxy.clients import CONSUMER_TYPES, PRODUCER_TYPE, type_name
 from fakemq.proxy.codes import Code
-from fakemq.proxy.later import sliced
 from fakemq.proxy.registration import register_consumer, register_producer
 from fakemq.proxy.registry import handles
 from fakemq.proxy.status import OK, RpcError
 
 if TYPE_CHECKING:
+    from fakemq.later import Waits
     from fakemq.protocol.grpc.messages import HeartbeatRequest
     from fakemq.proxy.call import Context
-    from fakemq.proxy.later import Waits
     from fakemq.proxy.proxy import Proxy
 
 
@@ -42,9 +41,7 @@ def heartbeat(
     if settings.client_type == PRODUCER_TYPE:
         topics = settings.publishing.topics
         names = (topic.name for topic in topics)
-        yield sliced(
-            proxy.clock, register_producer(proxy, context, names), context.session, len(topics)
-        )
+        yield context.sliced(proxy.clock, register_producer(proxy, context, names), len(topics))
     elif settings.client_type in CONSUMER_TYPES:
         group = checked_group(request.group)
         finished(register_consumer(proxy, context, group, settings.client_type))

@@ -20,7 +20,6 @@ from fakemq.protocol.sysflag import PermName
 from fakemq.proxy.addresses import endpoints_for
 from fakemq.proxy.checks import check_queues, checked_group, checked_topic
 from fakemq.proxy.codes import Code
-from fakemq.proxy.later import sliced
 from fakemq.proxy.registry import handles
 from fakemq.proxy.status import OK, RpcError
 
@@ -28,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
     from fakemq.clock.slices import Steps
+    from fakemq.later import Waits
     from fakemq.protocol.grpc.messages import Endpoints, QueryAssignmentRequest, Resource
     from fakemq.proxy.call import Context
-    from fakemq.proxy.later import Waits
     from fakemq.proxy.proxy import Proxy
     from fakemq.proxy.routes import TopicRoute
 
@@ -50,9 +49,7 @@ def query_assignment(
     counts = [max(0, data.read_queue_nums) if in_order else 1 for data in route.queue_datas]
     check_queues(sum(counts), request.topic, endpoints)
     steps = _assignments(request.topic, endpoints, route, known, in_order)
-    response: QueryAssignmentResponse = yield sliced(
-        proxy.clock, steps, context.session, sum(counts)
-    )
+    response: QueryAssignmentResponse = yield context.sliced(proxy.clock, steps, sum(counts))
     return response
 
 

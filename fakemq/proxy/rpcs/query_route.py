@@ -15,7 +15,6 @@ from fakemq.protocol.grpc.messages import Broker, QueryRouteResponse
 from fakemq.protocol.sysflag import PermName
 from fakemq.proxy.addresses import endpoints_for
 from fakemq.proxy.checks import check_queues, checked_topic
-from fakemq.proxy.later import sliced
 from fakemq.proxy.registry import handles
 from fakemq.proxy.status import OK
 
@@ -23,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from fakemq.clock.slices import Steps
+    from fakemq.later import Waits
     from fakemq.protocol.bodies.route import QueueData
     from fakemq.protocol.grpc.messages import QueryRouteRequest, Resource
     from fakemq.proxy.call import Context
-    from fakemq.proxy.later import Waits
     from fakemq.proxy.proxy import Proxy
 
 _NONE, _READ, _WRITE, _READ_WRITE = 1, 2, 3, 4
@@ -64,7 +63,7 @@ def query_route(
     )
     check_queues(count, request.topic, endpoints)
     steps = _queues(request.topic, route.queue_datas, brokers, accepted)
-    response: QueryRouteResponse = yield sliced(proxy.clock, steps, context.session, count)
+    response: QueryRouteResponse = yield context.sliced(proxy.clock, steps, count)
     return response
 
 

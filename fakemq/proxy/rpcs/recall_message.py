@@ -27,9 +27,9 @@ from fakemq.proxy.rpcs.send_message import check_type
 from fakemq.proxy.status import OK, proxy_error
 
 if TYPE_CHECKING:
+    from fakemq.later import Waits
     from fakemq.protocol.grpc.messages import RecallMessageRequest
     from fakemq.proxy.call import Context
-    from fakemq.proxy.later import Waits
     from fakemq.proxy.proxy import Proxy
 
 

@@ -20,6 +20,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from fakemq.dispatch.answers import Reply
+from fakemq.later import drive
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.grpc.messages import ReceiveMessageResponse
@@ -37,7 +38,6 @@ from fakemq.proxy.checks import (
 from fakemq.proxy.codes import Code
 from fakemq.proxy.consuming import acknowledge, bury, return_message
 from fakemq.proxy.headers import PopHeader
-from fakemq.proxy.later import carry_out
 from fakemq.proxy.messages import received_message
 from fakemq.proxy.popped import handle_of, popped_messages
 from fakemq.proxy.receipts import AUTO_INVISIBLE_MS
@@ -49,10 +49,10 @@ from fakemq.proxy.times import duration_ms, timestamp_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from fakemq.later import Waits
     from fakemq.protocol.grpc.messages import ReceiveMessageRequest, Settings
     from fakemq.protocol.message import MessageExt
     from fakemq.proxy.call import Context
-    from fakemq.proxy.later import Waits
     from fakemq.proxy.proxy import Proxy
     from fakemq.proxy.receipts import ReceiptHandle
     from fakemq.proxy.routes import Queue
@@ -82,11 +82,7 @@ def receive_message(proxy: Proxy, context: Context, request: ReceiveMessageReque
     except Exception as error:
         receiving.refuse(error)
     else:
-        carry_out(receiving.steps(wanted), _ignore, receiving.refuse)
-
-
-def _ignore(result: Any) -> None:
-    """The answer was written before, or does not depend on the result."""
+        receiving.begin(wanted)
 
 
 class _Wanted(NamedTuple):
@@ -160,7 +156,17 @@ class _Receiving:
         )
         return _Wanted(queue, header, tags, max_attempts)
 
-    def steps(self, wanted: _Wanted) -> Waits[None]:
+    def begin(self, wanted: _Wanted) -> None:
+        """Ask for the messages; what comes is written, an error too."""
+        outcome = drive(self._steps(wanted))
+
+        def refuse() -> None:
+            if isinstance(outcome.value, Exception):
+                self.refuse(outcome.value)
+
+        outcome.when_done(refuse)
+
+    def _steps(self, wanted: _Wanted) -> Waits[None]:
         proxy, queue, header = self._proxy, wanted.queue, wanted.header
         command = RemotingCommand(RequestCode5.POP_MESSAGE, usual=header)
         # The caller's deadline ends the call, so no time-out of the front's own is needed.
@@ -296,7 +302,7 @@ class _Receiving:
         for message in messages:
             handle = handle_of(message)
             if handle is not None:
-                carry_out(self._return_one(message.msg_id, handle), _ignore, _ignore)
+                drive(self._return_one(message.msg_id, handle))
 
     def _return_one(self, message_id: str, handle: ReceiptHandle) -> Waits[None]:
         newest: ReceiptHandle | None = handle
@@ -317,7 +323,7 @@ class _Receiving:
         """Let a message that was tried too often go to the DLQ."""
         session, group, topic = self._context.session, self._group, self._topic
         steps = bury(self._proxy, session, handle, message_id, group, topic)
-        carry_out(steps, _ignore, _ignore)  # if that fails, it comes again
+        drive(steps)  # if that fails, it comes again
 
     # -- the end ------------------------------------------------------------------------------
 

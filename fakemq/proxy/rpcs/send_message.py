@@ -34,7 +34,6 @@ from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 from fakemq.protocol.usual_headers import UsualBatchHeader, UsualSendHeader
 from fakemq.proxy.checks import check_count, checked_topic, is_blank
 from fakemq.proxy.codes import Code
-from fakemq.proxy.later import sliced
 from fakemq.proxy.messages import BORN_TIMESTAMP, message_type
 from fakemq.proxy.registry import handles
 from fakemq.proxy.routes import consistent_hash
@@ -50,9 +49,9 @@ from fakemq.proxy.status import (
 
 if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
+    from fakemq.later import Waits
     from fakemq.protocol.grpc.messages import Message, SendMessageRequest
     from fakemq.proxy.call import Context
-    from fakemq.proxy.later import Waits
     from fakemq.proxy.proxy import Proxy
     from fakemq.proxy.routes import Queue, TopicRoute
 
@@ -77,7 +76,7 @@ def send_message(
     now_ms = proxy.clock.now_ms()
     check_count(len(messages), "messages")
     steps = _make_each(messages, topic, now_ms, context.remote_addr)
-    made: list[dict[str, str]] = yield sliced(proxy.clock, steps, context.session, len(messages))
+    made: list[dict[str, str]] = yield context.sliced(proxy.clock, steps, len(messages))
     properties = made[0]
     if not topic.startswith((RETRY_PREFIX, DLQ_PREFIX)):
         check_type(proxy.routes.message_type(topic), message_type(properties))
@@ -90,7 +89,7 @@ def send_message(
     if len(made) > 1:
         _check_batch(topic, made)
         members = _batch(messages, made)
-        command.body = yield sliced(proxy.clock, members, context.session, len(messages))
+        command.body = yield context.sliced(proxy.clock, members, len(messages))
     reply: Reply[Any] = yield proxy.calls.ask(context.session, queue.broker_addr, command)
     if reply.code != ResponseCode.SUCCESS:
         return _unsafe(reply, queue)

@@ -19,13 +19,13 @@ from fakemq.protocol.grpc.status import GrpcStatus
 from fakemq.proxy import dispatcher
 from fakemq.proxy.checks import MOST_ENTRIES, checked_group, checked_topic, count_parts
 from fakemq.proxy.codes import Code
-from fakemq.proxy.later import sliced
 from fakemq.proxy.registration import register_consumer, register_producer
 from fakemq.proxy.registry import handles
 from fakemq.proxy.status import OK, RpcError
 
 if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
+    from fakemq.later import Later
     from fakemq.protocol.grpc.messages import Settings
     from fakemq.proxy.call import Context
     from fakemq.proxy.proxy import Proxy
@@ -119,14 +119,14 @@ def _take_settings(stream: Stream, settings: Settings) -> None:
         with within():
             context.call.hold(-held_bytes)
             stream.unfinished -= 1
-            _answer(stream, later.value)
+            _answer(stream, later)
 
     size_bytes = settings.ByteSize()
     count = size_bytes // _STEP_BYTES
     stream.unfinished += 1
     if stream.unfinished > 1:
         count = MOST_ENTRIES  # it waits for those before it
-    later = sliced(proxy.clock, _settings_taken(stream, settings), context.session, count)
+    later = context.sliced(proxy.clock, _settings_taken(stream, settings), count)
     if not later.done:
         held_bytes = size_bytes * _SIZE_IN_MEMORY
         context.call.hold(held_bytes)
@@ -152,15 +152,17 @@ def _settings_taken(stream: Stream, settings: Settings) -> Steps[Settings]:
     return proxy.settings.merged(raw)
 
 
-def _answer(stream: Stream, value: Settings | Exception | None) -> None:
-    if isinstance(value, Exception):
-        error = dispatcher.as_rpc_error(stream.proxy, value)
+def _answer(stream: Stream, taken: Later[Settings]) -> None:
+    try:
+        settings = taken.result()
+    except Exception as raised:
+        error = dispatcher.as_rpc_error(stream.proxy, raised)
         is_argument = Code.BAD_REQUEST <= error.code < Code.INTERNAL_ERROR
         status = GrpcStatus.INVALID_ARGUMENT if is_argument else GrpcStatus.INTERNAL
         _end(stream, status, f"process client telemetryCommand failed. {error.message}")
         return
     dispatcher.note(stream.proxy, stream.context, Code.OK.name)
-    stream.context.call.send(TelemetryCommand(status=OK, settings=value))
+    stream.context.call.send(TelemetryCommand(status=OK, settings=settings))
     if stream.closed:
         stream.over()  # meanwhile
 

@@ -16,6 +16,7 @@ from fakemq.client.routes import subscribe_queues
 from fakemq.dispatch.answers import Parked, Reply
 from fakemq.dispatch.java_errors import required
 from fakemq.dispatch.outcomes import outcome_of
+from fakemq.later import Later
 from fakemq.protocol.bodies.pop import (
     MessageQueueAssignment,
     QueryAssignmentRequestBody,
@@ -49,7 +50,7 @@ def query_assignment(broker: Broker, body: QueryAssignmentRequestBody) -> Parked
     Java knows the route of a topic that was asked for before, which is up to 30 s old; here a name
     server is asked each time, and the known route counts only if none answers.
     """
-    parked: Parked[NoHeader] = Parked()
+    parked: Parked[NoHeader] = Later()
     topic = required(body.topic, "QueryAssignmentRequestBody", "topic")
     required(body.message_model, "QueryAssignmentRequestBody", "messageModel")
 

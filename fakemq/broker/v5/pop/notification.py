@@ -17,6 +17,7 @@ from fakemq.broker.v5.pop.checks import (
 from fakemq.broker.v5.pop.filters import filter_maker
 from fakemq.broker.v5.pop.polling import HeldPop, NotHeld
 from fakemq.dispatch.answers import NOTHING_SAID, Parked, Refused, Reply, Request
+from fakemq.later import Later
 from fakemq.protocol.headers.pop import NotificationRequestHeader, NotificationResponseHeader
 from fakemq.protocol.pop import pop_retry_topic
 
@@ -70,7 +71,7 @@ def _notification(
             lambda again: notification(broker, request, again),
             held,
         )
-        if isinstance(parked, Parked):
+        if isinstance(parked, Later):
             return parked
         full = parked is NotHeld.FULL
     header_of_answer = NotificationResponseHeader(has_msg=has_message, polling_full=full)

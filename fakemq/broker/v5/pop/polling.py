@@ -20,6 +20,7 @@ from fakemq.broker.held_queue import MOST_WAKES
 from fakemq.clock.slices import leaving
 from fakemq.dispatch.answers import Parked
 from fakemq.dispatch.outcomes import outcome_of
+from fakemq.later import Later
 from fakemq.protocol.pop import ORIGIN_GROUP
 from fakemq.protocol.topics import RETRY_PREFIX
 
@@ -83,7 +84,7 @@ class HeldPop:
         """Processes the request once more; returns ``parked`` if it is held again."""
         self.place = (0, 0)
         """Its place among those of its key: the first is woken first."""
-        self.parked: Parked[Any] = Parked()
+        self.parked: Parked[Any] = Later()
         self.timer: Timer | None = None
 
 
@@ -280,7 +281,7 @@ class PopPolling:
         code = held.request.command.code
         outcome = outcome_of(self._node, code, lambda: held.again(held))
         if outcome is not held.parked:
-            assert not isinstance(outcome, Parked)
+            assert not isinstance(outcome, Later)
             held.parked.resolve(outcome)
 
     def _remove(self, held: HeldPop) -> None:

@@ -20,6 +20,7 @@ from fakemq.broker.v5.pop.polling import HeldPop, NotHeld
 from fakemq.broker.v5.pop.service import PopService
 from fakemq.broker.v5.pop.taking import Taking
 from fakemq.dispatch.answers import Parked, Refused, Reply, Request, Thrown
+from fakemq.later import Later
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_long
@@ -100,7 +101,7 @@ def _pop(
             lambda again: pop(broker, request, again),
             held,
         )
-        if isinstance(parked, Parked):
+        if isinstance(parked, Later):
             if taking.passed_over:  # else the next one would find nothing either, for ever
                 _wake_next(service, header, taking)
             return parked
