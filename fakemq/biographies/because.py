@@ -1,10 +1,11 @@
-"""The reason of a journal entry as text: an action of the test, or a fault that the test placed."""
+"""The step of a journal entry, and its reason as text: an action of the test, or a fault that the
+test placed."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from fakemq.biographies.steps import ONE_WAY
+from fakemq.biographies.steps import ONE_WAY, Step
 from fakemq.dispatch.node import NodeState
 from fakemq.events.core import ClockMoved, ClockSkewed, Dispatched, Event, NodeStarted, NodeStopped
 from fakemq.events.faults import FaultHit
@@ -17,8 +18,20 @@ if TYPE_CHECKING:
     from fakemq.journal.entries import Entry
     from fakemq.journal.journal import Journal
 
+StepT = TypeVar("StepT", bound=Step)
 _DONE = {"stop": "stopped", "kill": "killed", "pause": "paused", "resume": "resumed"}
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1))
+
+
+def step_of(kind: type[StepT], entry: Entry, reason: str, /, **fields: Any) -> StepT:
+    """Return the step of an entry. A field that is not given is that of the event by its name."""
+    event = entry.event
+    same = {
+        name: getattr(event, name)
+        for name in kind.__struct_fields__
+        if name in event.__struct_fields__
+    }
+    return kind(**same | {"seq": entry.seq, "at_ms": entry.at_ms, "because": reason} | fields)
 
 
 def because(journal: Journal, chronicle: Chronicle, entry: Entry) -> str:

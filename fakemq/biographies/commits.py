@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard, TypeVar
 
 import msgspec
 
 from fakemq.biographies import steps
+from fakemq.biographies.because import step_of
 from fakemq.errors import counted, printable
 from fakemq.events.core import CommitIgnored, OffsetCommitted
 from fakemq.journal.journal import clock_text
@@ -16,10 +17,11 @@ if TYPE_CHECKING:
     from fakemq.biographies.chronicle import Back, Chronicle, Rising
     from fakemq.biographies.pops import Place
     from fakemq.biographies.steps import Step
-    from fakemq.biographies.v5_steps import Why
     from fakemq.clock.slices import Steps
     from fakemq.journal.entries import Entry
 
+Why: TypeAlias = "Callable[[Entry], str]"
+"""Returns the reason of an entry as text."""
 OfCommit = TypeVar(
     "OfCommit", steps.Acknowledged, steps.CommitIgnored, steps.PassedOver, steps.SetBack
 )
@@ -107,15 +109,15 @@ def _back(chronicle: Chronicle, group: str, rising: Rising, why: Why) -> steps.S
         reset = chronicle.resets.is_from(first, group, event.topic, event.queue_id)
         back = _step(chronicle, steps.SetBack, first, why)
         return msgspec.structs.replace(back, by_reset=reset)
-    return steps.SetBack(
-        seq=first.seq,
-        at_ms=first.at_ms,
-        node=first.event.node,
-        because=why(first),
+    lost = lost_by(rising.why, first.event.node)
+    return step_of(
+        steps.SetBack,
+        first,
+        why(first),
         group=group,
         client_id="",
         offset=rising.first_offset,
-        lost_by=lost_by(rising.why, first.event.node),
+        lost_by=lost,
     )
 
 
@@ -153,15 +155,7 @@ def _step(chronicle: Chronicle, kind: type[OfCommit], entry: Entry, why: Why) ->
     assert isinstance(event, OffsetCommitted | CommitIgnored)
     request = chronicle.requests.get(entry.cause)
     peer = getattr(request.event, "peer", "") if request is not None else ""
-    return kind(
-        seq=entry.seq,
-        at_ms=entry.at_ms,
-        node=event.node,
-        because=why(entry),
-        group=event.group,
-        client_id=chronicle.client(event.node, peer),
-        offset=event.offset,
-    )
+    return step_of(kind, entry, why(entry), client_id=chronicle.client(event.node, peer))
 
 
 def offsets_went_back(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from fakemq import events
-from fakemq.biographies import steps, v5_steps
-from fakemq.biographies.because import because, named, sent_answer
+from fakemq.biographies import steps
+from fakemq.biographies.because import because, named, sent_answer, step_of
 from fakemq.biographies.biography import Biography
 from fakemq.biographies.chronicle import Chronicle, Record
 from fakemq.biographies.commits import commit_steps
@@ -22,6 +22,7 @@ from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_HALF_TOPIC
 
 if TYPE_CHECKING:
     from fakemq.biographies.nodes import Nodes
+    from fakemq.biographies.pops import Place
     from fakemq.core.views import Message
     from fakemq.journal.entries import Entry
 
@@ -115,18 +116,13 @@ class Walk:
             self._stored(appended)
         for entry in chronicle.news.get(record, ()):
             if not made or not isinstance(entry.event, events.Dispatched | events.Scheduled):
-                self._news(entry, seen=place is not None and place[1] not in _UNSEEN)
-                rolled = made and isinstance(
-                    chronicle.made_from[record][1].event, events.TimerRolled
-                )
-                step = v5_steps.news(chronicle, entry, self._why(entry), rolled=rolled)
-                self._steps += [] if step is None else [step]
+                self._news(record, entry, seen=place is not None and place[1] not in _UNSEEN)
         if appended is not None:
             self._replicas(record, appended, first=not made)
         if place is not None and place[1] not in _UNSEEN:
             self._deliveries(place, inherited)
             self._steps += commit_steps(chronicle, place, appended, self._why)
-            self._steps += v5_steps.of_place(chronicle, place, self._why)
+            self._popped(place)
         for target, entry in chronicle.made.get(record, ()):
             why = self._why(entry)
             copy = chronicle.appended.get(target)
@@ -159,116 +155,70 @@ class Walk:
             client_id = chronicle.client(event.node, peer)
             sender = f"{client_id} ({peer})" if client_id else peer
             answer = sent_answer(chronicle, entry)
-        self._steps.append(
-            steps.Stored(
-                seq=entry.seq,
-                at_ms=entry.at_ms,
-                node=event.node,
-                because=self._why(entry),
-                topic=event.topic,
-                queue_id=event.queue_id,
-                offset=event.queue_offset,
-                phy_offset=event.phy_offset,
-                sender=sender,
-                answer=answer,
-            )
-        )
+        offset = event.queue_offset
+        self._add(steps.Stored, entry, offset=offset, sender=sender, answer=answer)
 
-    def _news(self, entry: Entry, *, seen: bool) -> None:
-        event, seq, at_ms, node = entry.event, entry.seq, entry.at_ms, entry.event.node
-        why = self._why(entry)
-        step: Step | None = None
+    def _add(
+        self, kind: type[Step], entry: Entry, reason: str | None = None, /, **fields: Any
+    ) -> None:
+        """Add the step of an entry; its reason is that of the entry, unless it is given."""
+        reason = self._why(entry) if reason is None else reason
+        self._steps.append(step_of(kind, entry, reason, **fields))
+
+    def _news(self, record: Record, entry: Entry, *, seen: bool) -> None:
+        """Add the step of what happened to a record, if it says something new."""
+        event, node = entry.event, entry.event.node
         match event:
             case events.Dispatched() if seen and not self._nodes.is_slave(node):
-                step = steps.Dispatched(seq=seq, at_ms=at_ms, node=node, because=why)
+                self._add(steps.Dispatched, entry)
             case events.Scheduled():
-                step = self._delayed(entry, event)
-            case events.ScheduledDiscarded() | events.TransactionDiscarded():
-                what = (
-                    f"no producer decided its transaction in {event.times} checks"
-                    if isinstance(event, events.TransactionDiscarded)
-                    else event.why
-                )
-                step = steps.Discarded(seq=seq, at_ms=at_ms, node=node, because=why, why=what)
-            case events.HalfStored(topic=topic):
-                step = steps.HalfStored(seq=seq, at_ms=at_ms, node=node, topic=topic)
-            case events.TransactionEnded(from_check=from_check):
-                step = steps.RolledBack(
-                    seq=seq,
-                    at_ms=at_ms,
-                    node=node,
-                    because=why,
-                    from_check=from_check,
-                    why_not=self._chronicle.ended_before(entry),
-                )
+                self._delayed(entry, event)
+            case events.TransactionDiscarded():
+                why = f"no producer decided its transaction in {event.times} checks"
+                self._add(steps.Discarded, entry, why=why)
+            case events.ScheduledDiscarded() | events.TimerDiscarded():
+                self._add(steps.Discarded, entry)
+            case events.HalfStored():
+                self._add(steps.HalfStored, entry, "")
+            case events.TransactionEnded():
+                self._add(steps.RolledBack, entry, why_not=self._chronicle.ended_before(entry))
             case events.DeadLettered():
-                self._made(entry, (node, event.phy_offset), why)
-        if step is not None:
-            self._steps.append(step)
+                self._made(entry, (node, event.phy_offset), self._why(entry))
+            case events.TimerSet() if not self._is_rolled(record):
+                due_at_ms = self._by_cluster(entry, event.due_at_ms)
+                self._add(steps.TimerSet, entry, "", due_at_ms=due_at_ms)
+            case events.TimerRecalled():
+                self._add(steps.Recalled, entry)
+
+    def _is_rolled(self, record: Record) -> bool:
+        source = self._chronicle.made_from.get(record)
+        return source is not None and isinstance(source[1].event, events.TimerRolled)
 
     def _made(self, entry: Entry, target: Record, why: str) -> None:
-        event, seq, at_ms, node = entry.event, entry.seq, entry.at_ms, entry.event.node
-        step: Step | None = None
+        """Add the step of a record that was made from another one."""
+        event = entry.event
         match event:
-            case events.ScheduledDelivered(topic=topic, queue_id=queue_id, queue_offset=offset):
-                step = steps.DelayEnded(
-                    seq=seq,
-                    at_ms=at_ms,
-                    node=node,
-                    because=why,
-                    topic=topic,
-                    queue_id=queue_id,
-                    offset=offset,
-                )
-            case events.SentBack(group=group, level=level, reconsume_times=times):
-                step = steps.SentBack(
-                    seq=seq,
-                    at_ms=at_ms,
-                    node=node,
-                    because=why,
-                    group=group,
-                    level=level,
-                    due_at_ms=self._due_at_ms(target),
-                    reconsume_times=times,
-                )
-            case events.DeadLettered(group=group, reconsume_times=times):
-                step = steps.DeadLettered(
-                    seq=seq,
-                    at_ms=at_ms,
-                    node=node,
-                    because=why or self._buried_by(entry),
-                    group=group,
-                    reconsume_times=times,
-                    from_client=event.from_phy_offset is None,
-                )
-            case events.TransactionChecked(times=times, group=group, peer=peer):
-                step = steps.Checked(
-                    seq=seq,
-                    at_ms=at_ms,
-                    node=node,
-                    because=why,
-                    times=times,
-                    group=group,
-                    peer=peer,
-                    client_id=self._chronicle.asked(entry),
-                )
-            case events.TransactionEnded(topic=topic, from_check=from_check):
-                step = steps.Committed(
-                    seq=seq,
-                    at_ms=at_ms,
-                    node=node,
-                    because=why,
-                    topic=topic,
-                    from_check=from_check,
-                )
+            case events.ScheduledDelivered(queue_offset=offset):
+                self._add(steps.DelayEnded, entry, why, offset=offset)
+            case events.SentBack():
+                self._add(steps.SentBack, entry, why, due_at_ms=self._due_at_ms(target))
+            case events.DeadLettered(from_phy_offset=source):
+                why = why or self._buried_by(entry)
+                self._add(steps.DeadLettered, entry, why, from_client=source is None)
+            case events.TransactionChecked():
+                self._add(steps.Checked, entry, why, client_id=self._chronicle.asked(entry))
+            case events.TransactionEnded():
+                self._add(steps.Committed, entry, why)
             case events.Scheduled():
                 # The client sent the retry itself, because it could not send the message back.
                 self._stored(self._chronicle.appended[target])
-                step = self._delayed(entry, event)
-            case _:
-                step = v5_steps.made(entry, why)
-        if step is not None:
-            self._steps.append(step)
+                self._delayed(entry, event)
+            case events.Revived(reconsume_times=times, retry_offset=offset):
+                self._add(steps.Revived, entry, why, attempt=times + 1, offset=offset)
+            case events.TimerRolled():
+                self._add(steps.TimerRolled, entry, why)
+            case events.TimerDelivered(queue_offset=offset):
+                self._add(steps.TimerEnded, entry, why, offset=offset)
 
     def _buried_by(self, entry: Entry) -> str:
         """Return which gRPC client let a message go to the DLQ, or that the front did."""
@@ -279,49 +229,96 @@ class Walk:
                 return f"tried too often, found when {cause.event.client_id} received"
         return ""
 
-    def _delayed(self, entry: Entry, event: events.Scheduled) -> steps.Delayed:
-        return steps.Delayed(
-            seq=entry.seq,
-            at_ms=entry.at_ms,
-            node=event.node,
-            level=event.level,
-            due_at_ms=self._by_cluster(entry, event),
-            topic=event.topic,
-        )
+    def _delayed(self, entry: Entry, event: events.Scheduled) -> None:
+        self._add(steps.Delayed, entry, "", due_at_ms=self._by_cluster(entry, event.due_at_ms))
 
     def _due_at_ms(self, record: Record) -> int:
         for entry in self._chronicle.news.get(record, ()):
             if isinstance(entry.event, events.Scheduled):
-                return self._by_cluster(entry, entry.event)
+                return self._by_cluster(entry, entry.event.due_at_ms)
         return 0
 
-    def _by_cluster(self, entry: Entry, event: events.Scheduled) -> int:
-        """Return when a delay ends by the cluster's clock, as all times of a biography.
+    def _by_cluster(self, entry: Entry, at_ms: int) -> int:
+        """Return a time of an event by the cluster's clock, as all times of a biography.
 
         The event has the time of its broker's clock, which may be skewed.
         """
-        return event.due_at_ms - self._chronicle.skew_ms(event.node, entry.seq)
+        return at_ms - self._chronicle.skew_ms(entry.event.node, entry.seq)
 
-    def _deliveries(self, place: tuple[str, str, int, int], inherited: str) -> None:
+    def _deliveries(self, place: Place, inherited: str) -> None:
         for entry in self._chronicle.withheld.get(place, ()):
             withheld = entry.event
             assert isinstance(withheld, AnswerWithheld)
-            self._steps.append(
-                steps.Withheld(
-                    seq=entry.seq,
-                    at_ms=entry.at_ms,
-                    node=withheld.node,
-                    because=self._why(entry),
-                    group=withheld.group,
-                    client_id=self._chronicle.client(withheld.node, withheld.peer),
-                    peer=withheld.peer,
-                )
-            )
+            client_id = self._chronicle.client(withheld.node, withheld.peer)
+            self._add(steps.Withheld, entry, client_id=client_id)
         for entry in self._chronicle.delivered.get(place, ()):
             event = entry.event
             assert isinstance(event, events.Delivered)
-            why = self._why(entry) or inherited
-            self._steps.append(v5_steps.delivered(self._chronicle, place, entry, event, why))
+            self._delivered(place, entry, event, self._why(entry) or inherited)
+
+    def _delivered(self, place: Place, entry: Entry, event: events.Delivered, why: str) -> None:
+        """Add the step of a delivery, by a pull or by a pop."""
+        chronicle = self._chronicle
+        pops, client_id = chronicle.pops, chronicle.client(event.node, event.peer)
+        collided = chronicle.dropped(place, entry)
+        pop = pops.of_delivery.get(entry.seq)
+        if collided is not None:
+            self._add(
+                steps.Dropped,
+                entry,
+                why,
+                client_id=client_id,
+                expression=collided.expression,
+                tag=collided.tag,
+                same_as=collided.same_as,
+                by_front=chronicle.is_grpc(event.peer),
+            )
+        elif pop is not None and isinstance(pop.event, events.Popped):
+            self._add(
+                steps.Popped,
+                entry,
+                why,
+                times=0,
+                client_id=client_id,
+                invisible_until_ms=self._by_cluster(pop, pop.event.invisible_until_ms),
+                in_order=pop.event.in_order,
+                attempt_id=pop.event.attempt_id,
+                same_attempt=bool(pops.same_attempt(chronicle.delivered[place], pop)),
+            )
+        else:
+            self._add(steps.Delivered, entry, why, times=0, client_id=client_id)
+
+    def _popped(self, place: Place) -> None:
+        """Add the acknowledgements of a popped message, the changes of its invisible time, and the
+        kills that lost that it was out."""
+        chronicle, pops = self._chronicle, self._chronicle.pops
+        for entry in pops.acknowledged.get(place, ()):
+            event = entry.event
+            assert isinstance(event, events.Acknowledged)
+            self._add(
+                steps.PopAcknowledged,
+                entry,
+                client_id=chronicle.client(event.node, event.peer),
+                too_late=pops.is_late(place, entry) and not event.has_effect,
+                why_not="" if event.has_effect else pops.why_not(place, entry),
+            )
+        for entry, group in pops.lost_with(chronicle.delivered.get(place, ()), place):
+            self._add(steps.OrderLost, entry, group=group)
+        for entry in pops.changed.get(place, ()):
+            changed = entry.event
+            assert isinstance(changed, events.InvisibleTimeChanged)
+            wish = pops.by_front(entry)
+            is_moved = changed.next_pop_time_ms != changed.pop_time_ms
+            client_id = chronicle.client(changed.node, changed.peer)
+            self._add(
+                steps.InvisibleTimeChanged,
+                entry,
+                client_id=client_id if wish is None else wish.client_id or client_id,
+                invisible_until_ms=self._by_cluster(entry, changed.invisible_until_ms),
+                by_front="" if wish is None else wish.why,
+                why_not="" if changed.has_effect else pops.why_not(place, entry),
+                once_more=not changed.has_effect and is_moved,
+            )
 
     # -- replication --------------------------------------------------------------------------
 
@@ -339,15 +336,10 @@ class Walk:
                 continue
             entry = self._chronicle.replicated[name].past(phy_offset)
             if first and entry is not None and entry.seq > appended.seq:
-                why = self._why(entry)
-                self._steps.append(
-                    steps.Replicated(seq=entry.seq, at_ms=entry.at_ms, node=name, because=why)
-                )
+                self._add(steps.Replicated, entry, node=name)
 
 
-def _place(
-    record: Record, appended: Entry | None, message: Message | None
-) -> tuple[str, str, int, int] | None:
+def _place(record: Record, appended: Entry | None, message: Message | None) -> Place | None:
     """Return the place in a queue where consumers find a record; None if it is unknown."""
     if appended is not None:
         event = appended.event

@@ -5,7 +5,7 @@ They are written with each message and seldom read, so the event is made when it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, TypeAlias
 
 from fakemq.events.core import (
@@ -22,7 +22,7 @@ from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
 from fakemq.protocol.properties import KEYS, UNIQ_CLIENT_MESSAGE_ID_KEYIDX, property_value
 
 Noted: TypeAlias = "tuple[int, str, *tuple[object, ...]]"
-"""The number of a kind, the node, and the values of the kind's own fields in their order."""
+"""The number of a kind, and the values of its fields in their order: the node, then its own."""
 
 KINDS: tuple[type[Event], ...] = (
     RequestReceived,
@@ -62,87 +62,9 @@ def event_of(event: Event | Noted) -> Event:
     """Return the event itself."""
     if not isinstance(event, tuple):
         return event
-    return _MAKERS[event[0]](*event[1:])
-
-
-def _received(node: str, code: int, peer: str, opaque: int) -> Event:
-    return RequestReceived(node=node, code=code, peer=peer, opaque=opaque)
-
-
-def _checked(node: str, topic: str, queue_id: int) -> Event:
-    return MessageChecked(node=node, topic=topic, queue_id=queue_id)
-
-
-def _appended(
-    node: str,
-    topic: str,
-    queue_id: int,
-    queue_offset: int,
-    phy_offset: int,
-    size_bytes: int,
-    msg_id: str,
-    keys: str,
-) -> Event:
-    return LogAppended(
-        node=node,
-        topic=topic,
-        queue_id=queue_id,
-        queue_offset=queue_offset,
-        phy_offset=phy_offset,
-        size_bytes=size_bytes,
-        msg_id=msg_id,
-        keys=keys,
-    )
-
-
-def _dispatched(node: str, topic: str, queue_id: int, queue_offset: int, phy_offset: int) -> Event:
-    return Dispatched(
-        node=node,
-        topic=topic,
-        queue_id=queue_id,
-        queue_offset=queue_offset,
-        phy_offset=phy_offset,
-    )
-
-
-def _handled(node: str, code: int, peer: str, response_code: int | None) -> Event:
-    return RequestHandled(node=node, code=code, peer=peer, response_code=response_code)
-
-
-def _delivered(
-    node: str,
-    topic: str,
-    queue_id: int,
-    offsets: Sequence[int],
-    next_offset: int,
-    group: str,
-    peer: str,
-) -> Event:
-    return Delivered(
-        node=node,
-        topic=topic,
-        queue_id=queue_id,
-        offsets=offsets,
-        next_offset=next_offset,
-        group=group,
-        peer=peer,
-    )
-
-
-def _committed(node: str, group: str, topic: str, queue_id: int, offset: int) -> Event:
-    return OffsetCommitted(node=node, group=group, topic=topic, queue_id=queue_id, offset=offset)
-
-
-_MAKERS: tuple[Callable[..., Event], ...] = (
-    _received,
-    _checked,
-    _appended,
-    _dispatched,
-    _handled,
-    _delivered,
-    _committed,
-)
-"""By the numbers of the kinds."""
+    kind = KINDS[event[0]]
+    fields: dict[str, Any] = dict(zip(kind.__struct_fields__, event[1:], strict=True))
+    return kind(**fields)
 
 
 def names_of(kept: Names) -> tuple[str, str]:
