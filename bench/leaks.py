@@ -54,7 +54,7 @@ def cycle(mq: Cluster) -> None:
     rude = Client(mq.namesrv_addr, consumer_group="billing")
     rude.subscribe("orders")
     rude.heartbeat()
-    rude._remoting.close()
+    rude._carrier.close()
     broker = mq.inspect(lambda core: core.broker("broker-a"))
     mq.wait_for(lambda: not broker.sessions)
 

@@ -28,7 +28,7 @@ from bench.stall_lab import (
 )
 from conformance.wire import requests
 from fakemq.broker.v5.parts import parts_of
-from fakemq.client.remoting import BlockingChannel
+from fakemq.client.carriers.pipeline import Pipeline
 from fakemq.core.cluster import ClusterCore
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.bodies.topic import (
@@ -179,7 +179,6 @@ def pops(lab: Lab, groups: int, each: int, poll_ms: int = 60_000) -> None:
         part = commands[first : first + 500]
         for opaque in lab.broker.send_all(part, timeout_ms=TIMEOUT_MS):
             lab.broker.forget(opaque)
-        lab.broker.is_settled(0)
 
     lab.mq.wait_for(lambda: lab.mq.inspect(_held_pops) >= len(commands), timeout="60s")
 
@@ -280,7 +279,7 @@ def got(path: str, method: str = "GET") -> Attack:
 
 
 def register(
-    lab: Lab, to: BlockingChannel, *, name: str = "broker-z", addr: str = "127.0.0.1:1", **more: int
+    lab: Lab, to: Pipeline, *, name: str = "broker-z", addr: str = "127.0.0.1:1", **more: int
 ) -> RemotingCommand:
     body = RegisterBrokerBody(
         topic_config_serialize_wrapper=TopicConfigSerializeWrapper(

@@ -11,7 +11,8 @@ from typing import Any
 
 import fakemq
 from conformance.wire import requests
-from fakemq.client.remoting import BlockingChannel
+from fakemq.client.carriers.callers_thread import CallerCarrier
+from fakemq.client.carriers.pipeline import Pipeline
 from fakemq.core.cluster import ClusterCore
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
@@ -98,11 +99,11 @@ class Lab:
         self.entries: list[tuple[str, str]] = []
         """Id and handle of each message that it has received."""
 
-    def connect(self, addr: str) -> BlockingChannel:
+    def connect(self, addr: str) -> Pipeline:
         """Return a new connection."""
-        channel = BlockingChannel(addr, lambda _, command: None)
-        self._stack.callback(channel.close)
-        return channel
+        carrier = CallerCarrier()
+        self._stack.callback(carrier.close)
+        return Pipeline(carrier, addr)
 
     def many(self, number: int) -> int:
         """Return a number of things, smaller in tests."""
@@ -113,7 +114,7 @@ class Lab:
         code: int,
         fields: Mapping[str, object] = {},
         body: bytes = b"",
-        to: BlockingChannel | None = None,
+        to: Pipeline | None = None,
     ) -> RemotingCommand:
         """Send a request, and return its answer."""
         to = self.broker if to is None else to
@@ -227,7 +228,6 @@ def held_pulls(lab: Lab, number: int, tags: str = "*", suspend_ms: int = 60_000)
         opaques = lab.broker.send_all([command] * min(500, number), timeout_ms=TIMEOUT_MS)
         for opaque in opaques:
             lab.broker.forget(opaque)
-        lab.broker.is_settled(0)
     lab.mq.wait_for(
         lambda: lab.mq.inspect(
             lambda core: len(next(iter(core.brokers.values())).holds.snapshot()) >= number
@@ -236,7 +236,7 @@ def held_pulls(lab: Lab, number: int, tags: str = "*", suspend_ms: int = 60_000)
     )
 
 
-def send(lab: Lab, to: BlockingChannel | None = None) -> None:
+def send(lab: Lab, to: Pipeline | None = None) -> None:
     lab.ask(RequestCode.SEND_MESSAGE, requests.send_fields(TOPIC), b"x", to)
 
 

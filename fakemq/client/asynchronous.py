@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar, Unpack,
 
 from fakemq.awaited import must_be_awaited
 from fakemq.client.admin import Admin
+from fakemq.client.carriers.asynchronous import AsyncCarrier
 from fakemq.client.faces.functions import Kind, require_function
 from fakemq.client.faces.settings import client_config_of, name_server_addrs
 from fakemq.client.faces.signature import shows_options, shows_result
 from fakemq.client.instance import ClientInstance
 from fakemq.client.messages import require_message
-from fakemq.client.operation import Operation
 from fakemq.client.options import ClientOptions
 from fakemq.client.pull_operations import PullOperations
-from fakemq.client.remoting_async import AsyncRemoting
 from fakemq.client.send_operations import SendOperations
+from fakemq.client.services import ClientServices
+from fakemq.client.tasks import Task
 from fakemq.client.this_machine import instance_here
 from fakemq.client.transaction_operations import TransactionOperations
 
@@ -35,7 +36,7 @@ T = TypeVar("T")
 
 
 def _run(
-    pick: Callable[[AsyncClient], R], operation: Callable[Concatenate[R, P], Operation[T]]
+    pick: Callable[[AsyncClient], R], operation: Callable[Concatenate[R, P], Task[T]]
 ) -> Callable[Concatenate[AsyncClient, P], Awaitable[T]]:
     """Return a method of `AsyncClient` that runs an operation of one of its parts."""
 
@@ -48,7 +49,7 @@ def _run(
 
 
 def _sends(
-    pick: Callable[[AsyncClient], R], operation: Callable[Concatenate[R, P], Operation[T]]
+    pick: Callable[[AsyncClient], R], operation: Callable[Concatenate[R, P], Task[T]]
 ) -> Callable[Concatenate[AsyncClient, P], Awaitable[T]]:
     """Do the same with an operation that sends a message: no other argument is without a name."""
 
@@ -97,13 +98,12 @@ class AsyncClient:
         self.transactions = TransactionOperations(self.instance)
         self.consumer = PullOperations(self.instance)
         self.admin = Admin(self.instance)
-        self._remoting = AsyncRemoting(
-            self.instance.handle, config.credentials, config.client_tls()
-        )
+        self._carrier = AsyncCarrier(credentials=config.credentials, tls=config.client_tls())
+        ClientServices(self.instance, self._carrier)  # answers brokers; its loops are not started
 
-    async def run(self, operation: Operation[T]) -> T:
+    async def run(self, operation: Task[T]) -> T:
         """Run an operation to its end and return its result."""
-        return await self._remoting.run(operation)
+        return await self._carrier.run(operation)
 
     async def send_in_transaction(
         self,
@@ -119,13 +119,13 @@ class AsyncClient:
         is as with `Client.send_in_transaction`.
         """
         require_function("execute", execute, ("message",), Kind.ANY, type(self).__name__)
-        task = self.transactions.run_transaction(
+        task = self.transactions.send_in_transaction(
             message, cast("Execute", execute), queue=queue, timeout_ms=timeout_ms
         )
-        return await self._remoting.run(task)
+        return await self.run(task)
 
     async def __aenter__(self) -> Self:
-        await self._remoting.__aenter__()
+        await self._carrier.__aenter__()
         return self
 
     async def __aexit__(
@@ -138,7 +138,7 @@ class AsyncClient:
         try:
             await self.run(self.instance.unregister_all())
         finally:
-            await self._remoting.__aexit__(kind, error, traceback)
+            await self._carrier.__aexit__(kind, error, traceback)
 
     def __repr__(self) -> str:
         return f"<client {self.instance.client_id} of {self.instance.name_servers.addrs}>"

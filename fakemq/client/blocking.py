@@ -4,22 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate, ParamSpec, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from fakemq.client.admin import Admin
+from fakemq.client.carriers.callers_thread import CallerCarrier
+from fakemq.client.carriers.pipeline import Pipeline
+from fakemq.client.faces.functions import Kind, require_function
 from fakemq.client.faces.settings import client_config_of, name_server_addrs
 from fakemq.client.faces.signature import shows_options, shows_result
 from fakemq.client.instance import ClientInstance
 from fakemq.client.messages import require_message
 from fakemq.client.numbers import require_wait
-from fakemq.client.operation import Operation
 from fakemq.client.options import ClientOptions
 from fakemq.client.parallel import Parallel
 from fakemq.client.pull_operations import PullOperations
-from fakemq.client.remoting import BlockingChannel, BlockingRemoting
 from fakemq.client.send_operations import SendOperations
+from fakemq.client.services import ClientServices
+from fakemq.client.tasks import Task
 from fakemq.client.this_machine import instance_here
 from fakemq.client.transaction_operations import TransactionOperations
+
+if TYPE_CHECKING:
+    from fakemq.client.messages import Message
+    from fakemq.client.producing.settings import Execute
+    from fakemq.client.transaction_operations import TransactionSendResult
+    from fakemq.protocol.bodies.queue import MessageQueue
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,7 +36,7 @@ T = TypeVar("T")
 
 
 def _run(
-    pick: Callable[[Client], R], operation: Callable[Concatenate[R, P], Operation[T]]
+    pick: Callable[[Client], R], operation: Callable[Concatenate[R, P], Task[T]]
 ) -> Callable[Concatenate[Client, P], T]:
     """Return a method of `Client` that runs an operation of one of its parts."""
 
@@ -40,7 +49,7 @@ def _run(
 
 
 def _sends(
-    pick: Callable[[Client], R], operation: Callable[Concatenate[R, P], Operation[T]]
+    pick: Callable[[Client], R], operation: Callable[Concatenate[R, P], Task[T]]
 ) -> Callable[Concatenate[Client, P], T]:
     """Do the same with an operation that sends a message: no other argument is without a name."""
 
@@ -91,40 +100,62 @@ class Client:
         self.transactions = TransactionOperations(self.instance)
         self.consumer = PullOperations(self.instance)
         self.admin = Admin(self.instance)
-        self._remoting = BlockingRemoting(
-            self.instance.handle, config.credentials, config.client_tls()
-        )
+        self._carrier = CallerCarrier(credentials=config.credentials, tls=config.client_tls())
+        ClientServices(self.instance, self._carrier)  # answers brokers; its loops are not started
 
-    def run(self, operation: Operation[T]) -> T:
+    def run(self, operation: Task[T]) -> T:
         """Run an operation to its end and return its result."""
-        return self._remoting.run(operation)
+        return self._carrier.run(operation)
 
     def parallel(self) -> Parallel:
         """Return a `Parallel` to run several operations at once over these connections."""
-        return Parallel(self._remoting)
+        return Parallel(self._carrier)
 
     def poll(self, *, timeout_ms: int) -> None:
         """Wait up to ``timeout_ms`` for requests from brokers, and answer them."""
         require_wait(timeout_ms)
-        self._remoting.poll(timeout_ms)
+        self._carrier.poll(timeout_ms)
 
-    def channel(self, addr: str) -> BlockingChannel:
+    def channel(self, addr: str) -> Pipeline:
         """Return the connection to an address, for several requests at once.
 
-        Raise RemotingConnectError if no peer answers.
+        It is opened with the first request. If no peer answers, each response is a
+        RemotingConnectError.
         """
-        return self._remoting.channel(addr)
+        return Pipeline(self._carrier, addr)
+
+    def send_in_transaction(
+        self,
+        message: Message,
+        execute: Execute,
+        *,
+        queue: MessageQueue | None = None,
+        timeout_ms: int | None = None,
+    ) -> TransactionSendResult:
+        """Send a half message, run the local transaction, and send the broker its result.
+
+        ``execute`` is the local transaction, a plain function of the message that returns a
+        `LocalTransactionState`; None means UNKNOW, after which the broker asks later. It is not
+        called if the send status is not SEND_OK: then the message is rolled back. Its exception is
+        raised here too, after the broker got UNKNOW.
+        """
+        require_function("execute", execute, ("message",), Kind.PLAIN, "Client")
+        return self.run(
+            self.transactions.send_in_transaction(
+                message, execute, queue=queue, timeout_ms=timeout_ms
+            )
+        )
 
     def close(self) -> None:
         """Leave all groups and close every connection.
 
         In a forked child this only drops the child's copies of the connections.
         """
-        try:
-            if not self._remoting.is_inherited:
+        if self._carrier.is_usable:
+            try:
                 self.run(self.instance.unregister_all())
-        finally:
-            self._remoting.close()
+            finally:
+                self._carrier.close()
 
     def __enter__(self) -> Self:
         return self
@@ -149,7 +180,6 @@ class Client:
     send_batch = _run(_producer, SendOperations.send_batch)
     send_oneway = _sends(_producer, SendOperations.send_oneway)
 
-    send_in_transaction = _run(_transactions, TransactionOperations.send_in_transaction)
     send_half = _sends(_transactions, TransactionOperations.send_half)
     end_transaction = _run(_transactions, TransactionOperations.end_transaction)
     listen_for_checks = _run(_transactions, TransactionOperations.listen_for_checks)

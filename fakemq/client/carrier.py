@@ -1,9 +1,9 @@
 """What carries out the steps of tasks: the only part of a client that knows its surroundings.
 
-There are three carriers: threads and sockets (`fakemq.client.carriers.blocking`), anyio
-(`fakemq.client.carriers.asynchronous`), and the memory links and clock of a cluster
-(`fakemq.inside`). A carrier calls everything of its client on one thread, one call at a time, so
-that the client's tables need no lock.
+Three carriers have sockets: a thread (`fakemq.client.carriers.blocking`), the caller's thread
+(`fakemq.client.carriers.callers_thread`) and anyio (`fakemq.client.carriers.asynchronous`); one has
+the memory links and clock of a cluster (`fakemq.inside`). A carrier calls everything of its client
+on one thread, one call at a time, so that the client's tables need no lock.
 """
 
 from __future__ import annotations

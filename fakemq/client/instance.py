@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.client.addresses import vip_addr
 from fakemq.client.arguments import require_queue
@@ -36,7 +36,8 @@ from fakemq.protocol.topics import FAQ
 from fakemq.randomness import Randomness
 
 if TYPE_CHECKING:
-    from fakemq.client.messages import LocalTransactionState
+    from fakemq.client.producing.check_listener import CheckListener
+    from fakemq.client.tasks import Task
     from fakemq.protocol.message import MessageExt
 
 _log = logging.getLogger("fakemq.client")
@@ -49,6 +50,9 @@ MEMBERS_MAX = 65_536
 Handler = Callable[[str, RemotingCommand], RemotingCommand | None]
 """Takes a broker's address and its request; returns the answer for the same connection. This is the
 response, a one-way request of the client, or None."""
+
+TaskHandler: TypeAlias = "Callable[[str, RemotingCommand], Task[RemotingCommand | None]]"
+"""As a `Handler`, for an answer that takes time: its task returns it."""
 
 
 class ClientInstance:
@@ -86,8 +90,10 @@ class ClientInstance:
         self.broker_versions: dict[str, int] = {}
         """Each address's answer to a heartbeat, as an MQVersion value."""
         self.handlers: dict[int, Handler] = {}
-        self.check_listeners: dict[str, Callable[[MessageExt], LocalTransactionState | None]] = {}
-        """By producer group: decides the state of a half message when a broker asks for it."""
+        self.task_handlers: dict[int, TaskHandler] = {}
+        """By request code: they are asked before `handlers`."""
+        self.check_listeners: dict[str, CheckListener] = {}
+        """By producer group."""
         self.awaited_replies: dict[str, Callable[[MessageExt], None]] = {}
         """By correlation id: takes the reply to a request message."""
 
@@ -143,19 +149,16 @@ class ClientInstance:
         Source: remoting/netty/NettyRemotingAbstract.java#processRequestCommand (4.9.7)
         """
         handler = self.handlers.get(request.code)
-        response: RemotingCommand | None
         if handler is not None:
             try:
-                response = handler(addr, request)
+                response: RemotingCommand | None = handler(addr, request)
             except Exception as error:
                 _log.exception("the handler of %s from %s failed", code_name(request.code), addr)
                 remark = f"{type(error).__name__}: {error}"
                 response = RemotingCommand(ResponseCode.SYSTEM_ERROR, remark=remark)
         else:
-            response = RemotingCommand(
-                ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
-                remark=f" request type {request.code} not supported",
-            )
+            remark = f" request type {request.code} not supported"
+            response = RemotingCommand(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark=remark)
         return self.completed(request, response)
 
     def completed(

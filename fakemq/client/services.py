@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.instance import ClientInstance
@@ -32,10 +32,6 @@ REBALANCES_MOST, REBALANCE_REST_MS, REBALANCES_AFTER_REST = 100, 1_000, 10
 """After 100 divisions in a row, each because a broker asked for it, the next one comes a second
 later, and then one second after every 11. A group of a test changes often at one moment of a clock
 that stands. Differs: Java divides as often as brokers say that members changed."""
-
-
-TaskHandler: TypeAlias = Callable[[str, RemotingCommand], Task[RemotingCommand | None]]
-"""Takes a broker's address and its request; its task returns the answer, as a `Handler` does."""
 
 
 class ProducerMember(Protocol):
@@ -84,9 +80,6 @@ class ClientServices:
         self.closed = False
         self._started = False
         self._rebalance_now = Signal()
-        self.task_handlers: dict[int, TaskHandler] = {}
-        """By request code: handlers that need more than the instance, such as a user's function.
-        A code that is not here is answered by ``instance.handlers``."""
         carrier.on_request = self._handle
 
     # -- members --------------------------------------------------------------
@@ -139,7 +132,7 @@ class ClientServices:
 
     def _handle(self, addr: str, request: RemotingCommand, answer: Answer) -> None:
         """Answer a broker's request, at once or when its task ends."""
-        handler = self.task_handlers.get(request.code)
+        handler = self.instance.task_handlers.get(request.code)
         if handler is None:
             response = self.instance.handle(addr, request)
             if response is not None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import socket
 
 import msgspec
 
+from fakemq.client.addresses import split_addr
 from fakemq.client.instance import ClientInstance
 from fakemq.client.options import ClientConfig
-from fakemq.client.remoting import local_ip
 from fakemq.clock.machine_time import real_utc_offset_ms
 
 
@@ -27,3 +28,16 @@ def instance_here(
     return ClientInstance(
         namesrv_addr, config, ip=ip, pid=os.getpid(), utc_offset_ms=real_utc_offset_ms()
     )
+
+
+def local_ip(peer_addr: str) -> str:
+    """Return the address of this machine as the peer sees it; sends nothing."""
+    host, port = split_addr(peer_addr)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((host, port))
+        except OSError:
+            return "127.0.0.1"
+        ip: str = probe.getsockname()[0]
+        return ip

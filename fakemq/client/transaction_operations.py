@@ -1,23 +1,21 @@
 """Sending in transactions: a half message first, and its end after the local transaction.
 
-A broker that gets no end asks the producers of the group; a producer with a listener answers over
-the same connection.
+A broker that gets no end asks the producers of the group: see `fakemq.client.producing.checks`.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import partial
-from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from fakemq.client.errors import MQClientError, RemotingError
-from fakemq.client.faces.functions import Kind, require_function
 from fakemq.client.instance import ClientInstance
 from fakemq.client.messages import LocalTransactionState, Message, SendResult, SendStatus
-from fakemq.client.operation import Call, Operation, Reading, tell
+from fakemq.client.operation import Operation, Reading, tell
+from fakemq.client.producing.check_listener import CheckListener, TransactionEnd
+from fakemq.client.producing.checks import known_state, listen_for_checks
 from fakemq.client.producing.settings import Check as Check
 from fakemq.client.producing.settings import Execute as Execute
 from fakemq.client.send_operations import SendOperations
@@ -25,18 +23,11 @@ from fakemq.client.tasks import Perform, Task
 from fakemq.protocol import properties as names
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
-from fakemq.protocol.errors import ProtocolError
-from fakemq.protocol.headers.transaction import (
-    CheckTransactionStateRequestHeader,
-    EndTransactionRequestHeader,
-)
-from fakemq.protocol.message import MessageExt, decode_record, decompressed_body
+from fakemq.protocol.headers.transaction import EndTransactionRequestHeader
 from fakemq.protocol.message_id import decode_offset_id
 
 _log = logging.getLogger("fakemq.client")
 
-T = TypeVar("T")
 TRANSACTION_ID = "__transactionId__"
 """The property in which a local transaction finds the id that the broker gave."""
 
@@ -69,16 +60,6 @@ class TransactionSendResult(msgspec.Struct, frozen=True):
     @property
     def queue_offset(self) -> int:
         return self.sent.queue_offset
-
-
-class TransactionEnd(NamedTuple):
-    """What is sent to a broker about a half message."""
-
-    message: Message | MessageExt
-    msg_id: str
-    addr: str
-    state: LocalTransactionState
-    from_check: bool
 
 
 class TransactionOperations:
@@ -114,33 +95,18 @@ class TransactionOperations:
         UNKNOW and the log has the reason.
         """
         instance = self._instance
-        instance.handlers[RequestCode.CHECK_TRANSACTION_STATE] = partial(_answer_check, instance)
-        instance.check_listeners[self.group] = check
+        listener = CheckListener(
+            check,
+            tenant="",
+            hold_max=self._producer.settings.check_request_hold_max,
+            on_end=self.on_end,
+        )
+        listen_for_checks(instance, self.group, listener)
         instance.producer_groups[self.group] = None
         yield from instance.known_route(instance.config.create_topic_key)
         yield from instance.heartbeat()
 
     def send_in_transaction(
-        self,
-        message: Message,
-        execute: Execute,
-        *,
-        queue: MessageQueue | None = None,
-        timeout_ms: int | None = None,
-    ) -> Operation[TransactionSendResult]:
-        """Send a half message, run the local transaction, and send the broker its result.
-
-        ``execute`` is the local transaction, a plain function of the message that returns a
-        `LocalTransactionState`; None means UNKNOW, after which the broker asks later. It is not
-        called if the send status is not SEND_OK: then the message is rolled back. Its exception is
-        raised here too, after the broker got UNKNOW.
-        """
-        require_function("execute", execute, ("message",), Kind.PLAIN, "Client")
-        return _performing(
-            self.run_transaction(message, execute, queue=queue, timeout_ms=timeout_ms)
-        )
-
-    def run_transaction(
         self,
         message: Message,
         execute: Execute,
@@ -232,111 +198,3 @@ class TransactionOperations:
             yield from self.end_transaction(sent, state, remark=remark, message=message)
         except (MQClientError, RemotingError) as error:
             _log.warning("local transaction is %s, but no broker was reached: %s", state, error)
-
-
-def known_state(state: object) -> LocalTransactionState:
-    """Return the state that a function of the user returned; raise TypeError if it is none."""
-    if state is None:
-        return LocalTransactionState.UNKNOW
-    if not isinstance(state, LocalTransactionState):
-        raise TypeError(f"the function returned {state!r}: expected a LocalTransactionState")
-    return state
-
-
-def _performing(task: Task[T]) -> Operation[T]:
-    """Run a task that only calls and performs, with its functions called at once."""
-    result: object = None
-    error: BaseException | None = None
-    while True:
-        try:
-            step = task.send(result) if error is None else task.throw(error)
-        except StopIteration as stop:
-            value: T = stop.value
-            return value
-        result, error = None, None
-        try:
-            if isinstance(step, Perform):
-                result = step.function(*step.args)
-            else:
-                assert isinstance(step, Call)
-                result = yield step
-        except Exception as raised:
-            error = raised
-
-
-def _answer_check(
-    instance: ClientInstance, addr: str, request: RemotingCommand
-) -> RemotingCommand | None:
-    """Handle CHECK_TRANSACTION_STATE (39): answer by a request if the group has a listener here."""
-    asked = AskedTransaction.read(request)
-    check = None if asked is None else instance.check_listeners.get(asked.group)
-    if asked is None or check is None:
-        return None
-    answering = _performing(answer_check(instance, asked, check))
-    try:
-        next(answering)
-    except StopIteration as stop:
-        return stop.value if isinstance(stop.value, RemotingCommand) else None
-    raise AssertionError("a check sends nothing but its answer")
-
-
-class AskedTransaction(NamedTuple):
-    """The half message that a broker asks about."""
-
-    message: MessageExt
-    group: str
-    half_offset: int
-    commit_log_offset: int
-    transaction_id: str | None
-    broker_name: str | None
-
-    @classmethod
-    def read(cls, request: RemotingCommand) -> AskedTransaction | None:
-        """Return what a CHECK_TRANSACTION_STATE asks; None if it cannot be read."""
-        try:
-            message = decode_record(request.body)
-            message.body = decompressed_body(message)
-            header = CheckTransactionStateRequestHeader.decode(request.ext_fields)
-            # Read inside the try block: a missing field raises its error only when it is read.
-            return cls(
-                message,
-                message.properties.get(names.PRODUCER_GROUP, ""),
-                header.tran_state_table_offset,
-                header.commit_log_offset,
-                header.transaction_id,
-                header.bname,
-            )
-        except ProtocolError as error:
-            _log.warning("checkTransactionState, decode message failed: %s", error)
-            return None
-
-
-def answer_check(
-    instance: ClientInstance, asked: AskedTransaction, check: Check
-) -> Task[RemotingCommand]:
-    """Return the one-way request that answers a check, by a function of the user.
-
-    Source: client/impl/ClientRemotingProcessor.java#checkTransactionState,
-    DefaultMQProducerImpl.java#checkTransactionState (4.9.7)
-    """
-    message = asked.message
-    state, remark = LocalTransactionState.UNKNOW, None
-    try:
-        state = known_state((yield Perform(check, (message,))))
-    except Exception as error:
-        _log.exception("the check of %s failed", message)
-        remark = f"checkLocalTransactionState Exception: {error!r}"
-    header = EndTransactionRequestHeader(
-        producer_group=asked.group,
-        tran_state_table_offset=asked.half_offset,
-        commit_log_offset=asked.commit_log_offset,
-        commit_or_rollback=state.value,
-        from_transaction_check=True,
-        msg_id=message.msg_id,
-        transaction_id=asked.transaction_id,
-        bname=asked.broker_name,
-    )
-    command = instance.command(RequestCode.END_TRANSACTION, header)
-    command.remark = remark
-    command.flag |= FLAG_ONEWAY
-    return command

@@ -90,7 +90,7 @@ class Popper(Consumer):
         return [self._starting()]
 
     def _starting(self) -> Task[None]:
-        self.services.task_handlers[RequestCode.NOTIFY_CONSUMER_IDS_CHANGED] = partial(
+        self.services.instance.task_handlers[RequestCode.NOTIFY_CONSUMER_IDS_CHANGED] = partial(
             notify_consumer_ids_changed, self.services
         )
         self.services.register_consumer(self)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
+from fakemq.client.carriers.callers_thread import CallerCarrier
 from fakemq.client.errors import (
     RemotingConnectError,
     RemotingSendRequestError,
@@ -13,13 +15,11 @@ from fakemq.client.errors import (
 )
 from fakemq.client.operation import Operation, ask, tell
 from fakemq.client.parallel import Parallel
-from fakemq.client.remoting import BlockingRemoting
 from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.errors import FakemqError
 from fakemq.protocol.command import RemotingCommand
 from tests.support import broker_scripts as scripts
 from tests.support.scripted_broker import ScriptedBroker, refused_addr
-from tests.support.scripted_operation import client
 
 TIMEOUT_MS = 5_000
 
@@ -28,9 +28,8 @@ Outcomes = list[int | FakemqError]
 
 @pytest.fixture
 def parallel() -> Iterator[Parallel]:
-    remoting = BlockingRemoting(client().handle)
-    yield Parallel(remoting)
-    remoting.close()
+    with closing(CallerCarrier()) as carrier:
+        yield Parallel(carrier)
 
 
 @pytest.fixture
@@ -70,24 +69,20 @@ def test_lost_connection_fails_all_its_requests(parallel: Parallel, outcomes: Ou
 
 
 def test_response_received_meanwhile_needs_no_wait(outcomes: Outcomes) -> None:
-    remoting = BlockingRemoting(client().handle)
-    parallel = Parallel(remoting)
     before_ms = real_elapsed_ms()
-    with ScriptedBroker(scripts.answers) as broker:
-        channel = remoting.channel(broker.addr)
-        parallel.start(asking(broker.addr), outcomes.append)
-        assert channel.poll(TIMEOUT_MS), "the response, as found by another request"
-        parallel.wait(TIMEOUT_MS)
-    assert outcomes == [0]
-    with ScriptedBroker(scripts.hangs_up) as broker:
-        channel = remoting.channel(broker.addr)
-        parallel.start(asking(broker.addr), outcomes.append)
-        with pytest.raises(RemotingSendRequestError):
-            channel.poll(TIMEOUT_MS)
-        parallel.wait(TIMEOUT_MS)
+    with closing(CallerCarrier()) as carrier:
+        parallel = Parallel(carrier)
+        with ScriptedBroker(scripts.answers) as broker:
+            parallel.start(asking(broker.addr), outcomes.append)
+            assert carrier.turn(TIMEOUT_MS), "the response, as found by another request"
+            parallel.wait(TIMEOUT_MS)
+        assert outcomes == [0]
+        with ScriptedBroker(scripts.hangs_up) as broker:
+            parallel.start(asking(broker.addr), outcomes.append)
+            assert carrier.turn(TIMEOUT_MS)
+            parallel.wait(TIMEOUT_MS)
     assert isinstance(outcomes[1], RemotingSendRequestError)
     assert real_elapsed_ms() - before_ms < TIMEOUT_MS
-    remoting.close()
 
 
 def test_operation_that_raises_leaves_the_others_under_way(

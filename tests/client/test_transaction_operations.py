@@ -10,6 +10,7 @@ import pytest
 import fakemq
 from fakemq.client import AsyncClient, Client, LocalTransactionState, Message, SendStatus
 from fakemq.client.errors import RemotingConnectError
+from fakemq.client.instance import ClientInstance
 from fakemq.client.transaction_operations import TransactionOperations
 from fakemq.events import (
     HalfStored,
@@ -27,7 +28,14 @@ from fakemq.protocol.headers.transaction import (
 )
 from fakemq.protocol.message import MessageExt, encode_record
 from fakemq.protocol.properties import decode_properties
-from tests.support.scripted_operation import A, ScriptedOperation, answer, client, queue
+from tests.support.scripted_operation import (
+    A,
+    ScriptedOperation,
+    answer,
+    client,
+    performing,
+    queue,
+)
 
 COMMIT = LocalTransactionState.COMMIT_MESSAGE
 ROLLBACK = LocalTransactionState.ROLLBACK_MESSAGE
@@ -55,7 +63,9 @@ def test_half_message_is_sent_and_ended(state: LocalTransactionState) -> None:
         executed.append(one)
         return state
 
-    play = ScriptedOperation(producer.send_in_transaction(message, execute, queue=queue()))
+    play = ScriptedOperation(
+        performing(producer.send_in_transaction(message, execute, queue=queue()))
+    )
     assert executed == []
     play.answer(half_sent())
     assert executed == [message]
@@ -86,7 +96,7 @@ def test_uncertain_half_message_is_rolled_back_without_local_work(code: int) -> 
 
     producer = TransactionOperations(client("a"), GROUP)
     play = ScriptedOperation(
-        producer.send_in_transaction(Message("orders", "x"), execute, queue=queue())
+        performing(producer.send_in_transaction(Message("orders", "x"), execute, queue=queue()))
     )
     play.answer(half_sent(code))
     play.answer(None)
@@ -100,7 +110,7 @@ def test_failed_work_leaves_the_decision_to_the_checks() -> None:
 
     producer = TransactionOperations(client("a"), GROUP)
     play = ScriptedOperation(
-        producer.send_in_transaction(Message("orders", "x"), execute, queue=queue())
+        performing(producer.send_in_transaction(Message("orders", "x"), execute, queue=queue()))
     )
     play.answer(half_sent())
     end = play.calls[1].command
@@ -113,7 +123,7 @@ def test_failed_work_leaves_the_decision_to_the_checks() -> None:
 def test_work_without_a_result_leaves_the_decision_to_the_checks() -> None:
     producer = TransactionOperations(client("a"), GROUP)
     send = producer.send_in_transaction(Message("orders", "x"), lambda message: None)
-    play = ScriptedOperation(send, half_sent(), None)
+    play = ScriptedOperation(performing(send), half_sent(), None)
     assert play.calls[1].command.ext_fields["commitOrRollback"] == "0"
     assert play.result.state is UNKNOW
 
@@ -121,7 +131,7 @@ def test_work_without_a_result_leaves_the_decision_to_the_checks() -> None:
 def test_invalid_result_is_raised_to_the_caller() -> None:
     producer = TransactionOperations(client("a"), GROUP)
     send = producer.send_in_transaction(Message("orders", "x"), lambda message: True)  # type: ignore[arg-type, return-value]
-    play = ScriptedOperation(send, half_sent())
+    play = ScriptedOperation(performing(send), half_sent())
     assert play.calls[1].command.ext_fields["commitOrRollback"] == "0"
     with pytest.raises(TypeError, match="returned True: expected a LocalTransactionState"):
         play.answer(None)
@@ -130,7 +140,7 @@ def test_invalid_result_is_raised_to_the_caller() -> None:
 def test_unreachable_broker_will_check_later() -> None:
     producer = TransactionOperations(client("a"), GROUP)
     send = producer.send_in_transaction(Message("orders", "x"), lambda message: COMMIT)
-    play = ScriptedOperation(send, half_sent(), RemotingConnectError(A))
+    play = ScriptedOperation(performing(send), half_sent(), RemotingConnectError(A))
     assert play.result.state is COMMIT
 
 
@@ -161,6 +171,12 @@ def check_request(
     )
 
 
+def answered(instance: ClientInstance, request: RemotingCommand) -> RemotingCommand | None:
+    """What the client sends for a request of broker a, its functions called at once."""
+    handler = instance.task_handlers[RequestCode.CHECK_TRANSACTION_STATE]
+    return ScriptedOperation(performing(handler(A, request))).result
+
+
 def test_check_is_answered_by_a_request() -> None:
     instance = client("a")
     seen: list[MessageExt] = []
@@ -175,7 +191,7 @@ def test_check_is_answered_by_a_request() -> None:
     assert play.codes == [RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.HEART_BEAT]
     assert play.over
     assert list(instance.producer_groups) == [GROUP]
-    command = instance.handle(A, check_request())
+    command = answered(instance, check_request())
     assert command is not None
     assert (seen[0].topic, seen[0].queue_id, seen[0].body) == ("orders", 1, b"body")
     assert (command.code, command.is_oneway) == (RequestCode.END_TRANSACTION, True)
@@ -199,9 +215,9 @@ def test_unanswerable_checks_are_ignored(caplog: pytest.LogCaptureFixture) -> No
     ScriptedOperation(
         TransactionOperations(instance, GROUP).listen_for_checks(check), NO_ROUTE, answer()
     )
-    assert instance.handle(A, check_request("others")) is None
-    assert instance.handle(A, check_request(body=b"no zlib", sys_flag=1)) is None
-    command = instance.handle(A, check_request())
+    assert answered(instance, check_request("others")) is None
+    assert answered(instance, check_request(body=b"no zlib", sys_flag=1)) is None
+    command = answered(instance, check_request())
     assert command is not None
     assert command.ext_fields["commitOrRollback"] == "0"
     assert command.remark == "checkLocalTransactionState Exception: KeyError('account')"
@@ -222,7 +238,7 @@ def test_check_with_an_invalid_result_is_unknown(said: object, remark: str | Non
     instance = client("a")
     listen = TransactionOperations(instance, GROUP).listen_for_checks(lambda message: said)  # type: ignore[arg-type, return-value]
     ScriptedOperation(listen, NO_ROUTE, answer())
-    command = instance.handle(A, check_request())
+    command = answered(instance, check_request())
     assert command is not None
     assert command.ext_fields["commitOrRollback"] == "0"
     assert command.remark == (remark and f"checkLocalTransactionState Exception: {remark}")
@@ -237,7 +253,7 @@ def test_check_without_its_fields_is_not_answered() -> None:
     )
     request = check_request()
     request.ext_fields["commitLogOffset"] = "far"
-    assert instance.handle(A, request) is None
+    assert answered(instance, request) is None
 
 
 # -- both faces -----------------------------------------------------------------------------------

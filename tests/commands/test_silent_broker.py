@@ -12,10 +12,10 @@ from click.testing import Result
 
 import fakemq
 from fakemq.client.blocking import Client
+from fakemq.client.carriers.connections import Channel
 from fakemq.client.messages import Message as SentMessage
 from fakemq.client.messages import PullResult
 from fakemq.client.operation import Operation
-from fakemq.client.remoting import BlockingChannel
 from fakemq.commands import tail
 from fakemq.commands.running_cluster import AT_ONCE, TOOLS_GROUP, RunningCluster
 from fakemq.commands.tail import Reader, chosen_queues
@@ -181,18 +181,18 @@ def test_silent_broker_costs_one_time_out(args: list[str], monkeypatch: pytest.M
     names = [f"many-{number}" for number in range(3 * AT_ONCE)]
     names += [f"%RETRY%{name}" for name in names]
     connected: list[str] = []
-    open_channel = BlockingChannel.__init__
+    open_channel = Channel.__init__
 
-    def counted(self: BlockingChannel, addr: str, *given: Any, **options: Any) -> None:
+    def counted(self: Channel, connections: Any, shell: Any, addr: str) -> None:
         connected.append(addr)
-        open_channel(self, addr, *given, **options)
+        open_channel(self, connections, shell, addr)
 
     with fakemq.Cluster(masters=2) as mq:
         for name in names:
             mq.create_topic(name, 1)
         broker = mq.broker("broker-b")
         broker.pause()
-        monkeypatch.setattr(BlockingChannel, "__init__", counted)
+        monkeypatch.setattr(Channel, "__init__", counted)
         found = run(*args, "-n", mq.namesrv_addr, "--timeout", TIMEOUT, exit_code=1)
         broker.resume()
     assert found.stdout.count("many-") >= 3 * AT_ONCE

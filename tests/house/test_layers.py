@@ -25,9 +25,11 @@ from tests.support.sources import READ_BY_ONE_WORKER
 pytestmark = READ_BY_ONE_WORKER
 
 EDGES = (
-    *("client.asynchronous", "client.carriers", "client.faces", "client.parallel"),
-    *("client.remoting", "client.remoting_async", "client.secure_stream"),
     *(
+        "client.asynchronous",
+        "client.carriers",
+        "client.faces",
+        "client.this_machine",
         "cluster",
         "commands.live_summary",
         "control",

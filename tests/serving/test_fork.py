@@ -15,7 +15,8 @@ import pytest
 
 import fakemq
 from fakemq.client import Client, Message
-from fakemq.client.remoting import BlockingChannel
+from fakemq.client.carriers.callers_thread import CallerCarrier
+from fakemq.client.operation import tell
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.hosts import format_host
@@ -134,21 +135,28 @@ def test_child_keeps_no_port_and_no_connection_of_the_parent() -> None:
             mq.broker("broker-a").kill()
             assert refuses(int(mq.broker("broker-a").addr.rpartition(":")[2]))
             # The client reads the end of its connection, although the child had a copy of it.
-            (channel,) = (
-                one
-                for addr, one in client._remoting._channels.items()
-                if addr == mq.broker("broker-a").addr
+            (sock,) = (
+                wire.socket
+                for channel, wire in client._carrier._wires.items()
+                if channel.addr == mq.broker("broker-a").addr
             )
-            channel.socket.settimeout(5)
-            assert channel.socket.recv(1) == b""
+            assert sock is not None
+            sock.settimeout(5)
+            assert sock.recv(1) == b""
 
 
 def test_child_keeps_no_connection_of_a_client(peer: socket.socket) -> None:
-    channel = BlockingChannel(format_host(peer.getsockname()), lambda _, command: None)
+    carrier = CallerCarrier()
+    opening = tell(format_host(peer.getsockname()), RemotingCommand(34), 5_000)
+    carrier.run(opening)
     with accepted(peer) as connection, living_child():
+        assert connection.recv(65536)
         connection.sendall(b"x")
-        assert channel.socket.recv(1) == b"x", "the child did not end the connection"
-        channel.close()
+        ((_, wire),) = carrier._wires.items()
+        assert wire.socket is not None
+        wire.socket.settimeout(5)
+        assert wire.socket.recv(1) == b"x", "the child did not end the connection"
+        carrier.close()
         assert connection.recv(1) == b""
 
 

@@ -1,4 +1,4 @@
-"""What a broker can do to a client, for both transports."""
+"""What a broker can do to a client, whatever carries it."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from fakemq.client.send_operations import SendOperations
 from fakemq.client.transaction_operations import TransactionOperations
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from tests.support.client_errors import ERRORS
-from tests.support.scripted_operation import queue
+from tests.support.scripted_operation import performing, queue
 
 Run = Callable[[ClientInstance], Operation[object]]
 
@@ -28,8 +28,10 @@ OPERATIONS: dict[str, Run] = {
     "consumer_ids": lambda c: c.consumer_ids("orders", "g"),
     "send": lambda c: SendOperations(c).send(Message("orders", b"x")),
     "send_batch": lambda c: SendOperations(c).send_batch([Message("orders", b"x")] * 2),
-    "send_in_transaction": lambda c: TransactionOperations(c).send_in_transaction(
-        Message("orders", b"x"), lambda _: LocalTransactionState.COMMIT_MESSAGE
+    "send_in_transaction": lambda c: performing(
+        TransactionOperations(c).send_in_transaction(
+            Message("orders", b"x"), lambda _: LocalTransactionState.COMMIT_MESSAGE
+        )
     ),
     "pull": lambda c: PullOperations(c).pull(queue(), 0, expression="a || b"),
     "query_offset": lambda c: PullOperations(c).query_offset(queue()),

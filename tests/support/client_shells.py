@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import Any
 
 import anyio
@@ -10,6 +11,7 @@ import anyio
 from fakemq.client.carrier import OnRequest
 from fakemq.client.carriers.asynchronous import AsyncCarrier
 from fakemq.client.carriers.blocking import ThreadCarrier
+from fakemq.client.carriers.callers_thread import CallerCarrier
 from fakemq.client.operation import Operation, ask
 from fakemq.client.tasks import Task
 from fakemq.protocol.command import RemotingCommand
@@ -25,6 +27,28 @@ def by_threads(*tasks: Task[Any], on_request: OnRequest | None = None) -> list[o
             carrier.on_request = on_request
         futures = [carrier.submit(task) for task in tasks]
         return [future.exception() or future.result() for future in futures]
+
+
+def by_caller(*tasks: Task[Any], on_request: OnRequest | None = None) -> list[object]:
+    outcomes: list[object] = [None] * len(tasks)
+
+    def end(number: int) -> Callable[[object, BaseException | None], None]:
+        def done(value: object, error: BaseException | None) -> None:
+            outcomes[number] = error or value
+            left.discard(number)
+
+        return done
+
+    left = set(range(len(tasks)))
+    with closing(CallerCarrier()) as carrier:
+        if on_request is not None:
+            carrier.on_request = on_request
+        for number, task in enumerate(tasks):
+            carrier.begin(task, end(number))
+        while left:
+            carrier.turn()
+        carrier.flush()
+    return outcomes
 
 
 def by_anyio(backend: str) -> Play:
@@ -54,6 +78,7 @@ async def _play(tasks: Sequence[Task[Any]], on_request: OnRequest | None) -> lis
 
 SHELLS: dict[str, Play] = {
     "threads": by_threads,
+    "caller": by_caller,
     "asyncio": by_anyio("asyncio"),
     "trio": by_anyio("trio"),
 }

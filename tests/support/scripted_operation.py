@@ -8,6 +8,7 @@ from fakemq.client.errors import RemotingError
 from fakemq.client.instance import ClientInstance
 from fakemq.client.operation import Call, Operation
 from fakemq.client.options import ClientConfig
+from fakemq.client.tasks import Perform, Task
 from fakemq.protocol.bodies.body import Body
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.bodies.route import BrokerData, QueueData, TopicRouteData
@@ -65,6 +66,27 @@ class ScriptedOperation(Generic[T]):
         return [call.command.code for call in self.calls]
 
 
+def performing(task: Task[T]) -> Operation[T]:
+    """Run a task that only calls and performs, with its functions called at once."""
+    result: object = None
+    error: BaseException | None = None
+    while True:
+        try:
+            step = task.send(result) if error is None else task.throw(error)
+        except StopIteration as stop:
+            value: T = stop.value
+            return value
+        result, error = None, None
+        try:
+            if isinstance(step, Perform):
+                result = step.function(*step.args)
+            else:
+                assert isinstance(step, Call)
+                result = yield step
+        except Exception as raised:
+            error = raised
+
+
 def answer(
     code: int = 0, *, body: Body | bytes = b"", remark: str | None = None, **fields: object
 ) -> RemotingCommand:
@@ -108,11 +130,3 @@ def client(*brokers: str, time: ManualTime | None = None, **options: object) -> 
 
 def queue(broker: str = "a", queue_id: int = 0, topic: str = "orders") -> MessageQueue:
     return MessageQueue(topic=topic, broker_name=broker, queue_id=queue_id)
-
-
-class RequestsSeen(list[tuple[str, int]]):
-    """The requests of brokers; each is answered as a client without handlers does."""
-
-    def __call__(self, addr: str, request: RemotingCommand) -> RemotingCommand | None:
-        self.append((addr, request.code))
-        return client().handle(addr, request)

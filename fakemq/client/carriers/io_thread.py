@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import logging
-import selectors
 import socket
 import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from fakemq.client.carrier import Cancellable, OnRequest, Performed, Reply
+from fakemq.client.carrier import Cancellable, Performed
 from fakemq.client.carriers.connections import Channel
 from fakemq.client.carriers.ownership import closed_error
 from fakemq.client.carriers.pool import Job, Pool
-from fakemq.client.carriers.sockets import Wants, Wire, numeric_address, resolve
-from fakemq.client.carriers.turns import Turns, carefully
-from fakemq.client.operation import Call
+from fakemq.client.carriers.selecting import READ, Selecting
+from fakemq.client.carriers.sockets import numeric_address, resolve
+from fakemq.client.carriers.turns import carefully
 from fakemq.client.running_task import RunningTask
 from fakemq.client.tasks import Task
-from fakemq.clock.machine_time import MachineTime
-from fakemq.clock.timers import Timer
 from fakemq.forked_sockets import close_in_children
 
 if TYPE_CHECKING:
@@ -36,15 +32,6 @@ _log = logging.getLogger("fakemq.client")
 RESOLVERS = 4
 """How many names are resolved at the same time."""
 
-_EVENTS = {
-    Wants.CONNECT: selectors.EVENT_WRITE,
-    Wants.READ: selectors.EVENT_READ,
-    Wants.READ_AND_WRITE: selectors.EVENT_READ | selectors.EVENT_WRITE,
-    Wants.NOTHING: 0,
-}
-_WRITE = selectors.EVENT_WRITE
-_READ = selectors.EVENT_READ
-
 
 class Caller(Protocol):
     """A caller in another thread that waits for a task."""
@@ -55,7 +42,7 @@ class Caller(Protocol):
         """Take the result or the error; called once."""
 
 
-class IoThread(MachineTime):
+class IoThread(Selecting):
     """A `Carrier` on one daemon thread. `start`, `give_up`, `post` and `stop` suit any thread.
 
     It does not refer to the `ThreadCarrier` around it, so that one that is not used any more can be
@@ -70,15 +57,12 @@ class IoThread(MachineTime):
         credentials: Credentials | None,
         tls: ClientTls | None,
     ) -> None:
-        self._turns = Turns(self, credentials, tls)
-        self.connections = self._turns.connections
+        super().__init__(credentials, tls)
         self.pool = Pool(f"{name}-call", self.post, size=pool_size)
         # Of its own, so that a resolver that hangs does not keep threads from functions of users.
         self._resolvers = Pool(f"{name}-resolve", self.post, size=RESOLVERS)
         self._resolving: dict[Channel, Job] = {}
         self._callers: dict[RunningTask[Any], Caller] = {}
-        self._wires: dict[Channel, Wire] = {}
-        self._selector = selectors.DefaultSelector()
         # Functions for this thread. A function is appended before `_asleep` is read, and `_asleep`
         # is set before the functions are looked at, so none is missed.
         self._inbox: deque[tuple[Callable[..., object], tuple[Any, ...], Caller | None]] = deque()
@@ -89,8 +73,7 @@ class IoThread(MachineTime):
         for end in (self._wake_end, self._waking_end):
             end.setblocking(False)
             close_in_children(end)
-        close_in_children(self._selector)
-        self._selector.register(self._wake_end, _READ, None)
+        self._selector.register(self._wake_end, READ, None)
         self.thread = threading.Thread(target=self._run, name=name, daemon=True)
         self.thread.start()
 
@@ -147,27 +130,6 @@ class IoThread(MachineTime):
 
     # -- the carrier of its tasks -------------------------------------------------
 
-    @property
-    def on_request(self) -> OnRequest:
-        """Takes the requests of brokers."""
-        return self.connections.on_request
-
-    @on_request.setter
-    def on_request(self, on_request: OnRequest) -> None:
-        self.connections.on_request = on_request
-
-    def call_later(self, delay_ms: int, callback: Callable[[], None], *, kind: str) -> Timer:
-        """Call ``callback`` after ``delay_ms``."""
-        return self._turns.call_later(delay_ms, callback, kind=kind)
-
-    def soon(self, callback: Callable[[], None]) -> None:
-        """Call ``callback`` when the present call has returned."""
-        self._turns.soon(callback)
-
-    def request(self, call: Call, reply: Reply) -> None:
-        """Send a request; pass its response or error to ``reply``."""
-        self.connections.request(call, reply)
-
     def perform(
         self, function: Callable[..., object], args: tuple[Any, ...], done: Performed
     ) -> Cancellable:
@@ -199,7 +161,7 @@ class IoThread(MachineTime):
                 with suppress(OSError):
                     self._wake_end.recv(4096)
             else:
-                carefully(partial(self._ready, key.data, events))
+                self._ready(key.data, events)
         inbox = self._inbox
         for _ in range(len(inbox)):
             function, args, _ = inbox.popleft()
@@ -208,15 +170,6 @@ class IoThread(MachineTime):
             except Exception:
                 _log.exception("%r failed", function)
         self._turns.run()
-
-    def _ready(self, wire: Wire, events: int) -> None:
-        if wire.wants is Wants.CONNECT:
-            wire.connect_ready()
-            return
-        if events & _READ:
-            wire.read()
-        if events & _WRITE and wire.wants is Wants.READ_AND_WRITE:
-            wire.write()
 
     def _start(self, task: Task[T], caller: Caller) -> None:
         running = caller.task = RunningTask(self, task, self._task_ended)
@@ -259,7 +212,7 @@ class IoThread(MachineTime):
 
     def connect(self, channel: Channel) -> None:
         """Begin to connect a channel; a name is resolved in a thread of the pool."""
-        wire = self._wires[channel] = Wire(channel, self._wants_changed)
+        wire = self._carry(channel)
         address = numeric_address(channel.addr)
         if address is not None:
             wire.connect([address])
@@ -272,31 +225,9 @@ class IoThread(MachineTime):
         job = self._resolving[channel] = Job(resolve, (channel.addr,), resolved)
         self._resolvers.start(job)
 
-    def write(self, channel: Channel) -> None:
-        """Write what a channel has to send."""
-        wire = self._wires.get(channel)
-        if wire is not None:
-            wire.write()
-
     def disconnect(self, channel: Channel) -> None:
         """Close the socket of a channel."""
         job = self._resolving.pop(channel, None)
         if job is not None:
             job.cancel()
-        wire = self._wires.pop(channel, None)
-        if wire is not None:
-            wire.close()
-
-    def turn_needed(self, delay_ms: int) -> None:
-        """Nothing to do: after each turn the thread computes how long it may sleep."""
-
-    def _wants_changed(self, wire: Wire, sock: socket.socket, before: Wants) -> None:
-        events = _EVENTS[wire.wants]
-        if not events:
-            if before is not Wants.NOTHING:
-                self._selector.unregister(sock)
-            sock.close()
-        elif before is Wants.NOTHING:
-            self._selector.register(sock, events, wire)
-        else:
-            self._selector.modify(sock, events, wire)
+        super().disconnect(channel)

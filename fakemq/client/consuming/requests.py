@@ -16,7 +16,8 @@ from fakemq.protocol.codes import RequestCode, ResponseCode, code_name
 from fakemq.protocol.command import RemotingCommand
 
 if TYPE_CHECKING:
-    from fakemq.client.services import ClientServices, TaskHandler
+    from fakemq.client.instance import TaskHandler
+    from fakemq.client.services import ClientServices
 
 _log = logging.getLogger("fakemq.client")
 
@@ -27,7 +28,7 @@ or for a broker's answer. Differs: Java's wait in a queue without a limit."""
 
 def handle_consumer_requests(services: ClientServices) -> None:
     """Handle what brokers ask consumers for; handlers that are there already stay."""
-    handlers = services.task_handlers
+    handlers = services.instance.task_handlers
     code = RequestCode.NOTIFY_CONSUMER_IDS_CHANGED
     handlers.setdefault(code, partial(notify_consumer_ids_changed, services))
     limit = _Limit()

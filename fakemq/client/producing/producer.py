@@ -9,7 +9,8 @@ from contextlib import ExitStack
 from fakemq.client.errors import RemotingTooMuchRequestError
 from fakemq.client.messages import Message, SendResult
 from fakemq.client.producing import namespace, selecting
-from fakemq.client.producing.checks import CheckListener, check_handler
+from fakemq.client.producing.check_listener import CheckListener, TransactionEnd
+from fakemq.client.producing.checks import listen_for_checks
 from fakemq.client.producing.group_names import require_producer_group, require_topic_to_send
 from fakemq.client.producing.latency import ByLatency, LatencyFaultTolerance
 from fakemq.client.producing.request_reply import Requests
@@ -21,11 +22,7 @@ from fakemq.client.send_operations import SendOperations
 from fakemq.client.service_state import ServiceState
 from fakemq.client.services import ClientServices
 from fakemq.client.tasks import Task
-from fakemq.client.transaction_operations import (
-    TransactionEnd,
-    TransactionOperations,
-    TransactionSendResult,
-)
+from fakemq.client.transaction_operations import TransactionOperations, TransactionSendResult
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.message import MessageExt
 
@@ -103,14 +100,15 @@ class ProducerCore:
             if self.settings.trace:
                 undoing.callback(self.services.forget_producer, self._start_trace())
             if self.settings.check is not None:
-                listeners = check_handler(self.services).listeners
-                listeners[self.group] = CheckListener(
+                instance = self.services.instance
+                listener = CheckListener(
                     self.settings.check,
                     tenant=self.settings.namespace,
                     hold_max=self.settings.check_request_hold_max,
                     on_end=self._transactions.on_end,
                 )
-                undoing.callback(listeners.pop, self.group)
+                listen_for_checks(instance, self.group, listener)
+                undoing.callback(instance.check_listeners.pop, self.group)
             self.services.start()
             undoing.pop_all()
         self.state = ServiceState.RUNNING
@@ -141,8 +139,7 @@ class ProducerCore:
         if self.state is not ServiceState.RUNNING:
             return
         self.state = ServiceState.SHUTDOWN_ALREADY
-        if self.settings.check is not None:
-            check_handler(self.services).listeners.pop(self.group, None)
+        self.services.instance.check_listeners.pop(self.group, None)
         yield from self.services.unregister_producer(self.group)
         if self._trace is not None:
             yield from self._trace.shutdown()
@@ -243,7 +240,7 @@ class ProducerCore:
         message without an end.
         """
         return (
-            yield from self._transactions.run_transaction(
+            yield from self._transactions.send_in_transaction(
                 message, execute, queue=queue, timeout_ms=timeout_ms
             )
         )

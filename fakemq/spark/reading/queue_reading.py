@@ -13,9 +13,9 @@ from typing import NamedTuple
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from fakemq.client.blocking import Client
+from fakemq.client.carriers.pipeline import Pipeline
 from fakemq.client.errors import MQBrokerError, RemotingError
 from fakemq.client.messages import PullStatus
-from fakemq.client.remoting import BlockingChannel
 from fakemq.client.routes import MASTER_ID
 from fakemq.clock.machine_time import real_wait_ms
 from fakemq.errors import FakemqError
@@ -60,7 +60,7 @@ class _UnavailableError(FakemqError):
 class _Asked(NamedTuple):
     """A pull that waits for its response."""
 
-    opaque: int
+    number: int
     offset: int
 
 
@@ -188,13 +188,12 @@ class QueueReader:
             _forget(channel, asked)
 
     def _answered(
-        self, channel: BlockingChannel, asked: deque[_Asked], replica: _Replica
+        self, channel: Pipeline, asked: deque[_Asked], replica: _Replica
     ) -> Iterator[tuple[bytes, int]]:
-        lost: RemotingError | None = None
         count, depth = 0, 1
         self._ask(channel, asked, [self.offset])
         while asked:
-            response = self._receive(channel, asked.popleft().opaque)
+            response = channel.receive(asked.popleft().number, self._pulling.timeout_ms)
             begin = self.offset
             try:
                 body, self.offset = self._judged(response, replica)
@@ -209,34 +208,21 @@ class QueueReader:
             ahead = asked[-1].offset + count if asked else self.offset
             next_ones = range(ahead, self._part.end, max(count, 1))[: depth - len(asked)]
             if next_ones and len(asked) <= depth // 2:
-                try:
-                    self._ask(channel, asked, next_ones)
-                except RemotingError as error:
-                    lost = error  # first yield the messages that arrived
-                    asked.clear()
+                self._ask(channel, asked, next_ones)
             if body:
                 rows = min(self.offset, self._part.end) - begin
                 if self._pulling.is_filtered:
                     rows = min(rows, self._pulling.batch_size)
                 yield body, rows
-        if lost is not None:
-            raise lost
 
-    def _ask(self, channel: BlockingChannel, asked: deque[_Asked], offsets: Sequence[int]) -> None:
-        opaques = channel.send_all(self._requests(offsets), timeout_ms=self._pulling.timeout_ms)
-        asked.extend(map(_Asked, opaques, offsets))
+    def _ask(self, channel: Pipeline, asked: deque[_Asked], offsets: Sequence[int]) -> None:
+        numbers = channel.send_all(self._requests(offsets), timeout_ms=self._pulling.timeout_ms)
+        asked.extend(map(_Asked, numbers, offsets))
 
     def _requests(self, offsets: Iterable[int]) -> Iterator[RemotingCommand]:
         for offset in offsets:
             self._request.ext_fields["queueOffset"] = str(offset)
             yield self._request
-
-    def _receive(self, channel: BlockingChannel, sent: int) -> RemotingCommand:
-        try:
-            return channel.receive(sent, self._pulling.timeout_ms)
-        except RemotingError:
-            channel.close()
-            raise
 
     def _judged(self, response: RemotingCommand, replica: _Replica) -> tuple[bytes, int]:
         """Return a response's messages, and the offset of the next pull."""
@@ -286,10 +272,10 @@ def _more(depth: int) -> int:
     return FIRST_PULLS_AHEAD if depth == 1 else min(2 * depth, PULLS_AHEAD)
 
 
-def _forget(channel: BlockingChannel, asked: deque[_Asked]) -> None:
+def _forget(channel: Pipeline, asked: deque[_Asked]) -> None:
     """Ignore responses to these pulls that arrive later."""
     while asked:
-        channel.forget(asked.pop().opaque)
+        channel.forget(asked.pop().number)
 
 
 def read_ranges(parts: Sequence[QueueRange], options: ReadOptions) -> Iterator[pa.RecordBatch]:

@@ -97,9 +97,11 @@ def test_unknown_host_is_a_failed_connect(play: Play, monkeypatch: pytest.Monkey
     assert isinstance(error, RemotingConnectError)
 
 
+@pytest.mark.parametrize("play", [one for one in SHELLS if one != "caller"], indirect=True)
 def test_resolver_that_hangs_holds_up_no_other_request(
     play: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """In the thread of the caller there is no other to resolve names."""
     over = threading.Event()
 
     def hang(*_: object, **__: object) -> list[object]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from fakemq.client.errors import MQClientError
-from fakemq.client.producing.checks import check_handler
 from fakemq.protocol.bodies.heartbeat import HeartbeatData
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.topics import FAQ
@@ -101,7 +100,7 @@ def test_start_that_fails_leaves_nothing_registered(monkeypatch: pytest.MonkeyPa
     assert first.state.name == "START_FAILED"
     assert not lab.services.is_used
     assert not lab.services.instance.producer_groups
-    assert not check_handler(lab.services).listeners
+    assert not lab.services.instance.check_listeners
     assert lab.started(trace=True, check=lambda message: None).state.name == "RUNNING"
 
 

@@ -91,21 +91,18 @@ class Channel:
         self.addr, self.replica = addr, replica
         self.answers: dict[int, RemotingCommand | Exception] = {}
         self.opaque = 0
-        self.closed = False
 
     def send_all(self, commands: Iterable[RemotingCommand], *, timeout_ms: int) -> list[int]:
         return [self._send(command) for command in commands]
 
     def _send(self, command: RemotingCommand) -> int:
-        failure = next(self.replica.fails, None)
-        if failure == "send":
-            self.closed = True
-            raise RemotingSendRequestError(self.addr)
         self.opaque += 1
-        self.answers[self.opaque] = self._answer(command, failure)
+        self.answers[self.opaque] = self._answer(command, next(self.replica.fails, None))
         return self.opaque
 
     def _answer(self, command: RemotingCommand, failure: str | None) -> RemotingCommand | Exception:
+        if failure == "send":
+            return RemotingSendRequestError(self.addr)
         if failure == "receive":
             return RemotingTimeoutError(self.addr, 1)
         if failure == "busy":
@@ -115,7 +112,6 @@ class Channel:
         return self.replica.answer(command.ext_fields)
 
     def receive(self, opaque: int, timeout_ms: int) -> RemotingCommand:
-        assert not self.closed, "nothing is asked of a closed connection"
         answer = self.answers.pop(opaque)
         if isinstance(answer, Exception):
             raise answer
@@ -123,9 +119,6 @@ class Channel:
 
     def forget(self, opaque: int) -> None:
         self.answers.pop(opaque, None)
-
-    def close(self) -> None:
-        self.closed = True
 
 
 class Cluster:
@@ -135,7 +128,6 @@ class Cluster:
         self.instance = ClientInstance("1.1.1.9:9")
         self.consumer = PullOperations(self.instance)
         self.replicas = {MASTER: master, SLAVE: slave}
-        self.channels: dict[str, Channel] = {}
         addrs = {0: MASTER}
         if slave is not None:
             slave.is_slave = True
@@ -157,9 +149,7 @@ class Cluster:
         replica = self.replicas[addr]
         if replica is None:
             raise RemotingConnectError(addr)
-        if addr not in self.channels or self.channels[addr].closed:
-            self.channels[addr] = Channel(addr, replica)
-        return self.channels[addr]
+        return Channel(addr, replica)
 
     def read(self, start: int, end: int, **given: str) -> list[int]:
         return [row["offset"] for row in self.rows(start, end, **given)]
