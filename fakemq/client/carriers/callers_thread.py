@@ -28,6 +28,10 @@ _READS_BETWEEN_TASKS = 1024
 """How many reads take what arrived between two calls, at most: a peer may never stop sending."""
 
 
+_MOVING = (Wants.CONNECT, Wants.READ_AND_WRITE)
+"""What a wire waits for while it has something to send."""
+
+
 class _End:
     """The end of a task: its result, or its error."""
 
@@ -184,7 +188,7 @@ class CallerCarrier(Selecting):
         return [
             channel
             for channel, wire in self._wires.items()
-            if channel.unsent_bytes or wire.wants in (Wants.CONNECT, Wants.READ_AND_WRITE)
+            if channel.unsent_bytes or wire.wants in _MOVING
         ]
 
     def poll(self, timeout_ms: int) -> None:

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("fakemq.client")
 
-EVENTS = {
+_EVENTS = {
     Wants.CONNECT: selectors.EVENT_WRITE,
     Wants.READ: selectors.EVENT_READ,
     Wants.READ_AND_WRITE: selectors.EVENT_READ | selectors.EVENT_WRITE,
     Wants.NOTHING: 0,
 }
-WRITE = selectors.EVENT_WRITE
-READ = selectors.EVENT_READ
+READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
+_CONNECT, _READ_AND_WRITE = Wants.CONNECT, Wants.READ_AND_WRITE
 
 
 class Selecting(MachineTime):
@@ -95,18 +95,18 @@ class Selecting(MachineTime):
     def _ready(self, wire: Wire, events: int) -> None:
         """Connect, read or write, as a socket is ready to; log an error, which is for no other."""
         try:
-            if wire.wants is Wants.CONNECT:
+            if wire.wants is _CONNECT:
                 wire.connect_ready()
                 return
             if events & READ:
                 wire.read()
-            if events & WRITE and wire.wants is Wants.READ_AND_WRITE:
+            if events & WRITE and wire.wants is _READ_AND_WRITE:
                 wire.write()
         except Exception:
             _log.exception("the connection to %s failed", wire.channel.addr)
 
     def _wants_changed(self, wire: Wire, sock: socket.socket, before: Wants) -> None:
-        events = EVENTS[wire.wants]
+        events = _EVENTS[wire.wants]
         if not events:
             if before is not Wants.NOTHING:
                 self._selector.unregister(sock)
