@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Self, Unpack
+
+from msgspec.structs import astuple
 
 from fakemq.awaited import must_be_awaited
 from fakemq.client.faces.functions import Kind
@@ -21,17 +24,34 @@ from fakemq.client.faces.messages import (
     where_of,
 )
 from fakemq.client.faces.producer_base import producer_settings
+from fakemq.client.messages import SendResult
 from fakemq.client.producing.producer import ProducerCore
 from fakemq.handles.clients.hosting import InsideHandle
 
 if TYPE_CHECKING:
     from fakemq.client.faces.options import ProducerOptions
-    from fakemq.client.messages import Message, SendResult
+    from fakemq.client.messages import Message
     from fakemq.client.producing.settings import Execute
     from fakemq.client.tasks import Task
     from fakemq.client.transaction_operations import TransactionSendResult
     from fakemq.handles.running import Running
     from fakemq.protocol.message import MessageExt
+
+
+class _BatchResult(SendResult, frozen=True):
+    """The result of a batch, which for one more release is also a list of it alone."""
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, index: int) -> SendResult:
+        warnings.warn(
+            "send_batch of a producer inside returns one result, as that of every producer: reading"
+            " it as a list goes with the next release; send_batches returns a list",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return (self,)[index]
 
 
 class _InsideProducer(InsideHandle[ProducerCore]):
@@ -46,8 +66,16 @@ class _InsideProducer(InsideHandle[ProducerCore]):
     ) -> Task[SendResult]:
         return self._client.send(as_message(message, body, options), **where_of(options))
 
-    def _batch(self, messages: Iterable[Message], options: BatchOptions) -> Task[list[SendResult]]:
-        return self._client.send_batches(as_batch(messages), **batch_options(options, "send_batch"))
+    def _batch(self, messages: Iterable[Message], options: BatchOptions) -> Task[SendResult]:
+        checked = batch_options(options, "send_batch")
+        result = yield from self._client.send_batch(as_batch(messages), **checked)
+        return _BatchResult(*astuple(result))
+
+    def _batches(
+        self, messages: Iterable[Message], options: BatchOptions
+    ) -> Task[list[SendResult]]:
+        checked = batch_options(options, "send_batches")
+        return self._client.send_batches(as_batch(messages), **checked)
 
     def _oneway(
         self, message: Message | str, body: bytes | str | None, options: OnewayOptions
@@ -110,9 +138,18 @@ class InsideProducer(_InsideProducer):
 
     def send_batch(
         self, messages: Iterable[Message], **options: Unpack[BatchOptions]
-    ) -> list[SendResult]:
-        """Send messages of one topic together, in as few batches as their size allows."""
+    ) -> SendResult:
+        """Send messages of one topic as one batch, as `fakemq.client.Producer.send_batch`.
+
+        The result may be read as a list of results, which it was before. This is deprecated.
+        """
         return self._do(lambda: self._batch(messages, options), "send_batch")
+
+    def send_batches(
+        self, messages: Iterable[Message], **options: Unpack[BatchOptions]
+    ) -> list[SendResult]:
+        """Send messages of one topic in as few batches as their size allows; return each result."""
+        return self._do(lambda: self._batches(messages, options), "send_batches")
 
     def send_oneway(
         self,
@@ -169,9 +206,15 @@ class AsyncInsideProducer(_InsideProducer):
 
     async def send_batch(
         self, messages: Iterable[Message], **options: Unpack[BatchOptions]
-    ) -> list[SendResult]:
-        """Send messages together, as `InsideProducer.send_batch`."""
+    ) -> SendResult:
+        """Send messages as one batch, as `InsideProducer.send_batch`."""
         return await self._do_async(lambda: self._batch(messages, options), "send_batch")
+
+    async def send_batches(
+        self, messages: Iterable[Message], **options: Unpack[BatchOptions]
+    ) -> list[SendResult]:
+        """Send messages in some batches, as `InsideProducer.send_batches`."""
+        return await self._do_async(lambda: self._batches(messages, options), "send_batches")
 
     async def send_oneway(
         self,

@@ -44,6 +44,17 @@ def test_every_way_to_send_works(mq: fakemq.Cluster) -> None:
     assert producer.closed
 
 
+def test_batch_has_one_result_as_with_every_producer(mq: fakemq.Cluster) -> None:
+    messages = [Message("orders", b"one"), Message("orders", b"two")]
+    producer = mq.producer()
+    sent = producer.send_batch(messages)
+    assert (sent.status, sent.queue_offset) == (SendStatus.SEND_OK, 0)
+    assert [one.queue_offset for one in producer.send_batches(messages)] == [0]
+    with pytest.warns(DeprecationWarning, match="reading it as a list goes"):
+        assert sent[0] is sent  # type: ignore[index]
+    mq.assert_sent("orders", bodies=[b"one", b"two"] * 2)
+
+
 def test_delayed_message_comes_when_time_is_moved(mq: fakemq.Cluster) -> None:
     consumer = mq.consumer(group="billing", subscribe="orders")
     mq.producer().send("orders", b"later", delay_level=3)
