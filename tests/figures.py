@@ -14,7 +14,7 @@ from statistics import median
 from tests.support.sources import ROOT, name_of, nodes_of, python_files, text_of, tree_of
 
 RELEASE = re.compile(r"\d+_\d+_\d+")
-SOCKETS = ("create_connection", "open_connection", "start_tls", "wrap_bio")
+SOCKETS = ("connect_ex", "create_connection", "open_connection", "start_tls", "wrap_bio")
 """Calls that only a transport makes."""
 FUTURES = {"resolve", "set_result", "set_exception", "when_done", "add_done_callback", "then"}
 """Methods of a value that comes later: a class with one of them is such a type."""

@@ -12,7 +12,7 @@ pytestmark = READ_BY_ONE_WORKER
 AT_MOST = {
     "modules in no folder": 13,
     "public class names of two modules": 86,
-    "drivers of generators": 8,
+    "drivers of generators": 3,
     "types of later values": 3,
     "client transports": 1,
     "files with a release in their name": 1,
