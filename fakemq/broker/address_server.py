@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fakemq.config.model import are_addresses
+from fakemq.config.rows import are_addresses
 from fakemq.events.core import Warned
 from fakemq.journal.journal import shortened
 from fakemq.net.http_get import HttpAnswer, HttpGet

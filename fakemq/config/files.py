@@ -88,7 +88,7 @@ def load(
     """Read and check one source for a broker or a name server.
 
     ``name`` is the name of a mapping in errors; that of a file is its path. An unknown key is a
-    warning, and so are all keys together that have no effect (`effects.WITHOUT_EFFECT`); with
+    warning, and so are all keys together that have no effect (those that are `rows.Idle`); with
     ``strict`` they are one ConfigError, with a line for each. Raise ConfigError also for an invalid
     value and for a file that cannot be read.
     """

@@ -9,13 +9,9 @@ snake_case (``config.broker_name``); files, printouts and admin requests use Jav
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias
 
 from fakemq.config.keys import (
-    CHOICES,
-    FIELD_NAMES,
-    IMPORTANT,
-    JAVA_NAMES,
     BrokerKeys,
     BrokerStartupKeys,
     MessageStoreKeys,
@@ -26,154 +22,48 @@ from fakemq.config.keys import (
 )
 from fakemq.errors import ConfigError, printable
 
+if TYPE_CHECKING:
+    from fakemq.config.rows import Row
+
 Value: TypeAlias = str | int | bool | None
-
-_INTEGERS = {"int": 31, "Long": 63}
-_RANGES: dict[str, tuple[int, int]] = {
-    "listen_port": (0, 65534),  # the HA port is the next one
-    "ha_listen_port": (0, 65535),
-    "broker_permission": (0, 7),
-    "access_message_in_memory_max_ratio": (0, 100),
-    "disk_max_used_space_ratio": (0, 100),
-    "max_error_rate_of_bloom_filter": (1, 99),
-    "revive_queue_num": (1, 32_768),
-    "mapped_file_size_timer_log": (68, (1 << 31) - 1),  # a unit and a blank
-}
-_AT_LEAST_ONE = frozenset(
-    {
-        "default_topic_queue_nums",
-        "flush_consumer_offset_interval",
-        "short_polling_time_mills",
-        "expect_consumer_num_use_filter",
-        "register_name_server_period",
-        "register_broker_timeout_mills",
-        "transaction_check_interval",
-        "mapped_file_size_commit_log",
-        "mapped_file_size_consume_queue",
-        "mapped_file_size_consume_queue_ext",
-        "flush_interval_commit_log",
-        "flush_interval_consume_queue",
-        "clean_resource_interval",
-        "max_message_size",
-        "max_hash_slot_num",
-        "max_index_num",
-        "max_msgs_num_batch",
-        "default_query_max_num",
-        "ha_send_heartbeat_interval",
-        "ha_housekeeping_interval",
-        "ha_transfer_batch_size",
-        "sync_flush_timeout",
-        "slave_timeout",
-        "flush_delay_offset_interval",
-        "server_channel_max_idle_time_seconds",
-        "server_socket_backlog",
-        "timer_precision_ms",
-    }
-)
-"""Keys that must be above zero: with less, Java starts, and then fails or loops for ever."""
-_NOT_EMPTY = frozenset({"broker_name", "broker_cluster_name", "broker_ip1", "broker_ip2"})
-
 
 _NOT_IN_ANSWERS = (BrokerStartupKeys, NewerKeys)
 """Tables of keys that are in none of Java's config objects."""
 
 
 class Key:
-    """One config key: Java's name, the attribute here, Java's type, and the table with it."""
+    """One config key: Java's name, the attribute here, and the table with its row."""
 
-    __slots__ = ("attribute", "name", "table", "type")
+    __slots__ = ("_row", "attribute", "declared", "field_name", "name", "table")
 
-    def __init__(self, attribute: str, declared: str, table: type, name: str | None = None) -> None:
-        first, *rest = attribute.split("_")
+    def __init__(self, attribute: str, declared: str, table: type) -> None:
         self.attribute = attribute
-        self.name = name or JAVA_NAMES.get(attribute, first + "".join(map(str.capitalize, rest)))
-        self.type = declared
         self.table = table
+        self.declared = declared
+        """The text of its row: a start looks for words there, and evaluates none."""
+        self._row: Row | None = None
+        first, *rest = attribute.split("_")
+        self.name = _given(declared, "Named('") or first + "".join(map(str.capitalize, rest))
+        """Java's name."""
+        self.field_name = _given(declared, "JavaField('") or self.name
+        """The name of Java's field, which answers have; files have ``name``."""
 
     def __repr__(self) -> str:
-        return f"<Key {self.name}: {self.type}>"
+        return f"<Key {self.name}: {self.declared}>"
 
     @property
-    def expected(self) -> str:
-        """A description of valid values, to complete the sentence "expected ..."."""
-        if self.attribute in _EXPECTED:
-            return _EXPECTED[self.attribute]
-        if self.type in CHOICES:
-            return " or ".join(CHOICES[self.type])
-        if self.type == "bool":
-            return "true or false"
-        if self.type == "bool | None":
-            return "true, false or nothing"
-        if self.type in _INTEGERS:
-            low, high = self.range
-            return f"a whole number from {low} to {high}"
-        return "some text" if self.attribute in _NOT_EMPTY else "any text"
+    def row(self) -> Row:
+        """What the tables say of it."""
+        if self._row is None:
+            from fakemq.config.rows import row_of  # most starts ask for names and defaults only
 
-    @property
-    def range(self) -> tuple[int, int]:
-        """The smallest and the largest number allowed, both included."""
-        bits = _INTEGERS[self.type]
-        low = 1 if self.attribute in _AT_LEAST_ONE else -(1 << bits)
-        return _RANGES.get(self.attribute, (low, (1 << bits) - 1))
-
-    def parse(self, text: str) -> Value:
-        """Return the value of a text; raise ValueError if it has none.
-
-        Java ignores a value that it cannot read, and reads every word except "true" as false. Here
-        both are errors, because a test would not notice them.
-        """
-        if self.type.endswith("None") and not text:
-            return None
-        if self.type.startswith("bool"):
-            return {"true": True, "false": False}[text.lower()]
-        if self.type in _INTEGERS:
-            low, high = self.range
-            digits = text[1:] if text[:1] in ("+", "-") else text
-            if not (digits.isascii() and digits.isdigit() and len(digits) < 30):
-                raise ValueError(text)
-            if not low <= int(text) <= high:
-                raise ValueError(text)
-            return int(text)
-        if self.type in CHOICES and text not in CHOICES[self.type]:
-            raise ValueError(text)
-        if self.attribute in _NOT_EMPTY and not text.strip():
-            raise ValueError(text)
-        if self.attribute in _CHECKS and not _CHECKS[self.attribute](text):
-            raise ValueError(text)
-        return text
+            self._row = row_of(self.table, self.attribute)
+        return self._row
 
 
-def are_addresses(text: str) -> bool:
-    """Return whether a text is a list of ``host:port``, with semicolons between."""
-    return all(
-        host and port.isascii() and port.isdigit() and len(port) < 6 and int(port) < 65536
-        for host, _, port in (address.rpartition(":") for address in text.split(";") if address)
-    )
-
-
-def _are_delay_levels(text: str) -> bool:
-    from fakemq.protocol.delay_levels import parse_delay_levels  # few configs set the levels
-
-    return bool(parse_delay_levels(text))
-
-
-def _are_hours(text: str) -> bool:
-    hours = text.rstrip(";").split(";")
-    return all(
-        hour.isascii() and hour.isdigit() and len(hour) < 3 and int(hour) < 24 for hour in hours
-    )
-
-
-_CHECKS = {
-    "namesrv_addr": are_addresses,
-    "message_delay_level": _are_delay_levels,
-    "delete_when": _are_hours,
-}
-_EXPECTED = {
-    "namesrv_addr": 'addresses such as "127.0.0.1:9876;192.168.0.1:9876"',
-    "message_delay_level": 'numbers with s, m, h or d, one space between: "1s 5s 10s 1m 2h"',
-    "delete_when": 'hours from 00 to 23, such as "04" or "04;16"',
-}
+def _given(declared: str, word: str) -> str:
+    """Return what the text of a row has between ``word`` and the next quote; "" for none."""
+    return declared.partition(word)[2].partition("'")[0]
 
 
 def text_of(value: object) -> str:
@@ -195,14 +85,8 @@ class Config:
     release: ClassVar[str] = "4.9.7"
     """The release of RocketMQ that has these keys."""
     tables: ClassVar[tuple[type, ...]]
-    renamed: ClassVar[Mapping[str, str | None]] = {}
-    """Attribute → its Java name, if that is another one here; None if there is no such key."""
-    field_names: ClassVar[Mapping[str, str]] = FIELD_NAMES
-    """Attribute → the name of Java's field, which answers have, where it is not that of the key."""
     answers_are_sorted: ClassVar[bool] = False
     """Whether answers have their keys in order; if not, in that of Java's map."""
-    important: ClassVar[frozenset[str]] = IMPORTANT
-    """Attributes that Java marks @ImportantField."""
 
     def __init__(self, **values: Value) -> None:
         # Its own, though it has its class's: those are found more slowly, on the path of each send.
@@ -239,14 +123,10 @@ class Config:
         Source: common/MixAll.java#object2Properties (4.9.7)
         """
         return {
-            self.field_name(key): text_of(getattr(self, key.attribute))
+            key.field_name: text_of(getattr(self, key.attribute))
             for key in keys_of(type(self)).values()
             if key.table not in _NOT_IN_ANSWERS and getattr(self, key.attribute) is not None
         }
-
-    def field_name(self, key: Key) -> str:
-        """Return the name of Java's field, which answers have; files have ``key.name``."""
-        return self.field_names.get(key.attribute, key.name)
 
     def further_properties(self) -> dict[str, str]:
         """Return what the file of the start says besides: Java shows it as it is.
@@ -256,7 +136,7 @@ class Config:
         if not self.texts:
             return {}
         keys = keys_of(type(self)).values()
-        names = {self.field_name(key) for key in keys if key.table not in _NOT_IN_ANSWERS}
+        names = {key.field_name for key in keys if key.table not in _NOT_IN_ANSWERS}
         return {name: text for name, text in self.texts.items() if name not in names}
 
     def printed(self, *, important: bool = False) -> str:
@@ -269,7 +149,7 @@ class Config:
         return "".join(
             f"{key.name}={written(text_of(getattr(self, key.attribute)))}\n"
             for key in keys_of(type(self)).values()
-            if not important or key.attribute in self.important
+            if not important or key.row.important
         )
 
     def changed_from(self, other: Self) -> dict[str, Value]:
@@ -363,7 +243,10 @@ def _defaults_of(config: type[Config]) -> Mapping[str, Value]:
 
 
 def declared_in(table: type) -> Mapping[str, str]:
-    """Return the keys of a table, with those that it inherits first: attribute → Java type."""
+    """Return the rows of a table, with those that it inherits first, by attribute.
+
+    Those of keys that a release does not have any more are among them.
+    """
     found: dict[str, str] = {}
     for one in reversed(table.__mro__):
         found |= vars(one).get("__annotations__", {})
@@ -374,10 +257,10 @@ def keys_of(config: type[Config]) -> Mapping[str, Key]:
     """Return the keys of a kind of config, by Java name, in Java's order."""
     if config not in _KEYS:  # made on first use: most clusters start without
         keys = (
-            Key(attribute, declared, table, config.renamed.get(attribute))
+            Key(attribute, declared, table)
             for table in config.tables
             for attribute, declared in declared_in(table).items()
-            if config.renamed.get(attribute, "") is not None
+            if "GONE" not in declared
         )
         _KEYS[config] = {key.name: key for key in keys}
     return _KEYS[config]
@@ -387,8 +270,8 @@ def parsed(key: Key, text: str, where: str = "") -> Value:
     """Return the value of a text for a key; a ConfigError begins with ``where``, its place."""
     try:
         text.encode()  # half a surrogate pair has no bytes
-        return key.parse(text)
-    except (ValueError, KeyError):
+        return key.row.kind.parse(text)
+    except ValueError:
         place = f"{where}: " if where else ""
-        message = f"{place}{key.name}={text}: expected {key.expected}"
+        message = f"{place}{key.name}={text}: expected {key.row.kind.expected}"
         raise ConfigError(printable(message)) from None

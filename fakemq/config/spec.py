@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Unpack, get_args
 
 import msgspec
 
@@ -19,8 +19,9 @@ from fakemq.config.checked import (
     path_text,
     whole,
 )
+from fakemq.config.effects import require_broker
 from fakemq.config.files import ConfigSource, Settings, Warn, complaining, load, warn_user
-from fakemq.config.keys import CHOICES
+from fakemq.config.keys import BrokerRole, FlushDiskType
 from fakemq.config.layout import (
     BROKER_PORT,
     MEMORY,
@@ -31,7 +32,6 @@ from fakemq.config.layout import (
 )
 from fakemq.config.model import BrokerConfig, NamesrvConfig, Value
 from fakemq.config.options import DEFAULTS, require_options
-from fakemq.config.unsupported import require_broker
 from fakemq.errors import ConfigError
 from fakemq.protocol.hosts import bracketed
 from fakemq.reference import NAMES, V4_9_7, Reference, find_reference
@@ -147,7 +147,7 @@ def cluster_spec(
             base_port=_port("broker_port", broker_port, 0 if free_ports else BROKER_PORT),
             keep_ports=broker_port is not None,
             flags=_flags(advertise and advertised, given["flush"], acl is not None),
-            role=role if role is None else one_of("role", role, CHOICES["BrokerRole"][:2]),
+            role=role if role is None else one_of("role", role, get_args(BrokerRole)[:2]),
             store=store if store is None else os.fspath(store),
             options={name for name, value in given.items() if value is not None},
             complain=complain,
@@ -351,7 +351,7 @@ def _flags(advertise: str | None, flush: str | None, acl: bool) -> dict[str, Val
     if advertise:
         flags |= {"broker_ip1": advertise, "broker_ip2": advertise}
     if flush is not None:
-        flags["flush_disk_type"] = one_of("flush", flush, CHOICES["FlushDiskType"])
+        flags["flush_disk_type"] = one_of("flush", flush, get_args(FlushDiskType))
     return flags
 
 

@@ -32,7 +32,7 @@ def properties_text(config: Config) -> str:
     properties, further = config.java_properties(), config.further_properties()
     if config.answers_are_sorted:
         return "".join(f"{name}={text}\n" for name, text in sorted((properties | further).items()))
-    names = {key.attribute: config.field_name(key) for key in keys_of(type(config)).values()}
+    names = {key.attribute: key.field_name for key in keys_of(type(config)).values()}
     merged: list[str] = []
     for table in config.tables:
         of_object = [names.get(attribute) for attribute in declared_in(table)]
@@ -65,6 +65,8 @@ def update(config: Config, properties: Mapping[str, str]) -> list[str]:
 
     Every word but "true" is false, as in Java.
     """
+    from fakemq.config.rows import Flag  # seldom needed
+
     keys, further = keys_of(type(config)), config.further_properties()
     warnings = []
     for name, text in properties.items():
@@ -73,7 +75,7 @@ def update(config: Config, properties: Mapping[str, str]) -> list[str]:
             config.texts = {**config.texts, name: text}
             if key is None:
                 continue
-        if key is not None and key.type == "bool":
+        if key is not None and isinstance(key.row.kind, Flag):
             text = text_of(parse_bool(text))
         try:
             config.set_property(name, text)

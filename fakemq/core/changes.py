@@ -15,10 +15,10 @@ from fakemq.broker.checks import check_not_system_topic
 from fakemq.broker.v5.topic_changes import group_error
 from fakemq.clock.slices import finished
 from fakemq.config.checked import MAX_QUEUES, whole
+from fakemq.config.effects import require_broker
 from fakemq.config.files import load
 from fakemq.config.layout import settled
 from fakemq.config.model import BrokerConfig
-from fakemq.config.unsupported import require_broker
 from fakemq.core.near_names import no_master_has
 from fakemq.dispatch.answers import Refused
 from fakemq.errors import ArgumentError, ConfigError

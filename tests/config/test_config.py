@@ -49,26 +49,44 @@ def test_every_key_of_4_9_7_is_declared() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "attribute", "java_type"),
+    ("name", "attribute"),
     [
-        ("brokerIP1", "broker_ip1", "str"),
-        ("checkCRCOnRecover", "check_crc_on_recover", "bool"),
-        ("useTLS", "use_tls", "bool"),
-        ("dLegerSelfId", "d_leger_self_id", "str | None"),
-        ("enableDLegerCommitLog", "enable_d_leger_commit_log", "bool"),
-        ("storePathDLedgerCommitLog", "store_path_d_ledger_commit_log", "str | None"),
-        ("messageStorePlugIn", "message_store_plug_in", "str"),
-        ("enableBatchPush", "enable_batch_push", "bool"),
-        ("brokerId", "broker_id", "Long"),
-        ("listenPort", "listen_port", "int"),
-        ("brokerRole", "broker_role", "BrokerRole"),
-        ("scheduleAsyncDeliverMaxResendNum2Blocked",
-         "schedule_async_deliver_max_resend_num2_blocked", "int"),
+        ("brokerIP1", "broker_ip1"),
+        ("checkCRCOnRecover", "check_crc_on_recover"),
+        ("useTLS", "use_tls"),
+        ("dLegerSelfId", "d_leger_self_id"),
+        ("enableDLegerCommitLog", "enable_d_leger_commit_log"),
+        ("storePathDLedgerCommitLog", "store_path_d_ledger_commit_log"),
+        ("messageStorePlugIn", "message_store_plug_in"),
+        ("enableBatchPush", "enable_batch_push"),
+        ("listenPort", "listen_port"),
+        (
+            "scheduleAsyncDeliverMaxResendNum2Blocked",
+            "schedule_async_deliver_max_resend_num2_blocked",
+        ),
     ],
-)  # fmt: skip
-def test_names_are_converted_as_in_java(name: str, attribute: str, java_type: str) -> None:
-    key = keys_of(BrokerConfig)[name]
-    assert (key.attribute, key.type) == (attribute, java_type)
+)
+def test_names_are_converted_as_in_java(name: str, attribute: str) -> None:
+    assert keys_of(BrokerConfig)[name].attribute == attribute
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("brokerIP1", "some text"),
+        ("useTLS", "true or false"),
+        ("dLegerSelfId", "any text"),
+        ("enableActingMaster", "true, false or nothing"),
+        ("brokerId", f"a whole number from {-(1 << 63)} to {(1 << 63) - 1}"),
+        ("maxDelayTime", f"a whole number from {-(1 << 31)} to {(1 << 31) - 1}"),
+        ("listenPort", "a whole number from 0 to 65534"),
+        ("transactionCheckInterval", f"a whole number from 1 to {(1 << 63) - 1}"),
+        ("brokerRole", "ASYNC_MASTER or SYNC_MASTER or SLAVE"),
+        ("deleteWhen", 'hours from 00 to 23, such as "04" or "04;16"'),
+    ],
+)
+def test_row_says_which_values_a_key_may_have(name: str, expected: str) -> None:
+    assert keys_of(BrokerConfig)[name].row.kind.expected == expected
 
 
 def test_every_default_is_valid_for_its_key() -> None:

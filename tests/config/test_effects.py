@@ -7,19 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from fakemq.config import effects
-from fakemq.config.effects import effect, idle_keys, refused, without_effect
+from fakemq.config.effects import idle_keys
 from fakemq.config.files import load
-from fakemq.config.model import BrokerConfig, Config, NamesrvConfig, declared_in, keys_of
-from fakemq.config.v5 import effects as v5_effects
+from fakemq.config.model import BrokerConfig, Config, NamesrvConfig, keys_of
 from fakemq.config.v5.model import BrokerConfig5, NamesrvConfig5
 from fakemq.errors import ConfigError, ConfigWarning
 from tests.support.imports import ROOT
-from tests.support.key_table import key_page
+from tests.support.key_table import key_page, state_of
 
 KINDS = (BrokerConfig, NamesrvConfig, BrokerConfig5, NamesrvConfig5)
 KEYS = {(key.table, key.attribute): key for kind in KINDS for key in keys_of(kind).values()}
-DECLARING = ("keys", "model", "effects", "unsupported")
+DECLARING = ("keys", "model", "rows")
 
 
 def code_of_servers() -> str:
@@ -32,26 +30,12 @@ def code_of_servers() -> str:
     )
 
 
-def test_every_key_acts_or_is_without_effect_or_refused() -> None:
-    counted = {
-        at: [bool(effect(key)), bool(without_effect(key)), bool(refused(key))].count(True)
-        for at, key in KEYS.items()
-    }
-    assert [at for at, count in counted.items() if count != 1] == []
-
-
-def test_tables_of_effects_have_only_keys() -> None:
-    for module in (effects, v5_effects):
-        for table, lines in (*module.ACTS.items(), *module.WITHOUT_EFFECT.items()):
-            assert lines.keys() <= declared_in(table).keys()
-
-
 def test_code_reads_the_keys_that_act_and_no_others() -> None:
     words = set(re.findall(r"\w+", code_of_servers()))
     read = {at for at in KEYS if at[1] in words}
-    acts = {at for at, key in KEYS.items() if effect(key)}
+    acts = {at for at, key in KEYS.items() if key.row.acts}
     # That of name servers has its name in common with that of brokers.
-    idle = {at for at, key in KEYS.items() if without_effect(key)}
+    idle = {at for at, key in KEYS.items() if key.row.idle}
     idle -= {at for at in idle if any(at[1] == other[1] for other in acts)}
     assert sorted(at[1] for at in acts - read) == []
     assert sorted(at[1] for at in idle & read) == []
@@ -83,6 +67,7 @@ def test_defaults_of_keys_without_effect_are_no_warning(kind: type[Config]) -> N
 
 def test_refused_keys_say_which_values_are_supported() -> None:
     by_name = keys_of(BrokerConfig)
-    assert refused(by_name["useReentrantLockWhenPutMessage"]) is None
-    found = refused(by_name["duplicationEnable"])
-    assert found == "false; with true, RocketMQ 4.9.7 delivers no message"
+    assert by_name["useReentrantLockWhenPutMessage"].row.refused is None
+    state = state_of(by_name["duplicationEnable"])
+    supported = "supported: false; with true, RocketMQ 4.9.7 delivers no message"
+    assert state == ("refused", supported)

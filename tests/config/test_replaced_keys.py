@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from fakemq.config.keys import CHOICES
 from fakemq.config.model import BrokerConfig, Key, Value, keys_of, text_of
 from fakemq.config.options import OPTIONS
+from fakemq.config.rows import Whole, Words
 from fakemq.config.spec import broker_spec, cluster_spec
-from fakemq.config.unsupported import REFUSED
 from fakemq.errors import ConfigError
 
 GIVEN: dict[str, Any] = {
@@ -88,18 +87,20 @@ def test_option_replaces_no_key_without_a_word(name: str) -> None:
 
 def other_value(key: Key, default: Value) -> Value:
     """Return a valid value of a key, other than its default."""
-    if key.type.startswith("bool"):
+    kind = key.row.kind
+    if kind.expected.startswith("true"):
         return not default
-    if key.type in CHOICES:
-        return next(choice for choice in CHOICES[key.type] if choice != default)
-    if key.type in ("int", "Long"):
-        return key.range[0] + 7 if key.range[0] >= 0 else 777
+    if isinstance(kind, Words):
+        return next(choice for choice in kind.words if choice != default)
+    if isinstance(kind, Whole):
+        return kind.low + 7 if kind.low >= 0 else 777
     return {"namesrv_addr": "10.0.0.1:9876", "message_delay_level": "3s"}.get(key.attribute, "07")
 
 
 def every_key(kind: type[BrokerConfig], several: bool) -> dict[str, Value]:
     """Return a value by Java name for each key of a broker that a cluster does not refuse."""
-    default, refused = kind(), {attribute for attribute, *_ in REFUSED}
+    default = kind()
+    refused = {key.attribute for key in keys_of(kind).values() if key.row.refused}
     if several:
         refused |= {"listen_port", "broker_name", "broker_id", "store_path_root_dir"}
     return {

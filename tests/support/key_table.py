@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 
 from fakemq.config import keys
-from fakemq.config.effects import effect, refused, without_effect
 from fakemq.config.model import BrokerConfig, Config, Key, NamesrvConfig, keys_of, text_of
 from fakemq.config.v5 import keys as v5_keys
 from fakemq.config.v5.model import BrokerConfig5, NamesrvConfig5
@@ -128,11 +127,10 @@ def _row(key: Key, kind: type[Config]) -> str:
 
 def state_of(key: Key) -> tuple[str, str]:
     """Return what a key does, and the line about it."""
-    if instead := refused(key):
-        return "refused", f"supported: {instead}"
-    if why := without_effect(key):
-        return "no effect", why
-    return "acts", effect(key) or ""
+    row = key.row
+    if row.refused is not None:
+        return "refused", f"supported: {row.refused.instead.removeprefix(f'{key.name}=')}"
+    return ("acts", row.acts or "") if row.idle is None else ("no effect", row.idle)
 
 
 if __name__ == "__main__":

@@ -1,419 +1,542 @@
-"""Every config key that RocketMQ 5.5.0 has and 4.9.7 does not, and those with other defaults.
+"""Every config key that RocketMQ 5.5.0 has and 4.9.7 does not, and those that differ there.
 
-One class for each Java class, as in `fakemq.config.keys`: each adds to the one of 4.9.7. A double
-is a text here.
+One class for each Java class, as in `fakemq.config.keys`: each adds to the one of 4.9.7. A row of a
+key that 4.9.7 has says only what differs, such as the default; all else is said there. A double is
+a text here.
 """
 
-# Over 400 lines: one table, with a line for each key.
+# Over 400 lines: one table, with a row for each key.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from fakemq.config import keys
 
-Long: TypeAlias = int
-MessageRequestMode: TypeAlias = Literal["PULL", "POP"]
-MetricsExporterType: TypeAlias = Literal["DISABLE", "OTLP_GRPC", "PROM", "LOG"]
+if TYPE_CHECKING:
+    from typing import Annotated
 
-NAMES: dict[str, str | None] = {
-    "filter_server_nums": None,
-    "commercial_enable": None,
-    "commercial_timer_count": None,
-    "commercial_trans_count": None,
-    "commercial_big_count": None,
-    "max_delay_time": None,
-    "ha_slave_fallbehind_max": "haMaxGapNotInSync",
-}
-"""Attribute of a key of 4.9.7 → its Java name in 5.5.0; None for one that 5.5.0 does not have."""
-FIELD_NAMES = {"in_broker_container": "isInBrokerContainer"}
-"""Attribute → the name of Java's field, where it is not that of the key."""
+    from fakemq.config.rows import (
+        GONE,
+        IMPORTANT,
+        INT_MAX,
+        AboveZero,
+        Acts,
+        Idle,
+        JavaField,
+        Long,
+        LongAboveZero,
+        Named,
+        Unsupported,
+        Whole,
+    )
+
+MessageRequestMode: TypeAlias = Literal["PULL", "POP"]
+
+# What several rows say.
+POP_BUFFER = "each pop and each acknowledgement is a record at once"
+POP_HELD = "what is held for a topic or group ends with its connections"
+REVIVE = "each revive queue has one deadline, see docs/architecture.md"
+WHEEL = "the wheel is made from the timer log"
+ROCKSDB = "there is no RocksDB store"
+METRICS = "there are no exporters of metrics"
+LITE = "there are no lite topics"
+CONTROLLER = "there are no controllers"
+CONTAINER = "no slave acts as a master"
+ALONE = "a broker is started without a container"
+COMPACTION = "topics are not compacted"
+COLD = "there is no flow control of cold data"
+STORE = "how a JVM maps, writes, reads or recovers its files"
+HA = "no flow control between masters and slaves"
+POOL = "no fault keeps these threads busy, so no request waits for one"
+REGISTRATION = "name servers learn the same from one request as from several"
+BROADCAST = "only a proxy that pulls by broadcast needs these offsets; fakemq's does not"
+VERSIONS = "slaves take offsets over, whatever version they have"
+NOT_YET = "not read yet"
 
 
 class BrokerKeys5(keys.BrokerKeys):
     """Keys of common/BrokerConfig.java (5.5.0)."""
 
-    register_broker_timeout_mills: int = 24000
-    transaction_check_interval: Long = 30 * 1000
+    filter_server_nums: Annotated[int, GONE]
+    commercial_enable: Annotated[bool, GONE]
+    commercial_timer_count: Annotated[int, GONE]
+    commercial_trans_count: Annotated[int, GONE]
+    commercial_big_count: Annotated[int, GONE]
+    max_delay_time: Annotated[int, GONE]
+    register_broker_timeout_mills: AboveZero = 24000
+    transaction_check_interval: LongAboveZero = 30 * 1000
     auto_delete_unused_stats: bool = True
-    broker_config_path: str | None = None
-    is_broker_container: bool = False
-    in_broker_container: bool = False
-    recover_concurrently: bool = False
-    lite_pull_message_thread_pool_nums: int = 24
-    ack_message_thread_pool_nums: int = 16
-    load_balance_processor_thread_pool_nums: int = 32
-    recover_thread_pool_nums: int = 32
-    fetch_name_srv_addr_by_dns_lookup: bool = False
-    lite_pull_thread_pool_queue_capacity: int = 100000
-    ack_thread_pool_queue_capacity: int = 100000
-    admin_broker_thread_pool_queue_capacity: int = 10000
-    load_balance_thread_pool_queue_capacity: int = 100000
-    commercial_size_per_msg: int = 4 * 1024
-    account_stats_enable: bool = True
-    account_stats_print_zero_values: bool = True
-    max_stats_idle_time_in_minutes: int = -1
-    send_heartbeat_timeout_millis: int = 1000
-    wait_time_mills_in_lite_pull_queue: Long = 5 * 1000
-    wait_time_mills_in_ack_queue: Long = 3000
-    wait_time_mills_in_admin_broker_queue: Long = 5 * 1000
-    reject_pull_consumer_enable: bool = False
-    update_name_server_addr_period: int = 1000 * 120
-    broker_heartbeat_interval: int = 1000
-    broker_not_active_timeout_millis: Long = 10 * 1000
-    enable_net_work_flow_control: bool = False
-    enable_broadcast_offset_store: bool = True
-    broadcast_offset_expire_second: Long = 2 * 60
-    broadcast_offset_expire_max_second: Long = 5 * 60
-    pop_polling_size: int = 1024
-    pop_polling_map_size: int = 100000
-    pop_polling_map_expire_time_seconds: int = 60 * 10
-    max_pop_polling_size: Long = 100000
-    revive_queue_num: int = 8
-    revive_interval: Long = 1000
-    revive_max_slow: Long = 3
-    revive_scan_time: Long = 10000
-    enable_skip_long_awaiting_ack: bool = False
-    revive_ack_wait_ms: Long = 3 * 60 * 1000
-    enable_pop_log: bool = False
-    enable_pop_buffer_merge: bool = False
-    pop_ck_stay_buffer_time: int = 10 * 1000
-    pop_ck_stay_buffer_time_out: int = 3 * 1000
-    pop_ck_max_buffer_size: int = 200000
-    pop_ck_offset_max_queue_size: int = 20000
-    enable_pop_batch_ack: bool = False
-    pop_long_polling_force_notify_interval: Long = 800
-    enable_notify_before_pop_calculate_lag: bool = True
-    enable_notify_after_pop_order_lock_release: bool = True
-    init_pop_offset_by_check_msg_in_mem: bool = True
-    retrieve_message_from_pop_retry_topic_v1: bool = True
-    enable_retry_topic_v2: bool = False
-    pop_from_retry_probability: int = 20
-    pop_from_retry_probability_for_priority: int = 0
-    priority_order_asc: bool = True
-    pop_consumer_f_s_service_init: bool = True
-    pop_consumer_k_v_service_log: bool = False
-    pop_consumer_k_v_service_init: bool = False
-    pop_consumer_k_v_service_enable: bool = False
-    pop_revive_max_return_size_per_read: int = 16 * 1024
-    pop_revive_concurrency: int = 32
-    pop_revive_max_attempt_times: int = 16
-    pop_revive_skip_if_group_absent: bool = True
-    use_separate_retry_queue: bool = False
-    real_time_notify_consumer_change: bool = True
-    use_message_filter_for_notification: bool = True
-    max_message_filter_num_for_notification: int = 64
-    lite_pull_message_enable: bool = True
-    sync_broker_member_group_period: int = 1000
-    load_balance_poll_name_server_interval: Long = 1000 * 30
-    clean_offline_broker_interval: int = 1000 * 30
-    server_load_balancer_enable: bool = True
-    default_message_request_mode: MessageRequestMode = "PULL"
-    default_pop_share_queue_num: int = -1
-    transaction_metric_flush_interval: Long = 10 * 1000
-    transaction_check_rocksdb_core_threads: int = 2
-    transaction_check_rocksdb_max_threads: int = 5
-    transaction_check_rocksdb_queue_capacity: int = 2000
-    transaction_op_msg_max_size: int = 4096
-    transaction_op_batch_interval: int = 3000
-    forward_timeout: Long = 3 * 1000
-    enable_slave_acting_master: bool = False
-    enable_remote_escape: bool = False
-    skip_pre_online: bool = False
-    async_send_enable: bool = True
-    use_server_side_reset_offset: bool = True
-    consumer_offset_update_version_step: Long = 500
-    delay_offset_update_version_step: Long = 200
-    lock_in_strict_mode: bool = False
-    compatible_with_old_name_srv: bool = True
-    enable_controller_mode: bool = False
-    controller_addr: str = ""
-    fetch_controller_addr_by_dns_lookup: bool = False
-    sync_broker_metadata_period: Long = 5 * 1000
-    check_sync_state_set_period: Long = 5 * 1000
-    sync_controller_metadata_period: Long = 10 * 1000
-    controller_heart_beat_timeout_mills: Long = 10 * 1000
-    validate_system_topic_when_update_topic: bool = True
-    broker_election_priority: int = (1 << 31) - 1
-    use_static_subscription: bool = False
-    metrics_exporter_type: MetricsExporterType = "DISABLE"
-    metrics_otel_cardinality_limit: int = 50 * 1000
-    metrics_grpc_exporter_target: str = ""
-    metrics_grpc_exporter_header: str = ""
-    metric_grpc_exporter_time_out_in_mills: Long = 3 * 1000
-    metric_grpc_exporter_interval_in_mills: Long = 60 * 1000
-    metric_logging_exporter_interval_in_mills: Long = 10 * 1000
-    metrics_prom_exporter_port: int = 5557
-    metrics_prom_exporter_host: str = ""
-    metrics_label: str = ""
-    metrics_export_batch_max_data_points: int = 1000
-    metrics_in_delta: bool = False
-    enable_remoting_metrics: bool = True
-    enable_message_store_metrics: bool = True
-    enable_pop_metrics: bool = True
-    enable_connection_metrics: bool = True
-    enable_transaction_metrics: bool = True
-    enable_stats_metrics: bool = True
-    enable_request_metrics: bool = True
-    enable_lag_and_dlq_metrics: bool = True
-    channel_expired_timeout: Long = 1000 * 120
-    subscription_expired_timeout: Long = 1000 * 60 * 10
-    estimate_accumulation: bool = True
-    cold_ctr_strategy_enable: bool = False
-    use_p_i_d_cold_ctr_strategy: bool = True
-    cg_cold_read_threshold: Long = 3 * 1024 * 1024
-    global_cold_read_threshold: Long = 100 * 1024 * 1024
-    fetch_namesrv_addr_interval: Long = 10 * 1000
-    pop_response_return_actual_retry_topic: bool = False
-    enable_single_topic_register: bool = False
-    enable_mixed_message_type: bool = False
-    enable_split_registration: bool = False
-    enable_split_metadata: bool = True
-    split_metadata_size: int = 2000
-    pop_inflight_message_threshold: Long = 10000
-    enable_pop_message_threshold: bool = False
-    enable_fast_channel_event_process: bool = False
-    print_channel_groups: bool = False
-    print_channel_groups_min_num: int = 5
-    split_registration_size: int = 800
-    config_black_list: str = "configBlackList;brokerConfigPath"
-    skip_when_c_k_re_put_reach_max_times: bool = False
-    append_ack_async: bool = False
-    append_ck_async: bool = False
-    clear_retry_topic_when_delete_topic: bool = True
-    enable_lmq_stats: bool = False
-    config_manager_version: str = "v1"
-    use_single_rocks_d_b_for_all_configs: bool = False
-    allow_recall_when_broker_not_writeable: bool = True
-    recall_message_enable: bool = False
-    enable_register_producer: bool = True
-    enable_create_sys_group: bool = True
-    enable_lite_event_mode: bool = True
-    lite_event_check_interval: Long = 10 * 1000
-    lite_ttl_check_interval: Long = 120 * 1000
-    min_lite_t_tl: Long = 15 * 60 * 1000
-    lite_subscription_check_interval: Long = 2 * 60 * 1000
-    lite_subscription_check_timeout_mills: Long = 3 * 60 * 1000
-    persist_consumer_offset_incrementally: bool = False
-    max_lite_subscription_count: Long = 100000
-    enable_lite_pop_log: bool = False
-    max_client_event_count: int = 100
-    lite_event_full_dispatch_delay_time: Long = 10 * 1000
-    lite_event_full_dispatch_delay_time_for_wildcard_group: Long = 10 * 1000
-    lite_lag_latency_collect_enable: bool = False
-    lite_lag_latency_metrics_enable: bool = False
-    lite_lag_count_metrics_enable: bool = False
-    lite_lag_latency_top_k: int = 50
+    broker_config_path: Annotated[str | None, Idle("a changed config is not written to a file")] = (
+        None
+    )
+    is_broker_container: Annotated[bool, Idle(ALONE)] = False
+    in_broker_container: Annotated[bool, JavaField("isInBrokerContainer"), Idle(ALONE)] = False
+    recover_concurrently: Annotated[bool, IMPORTANT, Idle(keys.THREADS)] = False
+    lite_pull_message_thread_pool_nums: Annotated[int, Idle(keys.THREADS)] = 24
+    ack_message_thread_pool_nums: Annotated[int, Idle(keys.THREADS)] = 16
+    load_balance_processor_thread_pool_nums: Annotated[int, Idle(keys.THREADS)] = 32
+    recover_thread_pool_nums: Annotated[int, Idle(keys.THREADS)] = 32
+    fetch_name_srv_addr_by_dns_lookup: Annotated[bool, IMPORTANT, Unsupported("namesrvAddr")] = (
+        False
+    )
+    lite_pull_thread_pool_queue_capacity: Annotated[
+        int, Acts("shown in the runtime information")
+    ] = 100000
+    ack_thread_pool_queue_capacity: Annotated[int, Acts("shown in the runtime information")] = (
+        100000
+    )
+    admin_broker_thread_pool_queue_capacity: Annotated[int, Idle(keys.THREADS)] = 10000
+    load_balance_thread_pool_queue_capacity: Annotated[int, Idle(keys.THREADS)] = 100000
+    commercial_size_per_msg: Annotated[int, Idle("only hooks of other vendors read it")] = 4 * 1024
+    account_stats_enable: Annotated[bool, Idle(METRICS)] = True
+    account_stats_print_zero_values: Annotated[bool, Idle(METRICS)] = True
+    max_stats_idle_time_in_minutes: Annotated[int, Idle(NOT_YET)] = -1
+    send_heartbeat_timeout_millis: Annotated[int, Idle(CONTAINER)] = 1000
+    wait_time_mills_in_lite_pull_queue: Annotated[Long, Idle(POOL)] = 5 * 1000
+    wait_time_mills_in_ack_queue: Annotated[Long, Idle(POOL)] = 3000
+    wait_time_mills_in_admin_broker_queue: Annotated[Long, Idle(POOL)] = 5 * 1000
+    reject_pull_consumer_enable: Annotated[
+        bool, Acts("whether consumers that pull by themselves are refused")
+    ] = False
+    update_name_server_addr_period: Annotated[
+        int, Acts("how soon a changed `namesrvAddr` is followed, at most; read at the start")
+    ] = 1000 * 120
+    broker_heartbeat_interval: Annotated[int, Idle(CONTAINER)] = 1000
+    broker_not_active_timeout_millis: Annotated[Long, Idle(CONTAINER)] = 10 * 1000
+    enable_net_work_flow_control: Annotated[
+        bool, Idle("an answer waits until its connection takes it")
+    ] = False
+    enable_broadcast_offset_store: Annotated[bool, Idle(BROADCAST)] = True
+    broadcast_offset_expire_second: Annotated[Long, Idle(BROADCAST)] = 2 * 60
+    broadcast_offset_expire_max_second: Annotated[Long, Idle(BROADCAST)] = 5 * 60
+    pop_polling_size: Annotated[int, Acts("how many pops of a group are held for one queue")] = 1024
+    pop_polling_map_size: Annotated[int, Idle(POP_HELD)] = 100000
+    pop_polling_map_expire_time_seconds: Annotated[int, Idle(POP_HELD)] = 60 * 10
+    max_pop_polling_size: Annotated[Long, Acts("how many pops a broker holds")] = 100000
+    revive_queue_num: Annotated[
+        int,
+        Whole(1, 32_768),
+        Acts("how many revive queues there are, at the first start, and are read"),
+    ] = 8
+    revive_interval: Annotated[Long, Idle(REVIVE)] = 1000
+    revive_max_slow: Annotated[Long, Idle(REVIVE)] = 3
+    revive_scan_time: Annotated[Long, Idle(REVIVE)] = 10000
+    enable_skip_long_awaiting_ack: Annotated[bool, Idle(REVIVE)] = False
+    revive_ack_wait_ms: Annotated[Long, Idle(REVIVE)] = 3 * 60 * 1000
+    enable_pop_log: Annotated[bool, Idle("there is no log of POP")] = False
+    enable_pop_buffer_merge: Annotated[bool, Idle(POP_BUFFER)] = False
+    pop_ck_stay_buffer_time: Annotated[int, Idle(POP_BUFFER)] = 10 * 1000
+    pop_ck_stay_buffer_time_out: Annotated[int, Idle(POP_BUFFER)] = 3 * 1000
+    pop_ck_max_buffer_size: Annotated[int, Idle(POP_BUFFER)] = 200000
+    pop_ck_offset_max_queue_size: Annotated[int, Idle(POP_BUFFER)] = 20000
+    enable_pop_batch_ack: Annotated[bool, Idle(POP_BUFFER)] = False
+    pop_long_polling_force_notify_interval: Annotated[
+        Long, Acts("how often an arrival wakes any pop")
+    ] = 800
+    enable_notify_before_pop_calculate_lag: Annotated[bool, Idle(METRICS)] = True
+    enable_notify_after_pop_order_lock_release: Annotated[
+        bool, Acts("whether a lock's end wakes pops")
+    ] = True
+    init_pop_offset_by_check_msg_in_mem: Annotated[bool, Acts("where a new group begins")] = True
+    retrieve_message_from_pop_retry_topic_v1: Annotated[
+        bool, Acts("whether v1 is read with v2")
+    ] = True
+    enable_retry_topic_v2: Annotated[bool, Acts("the names of new retry topics of POP")] = False
+    pop_from_retry_probability: Annotated[
+        int, Acts("how often a pop reads the retry topic first, in percent")
+    ] = 20
+    pop_from_retry_probability_for_priority: Annotated[
+        int, Acts("the same of topics with priorities")
+    ] = 0
+    priority_order_asc: Annotated[
+        bool, Acts("the order in which a pop reads the queues of a topic")
+    ] = True
+    pop_consumer_f_s_service_init: Annotated[bool, Idle(ROCKSDB)] = True
+    pop_consumer_k_v_service_log: Annotated[bool, Idle(ROCKSDB)] = False
+    pop_consumer_k_v_service_init: Annotated[bool, Unsupported("no RocksDB")] = False
+    pop_consumer_k_v_service_enable: Annotated[bool, Unsupported("no RocksDB")] = False
+    pop_revive_max_return_size_per_read: Annotated[int, Idle(ROCKSDB)] = 16 * 1024
+    pop_revive_concurrency: Annotated[int, Idle(ROCKSDB)] = 32
+    pop_revive_max_attempt_times: Annotated[int, Idle(ROCKSDB)] = 16
+    pop_revive_skip_if_group_absent: Annotated[bool, Idle(ROCKSDB)] = True
+    use_separate_retry_queue: Annotated[
+        bool, Acts("whether a retry topic of POP has as many queues as its topic")
+    ] = False
+    real_time_notify_consumer_change: Annotated[bool, Idle(NOT_YET)] = True
+    use_message_filter_for_notification: Annotated[
+        bool, Acts("whether NOTIFICATION obeys its filter")
+    ] = True
+    max_message_filter_num_for_notification: Annotated[int, Acts("its limit of messages")] = 64
+    lite_pull_message_enable: Annotated[
+        bool, Acts("whether LITE_PULL_MESSAGE (361) is answered")
+    ] = True
+    sync_broker_member_group_period: Annotated[int, Idle(CONTAINER)] = 1000
+    load_balance_poll_name_server_interval: Annotated[
+        Long, Idle("a name server is asked for each assignment")
+    ] = 1000 * 30
+    clean_offline_broker_interval: Annotated[int, Idle(CONTAINER)] = 1000 * 30
+    server_load_balancer_enable: Annotated[
+        bool, Acts("whether QUERY_ASSIGNMENT divides the queues of a topic")
+    ] = True
+    default_message_request_mode: Annotated[
+        MessageRequestMode, Acts("whether groups pull or pop that nothing was set for")
+    ] = "PULL"
+    default_pop_share_queue_num: Annotated[
+        int, Acts("how clients that pop share queues if nothing was set")
+    ] = -1
+    transaction_metric_flush_interval: Annotated[Long, Idle(METRICS)] = 10 * 1000
+    transaction_check_rocksdb_core_threads: Annotated[int, Idle(ROCKSDB)] = 2
+    transaction_check_rocksdb_max_threads: Annotated[int, Idle(ROCKSDB)] = 5
+    transaction_check_rocksdb_queue_capacity: Annotated[int, Idle(ROCKSDB)] = 2000
+    transaction_op_msg_max_size: Annotated[
+        int, Acts("the length of what is collected above which it is stored")
+    ] = 4096
+    transaction_op_batch_interval: Annotated[
+        int, Acts("how long ends of transactions are collected, in ms")
+    ] = 3000
+    forward_timeout: Annotated[Long, Idle(CONTAINER)] = 3 * 1000
+    enable_slave_acting_master: Annotated[bool, Unsupported("no acting masters")] = False
+    enable_remote_escape: Annotated[bool, Unsupported("no acting masters")] = False
+    skip_pre_online: Annotated[bool, Idle(CONTAINER)] = False
+    async_send_enable: Annotated[bool, Idle(keys.THREADS)] = True
+    use_server_side_reset_offset: Annotated[
+        bool, Acts("whether the broker resets offsets itself, or the clients")
+    ] = True
+    consumer_offset_update_version_step: Annotated[Long, Idle(VERSIONS)] = 500
+    delay_offset_update_version_step: Annotated[Long, Idle(VERSIONS)] = 200
+    lock_in_strict_mode: Annotated[bool, Idle(CONTAINER)] = False
+    compatible_with_old_name_srv: Annotated[bool, Idle(CONTAINER)] = True
+    enable_controller_mode: Annotated[bool, Unsupported("no controller")] = False
+    controller_addr: Annotated[str, Idle(CONTROLLER)] = ""
+    fetch_controller_addr_by_dns_lookup: Annotated[bool, Idle(CONTROLLER)] = False
+    sync_broker_metadata_period: Annotated[Long, Idle(CONTROLLER)] = 5 * 1000
+    check_sync_state_set_period: Annotated[Long, Idle(CONTROLLER)] = 5 * 1000
+    sync_controller_metadata_period: Annotated[Long, Idle(CONTROLLER)] = 10 * 1000
+    controller_heart_beat_timeout_mills: Annotated[Long, Idle(CONTROLLER)] = 10 * 1000
+    validate_system_topic_when_update_topic: Annotated[
+        bool, Acts("whether Java's own topics are left alone")
+    ] = True
+    broker_election_priority: Annotated[int, Idle(CONTROLLER)] = (1 << 31) - 1
+    use_static_subscription: Annotated[bool, Idle(METRICS)] = False
+    metrics_exporter_type: Annotated[str, Idle(METRICS)] = "DISABLE"
+    metrics_otel_cardinality_limit: Annotated[int, Idle(METRICS)] = 50 * 1000
+    metrics_grpc_exporter_target: Annotated[str, Idle(METRICS)] = ""
+    metrics_grpc_exporter_header: Annotated[str, Idle(METRICS)] = ""
+    metric_grpc_exporter_time_out_in_mills: Annotated[Long, Idle(METRICS)] = 3 * 1000
+    metric_grpc_exporter_interval_in_mills: Annotated[Long, Idle(METRICS)] = 60 * 1000
+    metric_logging_exporter_interval_in_mills: Annotated[Long, Idle(METRICS)] = 10 * 1000
+    metrics_prom_exporter_port: Annotated[int, Idle(METRICS)] = 5557
+    metrics_prom_exporter_host: Annotated[str, Idle(METRICS)] = ""
+    metrics_label: Annotated[str, Idle(METRICS)] = ""
+    metrics_export_batch_max_data_points: Annotated[int, Idle(METRICS)] = 1000
+    metrics_in_delta: Annotated[bool, Idle(METRICS)] = False
+    enable_remoting_metrics: Annotated[bool, Idle(METRICS)] = True
+    enable_message_store_metrics: Annotated[bool, Idle(METRICS)] = True
+    enable_pop_metrics: Annotated[bool, Idle(METRICS)] = True
+    enable_connection_metrics: Annotated[bool, Idle(METRICS)] = True
+    enable_transaction_metrics: Annotated[bool, Idle(METRICS)] = True
+    enable_stats_metrics: Annotated[bool, Idle(METRICS)] = True
+    enable_request_metrics: Annotated[bool, Idle(METRICS)] = True
+    enable_lag_and_dlq_metrics: Annotated[bool, Idle(METRICS)] = True
+    channel_expired_timeout: Annotated[
+        Long, Acts("how long a consumer may send no heartbeat, in ms")
+    ] = 1000 * 120
+    subscription_expired_timeout: Annotated[
+        Long, Acts("how long a pop or pull counts as a subscription")
+    ] = 1000 * 60 * 10
+    estimate_accumulation: Annotated[bool, Idle(METRICS)] = True
+    cold_ctr_strategy_enable: Annotated[bool, Idle(COLD)] = False
+    use_p_i_d_cold_ctr_strategy: Annotated[bool, Idle(COLD)] = True
+    cg_cold_read_threshold: Annotated[Long, Idle(COLD)] = 3 * 1024 * 1024
+    global_cold_read_threshold: Annotated[Long, Idle(COLD)] = 100 * 1024 * 1024
+    fetch_namesrv_addr_interval: Annotated[
+        Long, Acts("how often an address server is asked; read at the start")
+    ] = 10 * 1000
+    pop_response_return_actual_retry_topic: Annotated[
+        bool, Acts("the topic of retried messages")
+    ] = False
+    enable_single_topic_register: Annotated[bool, Idle(REGISTRATION)] = False
+    enable_mixed_message_type: Annotated[bool, Acts("whether a topic may be of the type MIXED")] = (
+        False
+    )
+    enable_split_registration: Annotated[bool, Idle(REGISTRATION)] = False
+    enable_split_metadata: Annotated[
+        bool, Acts("whether slaves and mqadmin get topics and groups in pages")
+    ] = True
+    split_metadata_size: Annotated[int, Acts("the most topics or groups of a page")] = 2000
+    pop_inflight_message_threshold: Annotated[
+        Long, Acts("how many messages of a queue may be out")
+    ] = 10000
+    enable_pop_message_threshold: Annotated[
+        bool, Acts("whether the number of messages that are out has a limit")
+    ] = False
+    enable_fast_channel_event_process: Annotated[bool, Idle(keys.THREADS)] = False
+    print_channel_groups: Annotated[bool, Idle("there are no log files")] = False
+    print_channel_groups_min_num: Annotated[int, Idle("there are no log files")] = 5
+    split_registration_size: Annotated[int, Idle(REGISTRATION)] = 800
+    config_black_list: Annotated[
+        str, Acts("keys that UPDATE_BROKER_CONFIG refuses, with `;` between them")
+    ] = "configBlackList;brokerConfigPath"
+    skip_when_c_k_re_put_reach_max_times: Annotated[
+        bool, Acts("whether the retries of a revival have an end")
+    ] = False
+    append_ack_async: Annotated[bool, Idle(keys.THREADS)] = False
+    append_ck_async: Annotated[bool, Idle(keys.THREADS)] = False
+    clear_retry_topic_when_delete_topic: Annotated[
+        bool, Acts("whether a topic's POP retry topics are deleted too")
+    ] = True
+    enable_lmq_stats: Annotated[bool, Idle(LITE)] = False
+    config_manager_version: Annotated[str, Unsupported("configs in JSON files")] = "v1"
+    use_single_rocks_d_b_for_all_configs: Annotated[bool, Idle(ROCKSDB)] = False
+    allow_recall_when_broker_not_writeable: Annotated[
+        bool, Acts("whether recalls ignore brokerPermission")
+    ] = True
+    recall_message_enable: Annotated[bool, Acts("whether RECALL_MESSAGE (370) is answered")] = False
+    enable_register_producer: Annotated[
+        bool, Acts("with `rejectTransactionMessage`: whether producers are known")
+    ] = True
+    enable_create_sys_group: Annotated[
+        bool, Acts("whether CID_RMQ_SYS_ groups need no auto-creation")
+    ] = True
+    enable_lite_event_mode: Annotated[bool, Idle(LITE)] = True
+    lite_event_check_interval: Annotated[Long, Idle(LITE)] = 10 * 1000
+    lite_ttl_check_interval: Annotated[Long, Idle(LITE)] = 120 * 1000
+    min_lite_t_tl: Annotated[Long, Idle(LITE)] = 15 * 60 * 1000
+    lite_subscription_check_interval: Annotated[Long, Idle(LITE)] = 2 * 60 * 1000
+    lite_subscription_check_timeout_mills: Annotated[Long, Idle(LITE)] = 3 * 60 * 1000
+    persist_consumer_offset_incrementally: Annotated[bool, Idle(ROCKSDB)] = False
+    max_lite_subscription_count: Annotated[Long, Idle(LITE)] = 100000
+    enable_lite_pop_log: Annotated[bool, Idle(LITE)] = False
+    max_client_event_count: Annotated[int, Idle(LITE)] = 100
+    lite_event_full_dispatch_delay_time: Annotated[Long, Idle(LITE)] = 10 * 1000
+    lite_event_full_dispatch_delay_time_for_wildcard_group: Annotated[Long, Idle(LITE)] = 10 * 1000
+    lite_lag_latency_collect_enable: Annotated[bool, Idle(LITE)] = False
+    lite_lag_latency_metrics_enable: Annotated[bool, Idle(LITE)] = False
+    lite_lag_count_metrics_enable: Annotated[bool, Idle(LITE)] = False
+    lite_lag_latency_top_k: Annotated[int, Idle(LITE)] = 50
 
 
 class MessageStoreKeys5(keys.MessageStoreKeys):
     """Keys of store/config/MessageStoreConfig.java (5.5.0)."""
 
-    store_path_epoch_file: str | None = None
-    store_path_broker_identity: str | None = None
-    compaction_mapped_file_size: int = 100 * 1024 * 1024
-    compaction_cq_mapped_file_size: int = 10 * 1024 * 1024
-    compaction_schedule_internal: int = 15 * 60 * 1000
-    max_offset_map_size: int = 100 * 1024 * 1024
-    compaction_thread_num: int = 6
-    enable_compaction: bool = True
-    mapped_file_size_timer_log: int = 100 * 1024 * 1024
-    timer_precision_ms: int = 1000
-    timer_roll_window_slot: int = 3600 * 24 * 2
-    timer_flush_interval_ms: int = 1000
-    timer_get_message_thread_num: int = 3
-    timer_put_message_thread_num: int = 3
-    timer_enable_disruptor: bool = False
-    timer_enable_check_metrics: bool = True
-    timer_intercept_delay_level: bool = False
-    timer_max_delay_sec: int = 3600 * 24 * 3
-    timer_wheel_snapshot_flush: bool = False
-    timer_wheel_enable: bool = True
-    disappear_time_after_start: int = -1
-    timer_stop_enqueue: bool = False
-    timer_check_metrics_when: str = "05"
-    timer_skip_unknown_error: bool = False
-    timer_warm_enable: bool = False
-    timer_stop_dequeue: bool = False
-    timer_enable_retry_until_success: bool = False
-    timer_congest_num_each_slot: int = (1 << 31) - 1
-    timer_metric_small_threshold: int = 1000000
-    timer_progress_log_interval_ms: int = 10 * 1000
-    timer_wheel_snapshot_interval_ms: int = 10 * 1000
-    commit_log_recover_max_num: int = 10
-    timer_rocks_d_b_enable: bool = False
-    timer_rocks_d_b_stop_scan: bool = False
-    timer_rocks_d_b_precision_ms: Long = 1000
-    timer_rocks_d_b_roll_max_tps: str = "8000.0"
-    timer_rocks_d_b_time_expired_max_tps: str = "200000.0"
-    timer_rocks_d_b_roll_interval_hours: int = 1
-    timer_rocks_d_b_roll_range_hours: int = 2
-    timer_recall_to_time_wheel_enable: bool = True
-    timer_recall_to_timeline_enable: bool = True
-    timer_reput_service_core_pool_size: int = 6
-    timer_reput_service_max_pool_size: int = 6
-    timer_reput_service_queue_capacity: int = 10000
-    trans_rocks_d_b_enable: bool = False
-    trans_write_origin_trans_half_enable: bool = True
-    index_rocks_d_b_enable: bool = False
-    max_rocks_d_b_index_query_days: int = 7
-    index_file_write_enable: bool = True
-    index_file_read_enable: bool = True
-    store_type: str = "default"
-    iterator_when_use_rocksdb_consume_queue: bool = True
-    mapper_file_size_batch_consume_queue: int = 300000 * 46
-    max_recovery_commitlog_files: int = 30
-    disk_space_warning_level_ratio: int = 90
-    disk_space_clean_forcibly_ratio: int = 85
-    delete_file_batch_max: int = 10
-    max_filter_message_size: int = 16000
-    check_commit_log_offset_on_recover: bool = False
-    put_message_timeout: int = 1000 * 8
-    write_without_mmap: bool = False
-    enable_lmq_quota: bool = False
-    max_batch_delete_files_num: int = 50
-    dispatch_cq_threads: int = 10
-    dispatch_cq_cache_num: int = 1024 * 4
-    enable_async_reput: bool = True
-    recheck_reput_offset_from_cq: bool = False
-    max_topic_length: int = 127
-    auto_message_version_on_topic_len: bool = True
-    enable_running_flags_in_flush: bool = False
-    enabled_append_prop_c_r_c: bool = False
-    force_verify_prop_c_r_c: bool = False
-    travel_cq_file_num_when_get_message: int = 1
-    correct_logic_min_offset_sleep_interval: int = 1
-    correct_logic_min_offset_force_interval: int = 5 * 60 * 1000
-    mapped_file_swap_enable: bool = True
-    commit_log_force_swap_map_interval: Long = 12 * 60 * 60 * 1000
-    commit_log_swap_map_interval: Long = 1 * 60 * 60 * 1000
-    commit_log_swap_map_reserve_file_num: int = 100
-    logic_queue_force_swap_map_interval: Long = 12 * 60 * 60 * 1000
-    logic_queue_swap_map_interval: Long = 1 * 60 * 60 * 1000
-    clean_swaped_map_interval: Long = 5 * 60 * 1000
-    logic_queue_swap_map_reserve_file_num: int = 20
-    search_bcq_by_cache_enable: bool = True
-    dispatch_from_sender_thread: bool = False
-    wake_commit_when_put_message: bool = True
-    wake_flush_when_put_message: bool = False
-    enable_clean_expired_offset: bool = False
-    max_async_put_message_requests: int = 5000
-    pull_batch_max_message_count: int = 160
-    total_replicas: int = 1
-    in_sync_replicas: int = 1
-    min_in_sync_replicas: int = 1
-    all_ack_in_sync_state_set: bool = False
-    enable_auto_in_sync_replicas: bool = False
-    ha_flow_control_enable: bool = False
-    max_ha_transfer_byte_in_second: Long = 100 * 1024 * 1024
-    ha_max_time_slave_not_catchup: Long = 1000 * 15
-    sync_master_flush_offset_when_startup: bool = False
-    max_checksum_range: Long = 1024 * 1024 * 1024
-    replicas_per_disk_partition: int = 1
-    logical_disk_space_clean_forcibly_threshold: str = "0.8"
-    max_slave_resend_length: Long = 256 * 1024 * 1024
-    sync_from_last_file: bool = False
-    async_learner: bool = False
-    max_consume_queue_scan: int = 20_000
-    sample_count_threshold: int = 5000
-    cold_data_flow_control_enable: bool = False
-    cold_data_scan_enable: bool = False
-    data_read_ahead_enable: bool = True
-    timer_cold_data_check_interval_ms: int = 60 * 1000
-    sample_steps: int = 32
-    access_message_in_memory_hot_ratio: int = 26
-    enable_build_consume_queue_concurrently: bool = False
-    batch_dispatch_request_thread_pool_nums: int = 16
-    clean_rocks_d_b_dirty_c_q_interval_min: Long = 60
-    stat_rocks_d_b_c_q_interval_sec: Long = 10
-    mem_table_flush_interval_ms: Long = 60 * 60 * 1000
-    real_time_persist_rocks_d_b_config: bool = True
-    enable_rocks_d_b_log: bool = False
-    topic_queue_lock_num: int = 32
-    read_un_committed: bool = False
-    put_consume_queue_data_by_file_channel: bool = True
-    rocksdb_c_q_double_write_enable: bool = False
-    combine_c_q_loading_c_q_types: str = "default;defaultRocksDB"
-    combine_c_q_prefer_c_q_type: str = "default"
-    combine_assign_offset_c_q_type: str = "default"
-    combine_c_q_enable_check_self: bool = False
-    combine_c_q_max_extra_search_commit_log_files: int = 3
-    combine_c_q_use_rocksdb_for_lmq: bool = False
-    bottom_most_compression_type_for_consume_queue_store: str = "zstd"
-    rocksdb_compression_type: str = "lz4"
-    rocksdb_flush_wal_frequency: int = 1024
-    rocksdb_wal_file_rolling_threshold: Long = 1 << 30
-    enable_accelerated_recovery: bool = False
-    shared_byte_buffer_num: int = 16
-    use_separate_store_path_for_rocksdb_c_q: bool = False
-    spin_lock_collision_retreat_optimal_degree: int = 1000
-    use_a_b_s_lock: bool = False
-    enable_log_consume_queue_repeatedly_build_when_recover: bool = False
-    append_topic_for_timer_delete_key: bool = False
+    ha_slave_fallbehind_max: Annotated[int, Named("haMaxGapNotInSync")]
+    enable_batch_push: Annotated[bool, JavaField("enableBatchPush")]
+    store_path_epoch_file: Annotated[str | None, IMPORTANT, Idle(CONTROLLER)] = None
+    store_path_broker_identity: Annotated[str | None, IMPORTANT, Idle(CONTROLLER)] = None
+    compaction_mapped_file_size: Annotated[int, Idle(COMPACTION)] = 100 * 1024 * 1024
+    compaction_cq_mapped_file_size: Annotated[int, Idle(COMPACTION)] = 10 * 1024 * 1024
+    compaction_schedule_internal: Annotated[int, Idle(COMPACTION)] = 15 * 60 * 1000
+    max_offset_map_size: Annotated[int, Idle(COMPACTION)] = 100 * 1024 * 1024
+    compaction_thread_num: Annotated[int, Idle(keys.THREADS)] = 6
+    enable_compaction: Annotated[bool, Idle(COMPACTION)] = True
+    mapped_file_size_timer_log: Annotated[
+        int, Whole(68, INT_MAX), Acts("bytes of each file of the timer log")
+    ] = 100 * 1024 * 1024
+    timer_precision_ms: Annotated[
+        AboveZero, Acts("the length of a slot of the wheel; read at the start")
+    ] = 1000
+    timer_roll_window_slot: Annotated[
+        int, Acts("slots after which a timer message rolls; read at the start")
+    ] = 3600 * 24 * 2
+    timer_flush_interval_ms: Annotated[int, Acts("how long progress waits for the disk")] = 1000
+    timer_get_message_thread_num: Annotated[int, Idle(keys.THREADS)] = 3
+    timer_put_message_thread_num: Annotated[int, Idle(keys.THREADS)] = 3
+    timer_enable_disruptor: Annotated[bool, Idle(keys.THREADS)] = False
+    timer_enable_check_metrics: Annotated[bool, Idle(METRICS)] = True
+    timer_intercept_delay_level: Annotated[bool, Idle("Java does not read it")] = False
+    timer_max_delay_sec: Annotated[int, Acts("the longest delay of a timer message")] = (
+        3600 * 24 * 3
+    )
+    timer_wheel_snapshot_flush: Annotated[bool, Idle(WHEEL)] = False
+    timer_wheel_enable: Annotated[
+        bool, Acts("whether there are timer messages, and their topic from the start")
+    ] = True
+    disappear_time_after_start: Annotated[int, IMPORTANT, Idle(NOT_YET)] = -1
+    timer_stop_enqueue: Annotated[
+        bool, Acts("whether new timer messages stay in their topic without a slot")
+    ] = False
+    timer_check_metrics_when: Annotated[str, Idle(METRICS)] = "05"
+    timer_skip_unknown_error: Annotated[bool, Idle("Java's own errors do not happen here")] = False
+    timer_warm_enable: Annotated[bool, Idle(STORE)] = False
+    timer_stop_dequeue: Annotated[bool, Acts("whether timer messages that are due stay")] = False
+    timer_enable_retry_until_success: Annotated[
+        bool, Idle("a refused delivery is tried until it succeeds")
+    ] = False
+    timer_congest_num_each_slot: Annotated[
+        int, Acts("messages of a slot above which sends are refused")
+    ] = (1 << 31) - 1
+    timer_metric_small_threshold: Annotated[int, Idle(METRICS)] = 1000000
+    timer_progress_log_interval_ms: Annotated[int, Idle(METRICS)] = 10 * 1000
+    timer_wheel_snapshot_interval_ms: Annotated[int, Idle(WHEEL)] = 10 * 1000
+    commit_log_recover_max_num: Annotated[int, Idle(STORE)] = 10
+    timer_rocks_d_b_enable: Annotated[bool, Unsupported("no RocksDB")] = False
+    timer_rocks_d_b_stop_scan: Annotated[bool, Idle(ROCKSDB)] = False
+    timer_rocks_d_b_precision_ms: Annotated[Long, Idle(ROCKSDB)] = 1000
+    timer_rocks_d_b_roll_max_tps: Annotated[str, Idle(ROCKSDB)] = "8000.0"
+    timer_rocks_d_b_time_expired_max_tps: Annotated[str, Idle(ROCKSDB)] = "200000.0"
+    timer_rocks_d_b_roll_interval_hours: Annotated[int, Idle(ROCKSDB)] = 1
+    timer_rocks_d_b_roll_range_hours: Annotated[int, Idle(ROCKSDB)] = 2
+    timer_recall_to_time_wheel_enable: Annotated[bool, Idle(ROCKSDB)] = True
+    timer_recall_to_timeline_enable: Annotated[bool, Idle(ROCKSDB)] = True
+    timer_reput_service_core_pool_size: Annotated[int, Idle(keys.THREADS)] = 6
+    timer_reput_service_max_pool_size: Annotated[int, Idle(keys.THREADS)] = 6
+    timer_reput_service_queue_capacity: Annotated[int, Idle(keys.THREADS)] = 10000
+    trans_rocks_d_b_enable: Annotated[bool, Unsupported("no RocksDB")] = False
+    trans_write_origin_trans_half_enable: Annotated[bool, Idle(ROCKSDB)] = True
+    index_rocks_d_b_enable: Annotated[bool, Unsupported("no RocksDB")] = False
+    max_rocks_d_b_index_query_days: Annotated[int, Idle(ROCKSDB)] = 7
+    index_file_write_enable: Annotated[bool, Idle("`messageIndexEnable` does the same")] = True
+    index_file_read_enable: Annotated[bool, Acts("whether messages are found by their keys")] = True
+    store_type: Annotated[str, IMPORTANT, Unsupported("the default store")] = "default"
+    iterator_when_use_rocksdb_consume_queue: Annotated[bool, Idle(ROCKSDB)] = True
+    mapper_file_size_batch_consume_queue: Annotated[int, Idle(STORE)] = 300000 * 46
+    max_recovery_commitlog_files: Annotated[int, Idle(STORE)] = 30
+    disk_space_warning_level_ratio: Annotated[int, Idle(STORE)] = 90
+    disk_space_clean_forcibly_ratio: Annotated[int, Idle(STORE)] = 85
+    delete_file_batch_max: Annotated[int, IMPORTANT, Idle(STORE)] = 10
+    max_filter_message_size: Annotated[
+        int, Acts("bytes of a queue that a pull looks at, up to 400,000")
+    ] = 16000
+    check_commit_log_offset_on_recover: Annotated[bool, Idle(STORE)] = False
+    put_message_timeout: Annotated[int, Idle("5.5.0 does not read it")] = 1000 * 8
+    write_without_mmap: Annotated[bool, IMPORTANT, Idle(STORE)] = False
+    enable_lmq_quota: Annotated[bool, Idle(LITE)] = False
+    max_batch_delete_files_num: Annotated[int, Idle(STORE)] = 50
+    dispatch_cq_threads: Annotated[int, Idle(keys.THREADS)] = 10
+    dispatch_cq_cache_num: Annotated[int, Idle(STORE)] = 1024 * 4
+    enable_async_reput: Annotated[bool, Idle(STORE)] = True
+    recheck_reput_offset_from_cq: Annotated[bool, Idle(STORE)] = False
+    max_topic_length: Annotated[int, Idle("5.5.0 does not read it")] = 127
+    auto_message_version_on_topic_len: Annotated[bool, Idle(NOT_YET)] = True
+    enable_running_flags_in_flush: Annotated[bool, IMPORTANT, Idle(STORE)] = False
+    enabled_append_prop_c_r_c: Annotated[bool, Idle(STORE)] = False
+    force_verify_prop_c_r_c: Annotated[bool, Idle(STORE)] = False
+    travel_cq_file_num_when_get_message: Annotated[int, Idle(STORE)] = 1
+    correct_logic_min_offset_sleep_interval: Annotated[int, Idle(STORE)] = 1
+    correct_logic_min_offset_force_interval: Annotated[int, Idle(STORE)] = 5 * 60 * 1000
+    mapped_file_swap_enable: Annotated[bool, Idle(STORE)] = True
+    commit_log_force_swap_map_interval: Annotated[Long, Idle(STORE)] = 12 * 60 * 60 * 1000
+    commit_log_swap_map_interval: Annotated[Long, Idle(STORE)] = 1 * 60 * 60 * 1000
+    commit_log_swap_map_reserve_file_num: Annotated[int, Idle(STORE)] = 100
+    logic_queue_force_swap_map_interval: Annotated[Long, Idle(STORE)] = 12 * 60 * 60 * 1000
+    logic_queue_swap_map_interval: Annotated[Long, Idle(STORE)] = 1 * 60 * 60 * 1000
+    clean_swaped_map_interval: Annotated[Long, Idle(STORE)] = 5 * 60 * 1000
+    logic_queue_swap_map_reserve_file_num: Annotated[int, Idle(STORE)] = 20
+    search_bcq_by_cache_enable: Annotated[bool, Idle(STORE)] = True
+    dispatch_from_sender_thread: Annotated[bool, IMPORTANT, Idle(STORE)] = False
+    wake_commit_when_put_message: Annotated[bool, IMPORTANT, Idle(STORE)] = True
+    wake_flush_when_put_message: Annotated[bool, IMPORTANT, Idle(STORE)] = False
+    enable_clean_expired_offset: Annotated[bool, IMPORTANT, Idle(STORE)] = False
+    max_async_put_message_requests: Annotated[int, Idle(STORE)] = 5000
+    pull_batch_max_message_count: Annotated[int, Idle(STORE)] = 160
+    total_replicas: Annotated[int, IMPORTANT, Idle(CONTROLLER)] = 1
+    in_sync_replicas: Annotated[
+        int, IMPORTANT, Acts("how many brokers must have a send to a SYNC_MASTER, itself included")
+    ] = 1
+    min_in_sync_replicas: Annotated[int, IMPORTANT, Idle(CONTROLLER)] = 1
+    all_ack_in_sync_state_set: Annotated[bool, IMPORTANT, Idle(CONTROLLER)] = False
+    enable_auto_in_sync_replicas: Annotated[bool, IMPORTANT, Idle(CONTROLLER)] = False
+    ha_flow_control_enable: Annotated[bool, IMPORTANT, Idle(HA)] = False
+    max_ha_transfer_byte_in_second: Annotated[Long, Idle(HA)] = 100 * 1024 * 1024
+    ha_max_time_slave_not_catchup: Annotated[Long, Idle(HA)] = 1000 * 15
+    sync_master_flush_offset_when_startup: Annotated[bool, Idle(STORE)] = False
+    max_checksum_range: Annotated[Long, Idle(STORE)] = 1024 * 1024 * 1024
+    replicas_per_disk_partition: Annotated[int, Idle(STORE)] = 1
+    logical_disk_space_clean_forcibly_threshold: Annotated[str, Idle(STORE)] = "0.8"
+    max_slave_resend_length: Annotated[Long, Idle(STORE)] = 256 * 1024 * 1024
+    sync_from_last_file: Annotated[bool, Idle(STORE)] = False
+    async_learner: Annotated[bool, Idle(STORE)] = False
+    max_consume_queue_scan: Annotated[int, Idle(METRICS)] = 20_000
+    sample_count_threshold: Annotated[int, Idle(METRICS)] = 5000
+    cold_data_flow_control_enable: Annotated[bool, Idle(COLD)] = False
+    cold_data_scan_enable: Annotated[bool, Idle(COLD)] = False
+    data_read_ahead_enable: Annotated[bool, Idle(COLD)] = True
+    timer_cold_data_check_interval_ms: Annotated[int, Idle(COLD)] = 60 * 1000
+    sample_steps: Annotated[int, Idle(METRICS)] = 32
+    access_message_in_memory_hot_ratio: Annotated[int, Idle(COLD)] = 26
+    enable_build_consume_queue_concurrently: Annotated[bool, Idle(keys.THREADS)] = False
+    batch_dispatch_request_thread_pool_nums: Annotated[int, Idle(keys.THREADS)] = 16
+    clean_rocks_d_b_dirty_c_q_interval_min: Annotated[Long, Idle(ROCKSDB)] = 60
+    stat_rocks_d_b_c_q_interval_sec: Annotated[Long, Idle(ROCKSDB)] = 10
+    mem_table_flush_interval_ms: Annotated[Long, Idle(ROCKSDB)] = 60 * 60 * 1000
+    real_time_persist_rocks_d_b_config: Annotated[bool, Idle(ROCKSDB)] = True
+    enable_rocks_d_b_log: Annotated[bool, Idle(ROCKSDB)] = False
+    topic_queue_lock_num: Annotated[int, Idle(STORE)] = 32
+    read_un_committed: Annotated[bool, Idle(STORE)] = False
+    put_consume_queue_data_by_file_channel: Annotated[bool, Idle(STORE)] = True
+    rocksdb_c_q_double_write_enable: Annotated[bool, Unsupported("no RocksDB")] = False
+    combine_c_q_loading_c_q_types: Annotated[str, Idle(ROCKSDB)] = "default;defaultRocksDB"
+    combine_c_q_prefer_c_q_type: Annotated[str, Idle(ROCKSDB)] = "default"
+    combine_assign_offset_c_q_type: Annotated[str, Idle(ROCKSDB)] = "default"
+    combine_c_q_enable_check_self: Annotated[bool, Idle(ROCKSDB)] = False
+    combine_c_q_max_extra_search_commit_log_files: Annotated[int, Idle(ROCKSDB)] = 3
+    combine_c_q_use_rocksdb_for_lmq: Annotated[bool, Idle(LITE)] = False
+    bottom_most_compression_type_for_consume_queue_store: Annotated[str, Idle(ROCKSDB)] = "zstd"
+    rocksdb_compression_type: Annotated[str, Idle(ROCKSDB)] = "lz4"
+    rocksdb_flush_wal_frequency: Annotated[int, Idle(ROCKSDB)] = 1024
+    rocksdb_wal_file_rolling_threshold: Annotated[Long, Idle(ROCKSDB)] = 1 << 30
+    enable_accelerated_recovery: Annotated[bool, Idle(STORE)] = False
+    shared_byte_buffer_num: Annotated[int, Idle(STORE)] = 16
+    use_separate_store_path_for_rocksdb_c_q: Annotated[bool, Idle(ROCKSDB)] = False
+    spin_lock_collision_retreat_optimal_degree: Annotated[int, Idle(STORE)] = 1000
+    use_a_b_s_lock: Annotated[bool, Idle(STORE)] = False
+    enable_log_consume_queue_repeatedly_build_when_recover: Annotated[bool, Idle(STORE)] = False
+    append_topic_for_timer_delete_key: Annotated[
+        bool, Acts("whether a recall names the topic, too")
+    ] = False
 
 
 class NettyServerKeys5(keys.NettyServerKeys):
     """Keys of remoting/netty/NettyServerConfig.java (5.5.0)."""
 
-    bind_address: str = "0.0.0.0"
-    server_netty_worker_group_enable: bool = True
-    enable_shutdown_gracefully: bool = False
-    shutdown_wait_time_seconds: int = 30
+    bind_address: Annotated[str, Idle("the option `listen` says it")] = "0.0.0.0"
+    server_netty_worker_group_enable: Annotated[bool, Idle(keys.THREADS)] = True
+    enable_shutdown_gracefully: Annotated[bool, Idle("a stop ends the connections at once")] = False
+    shutdown_wait_time_seconds: Annotated[int, Idle("only `enableShutdownGracefully` reads it")] = (
+        30
+    )
 
 
 class NettyClientKeys5(keys.NettyClientKeys):
     """Keys of remoting/netty/NettyClientConfig.java (5.5.0)."""
 
-    is_scan_available_name_srv: bool = True
-    disable_callback_executor: bool = False
-    disable_netty_worker_group: bool = False
-    max_reconnect_interval_time_seconds: Long = 60
-    enable_reconnect_for_go_away: bool = True
-    socks_proxy_config: str = "{}"
+    is_scan_available_name_srv: Annotated[bool, Idle("a broker asks all its name servers")] = True
+    disable_callback_executor: Annotated[bool, Idle(keys.THREADS)] = False
+    disable_netty_worker_group: Annotated[bool, Idle(keys.THREADS)] = False
+    max_reconnect_interval_time_seconds: Annotated[
+        Long, Idle("a lost connection is opened with the next request")
+    ] = 60
+    enable_reconnect_for_go_away: Annotated[bool, Idle("no node sends GO_AWAY")] = True
+    socks_proxy_config: Annotated[str, Idle("no node connects by a proxy")] = "{}"
 
 
 class NamesrvKeys5(keys.NamesrvKeys):
     """Keys of common/namesrv/NamesrvConfig.java (5.5.0)."""
 
-    return_order_topic_config_to_broker: bool = True
-    client_request_thread_pool_nums: int = 8
-    default_thread_pool_nums: int = 16
-    client_request_thread_pool_queue_capacity: int = 50000
-    default_thread_pool_queue_capacity: int = 10000
-    scan_not_active_broker_interval: Long = 5 * 1000
-    un_register_broker_queue_capacity: int = 3000
-    support_acting_master: bool = False
-    enable_all_topic_list: bool = True
-    enable_topic_list: bool = True
-    notify_min_broker_id_changed: bool = False
-    enable_controller_in_namesrv: bool = False
-    need_wait_for_service: bool = False
-    wait_seconds_for_service: int = 45
-    delete_topic_with_broker_registration: bool = False
-    config_black_list: str = "configBlackList;configStorePath;kvConfigPath"
-
-
-IMPORTANT = frozenset(
-    {
-        "recover_concurrently",
-        "fetch_name_srv_addr_by_dns_lookup",
-        "store_path_epoch_file",
-        "store_path_broker_identity",
-        "disappear_time_after_start",
-        "store_type",
-        "delete_file_batch_max",
-        "write_without_mmap",
-        "enable_running_flags_in_flush",
-        "dispatch_from_sender_thread",
-        "wake_commit_when_put_message",
-        "wake_flush_when_put_message",
-        "enable_clean_expired_offset",
-        "total_replicas",
-        "in_sync_replicas",
-        "min_in_sync_replicas",
-        "all_ack_in_sync_state_set",
-        "enable_auto_in_sync_replicas",
-        "ha_flow_control_enable",
-    }
-)
-"""Attributes that only 5.5.0 marks @ImportantField."""
+    return_order_topic_config_to_broker: Annotated[
+        bool, Acts("whether brokers learn which topics are in order")
+    ] = True
+    client_request_thread_pool_nums: Annotated[int, Idle(keys.THREADS)] = 8
+    default_thread_pool_nums: Annotated[int, Idle(keys.THREADS)] = 16
+    client_request_thread_pool_queue_capacity: Annotated[int, Idle(keys.THREADS)] = 50000
+    default_thread_pool_queue_capacity: Annotated[int, Idle(keys.THREADS)] = 10000
+    scan_not_active_broker_interval: Annotated[
+        Long, Acts("how often silent brokers are looked for")
+    ] = 5 * 1000
+    un_register_broker_queue_capacity: Annotated[int, Idle(keys.THREADS)] = 3000
+    support_acting_master: Annotated[bool, Idle(CONTAINER)] = False
+    enable_all_topic_list: Annotated[
+        bool, Acts("whether GET_ALL_TOPIC_LIST_FROM_NAMESERVER (206) is answered")
+    ] = True
+    enable_topic_list: Annotated[
+        bool, Acts("whether 224, 311, 312 and 313, lists of some topics, are answered")
+    ] = True
+    notify_min_broker_id_changed: Annotated[bool, Idle(CONTAINER)] = False
+    enable_controller_in_namesrv: Annotated[bool, Idle(CONTROLLER)] = False
+    need_wait_for_service: Annotated[bool, Acts("whether routes are refused after a start")] = False
+    wait_seconds_for_service: Annotated[int, Acts("how long")] = 45
+    delete_topic_with_broker_registration: Annotated[bool, Idle(NOT_YET)] = False
+    config_black_list: Annotated[
+        str, Acts("keys that UPDATE_NAMESRV_CONFIG refuses, with `;` between them")
+    ] = "configBlackList;configStorePath;kvConfigPath"

@@ -5,9 +5,6 @@ from __future__ import annotations
 from fakemq.config.keys import BrokerStartupKeys
 from fakemq.config.model import BrokerConfig, NamesrvConfig
 from fakemq.config.v5.keys import (
-    FIELD_NAMES,
-    IMPORTANT,
-    NAMES,
     BrokerKeys5,
     MessageStoreKeys5,
     NamesrvKeys5,
@@ -29,10 +26,7 @@ class BrokerConfig5(
         MessageStoreKeys5,
         BrokerStartupKeys,
     )
-    renamed = NAMES
-    field_names = FIELD_NAMES
     answers_are_sorted = True
-    important = BrokerConfig.important | IMPORTANT
     listen_port: int = 10911
     enable_acting_master = False
 
@@ -42,7 +36,6 @@ class NamesrvConfig5(NamesrvKeys5, NettyServerKeys5, NamesrvConfig):
 
     release = "5.5.0"
     tables = (NamesrvKeys5, NettyServerKeys5)
-    field_names = FIELD_NAMES
     answers_are_sorted = True
     listen_port: int = 9876
 
