@@ -27,7 +27,7 @@ from bench.stall_lab import (
     until_idle,
 )
 from conformance.wire import requests
-from fakemq.broker.v5.parts import parts_of
+from fakemq.broker.v5.broker import Broker5
 from fakemq.client.carriers.pipeline import Pipeline
 from fakemq.core.cluster import ClusterCore
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
@@ -150,7 +150,9 @@ def until_popped(lab: Lab) -> None:
 
 
 def _held_pops(core: ClusterCore) -> int:
-    return len(parts_of(next(iter(core.brokers.values()))).pop.polling)
+    broker = next(iter(core.brokers.values()))
+    assert isinstance(broker, Broker5)
+    return len(broker.pop.polling)
 
 
 def pops(lab: Lab, groups: int, each: int, poll_ms: int = 60_000) -> None:

@@ -128,8 +128,7 @@ def _refusing_slaves(core: ClusterCore, master: Broker) -> str:
         for slave in core.brokers.values()
         if slave.config.broker_name == master.config.broker_name
         and slave.running
-        and slave.parts is not None
-        and slave.parts.refuses_pulls()
+        and slave.refuses_pulls()
     ]
     if not names:
         return ""
@@ -181,10 +180,7 @@ def _other_form(expression: str | None, tag: str | None) -> str:
 
 def _out_before(broker: Broker, stored: MessageExt, group: str) -> str | None:
     """Return which earlier message keeps a queue from a group that pops in order; None if none."""
-    parts = inspection.parts5(broker)
-    if parts is None:
-        return None
-    for offset, at_ms, _ in parts.pop.order.out(stored.topic, group, stored.queue_id):
+    for offset, at_ms, _ in broker.out_in_order(stored.topic, group, stored.queue_id):
         if offset < stored.queue_offset and at_ms > broker.clock.now_ms():
             return (
                 f"group {group} consumes its queue in order, and offset {offset} is not"

@@ -101,7 +101,7 @@ def add_ignored_time(
     broker/util/HookUtils.java#handleScheduleMessage, store/CommitLog.java#asyncPutMessages (5.5.0)
     """
     in_batch = _in_batch(chronicle, record)
-    if not in_batch and broker.parts is not None:
+    if not in_batch and broker.knows_times:
         return
     if in_batch and record in chronicle.made_from:
         return

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias, cast
 
 from fakemq.broker import addresses
 from fakemq.broker.client_calls import ClientCalls
@@ -30,47 +30,60 @@ from fakemq.broker.registration import Registration
 from fakemq.broker.stats import BrokerStatsManager
 from fakemq.broker.topics import TopicConfigManager
 from fakemq.broker.transactions import TransactionalMessageService
-from fakemq.dispatch.answers import Reply
-from fakemq.dispatch.dispatcher import Dispatcher, dispatcher_of
-from fakemq.dispatch.node import NodeContext, NodeState
+from fakemq.clock.slices import in_one_step
+from fakemq.dispatch.answers import Refused, Reply
+from fakemq.dispatch.dispatcher import Dispatcher
+from fakemq.dispatch.node import NodeState
 from fakemq.dispatch.registry import Handlers
 from fakemq.events.core import NodeStarted, NodeStopped
-from fakemq.faults.plan import FaultPlan
 from fakemq.faults.points import BEFORE_REPLY
 from fakemq.net.link import Link
 from fakemq.net.session import Session
 from fakemq.protocol.bodies.topic import DataVersion, TopicConfig
 from fakemq.protocol.codes import RequestCode, ResponseCode, code_name
 from fakemq.protocol.message_id import UniqueIdGenerator
+from fakemq.protocol.properties import WAIT_STORE_MSG_OK
 from fakemq.protocol.sysflag import PermName
 from fakemq.protocol.table import NoHeader
-from fakemq.protocol.topics import SCHEDULE_TOPIC
-from fakemq.reference import V4_9_7, Reference
+from fakemq.protocol.topics import SCHEDULE_TOPIC, topic_name_error
 
 if TYPE_CHECKING:
-    import random
+    from collections.abc import Iterable, Iterator
 
     from fakemq.broker.acl.access import AccessControl
     from fakemq.broker.image import NodeImage
-    from fakemq.broker.reference_parts import ReferenceParts
+    from fakemq.broker.popped import OutMessage
     from fakemq.broker.slow_consumers import SlowConsumers
     from fakemq.broker.thread_pools import ThreadPools
     from fakemq.broker.transactions import Round
-    from fakemq.clock.node_clock import NodeClock
+    from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig, Value
-    from fakemq.dispatch.answers import Parked
+    from fakemq.dispatch.answers import Parked, Request
     from fakemq.dispatch.local import FromNode, LocalDispatcher, LocalLink, LocalSession
+    from fakemq.dispatch.node import NodeContext
     from fakemq.ha.master_link import MasterEnd
     from fakemq.ha.service import HAService
-    from fakemq.journal.journal import Journal
     from fakemq.net.outbound import Outbound
+    from fakemq.protocol.bodies.heartbeat import SubscriptionData
     from fakemq.protocol.bodies.offset import DelayOffsetSerializeWrapper
     from fakemq.protocol.command import RemotingCommand
+    from fakemq.protocol.headers.send import (
+        SendMessageRequestHeader,
+        SendMessageRequestHeaderV2,
+        SendMessageResponseHeader,
+    )
     from fakemq.protocol.hosts import Host
+    from fakemq.protocol.message import MessageExt
+    from fakemq.protocol.usual_headers import UsualSendAnswer
+    from fakemq.reference import Reference
     from fakemq.store.findings import Topics
     from fakemq.store.inner_message import InnerMessage
     from fakemq.store.puts import PutMessageResult
+    from fakemq.store.results import PutMessageStatus
     from fakemq.store.store import MessageStore
+
+    SendHeader: TypeAlias = SendMessageRequestHeader | SendMessageRequestHeaderV2
+    SendRequest: TypeAlias = Request[SendMessageRequestHeader] | Request[SendMessageRequestHeaderV2]
 
 
 _PULLS: Final = frozenset({RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE})
@@ -88,10 +101,16 @@ _FOR_NAME_SERVERS: Final = frozenset(
 class Broker:
     """A broker: it answers requests, keeps its tables, and registers with the name servers.
 
-    ``randomness`` draws queue ids. A broker that was stopped or killed can be started again: it
-    keeps its tables and its store, but not its connections.
+    A broker that was stopped or killed can be started again: it keeps its tables and its store, but
+    not its connections. Another release of RocketMQ is a subclass, see `broker_class`.
     """
 
+    handlers: ClassVar[Handlers[Any]] = Handlers("fakemq.broker.handlers")
+    """What it answers, by request code."""
+    dispatcher_class: ClassVar[type[Dispatcher[Any]]] = Dispatcher
+    transactions_class: ClassVar[type[TransactionalMessageService]] = TransactionalMessageService
+    knows_times: ClassVar[bool] = False
+    """Whether it delivers messages at a time that their producer sets."""
     outbound: Outbound
     """Its connections to other nodes; the owner of the broker sets it before `start`."""
     make_acl: Callable[[], AccessControl]
@@ -101,8 +120,6 @@ class Broker:
     _slow_consumers: SlowConsumers | None = None
     pools: ThreadPools | None = None
     """The queues of its thread pools, once a fault has kept one of these busy."""
-    parts: ReferenceParts | None = None
-    """The parts that only its reference has; None for those of 4.9.7."""
     front: Callable[[RemotingCommand, str, str | None], Parked[NoHeader] | None] | None = None
     """Passes an admin's request on to a consumer behind the gRPC front; None if it has no such
     consumer. Set by the front of the cluster, if it has one."""
@@ -110,29 +127,17 @@ class Broker:
     started_ms = 0
     """The elapsed time of its last start or reset."""
 
-    def __init__(
-        self,
-        name: str,
-        config: BrokerConfig,
-        clock: NodeClock,
-        journal: Journal,
-        store: MessageStore,
-        randomness: random.Random,
-        faults: FaultPlan | None = None,
-        reference: Reference = V4_9_7,
-    ) -> None:
+    def __init__(self, node: NodeContext[BrokerConfig], store: MessageStore) -> None:
         # Over 70 lines: the parts, in the order in which they need each other.
-        self.name = name
-        self.config = config
-        self.clock = clock
-        self.journal = journal
-        self.store = store
+        self.node = node
+        self.name, self.config, self.clock = node.name, node.config, node.clock
+        self.journal, self.faults, self.randomness = node.journal, node.faults, node.randomness
+        self.reference, self.store = node.reference, store
+        config, clock = self.config, self.clock
         store.on_late = self.arrived
-        store.encode_properties = reference.encode_properties
-        if reference.indexes_tags:
+        store.encode_properties = self.reference.encode_properties
+        if self.reference.indexes_tags:
             store.index_tags()
-        self.randomness = randomness
-        self.faults = FaultPlan(journal) if faults is None else faults
         self.answer_faults = self.faults.at(BEFORE_REPLY)
         """The faults that a pull's answer may meet, see `FaultPlan.at`."""
         self.config_version = DataVersion(timestamp=clock.now_ms(), counter=0)
@@ -140,10 +145,6 @@ class Broker:
         self.sessions: dict[Session, None] = {}  # a set that keeps its order
         self.unique_ids = self._new_unique_ids()
         """Makes the ids of messages that no producer sent."""
-        self.reference = reference
-        self.node = node = NodeContext(
-            name, config, clock, journal, self.faults, randomness, reference
-        )
         # Each part gets the node and the parts made before it. There are three exceptions, where
         # two parts need each other; each is a callable that finds the later part when it is called:
         # 1. Topics are registered, and what is registered is the topics.
@@ -155,7 +156,7 @@ class Broker:
         self.topics = TopicConfigManager(
             node, files.topics, register_soon=lambda: self.registration.register_soon()
         )
-        self.groups = SubscriptionGroupManager(node, files.groups)
+        self.groups = SubscriptionGroupManager(node, files.groups, name_error=self.group_error)
         self.offsets = ConsumerOffsetManager(node, store, files.offsets)
         self.registration = Registration(
             node, self.topics, outbound=lambda: self.outbound, on_master=self._on_master
@@ -166,13 +167,15 @@ class Broker:
             node, files.filters, subscriptions=lambda group: self.consumers.subscriptions(group)
         )
         store.queue_maker.filter_bits = self.filters.bit_map
-        self.consumers = ConsumerManager(node, self.filters, send_oneway=self.calls.send_oneway)
+        self.consumers = ConsumerManager(
+            node, self.filters, send_oneway=self.calls.send_oneway, find_read=self.find_read
+        )
         self.client_expiry = ClientExpiry(node, self.producers, self.consumers)
         self.locks = RebalanceLockManager(node, self.consumers)
         self.positions = PullPositions(clock)
         self.holds = PullRequestHoldService(node, store)
         self.delay = ScheduleMessageService(node, store, self.stats, files.delays, put=self.put)
-        self.transactions = TransactionalMessageService(
+        self.transactions = self.transactions_class(
             node,
             store,
             self.topics,
@@ -192,12 +195,10 @@ class Broker:
         self.ha: HAService | None = None
         """Replication, from `start` to the end; None for a broker without slaves and masters."""
         self._start_config = config.copy()  # with what the parts have set
-        self.main_dispatcher = dispatcher_of(self, handles, reference, on_unknown=self._unknown)
-        self.fast_dispatcher = dispatcher_of(
-            self, handles, reference, on_unknown=self._unknown, without=_PULLS
+        self.main_dispatcher = self.dispatcher_class(self, self.handlers, on_unknown=self._unknown)
+        self.fast_dispatcher = self.dispatcher_class(
+            self, self.handlers, on_unknown=self._unknown, without=_PULLS
         )
-        if reference.parts:
-            self.parts = import_module(f"fakemq.broker.{reference.parts}").make(self)
 
     # -- where it is --------------------------------------------------------------------------
 
@@ -240,14 +241,7 @@ class Broker:
         from fakemq.dispatch.local import LocalDispatcher, LocalSession  # few clusters have a front
 
         if self._local_dispatcher is None:
-            reference = self.reference
-            self._local_dispatcher = LocalDispatcher(
-                self,
-                handles.of(reference),
-                on_unknown=self._unknown,
-                without=reference.gone_codes,
-                reference=reference,
-            )
+            self._local_dispatcher = LocalDispatcher(self, self.handlers, on_unknown=self._unknown)
         session = LocalSession(link, self, self._local_dispatcher.dispatch, from_node)
         self.sessions[session] = None
         if self.state is NodeState.PAUSED:
@@ -261,13 +255,13 @@ class Broker:
     def replication(self) -> HAService:
         """Return its side of replication; make it at the first call."""
         if self.ha is None:
-            if self.parts is not None:
-                self.ha = self.parts.replication()
-            else:
-                from fakemq.ha.service import HAService  # most brokers have no slave
-
-                self.ha = HAService(self)
+            self.ha = self._make_replication()
         return self.ha
+
+    def _make_replication(self) -> HAService:
+        from fakemq.ha.service import HAService  # most brokers have no slave
+
+        return HAService(self)
 
     def thread_pools(self) -> ThreadPools:
         """Return the queues of its thread pools; make them at the first call."""
@@ -301,13 +295,14 @@ class Broker:
         if session not in self.sessions:
             return
         del self.sessions[session]
+        self._forget_session(session)
+
+    def _forget_session(self, session: Session) -> None:
         self.producers.session_closed(session)
         self.consumers.session_closed(session)
         self.holds.session_closed(session)
         self.client_expiry.session_closed(session)
         self.positions.session_closed(session)
-        if self.parts is not None:
-            self.parts.session_closed(session)
 
     # -- messages -----------------------------------------------------------------------------
 
@@ -332,8 +327,6 @@ class Broker:
             self.holds.arrived(records)
             for record in result.light:
                 self.holds.arrived((record,))
-        if self.parts is not None:
-            self.parts.arrived(records)
 
     def slow_consumers(self) -> SlowConsumers:
         """Return what disableConsumeIfConsumerReadSlowly does; make it at the first call."""
@@ -372,20 +365,22 @@ class Broker:
             disk.start(self._load_tables)
         self.state = self.state.then(NodeState.RUNNING)
         with self.journal.because(self.journal.add(NodeStarted(node=self.name, addr=self.addr))):
-            self.stats.start()
-            self.store.stats.start()
-            self._forget_slow_consumers()
-            self.client_expiry.start()
-            self.holds.start()
-            self.filters.start()
-            self.persistence.start()
-            self.store.retention.start()
-            self.delay.start()
-            self.transactions.start()
-            if self.parts is not None:
-                self.parts.start()
+            self._start_parts()
             self._start_replication()
             self.registration.start(namesrv_addrs)
+
+    def _start_parts(self) -> None:
+        """Begin: the tables are loaded, and the broker runs."""
+        self.stats.start()
+        self.store.stats.start()
+        self._forget_slow_consumers()
+        self.client_expiry.start()
+        self.holds.start()
+        self.filters.start()
+        self.persistence.start()
+        self.store.retention.start()
+        self.delay.start()
+        self.transactions.start()
 
     def _obey_acl_enable(self) -> None:
         """Switch access control on or off, as a start does; that ends the connections."""
@@ -472,9 +467,7 @@ class Broker:
         self._stop_replication(f"broker {how}")
         try:
             self.store.finish_work()
-            if self.parts is not None:
-                self.parts.stop(persist=how == "stop")
-            self.delay.stop(persist=how == "stop")
+            self._stop_parts(persist=how == "stop")
             self.registration.stop()
             self.outbound.close(f"broker {how}")
             if how == "stop":
@@ -495,6 +488,13 @@ class Broker:
                 self.clock.cancel_all()
                 if how != "kill":  # a kill was noted before anything else
                     self.journal.add(NodeStopped(node=self.name, how=how))
+
+    def _stop_parts(self, *, persist: bool) -> None:
+        """End, before the store does; the broker's clock cancels the timers.
+
+        After a kill, ``persist`` is False: nothing more is written.
+        """
+        self.delay.stop(persist=persist)
 
     def pause(self) -> None:
         """Pause like a process after SIGSTOP: sockets stay open, but nothing is read or fired."""
@@ -532,6 +532,11 @@ class Broker:
         Name servers are not notified: call `register_all` when they have been reset, too.
         """
         self._stop_replication("reset")
+        self._reset_parts()
+        if self.running:
+            self._start_replication()
+
+    def _reset_parts(self) -> None:
         self.config.restore(self._start_config)
         self.config_version = DataVersion(timestamp=self.clock.now_ms(), counter=0)
         self.registration.follow_config_now()
@@ -551,10 +556,6 @@ class Broker:
         self.persistence.reset()
         if self.acl is not None:
             self.acl.reset(running=self.running)
-        if self.parts is not None:
-            self.parts.reset()
-        if self.running:
-            self._start_replication()
 
     def changed_config(self) -> dict[str, Value]:
         """Return the settings that were changed since the start, by attribute."""
@@ -562,9 +563,14 @@ class Broker:
 
     def restore(self, image: NodeImage) -> None:
         """Take over the state of an image; connections stay, name servers are not notified."""
+        self._stop_replication("restore")
+        self._restore_parts(image)
+        self.persistence.persist_all()
+        self._start_replication()
+
+    def _restore_parts(self, image: NodeImage) -> None:
         from fakemq.store import image as images  # few tests do this
 
-        self._stop_replication("restore")
         self.config.restore(self._start_config)
         self.config.assign({**image.config, **image.store.sizes})
         self.config_version = self.config_version.next(self.clock.now_ms())
@@ -581,10 +587,87 @@ class Broker:
         self.positions.reset(lambda key: max(0, self.offsets.query(*key)))  # before the held pulls
         self._forget_clients()
         self.filters.start()
-        if self.parts is not None:
-            self.parts.restored()
-        self.persistence.persist_all()
-        self._start_replication()
+
+    def follow_config(self) -> None:
+        """Act on keys of the config that were set while the broker runs."""
+        if self.pools is not None:
+            self.pools.plan()
+
+    def settle(self) -> None:
+        """Write what an image of the broker needs."""
+
+    # -- what another release does otherwise --------------------------------------------------
+
+    def check_sent(self, request: SendRequest) -> None:
+        """Raise an error for a request to send that cannot be read; before all other checks."""
+
+    def check_batch(self, request: SendRequest) -> None:
+        """Raise an error for a batch that may not be stored; after all other checks."""
+
+    def prepare_send(self, message: InnerMessage, config: TopicConfig) -> None:
+        """Change a message that a producer sent, before it is put."""
+        # Java takes WAIT out to make the text, and puts it back at the end: later texts have that
+        # order.
+        properties = message.properties
+        if WAIT_STORE_MSG_OK in properties:
+            properties[WAIT_STORE_MSG_OK] = properties.pop(WAIT_STORE_MSG_OK)
+
+    def prepare_reply(self, message: InnerMessage) -> None:
+        """Change a reply to a request message, before it is pushed and put."""
+
+    def prepare_batch(self, message: InnerMessage) -> PutMessageStatus | None:
+        """Change a batch that a producer sent, before its members are encoded.
+
+        Return why it is refused, if it is.
+        """
+        return None
+
+    def send_reply(
+        self, code: int, answered: UsualSendAnswer, request: SendRequest, message: InnerMessage
+    ) -> Reply[SendMessageResponseHeader]:
+        """Return the answer to a successful send."""
+        return Reply(None, b"", code, None, None, answered)
+
+    def refusal(self, status: PutMessageStatus) -> Refused:
+        """Return the refusal of a put with a status that 4.9.7 does not have."""
+        return Refused(ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR DEFAULT")
+
+    def topic_error(self, topic: str) -> str | None:
+        """Return Java's text for a name that no topic can have; None for a valid name."""
+        return topic_name_error(topic)
+
+    def group_error(self, group: str) -> str | None:
+        """Return why no group of this name is created by asking for it; None if one may be."""
+        return None
+
+    def find_read(self, group: str, topic: str) -> SubscriptionData | None:
+        """Return what a group reads of a topic without a heartbeat."""
+        return None
+
+    def refuses_pulls(self) -> bool:
+        """Return whether the broker refuses all pulls, because it is a slave."""
+        return False
+
+    def check_pull(self, group: str, topic: str) -> None:
+        """Raise Refused for a pull of a topic that is forbidden to its group."""
+
+    def check_puller(self, group: str, session: Session) -> None:
+        """Raise Refused for a pull over this connection, whose other checks are done."""
+
+    def timer_messages(self) -> Steps[list[tuple[MessageExt, int]]]:
+        """Return the messages that wait for a time of their own, each with that time in ms."""
+        return in_one_step([])
+
+    def popped(self, group: str | None) -> Iterator[OutMessage]:
+        """Yield the messages that are out, of one group or of all."""
+        yield from ()
+
+    def out_in_order(self, topic: str, group: str, queue_id: int) -> Iterable[tuple[int, int, int]]:
+        """Return the messages of a queue that are out in order.
+
+        For each: its offset, when it becomes visible, and how often it was out before.
+        """
+        return ()
 
     # -- what a test does by hand -------------------------------------------------------------
 
@@ -666,8 +749,6 @@ class Broker:
         self.consumers.reset()
         self.positions.forget_closed()
         self.holds.reset()
-        if self.parts is not None:
-            self.parts.forget_closed()
         self.locks.reset()  # after the members, because the locks of members stay
         self.client_expiry.reset()
 
@@ -675,5 +756,12 @@ class Broker:
         return f"<broker {self.name} at {self.addr} {self.state}>"
 
 
-handles: Final[Handlers[Broker]] = Handlers("fakemq.broker.handlers")
+handles: Final[Handlers[Broker]] = Broker.handlers
 """The decorator that registers a handler for brokers."""
+
+
+def broker_class(reference: Reference) -> type[Broker]:
+    """Return the class of the brokers of a reference."""
+    if not reference.folder:
+        return Broker
+    return cast("type[Broker]", import_module(f"fakemq.broker.{reference.folder}.broker").BROKER)

@@ -6,7 +6,7 @@ common/topic/TopicValidator.java (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from fakemq.broker.topics import NOT_ALLOWED_SEND_TOPICS, topic_config_text
 from fakemq.clock.calendar import human_time2
@@ -15,27 +15,21 @@ from fakemq.journal.noted import CHECKED
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.errors import NullFieldError
 from fakemq.protocol.sysflag import PermName, TopicSysFlag
-from fakemq.protocol.topics import FAQ, RETRY_PREFIX, topic_name_error
+from fakemq.protocol.topics import FAQ, RETRY_PREFIX
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
-    from fakemq.dispatch.answers import Request
+    from fakemq.broker.broker import Broker, SendHeader
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.group import SubscriptionGroupConfig
     from fakemq.protocol.bodies.heartbeat import SubscriptionData
     from fakemq.protocol.bodies.topic import TopicConfig
-    from fakemq.protocol.headers.send import SendMessageRequestHeader, SendMessageRequestHeaderV2
-
-    SendHeader: TypeAlias = SendMessageRequestHeader | SendMessageRequestHeaderV2
-    SendRequest: TypeAlias = Request[SendMessageRequestHeader] | Request[SendMessageRequestHeaderV2]
 
 _WRITE: Final = PermName.WRITE
 
 
 def check_topic_name(broker: Broker, topic: str) -> None:
     """Raise Refused for a name that no topic can have."""
-    parts = broker.parts
-    error = topic_name_error(topic) if parts is None else parts.topic_error(topic)
+    error = broker.topic_error(topic)
     if error is not None:
         raise InvalidParameter(error)
 

@@ -110,13 +110,14 @@ class ConsumerManager:
         filters: ConsumerFilterManager,
         *,
         send_oneway: Callable[[Session, RemotingCommand], None],
+        find_read: Callable[[str, str], SubscriptionData | None],
     ) -> None:
         self._node = node
         self._filters = filters
         self._send_oneway = send_oneway
         """Sends a client a request without an answer."""
-        self.find_read: Callable[[str, str], SubscriptionData | None] = lambda group, topic: None
-        """Finds what a group reads of a topic without a heartbeat; only 5.5.0 knows that."""
+        self._find_read = find_read
+        """Finds what a group reads of a topic without a heartbeat."""
         self._table: dict[str, ConsumerGroupInfo] = {}
         self._memberships = Memberships()
 
@@ -231,7 +232,7 @@ class ConsumerManager:
         """
         info = self._table.get(group)
         found = None if info is None else info.subscriptions.get(topic)
-        return self.find_read(group, topic) if found is None else found
+        return self._find_read(group, topic) if found is None else found
 
     def find_channel(self, group: str, client_id: str) -> ClientChannelInfo | None:
         """Return a member by its client id. Source: ConsumerManager.java#findChannel (4.9.7)"""

@@ -50,7 +50,11 @@ class SubscriptionGroupManager:
     """The subscription groups of one broker, by name."""
 
     def __init__(
-        self, node: NodeContext[BrokerConfig], file: ConfigFile[SubscriptionGroupWrapper]
+        self,
+        node: NodeContext[BrokerConfig],
+        file: ConfigFile[SubscriptionGroupWrapper],
+        *,
+        name_error: Callable[[str], str | None],
     ) -> None:
         self._node = node
         self._file = file
@@ -66,7 +70,7 @@ class SubscriptionGroupManager:
 
         Source: broker/subscription/LmqSubscriptionGroupManager.java (4.9.7)
         """
-        self.name_error: Callable[[str], str | None] = lambda _: None
+        self._name_error = name_error
         """Returns why no group of this name is created by asking for it; None if one may be."""
         self.data_version = DataVersion()
         self.reset()
@@ -86,7 +90,7 @@ class SubscriptionGroupManager:
             self._node.config.auto_create_subscription_group
             or (group.startswith(SYSTEM_GROUP_PREFIX) and self._node.config.enable_create_sys_group)
         ):
-            if self.name_error(group) is not None:
+            if self._name_error(group) is not None:
                 return None
             config = SubscriptionGroupConfig(group_name=group)
             self.update(config)

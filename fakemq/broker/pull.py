@@ -127,8 +127,7 @@ def _process(
     queue_id = header.queue_id
     subscription, expression = _subscription(broker, header, group_config)
     message_filter = _message_filter(broker, subscription, expression)
-    if broker.parts is not None:
-        broker.parts.check_puller(group, request.session)
+    broker.check_puller(group, request.session)
     position = broker.positions.find(request.session, group, topic, queue_id, header.queue_offset)
     if position is not None and position.reading is _STALE:
         position.reading = Reading.SENT_BACK
@@ -288,8 +287,7 @@ def _subscription_of_group(
             ForbiddenType.BROADCASTING_DISABLE_FORBIDDEN,
             f"the consumer group[{group}] can not consume by broadcast way",
         )
-    if broker.parts is not None:
-        broker.parts.check_pull(group, header.topic)
+    broker.check_pull(group, header.topic)
     subscription = info.subscriptions.get(header.topic)
     if subscription is None:
         raise Refused(

@@ -29,8 +29,7 @@ from fakemq.protocol.properties import (
 from fakemq.store.inner_message import InnerMessage, inner_message
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
-    from fakemq.broker.checks import SendHeader, SendRequest
+    from fakemq.broker.broker import Broker, SendHeader, SendRequest
 
 SendReply = Reply[SendMessageResponseHeader]
 
@@ -42,8 +41,7 @@ def reply(broker: Broker, request: SendRequest) -> SendReply | Parked[SendMessag
     stored, if it is. A reply that cannot be stored is no failure.
     """
     header = request.header
-    if broker.parts is not None:
-        broker.parts.check_sent(request)
+    broker.check_sent(request)
     marks = answer_marks(broker)
     try:
         topic = check_send(broker, header, request.session)
@@ -68,8 +66,7 @@ def reply(broker: Broker, request: SendRequest) -> SendReply | Parked[SendMessag
         reconsume_times=header.reconsume_times or 0,
         wait_store_msg_ok=parse_bool(properties.get(WAIT_STORE_MSG_OK, "true")),
     )
-    if broker.parts is not None:
-        broker.parts.prepare_reply(message)
+    broker.prepare_reply(message)
     client_id = message.properties.get(MESSAGE_REPLY_TO_CLIENT)
     if client_id is None:
         why = f"reply message properties[{MESSAGE_REPLY_TO_CLIENT}] is null"

@@ -25,8 +25,7 @@ from fakemq.protocol.versions import V3_4_9
 from fakemq.store.inner_message import InnerMessage
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
-    from fakemq.broker.checks import SendRequest
+    from fakemq.broker.broker import Broker, SendRequest
     from fakemq.protocol.bodies.group import SubscriptionGroupConfig
     from fakemq.protocol.bodies.topic import TopicConfig
     from fakemq.protocol.command import RemotingCommand

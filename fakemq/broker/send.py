@@ -37,8 +37,7 @@ from fakemq.store.results import PutMessageStatus
 from fakemq.store.writing import draft_batch
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
-    from fakemq.broker.checks import SendHeader, SendRequest
+    from fakemq.broker.broker import Broker, SendHeader, SendRequest
     from fakemq.clock.slices import Steps
     from fakemq.dispatch.long_work import Answer
     from fakemq.protocol.headers.send import SendMessageResponseHeader
@@ -64,9 +63,8 @@ def send(
 
     ``drafted`` are the records of a large batch: with these it is called again.
     """
-    header, parts = request.header, broker.parts
-    if parts is not None:
-        parts.check_sent(request)
+    header = request.header
+    broker.check_sent(request)
     batch = header.batch
     if batch and drafted is None and len(request.command.body) > BATCH_AT_ONCE_BYTES:
         from fakemq.dispatch.long_work import in_slices  # most runs have no such batch
@@ -78,8 +76,7 @@ def send(
         if queue_id < 0:
             queue_id = random_queue_id(broker, config.write_queue_nums)
         if batch:
-            if parts is not None:
-                parts.check_batch(request)
+            broker.check_batch(request)
             message, drafts = _batch(broker, request, config, queue_id, drafted)
             result = broker.store.put_messages(message, drafts)
         else:
@@ -92,10 +89,7 @@ def send(
             broker.stats.put(topic, count, appended.wrote_bytes)
             if topic == SCHEDULE_TOPIC:
                 broker.stats.scheduled(message.queue_id, count, appended.wrote_bytes)
-                broker.arrived(result)
-            # Repeated from `Broker.arrived`: saves a call.
-            elif broker.holds.by_queue or broker.parts is not None:
-                broker.arrived(result)
+            broker.arrived(result)
         if code is None or appended is None:
             raise refusal(broker, result)
     except Thrown:
@@ -110,17 +104,7 @@ def send(
         broker.config.region_id,
         broker.config.trace_on,
     )
-    reply: Reply[SendMessageResponseHeader]
-    if parts is None:
-        reply = Reply(None, b"", code, None, None, answered)
-    else:
-        reply = Reply(
-            None,
-            b"",
-            code,
-            None,
-            answered.encode() | parts.send_answer(request.command.code, message),
-        )
+    reply = broker.send_reply(code, answered, request, message)
     if result.flush_to is None and result.replicate_to is None and result.when_queued is None:
         return reply
     return reply_when_durable(broker, result, reply)
@@ -160,16 +144,12 @@ def _put_one(
         dead = dead_letter_topic(broker, request)
         if dead is not None:
             (topic, config), queue_id = dead, 0
-    # A producer that waits sends WAIT with every message. Java takes it out of the properties,
-    # makes the text to store, and puts it back at the end: later texts have that order.
+    # A producer that waits sends WAIT with every message, and Java does not store it.
     message = _message(broker, request, header, topic, config, queue_id, WAIT_STORE_MSG_OK)
     properties = message.properties
     if dead is not None and broker.reference.v5_dead_letters:
         properties[DELAY_TIME_LEVEL] = "-1"
-    if broker.parts is not None:
-        broker.parts.prepare_send(message, config)
-    elif WAIT_STORE_MSG_OK in properties:
-        properties[WAIT_STORE_MSG_OK] = properties.pop(WAIT_STORE_MSG_OK)
+    broker.prepare_send(message, config)
     prepared = properties.get(TRANSACTION_PREPARED)
     if prepared and parse_bool(prepared):
         if broker.config.reject_transaction_message:
@@ -218,9 +198,7 @@ def _batch(
     required(request.body or None, "MessageExtBatch", "body")
     header = request.header
     message = _message(broker, request, header, header.topic, config, queue_id)
-    status = None
-    if broker.parts is not None:
-        status = broker.parts.prepare_batch(message)
+    status = broker.prepare_batch(message)
     if drafted is None:
         return message, status
     message.topic, message.queue_id = drafted.diverted_to or (header.topic, queue_id)
@@ -322,6 +300,4 @@ def refusal(broker: Broker, result: PutMessageResult) -> Refused:
         )
     if status is PutMessageStatus.UNKNOWN_ERROR:
         return Refused(ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR")
-    if broker.parts is not None:
-        return broker.parts.refusal(status)
-    return Refused(ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR DEFAULT")
+    return broker.refusal(status)

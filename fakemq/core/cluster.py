@@ -13,13 +13,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from fakemq.broker import addresses, persistence
-from fakemq.broker.broker import Broker
+from fakemq.broker.broker import Broker, broker_class
 from fakemq.clock.clock import Clock
 from fakemq.clock.durations import wall_ms
 from fakemq.clock.node_clock import NodeClock
 from fakemq.core.movement import Movement
 from fakemq.core.views import NODE
-from fakemq.dispatch.node import NodeState
+from fakemq.dispatch.node import NodeContext, NodeState
 from fakemq.errors import FakemqError
 from fakemq.events.core import (
     ClockMoved,
@@ -32,7 +32,7 @@ from fakemq.events.core import (
 from fakemq.faults.plan import FaultPlan
 from fakemq.journal.journal import Journal, log
 from fakemq.journal.wakes import Wakes
-from fakemq.namesrv.namesrv import NameServer
+from fakemq.namesrv.namesrv import NameServer, name_server_class
 from fakemq.net.memory import MemoryNetwork, OpenLinks
 from fakemq.net.outbound import OpenTcp, Outbound
 from fakemq.randomness import Randomness
@@ -128,7 +128,7 @@ class ClusterCore:
         config.listen_port = int(self.namesrv_addrs[number].rpartition(":")[2])
         kv_file = DiskTextFile(config.kv_config_path) if config.kv_config_path else None
         clock = NodeClock(self.clock, name, self.journal)
-        return NameServer(
+        return name_server_class(self.spec.reference)(
             name,
             config,
             clock,
@@ -146,16 +146,16 @@ class ClusterCore:
         name = config.node_name
         clock = NodeClock(self.clock, name, self.journal)
         store = self._make_store(config, clock)
-        broker = Broker(
+        node = NodeContext(
             name,
             config,
             clock,
             self.journal,
-            store,
-            self.randomness.stream(f"broker {name}"),
             self.faults,
+            self.randomness.stream(f"broker {name}"),
             self.spec.reference,
         )
+        broker = broker_class(self.spec.reference)(node, store)
         broker.outbound = Outbound(broker, self.network, self.open_tcp, config=config)
         # The home of the start: a peer may change rocketmqHome, and must not choose files.
         broker.make_acl = partial(self._make_acl, broker, config.rocketmq_home)

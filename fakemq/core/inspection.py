@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from fakemq.broker.broker import Broker
-    from fakemq.broker.v5.parts import Parts5
     from fakemq.core.cluster import ClusterCore
 
 
@@ -180,8 +179,7 @@ def _timer_messages(core: ClusterCore, topic: str | None) -> Steps[list[Delayed]
     unpacking = Unpacking()
     found = []
     for broker in list(holders(core)):
-        parts = parts5(broker)
-        for stored, due_at_ms in [] if parts is None else (yield from parts.timers.waiting()):
+        for stored, due_at_ms in (yield from broker.timer_messages()):
             place = real_place(stored)
             if place is not None and topic in (None, place[0]):
                 name = broker.config.broker_name
@@ -189,15 +187,6 @@ def _timer_messages(core: ClusterCore, topic: str | None) -> Steps[list[Delayed]
                 found.append(Delayed(place[0], name, place[1], 0, due_at_ms, message))
             yield
     return found
-
-
-def parts5(broker: Broker) -> Parts5 | None:
-    """Return the parts that a broker of 5.5.0 has; None for one of 4.9.7."""
-    if broker.parts is None:
-        return None
-    from fakemq.broker.v5.parts import parts_of  # a cluster of 4.9.7 imports nothing of it
-
-    return parts_of(broker)
 
 
 def messages_page(

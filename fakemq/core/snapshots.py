@@ -125,8 +125,7 @@ class NodeCapture:
             store = images.read(root, broker.config, disk.files.log_paths)
             self._found = NodeImage(store, texts_in(root), self._config, self._rules)
             return
-        if broker.parts is not None:
-            broker.parts.settle()
+        broker.settle()
         self._texts = {file.name: file.captured_text() for file in broker.persistence.files}
         self._store = images.Capture(broker.store)
 

@@ -24,7 +24,6 @@ from fakemq.later import Later
 from fakemq.protocol.command import (
     FLAG_ONEWAY,
     FLAG_RESPONSE,
-    VERSION_4_9_7,
     RemotingCommand,
     SerializeType,
 )
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from fakemq.dispatch.registry import Handlers
     from fakemq.net.session import Session
     from fakemq.protocol.header import Header
-    from fakemq.reference import Reference
 
     AnyHeader: TypeAlias = Header | msgspec.Struct
 
@@ -172,41 +170,29 @@ class VersionedDispatcher(Dispatcher[NodeT]):
         *,
         on_unknown: Callable[[int], Outcome],
         without: frozenset[int] = frozenset(),
-        reference: Reference,
     ) -> None:
-        super().__init__(node, handlers, on_unknown=on_unknown, without=without)
-        self._reference = reference
+        self._reference = reference = node.reference
+        super().__init__(
+            node, handlers, on_unknown=on_unknown, without=without | reference.gone_codes
+        )
         self._marks = RemotingCommand(0, version=reference.version)
 
-    def send_answer(self, session: Session, command: RemotingCommand, outcome: Outcome) -> None:
-        reference = self._reference
+    def _in_its_words(self, outcome: Outcome) -> Reply[Any] | None:
+        """Return an answer with code and hint of the reference; a client's stays as it is."""
         if isinstance(outcome, Refused):
-            outcome = outcome.reply_in(reference)
+            outcome = outcome.reply_in(self._reference)
+        if outcome is not None and outcome.relayed is None and FAQ in (outcome.remark or ""):
+            outcome.remark = (outcome.remark or "").replace(FAQ, self._reference.faq)
+        return outcome
+
+    def send_answer(self, session: Session, command: RemotingCommand, outcome: Outcome) -> None:
+        outcome = self._in_its_words(outcome)
         if outcome is not None and outcome.relayed is None:
             outcome = outcome.editable()
             outcome.relayed = self._marks
-            if reference.answers_in_json:
+            if self._reference.answers_in_json:
                 outcome.serialize_type = SerializeType.JSON
-            if outcome.remark is not None and FAQ in outcome.remark:
-                outcome.remark = outcome.remark.replace(FAQ, reference.faq)
         super().send_answer(session, command, outcome)
-
-
-def dispatcher_of(
-    node: NodeT,
-    handlers: Handlers[NodeT],
-    reference: Reference,
-    *,
-    on_unknown: Callable[[int], Outcome],
-    without: frozenset[int] = frozenset(),
-) -> Dispatcher[NodeT]:
-    """Return a dispatcher that answers as a reference does, with the handlers of that reference."""
-    found, without = handlers.of(reference), without | reference.gone_codes
-    if reference.version == VERSION_4_9_7:  # all commands have it
-        return Dispatcher(node, found, on_unknown=on_unknown, without=without)
-    return VersionedDispatcher(
-        node, found, on_unknown=on_unknown, without=without, reference=reference
-    )
 
 
 def kept_bytes_of(command: RemotingCommand) -> int:

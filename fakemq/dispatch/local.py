@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fakemq.clock.slices import Steps, finished, leaving
-from fakemq.dispatch.answers import Parked, Refused, Reply
+from fakemq.dispatch.answers import Parked, Reply
 from fakemq.dispatch.dispatcher import NodeT, VersionedDispatcher
 from fakemq.journal.noted import HANDLED
 from fakemq.net.session import Dispatch, OnReply, Owner, Session
 from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
-from fakemq.protocol.topics import FAQ
 
 if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
@@ -223,11 +222,7 @@ class LocalDispatcher(VersionedDispatcher[NodeT]):
 
     def send_answer(self, session: Session, command: RemotingCommand, outcome: Outcome) -> None:
         assert isinstance(session, LocalSession)
-        reference = self._reference
-        if isinstance(outcome, Refused):
-            outcome = outcome.reply_in(reference)
+        outcome = self._in_its_words(outcome)
         code = None if outcome is None else outcome.code
         self._journal.note((HANDLED, self._name, command.code, session.remote_addr, code))
-        if outcome is not None and outcome.remark is not None and FAQ in outcome.remark:
-            outcome.remark = outcome.remark.replace(FAQ, reference.faq)
         session.answered(command.opaque, outcome)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fakemq.net.session import Session
     from fakemq.reference import Reference
 
-ConfigT = TypeVar("ConfigT")
+ConfigT_co = TypeVar("ConfigT_co", covariant=True)
 
 
 class JournaledNode(Protocol):
@@ -46,11 +46,11 @@ class Node(JournaledNode, Protocol):
         """Return the ids of the clients that registered on a connection by heartbeats."""
 
 
-class NodeContext(msgspec.Struct, Generic[ConfigT], frozen=True, eq=False):
+class NodeContext(msgspec.Struct, Generic[ConfigT_co], frozen=True, eq=False):
     """The objects that all parts of a node share. A part gets this, not the node itself."""
 
     name: str
-    config: ConfigT
+    config: ConfigT_co
     """The node's own copy; a change at run time is made in place."""
     clock: NodeClock
     journal: Journal

@@ -1,8 +1,8 @@
 """The handler of each request code: one module a code, imported with its first request.
 
-The package ``handlers`` of a kind of node has the handlers of the default reference. A package
-beside it has those that only another reference has, or that do something else there; each of its
-modules is named like its code. So no node imports a handler of another reference.
+The package ``handlers`` of a kind of node has the handlers of the default reference. The package
+of another reference, such as ``v5.handlers``, has those that only it has, or that do something else
+there; each of its modules is named like its code. So no node imports a handler of another one.
 """
 
 from __future__ import annotations
@@ -10,15 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from inspect import isgeneratorfunction
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Parked, Reply, Request
 from fakemq.protocol.codes import code_name
 from fakemq.protocol.table import RequestHeader, ResponseHeader, Row
-
-if TYPE_CHECKING:
-    from fakemq.reference import Reference
 
 NodeT = TypeVar("NodeT")
 
@@ -37,7 +34,7 @@ class Handlers(Generic[NodeT]):
     see `fakemq.dispatch.long_work`.
     """
 
-    def __init__(self, package: str, *, earlier: Handlers[NodeT] | None = None) -> None:
+    def __init__(self, package: str, *, earlier: Handlers[Any] | None = None) -> None:
         self._package = package
         self._earlier = earlier
         self._by_code: dict[int, tuple[Row[Any, Any], Callable[..., Any]]] = {}
@@ -65,13 +62,6 @@ class Handlers(Generic[NodeT]):
             return handler
 
         return register
-
-    def of(self, reference: Reference) -> Handlers[NodeT]:
-        """Return the handlers of a reference: these, or those of its package beside this one."""
-        if not reference.handlers:
-            return self
-        package = f"{self._package.rpartition('.')[0]}.{reference.handlers}"
-        return cast("Handlers[NodeT]", import_module(package).handles)
 
     def find(self, code: int) -> tuple[Row[Any, Any], Callable[..., Any]] | None:
         """Return the row and the handler of a code; None if the code has none."""

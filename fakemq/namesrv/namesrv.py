@@ -7,10 +7,11 @@ Source: namesrv/NamesrvController.java (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from fakemq.dispatch.answers import Reply
-from fakemq.dispatch.dispatcher import dispatcher_of
+from fakemq.dispatch.dispatcher import Dispatcher
 from fakemq.dispatch.node import NodeState
 from fakemq.dispatch.registry import Handlers
 from fakemq.errors import ConfigError, NotYetSupported
@@ -42,8 +43,12 @@ class NameServer:
     """A name server; ``kv_file`` keeps its KV config, None for memory only.
 
     It can be started again after a stop. Like a new process it then knows only what that file
-    contains.
+    contains. Another release of RocketMQ is a subclass, see `name_server_class`.
     """
+
+    handlers: ClassVar[Handlers[Any]] = Handlers("fakemq.namesrv.handlers")
+    """What it answers, by request code."""
+    dispatcher_class: ClassVar[type[Dispatcher[Any]]] = Dispatcher
 
     def __init__(
         self,
@@ -72,7 +77,7 @@ class NameServer:
         self._views = self.faults.at(VIEW)
         self.kv = KvConfig(clock, journal, kv_file)
         self.reference = reference
-        self.dispatcher = dispatcher_of(self, handles, reference, on_unknown=self._unknown)
+        self.dispatcher = self.dispatcher_class(self, self.handlers, on_unknown=self._unknown)
         self._start_config = config
         self._unknown_codes: set[int] = set()
         self._resumed: Session | None = None
@@ -166,6 +171,12 @@ class NameServer:
             return routes
         return self._routes
 
+    def check_ready(self) -> None:
+        """Raise Refused as long as routes are not answered after a start."""
+
+    def check_lists_topics(self, *, every: bool = False) -> None:
+        """Raise Refused if the config forbids lists of topics, or that of ``every`` topic."""
+
     replicates_later = False
     """See `Node.replicates_later`: a name server has no slaves."""
 
@@ -214,5 +225,13 @@ class NameServer:
         return f"<name server {self.name} at {self.addr} {self.state}, {brokers} brokers>"
 
 
-handles: Handlers[NameServer] = Handlers("fakemq.namesrv.handlers")
+handles: Final[Handlers[NameServer]] = NameServer.handlers
 """The decorator that registers a handler for name servers."""
+
+
+def name_server_class(reference: Reference) -> type[NameServer]:
+    """Return the class of the name servers of a reference."""
+    if not reference.folder:
+        return NameServer
+    module = import_module(f"fakemq.namesrv.{reference.folder}.namesrv")
+    return cast("type[NameServer]", module.NAME_SERVER)

@@ -1,9 +1,9 @@
 """References: the releases of RocketMQ that name servers and brokers behave as.
 
 A `Reference` is data: what a release says, answers and begins with. The default, 4.9.7, is here;
-each other one has a module, which is imported only for a cluster of it. Behaviour that differs is a
-handler of the reference's own package, see `fakemq.dispatch.registry`. docs/architecture.md says
-how another one is added.
+each other one has a module, which is imported only for a cluster of it. Behaviour that differs is
+in subclasses of the nodes, and in handlers of their own. docs/architecture.md says how another one
+is added.
 """
 
 from __future__ import annotations
@@ -43,10 +43,8 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     version: int
     """Its number in MQVersion.java, which every answer has."""
-    handlers: str = ""
-    """The package beside ``handlers`` with the handlers that only it has; "" for none."""
-    parts: str = ""
-    """The module beside a broker's with the parts that only it has; "" for none."""
+    folder: str = ""
+    """The folder in `fakemq.broker` and `fakemq.namesrv` with the nodes of its own; "" for none."""
     configs: str = ""
     """The module with the classes of its configs; "" for those of `fakemq.config.model`."""
     gone_codes: frozenset[int] = frozenset()

@@ -23,8 +23,7 @@ _AUTH = "the accounts of auth 2.0"
 REFERENCE = Reference(
     name="5.5.0",
     version=513,
-    handlers="v5.handlers",
-    parts="v5.parts",
+    folder="v5",
     configs="fakemq.config.v5.model",
     gone_codes=frozenset(
         {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.broker.v5.parts import parts_of
+from fakemq.broker.v5.broker import Broker5
 from fakemq.dispatch.node import NodeState
 from fakemq.protocol.pop import pop_retry_topic
 from fakemq.sim.history import MASTER
@@ -64,7 +64,8 @@ class _Tables:
     def __init__(self, broker: Broker, groups: Mapping[str, Sequence[str]]) -> None:
         self._broker = broker
         self._groups = groups
-        self._pop = parts_of(broker).pop
+        assert isinstance(broker, Broker5), "only these have POP"
+        self._pop = broker.pop
 
     def waiting(self) -> set[Waiting]:
         return {

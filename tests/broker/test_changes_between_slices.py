@@ -13,7 +13,6 @@ from fakemq.broker.stats import BrokerStatsManager
 from fakemq.broker.v5.handlers.invoke_broker_to_reset_offset import (
     invoke_broker_to_reset_offset,
 )
-from fakemq.broker.v5.parts import parts_of
 from fakemq.broker.v5.pop.order import OrderTable
 from fakemq.clock import slices
 from fakemq.clock.node_clock import NodeClock
@@ -29,7 +28,7 @@ from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.v5.headers.offset import ResetOffsetRequestHeader5
 from fakemq.reference.v5 import REFERENCE
-from tests.support.broker_lab import BrokerLab
+from tests.support.broker_lab import BrokerLab, broker5
 from tests.support.form import pure_only
 
 GROUP = "g"
@@ -126,7 +125,7 @@ def locks(lab: BrokerLab) -> Case:
 
 def resets(lab: BrokerLab) -> Case:
     """A topic that is deleted while its offsets are reset has none."""
-    broker = lab.broker(reference=REFERENCE)
+    broker = broker5(lab.broker(reference=REFERENCE))
     broker.groups.update(group())
     broker.create_topic(TOPICS[0], 4)
     fields = {"topic": TOPICS[0], "group": GROUP, "timestamp": "-1", "isForce": "true"}
@@ -138,15 +137,15 @@ def resets(lab: BrokerLab) -> Case:
     yield steps
     broker.delete_topic(TOPICS[0])
     finished(broker.offsets.clean(TOPICS[0]))
-    finished(parts_of(broker).offset_resets.clean(TOPICS[0]))
+    finished(broker.offset_resets.clean(TOPICS[0]))
     yield None
     assert not broker.offsets.query_all(GROUP, TOPICS[0])
-    assert not parts_of(broker).offset_resets.has(TOPICS[0], GROUP, 0)
+    assert not broker.offset_resets.has(TOPICS[0], GROUP, 0)
 
 
 def resets_of_fewer_queues(lab: BrokerLab) -> Case:
     """A queue that is deleted while the offsets of its topic are reset has none."""
-    broker = lab.broker(reference=REFERENCE)
+    broker = broker5(lab.broker(reference=REFERENCE))
     broker.groups.update(group())
     broker.create_topic(TOPICS[0], 4)
     fields = {"topic": TOPICS[0], "group": GROUP, "timestamp": "-1", "isForce": "true"}
@@ -156,7 +155,7 @@ def resets_of_fewer_queues(lab: BrokerLab) -> Case:
     steps = invoke_broker_to_reset_offset(broker, request)
     assert isinstance(steps, Generator)
     yield steps
-    resets = parts_of(broker).offset_resets
+    resets = broker.offset_resets
     was_done = resets.has(TOPICS[0], GROUP, 3)
     broker.topics.update(TopicConfig(TOPICS[0], 2, 2))
     yield None

@@ -8,14 +8,13 @@ import pytest
 
 from fakemq.broker.broker import Broker
 from fakemq.broker.client_channel import ClientChannelInfo
-from fakemq.broker.v5.parts import parts_of
 from fakemq.clock.slices import A_STEP, SLICE_MS
 from fakemq.events import MemberChanged
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.client import UnregisterClientRequestHeader
 from fakemq.reference.v5 import REFERENCE
-from tests.support.broker_lab import BrokerLab
+from tests.support.broker_lab import BrokerLab, broker5
 from tests.support.clients import GROUP, TOPIC, beat, consume, consumer_data, long_pull
 from tests.support.peer import Peer
 from tests.support.pops import long_pop, send
@@ -223,7 +222,7 @@ def test_arrival_leaves_held_pops_of_closed_connections_to_slices(
     leaving, peer = lab.outside_peer(broker), lab.peer(broker.addr)
     for _ in range(MANY):
         long_pop(leaving)
-    held, polling = long_pop(peer), parts_of(broker).pop.polling
+    held, polling = long_pop(peer), broker5(broker).pop.polling
     work_in_turns(lab.clock, monkeypatch)
     leaving.close()
     left = len(polling)

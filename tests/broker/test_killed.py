@@ -8,12 +8,11 @@ import pytest
 
 from fakemq.broker.broker import Broker
 from fakemq.broker.persistence import FIRST_TICK_MS
-from fakemq.broker.v5.parts import parts_of
 from fakemq.clock.slices import SLICE_MS
 from fakemq.core.snapshots import node_image
 from fakemq.protocol.bodies.heartbeat import SubscriptionData
 from fakemq.reference import V4_9_7, Reference, find_reference
-from tests.support.broker_lab import BrokerLab
+from tests.support.broker_lab import BrokerLab, broker5
 from tests.support.pops import GROUP, TOPIC, Popped, ack, pop, send
 from tests.support.slices import work_in_turns
 
@@ -140,12 +139,12 @@ def test_kill_loses_what_is_out_in_order_since_the_last_tick(
         send(peer, b"hello", queue_id=queue_id)
     first = Popped(pop(peer, order=True, max_msg_nums=1, invisible_time=60_000))
     lab.pass_time(FIRST_TICK_MS)
-    (out,) = parts_of(broker).pop.order.queues()
+    (out,) = broker5(broker).pop.order.queues()
     Popped(pop(peer, order=True, max_msg_nums=1, invisible_time=60_000))
     ack(peer, first, first.messages[0])
     killed(broker)
-    assert [*parts_of(broker).pop.order.queues()] == [out]
-    found = parts_of(broker).pop.order.find(TOPIC, GROUP, out[2])
+    assert [*broker5(broker).pop.order.queues()] == [out]
+    found = broker5(broker).pop.order.find(TOPIC, GROUP, out[2])
     assert found is not None
     assert found.commit_offset_bit == 0
 

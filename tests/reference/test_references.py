@@ -10,6 +10,7 @@ import pytest
 
 import fakemq
 from bench.measure import ENVIRONMENT
+from fakemq.broker.broker import broker_class
 from fakemq.broker.broker import handles as broker_handles
 from fakemq.config.spec import broker_spec, cluster_spec, config_classes, namesrv_spec
 from fakemq.errors import ConfigWarning
@@ -68,8 +69,8 @@ def test_every_answer_has_the_version_of_the_reference(lab: BrokerLab) -> None:
 
 
 def test_handlers_of_a_reference_do_not_know_what_is_gone_or_later() -> None:
-    later = broker_handles.of(V5_5_0)
-    assert broker_handles.of(find_reference("4.9.7")) is broker_handles
+    later = broker_class(V5_5_0).handlers
+    assert broker_class(find_reference("4.9.7")).handlers is broker_handles
     assert later.find(RequestCode5.GET_TOPIC_CONFIG) is not None
     assert broker_handles.find(RequestCode5.GET_TOPIC_CONFIG) is None
     assert later.find(RequestCode.SEND_MESSAGE_V2) == broker_handles.find(

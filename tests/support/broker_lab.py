@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from fakemq.broker.broker import Broker
+from fakemq.broker.broker import Broker, broker_class
+from fakemq.broker.v5.broker import Broker5
 from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
 from fakemq.config.model import BrokerConfig
 from fakemq.config.spec import config_classes
+from fakemq.dispatch.node import NodeContext
+from fakemq.faults.plan import FaultPlan
 from fakemq.journal.journal import Journal
 from fakemq.net.memory import MemoryNetwork
 from fakemq.net.outbound import Outbound
@@ -69,15 +72,10 @@ class BrokerLab:
         files = MemoryFiles(clock, memory_limit_bytes)
         self._files.append(files)
         store = MessageStore(config, files, clock, self.journal, name)
-        broker = Broker(
-            name,
-            config,
-            clock,
-            self.journal,
-            store,
-            Randomness(1).stream(f"broker {name}"),
-            reference=reference,
-        )
+        randomness = Randomness(1).stream(f"broker {name}")
+        faults = FaultPlan(self.journal)
+        node = NodeContext(name, config, clock, self.journal, faults, randomness, reference)
+        broker = broker_class(reference)(node, store)
         broker.outbound = Outbound(broker, self.network)
         if config_folder is not None:
             broker.persistence.keep_in(lambda name: DiskTextFile(str(config_folder / name)))
@@ -116,6 +114,12 @@ class BrokerLab:
 
     def name_server(self, addr: str) -> NameServerDouble:
         return NameServerDouble(self.network, self.clock, self.journal, addr)
+
+
+def broker5(broker: Broker) -> Broker5:
+    """The same broker, which must be one of 5.5.0."""
+    assert isinstance(broker, Broker5)
+    return broker
 
 
 def send_header(topic: str = "orders", **fields: str | int | bool) -> SendMessageRequestHeaderV2:

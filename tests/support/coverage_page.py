@@ -6,11 +6,9 @@ Write it again with ``python -m tests.support.coverage_page``.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
-from fakemq.broker.broker import handles as broker_handles
-from fakemq.dispatch.registry import Handlers
-from fakemq.namesrv.namesrv import handles as namesrv_handles
+from fakemq.broker.broker import broker_class
+from fakemq.namesrv.namesrv import name_server_class
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.grpc.table import RPCS
 from fakemq.protocol.v5.codes import RequestCode5
@@ -25,7 +23,6 @@ ASKED_OF_CLIENTS = {
 }
 """Codes that brokers send to clients."""
 
-_HANDLES: dict[str, Handlers[Any]] = {"name server": namesrv_handles, "broker": broker_handles}
 _REFUSED_RPCS = {"SyncLiteSubscription": "refused with 50100: lite topics are out of scope"}
 
 _TOP = """# Coverage
@@ -69,8 +66,12 @@ def _codes() -> str:
 def _answered_by(reference: Reference) -> dict[int, str]:
     """Return the cell of each code that a release has; those that no node answers are left out."""
     nodes: dict[int, list[str]] = {}
-    for node, handles in _HANDLES.items():
-        for code in set(handles.of(reference).load()) - reference.gone_codes:
+    known_by = {
+        "name server": name_server_class(reference).handlers,
+        "broker": broker_class(reference).handlers,
+    }
+    for node, handlers in known_by.items():
+        for code in set(handlers.load()) - reference.gone_codes:
             nodes.setdefault(code, []).append(node)
     cells = {code: ", ".join(names) for code, names in nodes.items()}
     cells |= {code: f"out of scope: {why}" for code, why in reference.out_of_scope.items()}

@@ -12,7 +12,7 @@ from fakemq.clock.node_clock import NodeClock
 from fakemq.config.model import NamesrvConfig
 from fakemq.config.spec import config_classes
 from fakemq.journal.journal import Journal
-from fakemq.namesrv.namesrv import NameServer
+from fakemq.namesrv.namesrv import NameServer, name_server_class
 from fakemq.net.memory import MemoryNetwork
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import VERSION_4_9_7, RemotingCommand
@@ -41,7 +41,7 @@ class NamesrvLab:
     ) -> NameServer:
         """Start one more; it listens at its ``addr``."""
         name = f"namesrv-{len(self.servers)}"
-        server = NameServer(
+        server = name_server_class(reference)(
             name,
             config or config_classes(reference)[1](),
             NodeClock(self.clock, name),

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fakemq.broker.broker import Broker
-from fakemq.broker.v5.parts import Parts5, parts_of
 from fakemq.config.v5.model import BrokerConfig5
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.message import MessageExt
 from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.reference.v5 import REFERENCE
-from tests.support.broker_lab import BrokerLab, send_header
+from tests.support.broker_lab import BrokerLab, broker5, send_header
 from tests.support.time import START_MS
 
 SECOND_MS = START_MS // 1000 * 1000
@@ -25,13 +23,9 @@ class TimerLab(BrokerLab):
     def __init__(self, **config: int | str | bool) -> None:
         super().__init__()
         self.config = BrokerConfig5(recall_message_enable=True, **config)
-        self.node: Broker = self.broker(self.config, reference=REFERENCE)
+        self.node = broker5(self.broker(self.config, reference=REFERENCE))
         self.node.create_topic("orders", 4)
         self.client = self.peer(self.node.addr)
-
-    @property
-    def parts(self) -> Parts5:
-        return parts_of(self.node)
 
     def send(
         self,

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 import fakemq
-from fakemq.broker.v5.parts import parts_of
 from fakemq.client.messages import Message
 from fakemq.core.cluster import ClusterCore
 from fakemq.protocol.v5.codes import RequestCode5
+from tests.support.broker_lab import broker5
 from tests.support.popper import Popper
 from tests.support.pops import TOPIC, ack_header
 
@@ -39,7 +39,7 @@ def units(mq: fakemq.Cluster, name: str) -> int:
     """How many timer messages have a unit at a broker, and are not delivered."""
 
     def count(core: ClusterCore) -> int:
-        timers = parts_of(core.broker(name)).timers.timers
+        timers = broker5(core.broker(name)).timers.timers
         return timers.wheel.messages(timers.checkpoint.last_read_ms)
 
     return mq.inspect(count)

@@ -136,6 +136,4 @@ def _refusal(broker: Broker, result: PutMessageResult) -> Refused:
         return Refused(ResponseCode.SYSTEM_ERROR, "OS page cache busy, please try another machine")
     if status is PutMessageStatus.UNKNOWN_ERROR:
         return Refused(ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR")
-    if broker.parts is not None:
-        return broker.parts.refusal(status)
-    return Refused(ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR DEFAULT")
+    return broker.refusal(status)

@@ -48,14 +48,11 @@ def set_keys(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader] | Pa
     taken = {name: text for name, text in properties.items() if name not in not_there}
     for text in (*not_there.values(), *update(broker.config, taken)):
         broker.journal.peer_warnings.warn(broker.name, _NAME, f"{_NAME}: {text}")
-    if broker.pools is not None:
-        broker.pools.plan()
     if "brokerRole" in taken:
         broker.replication()  # a new role may make puts wait for slaves
     if "namesrvAddr" in taken:
         broker.registration.follow_config()
-    if broker.parts is not None:
-        broker.parts.follow_config()
+    broker.follow_config()
     broker.config_version = broker.config_version.next(broker.clock.now_ms())
     if "brokerPermission" in taken:
         broker.topics.next_version()

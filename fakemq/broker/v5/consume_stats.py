@@ -10,18 +10,17 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from fakemq.broker.consume_stats import consume_tps, offsets_of
-from fakemq.broker.v5.parts import parts_of
 from fakemq.protocol.java import java_hash_map_order
 from fakemq.protocol.v5.bodies.stats import ConsumeStats5, OffsetWrapper5
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
+    from fakemq.broker.v5.broker import Broker5
     from fakemq.clock.slices import Steps
     from fakemq.protocol.bodies.queue import MessageQueue
 
 
 def consume_stats_5(
-    broker: Broker,
+    broker: Broker5,
     group: str,
     queues: Iterable[MessageQueue],
     topics: Iterable[str],
@@ -32,7 +31,7 @@ def consume_stats_5(
 
     What it has pulled is at least what it has consumed.
     """
-    pull_offsets, table = parts_of(broker).pull_offsets, {}
+    pull_offsets, table = broker.pull_offsets, {}
     for queue in queues:
         found = offsets_of(broker, group, queue)
         consumed = found.consumer_offset

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.broker.v5.slave_refusals import check_takes_messages
-from fakemq.dispatch.answers import Refused, Thrown
+from fakemq.dispatch.answers import REJECTED, Refused, Thrown
 from fakemq.dispatch.java_errors import required
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.errors import NumberFormatError
@@ -39,8 +38,7 @@ from fakemq.store.results import PutMessageStatus
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fakemq.broker.broker import Broker
-    from fakemq.broker.checks import SendRequest
+    from fakemq.broker.broker import Broker, SendRequest
     from fakemq.config.v5.model import BrokerConfig5
     from fakemq.protocol.bodies.topic import TopicConfig
     from fakemq.store.inner_message import InnerMessage
@@ -52,6 +50,15 @@ INNER_NUM = "INNER_NUM"
 _REPLIES = (RequestCode.SEND_REPLY_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2)
 _OTHER_TYPES = (DELAY_TIME_LEVEL, TIMER_DELIVER_MS, TIMER_DELAY_SEC, TIMER_DELAY_MS, SHARDING_KEY)
 """A message with one of these is no message with a priority."""
+
+
+def check_takes_messages(broker: Broker) -> None:
+    """Raise Refused at a slave.
+
+    Source: SendMessageProcessor.java#rejectRequest (5.5.0)
+    """
+    if broker.config.is_slave:
+        raise Refused(ResponseCode.SYSTEM_BUSY, REJECTED)
 
 
 def check_sent(broker: Broker, request: SendRequest) -> None:

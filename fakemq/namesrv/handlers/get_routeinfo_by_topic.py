@@ -3,7 +3,8 @@
 Behaviour: clients from 4.9.4 on, and those that set ``acceptStandardJsonOnly``, get standard JSON
 with sorted maps, others fastjson's with bare numbers for keys. The order config of the topic is in
 it if ``orderMessageEnable`` is set.
-Refused: no queues, or none with a living broker: TOPIC_NOT_EXIST.
+Refused: no queues, or none with a living broker: TOPIC_NOT_EXIST. At 5.5.0, a name
+server that is not ready: SYSTEM_ERROR.
 Ignored: the body.
 
 Source: namesrv/processor/DefaultRequestProcessor.java#getRouteInfoByTopic (4.9.7)
@@ -29,11 +30,7 @@ VERSION_4_9_4 = 401
 
 @handles(table.GET_ROUTEINFO_BY_TOPIC)
 def get_routeinfo_by_topic(node: NameServer, request: Request[GetRouteInfoRequestHeader]) -> Answer:
-    return route_of_topic(node, request)
-
-
-def route_of_topic(node: NameServer, request: Request[GetRouteInfoRequestHeader]) -> Answer:
-    """Answer with the route, in slices if it has many brokers; raise Refused if there is none."""
+    node.check_ready()
     topic = or_null(request.header, "topic")
     if node.routes.is_wide(topic):
         return in_slices(_route_in_slices)(node, request)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,9 +13,8 @@ from fakemq.broker.acl.errors import AclError
 from fakemq.broker.acl.needs import Rule
 from fakemq.broker.acl.permissions import Perm
 from fakemq.broker.acl.rights import BROKER, NAMESRV, RPCS, Rights, Row, merged
-from fakemq.broker.broker import handles as broker_handles
-from fakemq.dispatch.registry import Handlers
-from fakemq.namesrv.namesrv import handles as namesrv_handles
+from fakemq.broker.broker import broker_class
+from fakemq.namesrv.namesrv import name_server_class
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.grpc.table import RPCS as ALL_RPCS
@@ -24,9 +24,9 @@ from fakemq.proxy.registry import find
 from fakemq.reference import NAMES, Reference, find_reference
 
 PUB, SUB = Perm.PUB, Perm.SUB
-NODES: dict[str, tuple[Handlers[Any], Any]] = {
-    "broker": (broker_handles, BROKER),
-    "namesrv": (namesrv_handles, NAMESRV),
+NODES: dict[str, tuple[Callable[[Reference], Any], Any]] = {
+    "broker": (broker_class, BROKER),
+    "namesrv": (name_server_class, NAMESRV),
 }
 
 
@@ -37,9 +37,9 @@ def rule_of(row: Row, reference: Reference) -> Rule | None:
 @pytest.mark.parametrize("release", NAMES)
 @pytest.mark.parametrize("node", NODES)
 def test_table_has_each_code_that_a_node_answers(node: str, release: str) -> None:
-    handles, rows = NODES[node]
+    node_class, rows = NODES[node]
     reference = find_reference(release)
-    answered = set(handles.of(reference).load()) - reference.gone_codes
+    answered = set(node_class(reference).handlers.load()) - reference.gone_codes
     has_rule = {code for code, row in rows.items() if rule_of(row, reference) is not None}
     assert has_rule == answered
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-from fakemq.broker.v5.parts import parts_of
 from fakemq.events import Warned
 from fakemq.faults.plan import ALWAYS, Scope
 from fakemq.faults.points import REORDER_METADATA, SILENCE
@@ -28,6 +27,7 @@ from fakemq.protocol.v5.bodies.timer import TimerMetric, TimerMetricsSerializeWr
 from fakemq.protocol.v5.bodies.version import DataVersion5
 from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.store.timer.checkpoint import TimerCheckpoint
+from tests.support.broker_lab import broker5
 from tests.support.master_tables import DELAYS, FAST, GROUPS, MAIN, OFFSETS, TOPICS
 from tests.support.namesrv_double import NameServerDouble
 from tests.support.replication import Replicated
@@ -201,7 +201,7 @@ def test_slave_without_timers_asks_for_none() -> None:
 def test_every_table_is_taken_over() -> None:
     lab = Elsewhere5()
     lab.sync()
-    slave, parts = lab.slave, parts_of(lab.slave)
+    slave, parts = lab.slave, broker5(lab.slave)
     config = slave.topics.select("topic-4")
     assert config is not None
     assert config.attributes == {"message.type": "FIFO"}

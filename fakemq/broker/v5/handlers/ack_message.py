@@ -7,8 +7,7 @@ Source: broker/processor/AckMessageProcessor.java#processRequest (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
-from fakemq.broker.v5.handlers import handles
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.pop.ack import acknowledge
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol.headers.pop import AckMessageRequestHeader
@@ -17,6 +16,6 @@ from fakemq.protocol.v5 import table
 
 
 @handles(table.ACK_MESSAGE)
-def ack_message(broker: Broker, request: Request[AckMessageRequestHeader]) -> Reply[NoHeader]:
+def ack_message(broker: Broker5, request: Request[AckMessageRequestHeader]) -> Reply[NoHeader]:
     acknowledge(broker, request)
     return Reply()

@@ -7,8 +7,7 @@ Source: broker/processor/AckMessageProcessor.java#processRequest (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
-from fakemq.broker.v5.handlers import handles
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.pop.ack import acknowledge_batch
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Refused, Reply, Request
@@ -20,7 +19,7 @@ from fakemq.protocol.v5 import table
 
 
 @handles(table.BATCH_ACK_MESSAGE)
-def batch_ack_message(broker: Broker, request: Request[NoHeader]) -> Steps[Reply[NoHeader]]:
+def batch_ack_message(broker: Broker5, request: Request[NoHeader]) -> Steps[Reply[NoHeader]]:
     body = None
     if request.body:
         body = BatchAckMessageRequestBody.decode_or_null(readable_json(request.body))

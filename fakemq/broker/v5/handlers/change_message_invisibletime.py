@@ -5,8 +5,7 @@ Source: broker/processor/ChangeInvisibleTimeProcessor.java#processRequest (5.5.0
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
-from fakemq.broker.v5.handlers import handles
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.pop.invisible import change_invisible_time
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol.headers.pop import (
@@ -18,6 +17,6 @@ from fakemq.protocol.v5 import table
 
 @handles(table.CHANGE_MESSAGE_INVISIBLETIME)
 def change_message_invisibletime(
-    broker: Broker, request: Request[ChangeInvisibleTimeRequestHeader]
+    broker: Broker5, request: Request[ChangeInvisibleTimeRequestHeader]
 ) -> Reply[ChangeInvisibleTimeResponseHeader]:
     return change_invisible_time(broker, request)

@@ -7,9 +7,8 @@ Source: broker/processor/ClientManageProcessor.java#checkClientConfig (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
 from fakemq.broker.handlers.check_client_config import check_client
-from fakemq.broker.v5.handlers import handles
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.dispatch.java_errors import readable_json
 from fakemq.protocol import table
@@ -17,7 +16,7 @@ from fakemq.protocol.table import NoHeader
 
 
 @handles(table.CHECK_CLIENT_CONFIG)
-def check_client_config(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
+def check_client_config(broker: Broker5, request: Request[NoHeader]) -> Reply[NoHeader]:
     if request.body:
         check_client(broker, readable_json(request.body))
     return Reply()

@@ -7,9 +7,8 @@ Source: broker/processor/AdminBrokerProcessor.java#consumeMessageDirectly (5.5.0
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
 from fakemq.broker.handlers.consume_message_directly import consume_directly
-from fakemq.broker.v5.handlers import handles
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.dispatch.answers import Parked, Request
 from fakemq.protocol import table
 from fakemq.protocol.headers.client import ConsumeMessageDirectlyResultRequestHeader
@@ -18,7 +17,7 @@ from fakemq.protocol.table import NoHeader
 
 @handles(table.CONSUME_MESSAGE_DIRECTLY)
 def consume_message_directly(
-    broker: Broker, request: Request[ConsumeMessageDirectlyResultRequestHeader]
+    broker: Broker5, request: Request[ConsumeMessageDirectlyResultRequestHeader]
 ) -> Parked[NoHeader]:
     fields = request.command.ext_fields
     topic = broker.topics.select(fields.get("topic", ""))

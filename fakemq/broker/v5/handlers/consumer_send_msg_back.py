@@ -7,10 +7,9 @@ Source: broker/processor/SendMessageProcessor.java#rejectRequest (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
 from fakemq.broker.retry import send_back
-from fakemq.broker.v5.handlers import handles
-from fakemq.broker.v5.slave_refusals import check_takes_messages
+from fakemq.broker.v5.broker import Broker5, handles
+from fakemq.broker.v5.send import check_takes_messages
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
@@ -19,7 +18,7 @@ from fakemq.protocol.table import NoHeader
 
 @handles(table.CONSUMER_SEND_MSG_BACK)
 def consumer_send_msg_back(
-    broker: Broker, request: Request[ConsumerSendMsgBackRequestHeader]
+    broker: Broker5, request: Request[ConsumerSendMsgBackRequestHeader]
 ) -> Reply[NoHeader]:
     check_takes_messages(broker)
     send_back(broker, request.command, request.header)

@@ -9,9 +9,7 @@ Source: broker/processor/AdminBrokerProcessor.java#deleteSubscriptionGroup (5.5.
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
-from fakemq.broker.v5.handlers import handles
-from fakemq.broker.v5.parts import parts_of
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol.table import NoHeader
@@ -21,15 +19,15 @@ from fakemq.protocol.v5.headers.group import DeleteSubscriptionGroupRequestHeade
 
 @handles(table.DELETE_SUBSCRIPTIONGROUP)
 def delete_subscriptiongroup(
-    broker: Broker, request: Request[DeleteSubscriptionGroupRequestHeader5]
+    broker: Broker5, request: Request[DeleteSubscriptionGroupRequestHeader5]
 ) -> Steps[Reply[NoHeader]]:
     header = request.header
     group = header.group_name
     broker.groups.delete(group)
-    parts_of(broker).forbidden.delete(group)
+    broker.forbidden.delete(group)
     if header.clean_offset:
         yield from broker.offsets.remove(group)
-        yield from parts_of(broker).pull_offsets.forget(group)
+        yield from broker.pull_offsets.forget(group)
     if broker.config.auto_delete_unused_stats:
         broker.stats.on_group_deleted(group)
     return Reply()

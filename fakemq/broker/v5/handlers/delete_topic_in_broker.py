@@ -10,12 +10,9 @@ Source: broker/processor/AdminBrokerProcessor.java#deleteTopic, #deleteTopicInBr
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
 from fakemq.broker.checks import check_not_system_topic
-from fakemq.broker.v5.handlers import handles
-from fakemq.broker.v5.parts import parts_of
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.clock.slices import Steps
-from fakemq.config.v5.model import config5
 from fakemq.dispatch.answers import InvalidParameter, Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.headers.topic import DeleteTopicRequestHeader
@@ -26,9 +23,9 @@ from fakemq.protocol.topics import LMQ_PREFIX
 
 @handles(table.DELETE_TOPIC_IN_BROKER)
 def delete_topic_in_broker(
-    broker: Broker, request: Request[DeleteTopicRequestHeader]
+    broker: Broker5, request: Request[DeleteTopicRequestHeader]
 ) -> Steps[Reply[NoHeader]]:
-    topic, config = request.header.get("topic", ""), config5(broker.config)
+    topic, config = request.header.get("topic", ""), broker.config
     if not topic or topic.isspace():
         raise InvalidParameter("The specified topic is blank.")
     if config.validate_system_topic_when_update_topic:
@@ -42,15 +39,14 @@ def delete_topic_in_broker(
             )
             topics += (retry for retry in retries if broker.topics.select(retry) is not None)
             yield
-    parts = parts_of(broker)
     for one in topics:
         if one.startswith(LMQ_PREFIX):
             broker.store.delete_consume_queue(one)
         else:
             broker.delete_topic(one)
         yield from broker.offsets.clean(one)
-        yield from parts.offset_resets.clean(one)
-        yield from parts.pull_offsets.clean(one)
-        yield from parts.pop.inflight.forget(one)
-        parts.timers.metrics.forget(one)
+        yield from broker.offset_resets.clean(one)
+        yield from broker.pull_offsets.clean(one)
+        yield from broker.pop.inflight.forget(one)
+        broker.timers.metrics.forget(one)
     return Reply()

@@ -9,9 +9,7 @@ Source: broker/offset/ConsumerOffsetManager.java#encode, #getGroupTopicMap (5.5.
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
-from fakemq.broker.v5.handlers import handles
-from fakemq.broker.v5.parts import parts_of
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
@@ -21,16 +19,16 @@ from fakemq.protocol.v5.bodies.offset import ConsumerOffsetSerializeWrapper5
 
 
 @handles(table.GET_ALL_CONSUMER_OFFSET)
-def get_all_consumer_offset(broker: Broker, request: Request[NoHeader]) -> Steps[Reply[NoHeader]]:
+def get_all_consumer_offset(broker: Broker5, request: Request[NoHeader]) -> Steps[Reply[NoHeader]]:
     wrapper = yield from broker.offsets.wrapper()
     offsets = wrapper.offset_table
     topics: dict[str, list[str]] = {}
-    for parts_of_key in (key.split("@") for key in offsets):
-        if len(parts_of_key) == 2:
-            topics.setdefault(parts_of_key[1], []).append(parts_of_key[0])
+    for parts in (key.split("@") for key in offsets):
+        if len(parts) == 2:
+            topics.setdefault(parts[1], []).append(parts[0])
     body = ConsumerOffsetSerializeWrapper5(
         offset_table=offsets,
-        data_version=parts_of(broker).versions.offsets,
+        data_version=broker.versions.offsets,
         group_topic_map={group: java_hash_map_order(names) for group, names in topics.items()},
         lmq_offset_table=getattr(wrapper, "lmq_offset_table", None),
     )

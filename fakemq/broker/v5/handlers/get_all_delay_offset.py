@@ -8,9 +8,7 @@ broker/schedule/ScheduleMessageService.java#encode (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
-from fakemq.broker.v5.handlers import handles
-from fakemq.broker.v5.parts import parts_of
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.java import java_concurrent_map_order
@@ -21,12 +19,12 @@ _TABLE_CAPACITY = 32
 
 
 @handles(table.GET_ALL_DELAY_OFFSET)
-def get_all_delay_offset(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
+def get_all_delay_offset(broker: Broker5, request: Request[NoHeader]) -> Reply[NoHeader]:
     offsets = broker.delay.waiting_offsets() | broker.delay.offsets
     body = DelayOffsetSerializeWrapper5(
         offset_table={
             level: offsets[level] for level in java_concurrent_map_order(offsets, _TABLE_CAPACITY)
         },
-        data_version=parts_of(broker).versions.delays,
+        data_version=broker.versions.delays,
     )
     return Reply(body=body.encode())

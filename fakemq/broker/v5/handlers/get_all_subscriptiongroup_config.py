@@ -8,12 +8,9 @@ Source: broker/processor/AdminBrokerProcessor.java#getAllSubscriptionGroup (5.5.
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
-from fakemq.broker.v5.handlers import handles
-from fakemq.broker.v5.parts import parts_of
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.table_pages import page_of
 from fakemq.clock.slices import Steps
-from fakemq.config.v5.model import config5
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol.v5 import table
 from fakemq.protocol.v5.bodies.tables import SubscriptionGroupWrapper5
@@ -25,20 +22,20 @@ from fakemq.protocol.v5.headers.group import (
 
 @handles(table.GET_ALL_SUBSCRIPTIONGROUP_CONFIG)
 def get_all_subscriptiongroup_config(
-    broker: Broker, request: Request[GetAllSubscriptionGroupRequestHeader]
+    broker: Broker5, request: Request[GetAllSubscriptionGroupRequestHeader]
 ) -> Steps[Reply[GetAllSubscriptionGroupResponseHeader]]:
     header, groups = request.header, broker.groups.snapshot()
     page, version = page_of(
         groups,
         broker.groups.data_version,
-        config5(broker.config),
+        broker.config,
         seq=header.group_seq,
         known_version=header.data_version,
         most=header.max_group_num,
     )
     body = SubscriptionGroupWrapper5(
         subscription_group_table=page,
-        forbidden_table=parts_of(broker).forbidden.of(page),
+        forbidden_table=broker.forbidden.of(page),
         data_version=version,
     )
     total = GetAllSubscriptionGroupResponseHeader(total_group_num=len(groups))

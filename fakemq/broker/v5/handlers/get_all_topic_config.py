@@ -7,12 +7,9 @@ Source: broker/processor/AdminBrokerProcessor.java#getAllTopicConfig (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
-from fakemq.broker.v5.handlers import handles
-from fakemq.broker.v5.parts import parts_of
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.table_pages import page_of
 from fakemq.clock.slices import Steps
-from fakemq.config.v5.model import config5
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol.v5 import table
 from fakemq.protocol.v5.bodies.tables import TopicConfigAndMappingSerializeWrapper
@@ -24,13 +21,13 @@ from fakemq.protocol.v5.headers.topic import (
 
 @handles(table.GET_ALL_TOPIC_CONFIG)
 def get_all_topic_config(
-    broker: Broker, request: Request[GetAllTopicConfigRequestHeader]
+    broker: Broker5, request: Request[GetAllTopicConfigRequestHeader]
 ) -> Steps[Reply[GetAllTopicConfigResponseHeader5]]:
     header, topics = request.header, broker.topics.snapshot()
     page, version = page_of(
         topics,
         broker.topics.data_version,
-        config5(broker.config),
+        broker.config,
         seq=header.topic_seq,
         known_version=header.data_version,
         most=header.max_topic_num,
@@ -38,7 +35,7 @@ def get_all_topic_config(
     body = TopicConfigAndMappingSerializeWrapper(
         topic_config_table=page,
         data_version=version,
-        mapping_data_version=parts_of(broker).versions.mappings,
+        mapping_data_version=broker.versions.mappings,
     )
     total = GetAllTopicConfigResponseHeader5(total_topic_num=len(topics))
     return Reply(total, body=(yield from body.encode_in_steps()))

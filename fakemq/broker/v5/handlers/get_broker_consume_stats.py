@@ -9,11 +9,10 @@ Source: broker/processor/AdminBrokerProcessor.java#fetchAllConsumeStatsInBroker 
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
 from fakemq.broker.consume_stats import consumed_topic, queues_of
 from fakemq.broker.handlers.get_broker_consume_stats import TABLE_SIZE
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.consume_stats import consume_stats_5
-from fakemq.broker.v5.handlers import handles
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
@@ -25,7 +24,7 @@ from fakemq.protocol.v5.bodies.stats import ConsumeStats5, ConsumeStatsList5
 
 @handles(table.GET_BROKER_CONSUME_STATS)
 def get_broker_consume_stats(
-    broker: Broker, request: Request[GetConsumeStatsInBrokerHeader]
+    broker: Broker5, request: Request[GetConsumeStatsInBrokerHeader]
 ) -> Steps[Reply[NoHeader]]:
     groups = yield from java_hash_map_order_in_steps(broker.groups.names(), TABLE_SIZE)
     topics = yield from broker.offsets.topics_by_group()
@@ -47,7 +46,7 @@ def get_broker_consume_stats(
 
 
 def _of_group(
-    broker: Broker, group: str, topics: list[str], only_order: bool
+    broker: Broker5, group: str, topics: list[str], only_order: bool
 ) -> Steps[list[ConsumeStats5]]:
     found = []
     yield

@@ -7,8 +7,7 @@ Source: broker/processor/AdminBrokerProcessor.java#getBrokerHaStatus (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
-from fakemq.broker.v5.handlers import handles
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.ha.v5.service import HAService5
 from fakemq.protocol.table import NoHeader
@@ -16,7 +15,7 @@ from fakemq.protocol.v5 import table
 
 
 @handles(table.GET_BROKER_HA_STATUS)
-def get_broker_ha_status(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
+def get_broker_ha_status(broker: Broker5, request: Request[NoHeader]) -> Reply[NoHeader]:
     replication = broker.replication()
     assert isinstance(replication, HAService5)
     return Reply(body=replication.runtime_info().encode())

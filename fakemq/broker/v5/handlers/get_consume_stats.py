@@ -9,10 +9,9 @@ Source: broker/processor/AdminBrokerProcessor.java#getConsumeStats (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
 from fakemq.broker.consume_stats import consumed_topic, queues_of
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.consume_stats import consume_stats_5
-from fakemq.broker.v5.handlers import handles
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol.java import java_hash_map_order
@@ -23,7 +22,7 @@ from fakemq.protocol.v5.headers.group import GetConsumeStatsRequestHeader5
 
 @handles(table.GET_CONSUME_STATS)
 def get_consume_stats(
-    broker: Broker, request: Request[GetConsumeStatsRequestHeader5]
+    broker: Broker5, request: Request[GetConsumeStatsRequestHeader5]
 ) -> Steps[Reply[NoHeader]]:
     header, configs = request.header, {}
     group, topic = header.consumer_group, header.topic or ""

@@ -9,8 +9,7 @@ Source: broker/processor/AdminBrokerProcessor.java#getMinOffset (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
-from fakemq.broker.v5.handlers import handles
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.dispatch.answers import Refused, Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
@@ -27,7 +26,7 @@ _TEXTS = {
 
 @handles(table.GET_MIN_OFFSET)
 def get_min_offset(
-    broker: Broker, request: Request[GetMinOffsetRequestHeader]
+    broker: Broker5, request: Request[GetMinOffsetRequestHeader]
 ) -> Reply[GetMinOffsetResponseHeader]:
     for field, text in _TEXTS.items():
         if request.header.get(field, None) is None:

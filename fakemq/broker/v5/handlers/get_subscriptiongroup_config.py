@@ -8,8 +8,7 @@ Source: broker/processor/AdminBrokerProcessor.java#getSubscriptionGroup (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
-from fakemq.broker.v5.handlers import handles
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.dispatch.answers import Refused, Reply, Request
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.table import NoHeader
@@ -19,7 +18,7 @@ from fakemq.protocol.v5.headers.group import GetSubscriptionGroupConfigRequestHe
 
 @handles(table.GET_SUBSCRIPTIONGROUP_CONFIG)
 def get_subscriptiongroup_config(
-    broker: Broker, request: Request[GetSubscriptionGroupConfigRequestHeader]
+    broker: Broker5, request: Request[GetSubscriptionGroupConfigRequestHeader]
 ) -> Reply[NoHeader]:
     config = broker.groups.find(request.header.group)
     if config is None:

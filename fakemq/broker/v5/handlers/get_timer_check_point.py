@@ -7,9 +7,7 @@ Source: broker/processor/AdminBrokerProcessor.java#getTimerCheckPoint (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
-from fakemq.broker.v5.handlers import handles
-from fakemq.broker.v5.parts import parts_of
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.dispatch.answers import Refused, Reply, Request
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.table import NoHeader
@@ -17,8 +15,8 @@ from fakemq.protocol.v5 import table
 
 
 @handles(table.GET_TIMER_CHECK_POINT)
-def get_timer_check_point(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
-    timers = parts_of(broker).timers
+def get_timer_check_point(broker: Broker5, request: Request[NoHeader]) -> Reply[NoHeader]:
+    timers = broker.timers
     if not timers.running:
         raise Refused(ResponseCode.SYSTEM_ERROR, "The checkpoint is null")
     return Reply(body=timers.checkpoint().encode())

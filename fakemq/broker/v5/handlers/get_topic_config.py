@@ -8,8 +8,7 @@ Source: broker/processor/AdminBrokerProcessor.java#getTopicConfig (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
-from fakemq.broker.v5.handlers import handles
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.dispatch.answers import Refused, Reply, Request
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.table import NoHeader
@@ -19,7 +18,7 @@ from fakemq.protocol.v5.headers.topic import GetTopicConfigRequestHeader
 
 @handles(table.GET_TOPIC_CONFIG)
 def get_topic_config(
-    broker: Broker, request: Request[GetTopicConfigRequestHeader]
+    broker: Broker5, request: Request[GetTopicConfigRequestHeader]
 ) -> Reply[NoHeader]:
     topic = request.header.topic
     config = broker.topics.select(topic)

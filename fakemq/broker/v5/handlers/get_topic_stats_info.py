@@ -9,11 +9,10 @@ Source: broker/processor/AdminBrokerProcessor.java#getTopicStatsInfo (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
 from fakemq.broker.checks import existing_topic
 from fakemq.broker.consume_stats import queues_of
 from fakemq.broker.handlers.get_topic_stats_info import topic_offsets
-from fakemq.broker.v5.handlers import handles
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
@@ -24,7 +23,7 @@ from fakemq.protocol.v5.bodies.stats import TopicStatsTable5
 
 @handles(table.GET_TOPIC_STATS_INFO)
 def get_topic_stats_info(
-    broker: Broker, request: Request[GetTopicStatsInfoRequestHeader]
+    broker: Broker5, request: Request[GetTopicStatsInfoRequestHeader]
 ) -> Steps[Reply[NoHeader]]:
     topic = request.header.topic
     config = existing_topic(broker, topic)

@@ -12,13 +12,10 @@ broker/client/ProducerManager.java#registerProducer (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
 from fakemq.broker.handlers.heart_beat import register
-from fakemq.broker.v5.handlers import handles
-from fakemq.broker.v5.parts import parts_of
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.pull_consumers import accepted
 from fakemq.clock.slices import Steps
-from fakemq.config.v5.model import config5
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.dispatch.java_errors import body_of
 from fakemq.protocol import table
@@ -28,7 +25,7 @@ from fakemq.protocol.v5.bodies.heartbeat import HeartbeatData5
 
 
 @handles(table.HEART_BEAT)
-def heart_beat(broker: Broker, request: Request[NoHeader]) -> Steps[Reply[NoHeader] | None]:
+def heart_beat(broker: Broker5, request: Request[NoHeader]) -> Steps[Reply[NoHeader] | None]:
     heartbeat = HeartbeatData5.decode(body_of(request))
     heartbeat.consumer_data_set = accepted(broker, heartbeat.consumer_data_set)
     heartbeat.producer_data_set = _accepted_producers(broker, request, heartbeat)
@@ -45,7 +42,7 @@ def heart_beat(broker: Broker, request: Request[NoHeader]) -> Steps[Reply[NoHead
     reply = yield from register(broker, request, heartbeat)
     if reply is None:
         return None
-    fingerprint, known_ones = heartbeat.heartbeat_fingerprint, parts_of(broker).fingerprints
+    fingerprint, known_ones = heartbeat.heartbeat_fingerprint, broker.fingerprints
     changed = not fingerprint
     for data in heartbeat.consumer_data_set:
         group = data.group_name or ""
@@ -60,10 +57,10 @@ def heart_beat(broker: Broker, request: Request[NoHeader]) -> Steps[Reply[NoHead
 
 
 def _accepted_producers(
-    broker: Broker, request: Request[NoHeader], heartbeat: HeartbeatData5
+    broker: Broker5, request: Request[NoHeader], heartbeat: HeartbeatData5
 ) -> list[ProducerData]:
     """Return the groups of producers that are registered."""
-    config = config5(broker.config)
+    config = broker.config
     if config.enable_register_producer or not config.reject_transaction_message:
         return heartbeat.producer_data_set
     return [

@@ -13,13 +13,10 @@ Source: broker/processor/AdminBrokerProcessor.java#resetOffset, #resetOffsetInne
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
 from fakemq.broker.handlers.invoke_broker_to_reset_offset import reset_by_clients
-from fakemq.broker.v5.handlers import handles
-from fakemq.broker.v5.parts import parts_of
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.pop.checks import check_queues
 from fakemq.clock.slices import Steps
-from fakemq.config.v5.model import config5
 from fakemq.dispatch.answers import Refused, Reply, Request
 from fakemq.dispatch.java_errors import NULL
 from fakemq.protocol.bodies.offset import ResetOffsetBody
@@ -36,9 +33,9 @@ _NONE = -1
 
 @handles(table.INVOKE_BROKER_TO_RESET_OFFSET)
 def invoke_broker_to_reset_offset(
-    broker: Broker, request: Request[ResetOffsetRequestHeader5]
+    broker: Broker5, request: Request[ResetOffsetRequestHeader5]
 ) -> Steps[Reply[NoHeader]]:
-    if not config5(broker.config).use_server_side_reset_offset:
+    if not broker.config.use_server_side_reset_offset:
         return (yield from reset_by_clients(broker, request.command.language, request.header))
     header = request.header
     if broker.config.is_slave:
@@ -64,7 +61,7 @@ def invoke_broker_to_reset_offset(
         offsets = {index: offset for index, offset in offsets.items() if index < left}
     if not offsets:
         raise Refused(ResponseCode.SYSTEM_ERROR, "No queues to reset.")
-    resets = parts_of(broker).offset_resets
+    resets = broker.offset_resets
     for index, offset in offsets.items():
         to_ms = timestamp if said is None else None
         broker.offsets.note_reset(group, topic, index, offset, to_ms=to_ms, how="broker")
@@ -78,7 +75,7 @@ def invoke_broker_to_reset_offset(
     return Reply(body=(yield from ResetOffsetBody(offset_table=table).encode_in_steps()))
 
 
-def _existing(broker: Broker, topic: str, group: str) -> TopicConfig:
+def _existing(broker: Broker5, topic: str, group: str) -> TopicConfig:
     config = broker.topics.select(topic)
     if config is None:
         raise Refused(ResponseCode.TOPIC_NOT_EXIST, f"Topic {topic} does not exist")
@@ -87,13 +84,13 @@ def _existing(broker: Broker, topic: str, group: str) -> TopicConfig:
     return config
 
 
-def _by_time(broker: Broker, topic: str, queue_id: int, timestamp: int) -> int:
+def _by_time(broker: Broker5, topic: str, queue_id: int, timestamp: int) -> int:
     if timestamp < 0:
         return broker.store.max_offset_in_queue(topic, queue_id)
     return broker.store.boundary_in_queue_by_time(topic, queue_id, timestamp)
 
 
-def _check_range(broker: Broker, topic: str, queue_id: int, offset: int) -> None:
+def _check_range(broker: Broker5, topic: str, queue_id: int, offset: int) -> None:
     low = broker.store.min_offset_in_queue(topic, queue_id)
     high = broker.store.max_offset_in_queue(topic, queue_id)
     if (low >= 0 and offset < low) or offset > high + 1:

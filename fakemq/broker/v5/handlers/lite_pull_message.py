@@ -1,26 +1,15 @@
 """LITE_PULL_MESSAGE (361): the PULL_MESSAGE of a DefaultLitePullConsumer.
 
-Behaviour: as in 4.9.7, but for the flags of topic and group in the answer, and for pending resets.
+Behaviour: as PULL_MESSAGE.
+Refused: litePullMessageEnable=false: NO_PERMISSION.
 
 Source: broker/processor/PullMessageProcessor.java#processRequest (5.5.0)
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from fakemq.broker.broker import Broker
-from fakemq.broker.v5.handlers import handles
-from fakemq.broker.v5.pull import pull_5
+from fakemq.broker.v5.broker import handles
+from fakemq.broker.v5.handlers.pull_message import pull_message
 from fakemq.protocol import table
 
-if TYPE_CHECKING:
-    from fakemq.dispatch.answers import Parked, Reply, Request
-    from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
-
-
-@handles(table.LITE_PULL_MESSAGE)
-def lite_pull_message(
-    broker: Broker, request: Request[PullMessageRequestHeader]
-) -> Reply[PullMessageResponseHeader] | Parked[PullMessageResponseHeader]:
-    return pull_5(broker, request)
+handles(table.LITE_PULL_MESSAGE)(pull_message)

@@ -5,8 +5,7 @@ Source: broker/processor/NotificationProcessor.java#processRequest (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
-from fakemq.broker.v5.handlers import handles
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.pop.notification import notification as notify
 from fakemq.dispatch.answers import Parked, Reply, Request
 from fakemq.protocol.headers.pop import NotificationRequestHeader, NotificationResponseHeader
@@ -15,6 +14,6 @@ from fakemq.protocol.v5 import table
 
 @handles(table.NOTIFICATION)
 def notification(
-    broker: Broker, request: Request[NotificationRequestHeader]
+    broker: Broker5, request: Request[NotificationRequestHeader]
 ) -> Reply[NotificationResponseHeader] | Parked[NotificationResponseHeader]:
     return notify(broker, request)

@@ -5,8 +5,7 @@ Source: broker/processor/PeekMessageProcessor.java#processRequest (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
-from fakemq.broker.v5.handlers import handles
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.pop.peek import peek
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol.headers.pop import PeekMessageRequestHeader, PopMessageResponseHeader
@@ -15,6 +14,6 @@ from fakemq.protocol.v5 import table
 
 @handles(table.PEEK_MESSAGE)
 def peek_message(
-    broker: Broker, request: Request[PeekMessageRequestHeader]
+    broker: Broker5, request: Request[PeekMessageRequestHeader]
 ) -> Reply[PopMessageResponseHeader]:
     return peek(broker, request)

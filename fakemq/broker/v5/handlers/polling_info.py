@@ -5,10 +5,8 @@ Source: broker/processor/PollingInfoProcessor.java#processRequest (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
 from fakemq.broker.checks import consuming_group
-from fakemq.broker.v5.handlers import handles
-from fakemq.broker.v5.parts import parts_of
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.pop.checks import check_readable, readable_queue
 from fakemq.dispatch.answers import NOTHING_SAID, Refused, Reply, Request
 from fakemq.protocol.headers.pop import PollingInfoRequestHeader, PollingInfoResponseHeader
@@ -17,7 +15,7 @@ from fakemq.protocol.v5 import table
 
 @handles(table.POLLING_INFO)
 def polling_info(
-    broker: Broker, request: Request[PollingInfoRequestHeader]
+    broker: Broker5, request: Request[PollingInfoRequestHeader]
 ) -> Reply[PollingInfoResponseHeader]:
     header = request.header
     group, topic, queue_id = header.consumer_group, header.topic, header.queue_id
@@ -27,5 +25,5 @@ def polling_info(
         consuming_group(broker, group)
     except Refused as refused:
         return Reply(PollingInfoResponseHeader(), code=refused.code, remark=refused.remark)
-    count = parts_of(broker).pop.polling.count(topic, group, queue_id)
+    count = broker.pop.polling.count(topic, group, queue_id)
     return Reply(PollingInfoResponseHeader(polling_num=count), remark=NOTHING_SAID)

@@ -7,8 +7,7 @@ Source: broker/processor/PopMessageProcessor.java#processRequest (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
-from fakemq.broker.v5.handlers import handles
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.pop.pop import pop
 from fakemq.dispatch.answers import Parked, Reply, Request
 from fakemq.protocol.headers.pop import PopMessageRequestHeader, PopMessageResponseHeader
@@ -17,6 +16,6 @@ from fakemq.protocol.v5 import table
 
 @handles(table.POP_MESSAGE)
 def pop_message(
-    broker: Broker, request: Request[PopMessageRequestHeader]
+    broker: Broker5, request: Request[PopMessageRequestHeader]
 ) -> Reply[PopMessageResponseHeader] | Parked[PopMessageResponseHeader]:
     return pop(broker, request)

@@ -5,8 +5,7 @@ Source: broker/processor/QueryAssignmentProcessor.java#queryAssignment (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
-from fakemq.broker.v5.handlers import handles
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.pop.assignment import query_assignment as query
 from fakemq.dispatch.answers import Parked, Request
 from fakemq.dispatch.java_errors import body_of
@@ -16,5 +15,5 @@ from fakemq.protocol.v5 import table
 
 
 @handles(table.QUERY_ASSIGNMENT)
-def query_assignment(broker: Broker, request: Request[NoHeader]) -> Parked[NoHeader]:
+def query_assignment(broker: Broker5, request: Request[NoHeader]) -> Parked[NoHeader]:
     return query(broker, QueryAssignmentRequestBody.decode(body_of(request)))

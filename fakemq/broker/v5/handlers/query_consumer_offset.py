@@ -12,10 +12,7 @@ store/DefaultMessageStore.java#checkInMemByConsumeOffset (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
-from fakemq.broker.v5.handlers import handles
-from fakemq.broker.v5.parts import parts_of
-from fakemq.config.v5.model import config5
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.dispatch.answers import Refused, Reply, Request
 from fakemq.dispatch.java_errors import NULL
 from fakemq.protocol.codes import ResponseCode
@@ -26,13 +23,13 @@ from fakemq.protocol.v5.headers.offset import QueryConsumerOffsetRequestHeader5
 
 @handles(table.QUERY_CONSUMER_OFFSET)
 def query_consumer_offset(
-    broker: Broker, request: Request[QueryConsumerOffsetRequestHeader5]
+    broker: Broker5, request: Request[QueryConsumerOffsetRequestHeader5]
 ) -> Reply[QueryConsumerOffsetResponseHeader]:
     header = request.header
     topic, queue_id = header.topic, header.queue_id
     group = header.get("consumer_group", NULL)
-    offset = parts_of(broker).offset_resets.find(topic, group, queue_id)
-    if offset is None or not config5(broker.config).use_server_side_reset_offset:
+    offset = broker.offset_resets.find(topic, group, queue_id)
+    if offset is None or not broker.config.use_server_side_reset_offset:
         offset = broker.offsets.query(group, topic, queue_id)
     if offset < 0:
         if header.set_zero_if_not_found is False:

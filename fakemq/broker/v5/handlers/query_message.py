@@ -10,9 +10,8 @@ store/index/IndexService.java#queryOffset (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
 from fakemq.broker.handlers.query_message import found_by
-from fakemq.broker.v5.handlers import handles
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.dispatch.java_errors import NULL
@@ -27,7 +26,7 @@ TAG_TYPE = "T"
 
 @handles(table.QUERY_MESSAGE)
 def query_message(
-    broker: Broker, request: Request[QueryMessageRequestHeader5]
+    broker: Broker5, request: Request[QueryMessageRequestHeader5]
 ) -> Steps[Reply[QueryMessageResponseHeader]]:
     header = request.header
     is_unique = parse_bool(request.command.ext_fields.get(UNIQUE_MSG_QUERY_FLAG, ""))

@@ -7,8 +7,7 @@ Source: broker/processor/AdminBrokerProcessor.java#querySubscriptionByConsumer (
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
-from fakemq.broker.v5.handlers import handles
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol.table import NoHeader
 from fakemq.protocol.v5 import table
@@ -18,7 +17,7 @@ from fakemq.protocol.v5.headers.group import QuerySubscriptionByConsumerRequestH
 
 @handles(table.QUERY_SUBSCRIPTION_BY_CONSUMER)
 def query_subscription_by_consumer(
-    broker: Broker, request: Request[QuerySubscriptionByConsumerRequestHeader]
+    broker: Broker5, request: Request[QuerySubscriptionByConsumerRequestHeader]
 ) -> Reply[NoHeader]:
     group, topic = request.header.group, request.header.topic
     body = QuerySubscriptionResponseBody(

@@ -5,8 +5,7 @@ Source: broker/processor/AdminBrokerProcessor.java#queryTopicsByConsumer (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
-from fakemq.broker.v5.handlers import handles
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol.bodies.route import TopicList
@@ -17,7 +16,7 @@ from fakemq.protocol.v5.headers.group import QueryTopicsByConsumerRequestHeader
 
 @handles(table.QUERY_TOPICS_BY_CONSUMER)
 def query_topics_by_consumer(
-    broker: Broker, request: Request[QueryTopicsByConsumerRequestHeader]
+    broker: Broker5, request: Request[QueryTopicsByConsumerRequestHeader]
 ) -> Steps[Reply[NoHeader]]:
     topics = yield from broker.offsets.which_topics_by_group(request.header.group)
     found = TopicList(topic_list=topics, broker_addr=broker.addr)

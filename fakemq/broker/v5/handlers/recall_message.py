@@ -11,11 +11,10 @@ Source: broker/processor/RecallMessageProcessor.java (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
 from fakemq.broker.send import reply_when_durable
-from fakemq.broker.v5.handlers import handles
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.timers.service import delete_key
-from fakemq.config.v5.model import BrokerConfig5, config5
+from fakemq.config.v5.model import BrokerConfig5
 from fakemq.dispatch.answers import NOTHING_SAID, Parked, Refused, Reply, Request
 from fakemq.dispatch.java_errors import required
 from fakemq.protocol.codes import ResponseCode
@@ -48,9 +47,9 @@ _NOT_AVAILABLE = "recall failed, broker service not available"
 
 @handles(table.RECALL_MESSAGE)
 def recall_message(
-    broker: Broker, request: Request[RecallMessageRequestHeader]
+    broker: Broker5, request: Request[RecallMessageRequestHeader]
 ) -> Reply[RecallMessageResponseHeader] | Parked[RecallMessageResponseHeader]:
-    config = config5(broker.config)
+    config = broker.config
     region = {MSG_REGION: config.region_id}
     try:
         handle = _checked(broker, config, request.header)
@@ -66,7 +65,7 @@ def recall_message(
 
 
 def _checked(
-    broker: Broker, config: BrokerConfig5, header: RecallMessageRequestHeader
+    broker: Broker5, config: BrokerConfig5, header: RecallMessageRequestHeader
 ) -> RecallHandle:
     """Return the handle; raise Refused if the message may not be recalled here, or now."""
     if not config.recall_message_enable:
@@ -101,7 +100,7 @@ def _checked(
 
 
 def _deletion(
-    broker: Broker,
+    broker: Broker5,
     config: BrokerConfig5,
     request: Request[RecallMessageRequestHeader],
     handle: RecallHandle,

@@ -10,8 +10,7 @@ common/BoundaryType.java#getType (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
-from fakemq.broker.v5.handlers import handles
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol.headers.offset import SearchOffsetResponseHeader
 from fakemq.protocol.v5 import table
@@ -20,7 +19,7 @@ from fakemq.protocol.v5.headers.offset import SearchOffsetRequestHeader5
 
 @handles(table.SEARCH_OFFSET_BY_TIMESTAMP)
 def search_offset_by_timestamp(
-    broker: Broker, request: Request[SearchOffsetRequestHeader5]
+    broker: Broker5, request: Request[SearchOffsetRequestHeader5]
 ) -> Reply[SearchOffsetResponseHeader]:
     header = request.header
     offset = broker.store.boundary_in_queue_by_time(

@@ -7,10 +7,8 @@ Source: broker/processor/QueryAssignmentProcessor.java#setMessageRequestMode (5.
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
 from fakemq.broker.checks import existing_topic
-from fakemq.broker.v5.handlers import handles
-from fakemq.broker.v5.parts import parts_of
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Refused, Reply, Request
 from fakemq.dispatch.java_errors import body_of, required
@@ -24,7 +22,7 @@ from fakemq.protocol.v5 import table
 
 @handles(table.SET_MESSAGE_REQUEST_MODE)
 @in_slices
-def set_message_request_mode(broker: Broker, request: Request[NoHeader]) -> Steps[Reply[NoHeader]]:
+def set_message_request_mode(broker: Broker5, request: Request[NoHeader]) -> Steps[Reply[NoHeader]]:
     body = SetMessageRequestModeRequestBody.decode(body_of(request))
     topic = required(body.topic, "SetMessageRequestModeRequestBody", "topic")
     if topic.startswith(RETRY_PREFIX):
@@ -35,7 +33,7 @@ def set_message_request_mode(broker: Broker, request: Request[NoHeader]) -> Step
         raise Refused(
             ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, "subscription group does not exist"
         )
-    service = parts_of(broker).pop
+    service = broker.pop
     service.modes.set(topic, group, body)
     yield from service.mode_file.persist_change()
     return Reply()

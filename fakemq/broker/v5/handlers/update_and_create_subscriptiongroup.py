@@ -9,8 +9,7 @@ Source: broker/processor/AdminBrokerProcessor.java#updateAndCreateSubscriptionGr
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
-from fakemq.broker.v5.handlers import handles
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.topic_changes import check_group, put_group
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.dispatch.java_errors import readable_json
@@ -22,7 +21,7 @@ from fakemq.protocol.table import NoHeader
 
 @handles(table.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP)
 def update_and_create_subscriptiongroup(
-    broker: Broker, request: Request[NoHeader]
+    broker: Broker5, request: Request[NoHeader]
 ) -> Reply[NoHeader]:
     body = request.body
     if not body:

@@ -8,8 +8,7 @@ Source: broker/processor/AdminBrokerProcessor.java#updateAndCreateSubscriptionGr
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
-from fakemq.broker.v5.handlers import handles
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.topic_changes import check_group, put_group
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.dispatch.java_errors import body_of
@@ -20,7 +19,7 @@ from fakemq.protocol.v5.bodies.lists import SubscriptionGroupList
 
 @handles(table.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST)
 def update_and_create_subscriptiongroup_list(
-    broker: Broker, request: Request[NoHeader]
+    broker: Broker5, request: Request[NoHeader]
 ) -> Reply[NoHeader]:
     configs = SubscriptionGroupList.decode(body_of(request)).group_config_list
     for config in configs:

@@ -11,11 +11,10 @@ Source: broker/processor/AdminBrokerProcessor.java#updateAndCreateTopic (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
 from fakemq.broker.handlers.update_and_create_topic import checked_filter_type
 from fakemq.broker.registration import when_registered
 from fakemq.broker.v5.attributes import WrongAttributeError, parsed_attributes
-from fakemq.broker.v5.handlers import handles
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.topic_changes import check_message_type, check_topic, is_unchanged, put_topic
 from fakemq.dispatch.answers import NOTHING_SAID, Parked, Refused, Reply, Request
 from fakemq.protocol.bodies.topic import TopicConfig
@@ -27,7 +26,7 @@ from fakemq.protocol.v5.headers.topic import CreateTopicRequestHeader5
 
 @handles(table.UPDATE_AND_CREATE_TOPIC)
 def update_and_create_topic(
-    broker: Broker, request: Request[CreateTopicRequestHeader5]
+    broker: Broker5, request: Request[CreateTopicRequestHeader5]
 ) -> Reply[NoHeader] | Parked[NoHeader]:
     header = request.header
     filter_type = checked_filter_type(

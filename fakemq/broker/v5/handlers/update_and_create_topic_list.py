@@ -9,9 +9,8 @@ Source: broker/processor/AdminBrokerProcessor.java#updateAndCreateTopicList (5.5
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
 from fakemq.broker.registration import when_registered
-from fakemq.broker.v5.handlers import handles
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.topic_changes import check_message_type, check_topic, is_unchanged, put_topic
 from fakemq.dispatch.answers import NOTHING_SAID, Parked, Reply, Request
 from fakemq.dispatch.java_errors import body_of
@@ -22,7 +21,7 @@ from fakemq.protocol.v5.bodies.lists import CreateTopicListRequestBody
 
 @handles(table.UPDATE_AND_CREATE_TOPIC_LIST)
 def update_and_create_topic_list(
-    broker: Broker, request: Request[NoHeader]
+    broker: Broker5, request: Request[NoHeader]
 ) -> Reply[NoHeader] | Parked[NoHeader]:
     configs = CreateTopicListRequestBody.decode(body_of(request)).topic_config_list
     reply: Reply[NoHeader] = Reply(remark=NOTHING_SAID)

@@ -10,9 +10,7 @@ broker/subscription/SubscriptionGroupManager.java#updateForbidden (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
-from fakemq.broker.v5.handlers import handles
-from fakemq.broker.v5.parts import parts_of
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol.table import NoHeader
 from fakemq.protocol.v5 import table
@@ -22,9 +20,9 @@ from fakemq.protocol.v5.headers.group import UpdateGroupForbiddenRequestHeader
 
 @handles(table.UPDATE_AND_GET_GROUP_FORBIDDEN)
 def update_and_get_group_forbidden(
-    broker: Broker, request: Request[UpdateGroupForbiddenRequestHeader]
+    broker: Broker5, request: Request[UpdateGroupForbiddenRequestHeader]
 ) -> Reply[NoHeader]:
-    header, forbidden = request.header, parts_of(broker).forbidden
+    header, forbidden = request.header, broker.forbidden
     group, topic = header.group, header.topic
     if header.readable is not None:
         forbidden.update(group, topic, readable=header.readable)

@@ -9,10 +9,8 @@ Source: broker/processor/AdminBrokerProcessor.java#updateBrokerConfig, #initConf
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
 from fakemq.broker.handlers.update_broker_config import set_keys
-from fakemq.broker.v5.handlers import handles
-from fakemq.config.v5.model import config5
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.dispatch.answers import Parked, Reply, Request
 from fakemq.dispatch.config_black_list import check_black_list
 from fakemq.protocol import table
@@ -23,7 +21,7 @@ ALWAYS = ("brokerConfigPath", "configBlackList", "rocketmqHome")
 
 @handles(table.UPDATE_BROKER_CONFIG)
 def update_broker_config(
-    broker: Broker, request: Request[NoHeader]
+    broker: Broker5, request: Request[NoHeader]
 ) -> Reply[NoHeader] | Parked[NoHeader]:
-    check_black_list(request.body, ALWAYS, config5(broker.config).config_black_list)
+    check_black_list(request.body, ALWAYS, broker.config.config_black_list)
     return set_keys(broker, request)

@@ -11,10 +11,7 @@ Source: broker/processor/ConsumerManageProcessor.java#updateConsumerOffset (5.5.
 
 from __future__ import annotations
 
-from fakemq.broker.broker import Broker
-from fakemq.broker.v5.handlers import handles
-from fakemq.broker.v5.parts import parts_of
-from fakemq.config.v5.model import config5
+from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.dispatch.answers import Refused, Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
@@ -27,7 +24,7 @@ from fakemq.protocol.v5.codes import ResponseCode5
 
 @handles(table.UPDATE_CONSUMER_OFFSET)
 def update_consumer_offset(
-    broker: Broker, request: Request[UpdateConsumerOffsetRequestHeader]
+    broker: Broker5, request: Request[UpdateConsumerOffsetRequestHeader]
 ) -> Reply[UpdateConsumerOffsetResponseHeader]:
     header = request.header
     topic, group = header.topic, header.consumer_group
@@ -43,8 +40,8 @@ def update_consumer_offset(
     assert queue_id is not None
     assert offset is not None
     reply = Reply(UpdateConsumerOffsetResponseHeader())
-    resets = parts_of(broker).offset_resets
-    if config5(broker.config).use_server_side_reset_offset and resets.has(topic, group, queue_id):
+    resets = broker.offset_resets
+    if broker.config.use_server_side_reset_offset and resets.has(topic, group, queue_id):
         reply.remark = "Offset has been previously reset"
         broker.offsets.ignore(group, topic, queue_id, offset)
         return reply

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.broker.v5.parts import parts_of
 from fakemq.broker.v5.pop.checks import existing_queue
 from fakemq.broker.v5.pop.order import ILLEGAL
 from fakemq.dispatch.answers import Refused, Reply
@@ -21,7 +20,7 @@ from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.pop import ORDER_REVIVE_QUEUE, ExtraInfo, real_topic
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
+    from fakemq.broker.v5.broker import Broker5
     from fakemq.dispatch.answers import Request
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.pop import BatchAck
@@ -29,9 +28,9 @@ if TYPE_CHECKING:
     from fakemq.protocol.table import NoHeader
 
 
-def acknowledge(broker: Broker, request: Request[AckMessageRequestHeader]) -> None:
+def acknowledge(broker: Broker5, request: Request[AckMessageRequestHeader]) -> None:
     """Acknowledge one message."""
-    header, session, service = request.header, request.session, parts_of(broker).pop
+    header, session, service = request.header, request.session, broker.pop
     group, topic, queue_id = header.consumer_group, header.topic, header.queue_id
     existing_queue(broker, topic, queue_id, session)
     least = broker.store.min_offset_in_queue(topic, queue_id)
@@ -64,13 +63,13 @@ def acknowledge(broker: Broker, request: Request[AckMessageRequestHeader]) -> No
 
 
 def acknowledge_batch(
-    broker: Broker, session: Session, batch: BatchAck, broker_name: str | None
+    broker: Broker5, session: Session, batch: BatchAck, broker_name: str | None
 ) -> Reply[NoHeader] | None:
     """Acknowledge messages of one pop; return an answer if it is not SUCCESS.
 
     Offsets without a message are ignored.
     """
-    service, group = parts_of(broker).pop, batch.group or ""
+    service, group = broker.pop, batch.group or ""
     topic = real_topic(batch.topic or "", group, batch.retry)
     queue = broker.store.consume_queue(topic, batch.queue_id)
     if queue is None and broker.topics.select(topic) is None:
@@ -107,13 +106,13 @@ def acknowledge_batch(
 
 
 def _in_order(
-    broker: Broker, session: Session, ack: AckMsg, offset: int, invisible_time_ms: int
+    broker: Broker5, session: Session, ack: AckMsg, offset: int, invisible_time_ms: int
 ) -> None:
     """Acknowledge a message that was popped in order; commit if it was the next one.
 
     Source: AckMessageProcessor.java#ackOrderly (5.5.0)
     """
-    service = parts_of(broker).pop
+    service = broker.pop
     group, topic, queue_id = ack.group or "", ack.topic or "", ack.queue_id
     committed = broker.offsets.query(group, topic, queue_id)
     is_out = offset >= committed and service.order.is_out(
@@ -143,7 +142,7 @@ def _in_order(
         service.polling.notify(topic, group, queue_id)
 
 
-def _note(broker: Broker, session: Session, ack: AckMsg, offset: int, *, has_effect: bool) -> None:
+def _note(broker: Broker5, session: Session, ack: AckMsg, offset: int, *, has_effect: bool) -> None:
     """Write to the journal that a message was acknowledged, and whether that had an effect."""
     broker.journal.add(
         Acknowledged(

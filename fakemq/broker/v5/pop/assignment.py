@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from fakemq.broker.consumers import BROADCASTING
-from fakemq.broker.v5.parts import parts_of
 from fakemq.broker.v5.pop.checks import check_queue_count
 from fakemq.broker.v5.pop.modes import POP
 from fakemq.client.consuming.allocation.averagely import averagely, averagely_by_circle
@@ -34,7 +33,7 @@ from fakemq.protocol.v5.codes import RequestCode5
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from fakemq.broker.broker import Broker
+    from fakemq.broker.v5.broker import Broker5
     from fakemq.client.consuming.allocation.strategy import Strategy
     from fakemq.protocol.table import NoHeader
 
@@ -44,7 +43,7 @@ _STRATEGIES: Final = {one.name: one for one in (averagely, averagely_by_circle)}
 ALL_QUEUES: Final = -1
 
 
-def query_assignment(broker: Broker, body: QueryAssignmentRequestBody) -> Parked[NoHeader]:
+def query_assignment(broker: Broker5, body: QueryAssignmentRequestBody) -> Parked[NoHeader]:
     """Answer with the queues of a client, once a name server says where the topic is.
 
     Java knows the route of a topic that was asked for before, which is up to 30 s old; here a name
@@ -62,12 +61,14 @@ def query_assignment(broker: Broker, body: QueryAssignmentRequestBody) -> Parked
     return parked
 
 
-def _find_route(broker: Broker, topic: str, found: Callable[[TopicRouteData | None], None]) -> None:
+def _find_route(
+    broker: Broker5, topic: str, found: Callable[[TopicRouteData | None], None]
+) -> None:
     """Call ``found`` with the route of a topic; None if it has none.
 
     Source: broker/topic/TopicRouteInfoManager.java#getTopicSubscribeInfo (5.5.0)
     """
-    known = parts_of(broker).pop.routes
+    known = broker.pop.routes
     addrs = broker.registration.namesrv_addrs
     if not addrs:
         found(known.get(topic))
@@ -91,9 +92,9 @@ def _find_route(broker: Broker, topic: str, found: Callable[[TopicRouteData | No
 
 
 def _answer(
-    broker: Broker, body: QueryAssignmentRequestBody, topic: str, route: TopicRouteData | None
+    broker: Broker5, body: QueryAssignmentRequestBody, topic: str, route: TopicRouteData | None
 ) -> Reply[NoHeader]:
-    service, group = parts_of(broker).pop, body.consumer_group or ""
+    service, group = broker.pop, body.consumer_group or ""
     mode = service.modes.find(topic, group, service.config)
     queues = None if route is None else _readable_queues(topic, route)
     if queues is not None and body.message_model != BROADCASTING:
@@ -115,7 +116,7 @@ def _readable_queues(topic: str, route: TopicRouteData) -> Sequence[MessageQueue
 
 
 def _share(
-    broker: Broker,
+    broker: Broker5,
     body: QueryAssignmentRequestBody,
     queues: Sequence[MessageQueue],
     by_pop: bool,
@@ -126,7 +127,7 @@ def _share(
     Source: QueryAssignmentProcessor.java#doLoadBalance (5.5.0)
     """
     group, client_id = body.consumer_group or "", body.client_id or ""
-    if not parts_of(broker).pop.config.server_load_balancer_enable:
+    if not broker.pop.config.server_load_balancer_enable:
         return queues
     client_ids = sorted({member.client_id for member in broker.consumers.members(group)})
     strategy = _STRATEGIES.get(body.strategy_name or "")

@@ -10,7 +10,7 @@ from fakemq.protocol.sysflag import PermName
 from fakemq.protocol.v5.codes import ResponseCode5
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
+    from fakemq.broker.v5.broker import Broker5
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.topic import TopicConfig
 
@@ -19,7 +19,7 @@ QUEUES_MAX: Final = 10_000
 FAQ: Final = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
 
 
-def check_readable(broker: Broker, what: str) -> None:
+def check_readable(broker: Broker5, what: str) -> None:
     """Raise Refused at a broker that may not be read; ``what`` is forbidden there."""
     if not broker.config.broker_permission & PermName.READ:
         raise Refused(
@@ -28,7 +28,7 @@ def check_readable(broker: Broker, what: str) -> None:
         )
 
 
-def existing_topic(broker: Broker, topic: str) -> TopicConfig:
+def existing_topic(broker: Broker5, topic: str) -> TopicConfig:
     """Return the config of a topic; raise Refused if it does not exist."""
     config = broker.topics.select(topic)
     if config is None:
@@ -38,7 +38,7 @@ def existing_topic(broker: Broker, topic: str) -> TopicConfig:
     return config
 
 
-def readable_queue(broker: Broker, topic: str, queue_id: int, session: Session) -> TopicConfig:
+def readable_queue(broker: Broker5, topic: str, queue_id: int, session: Session) -> TopicConfig:
     """Return the config of a topic; raise Refused if this queue of it cannot be popped.
 
     A queue id below 0 stands for all queues.
@@ -69,7 +69,7 @@ def check_queue_count(topic: str, count: int) -> None:
         )
 
 
-def existing_queue(broker: Broker, topic: str, queue_id: int, session: Session) -> None:
+def existing_queue(broker: Broker5, topic: str, queue_id: int, session: Session) -> None:
     """Raise Refused if there is no such queue, for requests about one message."""
     config = existing_topic(broker, topic)
     if not 0 <= queue_id < config.read_queue_nums:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from fakemq.broker.v5.parts import parts_of
 from fakemq.broker.v5.pop.checks import existing_queue
 from fakemq.dispatch.answers import NOTHING_SAID, Refused, Reply
 from fakemq.events.pop import InvisibleTimeChanged
@@ -22,14 +21,14 @@ from fakemq.protocol.java import int64
 from fakemq.protocol.pop import ExtraInfo
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
+    from fakemq.broker.v5.broker import Broker5
     from fakemq.dispatch.answers import Request
 
 _Reply: TypeAlias = Reply[ChangeInvisibleTimeResponseHeader]
 
 
 def change_invisible_time(
-    broker: Broker, request: Request[ChangeInvisibleTimeRequestHeader]
+    broker: Broker5, request: Request[ChangeInvisibleTimeRequestHeader]
 ) -> Reply[ChangeInvisibleTimeResponseHeader]:
     """Let a message be visible ``invisible_time`` from now; return its new times."""
     try:
@@ -40,7 +39,7 @@ def change_invisible_time(
 
 
 def _change(
-    broker: Broker, request: Request[ChangeInvisibleTimeRequestHeader]
+    broker: Broker5, request: Request[ChangeInvisibleTimeRequestHeader]
 ) -> Reply[ChangeInvisibleTimeResponseHeader]:
     header = request.header
     topic, queue_id = header.topic, header.queue_id
@@ -51,7 +50,7 @@ def _change(
     handle = ExtraInfo(header.extra_info)
     if handle.is_order:
         return _in_order(broker, request, handle)
-    service, group = parts_of(broker).pop, header.consumer_group
+    service, group = broker.pop, header.consumer_group
     revive_queue_id, popped_ms = handle.revive_queue_id, handle.pop_time_ms
     # A checkpoint of the same moment would have the same key. In Java no such moment is that long.
     now_ms = service.clock.now_ms()
@@ -92,10 +91,10 @@ def _change(
 
 
 def _in_order(
-    broker: Broker, request: Request[ChangeInvisibleTimeRequestHeader], handle: ExtraInfo
+    broker: Broker5, request: Request[ChangeInvisibleTimeRequestHeader], handle: ExtraInfo
 ) -> Reply[ChangeInvisibleTimeResponseHeader]:
     """Source: ChangeInvisibleTimeProcessor.java#processChangeInvisibleTimeForOrder (5.5.0)"""
-    header, service = request.header, parts_of(broker).pop
+    header, service = request.header, broker.pop
     group, topic, queue_id = header.consumer_group or "", header.topic, header.queue_id
     pop_time_ms = handle.pop_time_ms
     visible_at_ms = int64(service.clock.now_ms() + header.invisible_time)
@@ -126,7 +125,7 @@ def _in_order(
 
 
 def _note(
-    broker: Broker,
+    broker: Broker5,
     request: Request[ChangeInvisibleTimeRequestHeader],
     pop_time_ms: int,
     next_pop_time_ms: int,

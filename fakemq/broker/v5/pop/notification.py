@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.broker.checks import consuming_group
-from fakemq.broker.v5.parts import parts_of
 from fakemq.broker.v5.pop.checks import (
     check_queues,
     check_readable,
@@ -22,8 +21,8 @@ from fakemq.protocol.headers.pop import NotificationRequestHeader, NotificationR
 from fakemq.protocol.pop import pop_retry_topic
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
     from fakemq.broker.filters.pull_filter import PullFilter
+    from fakemq.broker.v5.broker import Broker5
 
 _Request: TypeAlias = Request[NotificationRequestHeader]
 _Reply: TypeAlias = Reply[NotificationResponseHeader]
@@ -32,7 +31,7 @@ _MOST_FILTERED = 32
 
 
 def notification(
-    broker: Broker, request: _Request, held: HeldPop | None = None
+    broker: Broker5, request: _Request, held: HeldPop | None = None
 ) -> _Reply | Parked[NotificationResponseHeader]:
     """Answer whether there is something to pop; wait for it if there is nothing.
 
@@ -45,9 +44,9 @@ def notification(
 
 
 def _notification(
-    broker: Broker, request: _Request, held: HeldPop | None
+    broker: Broker5, request: _Request, held: HeldPop | None
 ) -> _Reply | Parked[NotificationResponseHeader]:
-    header, service = request.header, parts_of(broker).pop
+    header, service = request.header, broker.pop
     group, topic, queue_id = header.consumer_group, header.topic, header.queue_id
     check_readable(broker, "peeking message")
     config = readable_queue(broker, topic, queue_id, request.session)
@@ -78,8 +77,8 @@ def _notification(
     return _Reply(header_of_answer, remark=NOTHING_SAID)
 
 
-def _has_retry(broker: Broker, header: NotificationRequestHeader) -> bool:
-    settings = parts_of(broker).pop.config
+def _has_retry(broker: Broker5, header: NotificationRequestHeader) -> bool:
+    settings = broker.pop.config
     kinds = [settings.enable_retry_topic_v2]
     if settings.enable_retry_topic_v2 and settings.retrieve_message_from_pop_retry_topic_v1:
         kinds.append(False)
@@ -95,14 +94,14 @@ def _has_retry(broker: Broker, header: NotificationRequestHeader) -> bool:
 
 
 def _has_message(
-    broker: Broker,
+    broker: Broker5,
     header: NotificationRequestHeader,
     topic: str,
     queue_id: int,
     message_filter: PullFilter | None,
 ) -> bool:
     """Source: NotificationProcessor.java#hasMsgFromQueue (5.5.0)"""
-    service, group = parts_of(broker).pop, header.consumer_group
+    service, group = broker.pop, header.consumer_group
     if header.order and service.order.is_blocked(
         header.attempt_id, header.topic, group, queue_id, 0, service.clock.now_ms()
     ):

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fakemq.broker.checks import consuming_group
-from fakemq.broker.v5.parts import parts_of
 from fakemq.broker.v5.pop.checks import (
     check_queues,
     check_readable,
@@ -24,7 +23,7 @@ from fakemq.store.results import GetMessageStatus
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fakemq.broker.broker import Broker
+    from fakemq.broker.v5.broker import Broker5
     from fakemq.protocol.bodies.topic import TopicConfig
 
 _Request: TypeAlias = Request[PeekMessageRequestHeader]
@@ -35,7 +34,7 @@ RETRY_EACH: Final = 5
 _CORRECTED: Final = (GetMessageStatus.OFFSET_TOO_SMALL, GetMessageStatus.OFFSET_OVERFLOW_BADLY)
 
 
-def peek(broker: Broker, request: _Request) -> Reply[PopMessageResponseHeader]:
+def peek(broker: Broker5, request: _Request) -> Reply[PopMessageResponseHeader]:
     """Answer with the messages that the group's next pops would get."""
     header = request.header
     group, topic, queue_id = header.consumer_group, header.topic, header.queue_id
@@ -47,7 +46,7 @@ def peek(broker: Broker, request: _Request) -> Reply[PopMessageResponseHeader]:
         return _Reply(PopMessageResponseHeader(), code=refused.code, remark=refused.remark)
     if header.max_msg_nums < 0:  # Java makes a list with it as its capacity
         raise IllegalArgumentError(f"Illegal Capacity: {header.max_msg_nums}")
-    service = parts_of(broker).pop
+    service = broker.pop
     number = broker.randomness.randrange(100)
     retry = broker.topics.select(
         pop_retry_topic(topic, group, v2=service.config.enable_retry_topic_v2)
@@ -82,7 +81,7 @@ def _queues(config: TopicConfig | None, first: int) -> Iterator[tuple[str, int]]
 class _Found:
     """What a peek has found so far."""
 
-    def __init__(self, broker: Broker, header: PeekMessageRequestHeader) -> None:
+    def __init__(self, broker: Broker5, header: PeekMessageRequestHeader) -> None:
         self._broker = broker
         self._header = header
         self.rest_num = self.count = 0
@@ -91,7 +90,7 @@ class _Found:
     def look(self, topic: str, queue_id: int) -> None:
         """Take what is still wanted from one queue; its offset stays."""
         store, group = self._broker.store, self._header.consumer_group
-        offset = parts_of(self._broker).pop.offsets.next_offset(topic, group, queue_id)
+        offset = self._broker.pop.offsets.next_offset(topic, group, queue_id)
         self.rest_num += store.max_offset_in_queue(topic, queue_id) - offset
         wanted = self._header.max_msg_nums - self.count
         if wanted <= 0:

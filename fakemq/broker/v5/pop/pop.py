@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fakemq.broker.checks import consuming_group
 from fakemq.broker.v5.attributes import PRIORITY_FACTOR
-from fakemq.broker.v5.parts import parts_of
 from fakemq.broker.v5.pop.checks import (
     check_queues,
     check_readable,
@@ -31,7 +30,7 @@ from fakemq.protocol.pop import ORDER_REVIVE_QUEUE, pop_retry_topic
 from fakemq.protocol.v5.codes import ResponseCode5
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
+    from fakemq.broker.v5.broker import Broker5
     from fakemq.broker.v5.pop.filters import FilterMaker
     from fakemq.protocol.bodies.group import SubscriptionGroupConfig
     from fakemq.protocol.bodies.topic import TopicConfig
@@ -44,7 +43,7 @@ TOO_LATE_MS: Final = 500
 
 
 def pop(
-    broker: Broker, request: PopRequest, held: HeldPop | None = None
+    broker: Broker5, request: PopRequest, held: HeldPop | None = None
 ) -> PopReply | Parked[PopMessageResponseHeader]:
     """Answer a pop; hold it if there is no message and its client wants to wait.
 
@@ -60,10 +59,9 @@ def pop(
 
 
 def _pop(
-    broker: Broker, request: PopRequest, held: HeldPop | None
+    broker: Broker5, request: PopRequest, held: HeldPop | None
 ) -> PopReply | Parked[PopMessageResponseHeader]:
-    header, parts = request.header, parts_of(broker)
-    service = parts.pop
+    header, service = request.header, broker.pop
     group, topic, queue_id = header.consumer_group, header.topic, header.queue_id
     if held is None:
         _check_in_time(broker, header)
@@ -84,7 +82,7 @@ def _pop(
     if len(header.attempt_id or "") > ATTEMPT_ID_MAX_CHARS:
         raise Refused(ResponseCode5.INVALID_PARAMETER, ATTEMPT_ID_TOO_LONG)
     make_filter = filter_maker(topic, header.exp, header.exp_type)
-    parts.read_subscriptions.popped(group, topic, header.exp, header.exp_type)
+    broker.read_subscriptions.popped(group, topic, header.exp, header.exp_type)
     if header.max_msg_nums < 0:  # Java makes a list with it as its capacity
         raise Thrown(
             f"java.lang.IllegalArgumentException: Illegal Capacity: {header.max_msg_nums},"
@@ -125,7 +123,7 @@ def _pop(
     )
 
 
-def _check_in_time(broker: Broker, header: PopMessageRequestHeader) -> None:
+def _check_in_time(broker: Broker5, header: PopMessageRequestHeader) -> None:
     """Raise Refused for a pop whose client waits no longer.
 
     The client's clock may be that of the cluster, or that of the machine.
@@ -144,7 +142,7 @@ def _check_in_time(broker: Broker, header: PopMessageRequestHeader) -> None:
 
 
 def _take(
-    broker: Broker,
+    broker: Broker5,
     request: PopRequest,
     config: TopicConfig,
     group_config: SubscriptionGroupConfig,
@@ -154,7 +152,7 @@ def _take(
 
     Source: PopMessageProcessor.java#processRequest (5.5.0)
     """
-    header, service, settings = request.header, parts_of(broker).pop, parts_of(broker).pop.config
+    header, service, settings = request.header, broker.pop, broker.pop.config
     number = broker.randomness.randrange(100)
     revive_queue_id = ORDER_REVIVE_QUEUE if header.order else service.next_revive_queue()
     taking = Taking(service, header, request.session, make_filter, revive_queue_id)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.persistence import FIRST_TICK_MS, MODES, ORDERS
+from fakemq.broker.popped import OutMessage
 from fakemq.broker.v5.pop.inflight import InflightCounter
 from fakemq.broker.v5.pop.modes import RequestModes
 from fakemq.broker.v5.pop.offsets import PopOffsets
@@ -18,7 +19,7 @@ from fakemq.broker.v5.pop.revive_log import ReviveLog
 from fakemq.config.v5.model import config5
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from fakemq.broker.broker import Broker
     from fakemq.broker.v5.offset_resets import OffsetResets
@@ -120,6 +121,19 @@ class PopService:
         self.notifications.session_closed(session)
 
     # -- arrivals -----------------------------------------------------------------------------
+
+    def popped(self, group: str | None) -> Iterator[OutMessage]:
+        """Yield the messages that are out, of one group or of all."""
+        for ck in self.revive.waiting():
+            for offset in ck.unacknowledged() if group in (None, ck.group) else ():
+                yield OutMessage(
+                    ck.group or "", ck.topic or "", ck.queue_id, offset, ck.revive_time
+                )
+        for topic, one, queue_id in self.order.queues():
+            # A list, because others may acknowledge between two steps.
+            for offset, visible_at_ms, count in [*self.order.out(topic, one, queue_id)]:
+                if group in (None, one):
+                    yield OutMessage(one, topic, queue_id, offset, visible_at_ms, in_order=count)
 
     def arrived(self, records: Sequence[LogRecord]) -> None:
         """Take note of the records of a put, which have just reached their queue."""

@@ -8,8 +8,7 @@ Source: namesrv/processor/DefaultRequestProcessor.java#brokerHeartbeat (5.5.0)
 from __future__ import annotations
 
 from fakemq.dispatch.answers import Reply, Request
-from fakemq.namesrv.namesrv import NameServer
-from fakemq.namesrv.v5.handlers import handles
+from fakemq.namesrv.v5.namesrv import NameServer5, handles
 from fakemq.protocol.table import NoHeader
 from fakemq.protocol.v5 import table
 from fakemq.protocol.v5.headers.namesrv import BrokerHeartbeatRequestHeader
@@ -17,7 +16,7 @@ from fakemq.protocol.v5.headers.namesrv import BrokerHeartbeatRequestHeader
 
 @handles(table.BROKER_HEARTBEAT)
 def broker_heartbeat(
-    node: NameServer, request: Request[BrokerHeartbeatRequestHeader]
+    node: NameServer5, request: Request[BrokerHeartbeatRequestHeader]
 ) -> Reply[NoHeader]:
     node.registration.update_timestamp(request.header.broker_addr)
     return Reply()

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import NOTHING_SAID, Reply, Request
-from fakemq.namesrv.namesrv import NameServer
-from fakemq.namesrv.v5.handlers import handles
+from fakemq.namesrv.v5.namesrv import NameServer5, handles
 from fakemq.protocol.table import NoHeader
 from fakemq.protocol.v5 import table
 from fakemq.protocol.v5.bodies.route import BrokerMemberGroup, GetBrokerMemberGroupResponseBody
@@ -19,7 +18,7 @@ from fakemq.protocol.v5.headers.namesrv import GetBrokerMemberGroupRequestHeader
 
 @handles(table.GET_BROKER_MEMBER_GROUP)
 def get_broker_member_group(
-    node: NameServer, request: Request[GetBrokerMemberGroupRequestHeader]
+    node: NameServer5, request: Request[GetBrokerMemberGroupRequestHeader]
 ) -> Steps[Reply[NoHeader]]:
     name = request.header.broker_name
     found = node.tables.broker_addr_table.get(name)

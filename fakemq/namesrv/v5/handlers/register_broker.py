@@ -18,9 +18,7 @@ from fakemq.namesrv.handlers.register_broker import (
     read_registration,
     register,
 )
-from fakemq.namesrv.namesrv import NameServer
-from fakemq.namesrv.v5.handlers import handles
-from fakemq.namesrv.v5.switches import config_of
+from fakemq.namesrv.v5.namesrv import NameServer5, handles
 from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.headers.namesrv import (
@@ -33,7 +31,7 @@ V5_0_0 = 413
 
 @handles(table.REGISTER_BROKER)
 def register_broker(
-    node: NameServer, request: Request[RegisterBrokerRequestHeader]
+    node: NameServer5, request: Request[RegisterBrokerRequestHeader]
 ) -> Reply[RegisterBrokerResponseHeader]:
     header = request.header
     registration = read_registration(node, request, mappings_since=V5_0_0)
@@ -50,6 +48,6 @@ def register_broker(
         if header.broker_id not in addrs:
             raise Refused(ResponseCode.SYSTEM_ERROR, "register broker failed")
     reply = register(node, request, registration, is_prime_allowed=says_acting is not None)
-    if not config_of(node).return_order_topic_config_to_broker:
+    if not node.config.return_order_topic_config_to_broker:
         reply.body = b""
     return reply

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.dispatch.java_errors import readable_json
-from fakemq.namesrv.namesrv import NameServer
-from fakemq.namesrv.v5.handlers import handles
+from fakemq.namesrv.v5.namesrv import NameServer5, handles
 from fakemq.protocol.bodies.route import TopicRouteData
 from fakemq.protocol.table import NoHeader
 from fakemq.protocol.v5 import table
@@ -22,7 +21,7 @@ from fakemq.protocol.v5.headers.namesrv import RegisterTopicRequestHeader
 
 @handles(table.REGISTER_TOPIC_IN_NAMESRV)
 def register_topic_in_namesrv(
-    node: NameServer, request: Request[RegisterTopicRequestHeader]
+    node: NameServer5, request: Request[RegisterTopicRequestHeader]
 ) -> Reply[NoHeader]:
     body = readable_json(request.body)
     route = TopicRouteData.decode_or_null(body) if body else None

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.namesrv.handlers.unregister_broker import unregister
-from fakemq.namesrv.namesrv import NameServer
-from fakemq.namesrv.v5.handlers import handles
+from fakemq.namesrv.v5.namesrv import NameServer5, handles
 from fakemq.protocol import table
 from fakemq.protocol.headers.namesrv import UnRegisterBrokerRequestHeader
 from fakemq.protocol.table import NoHeader
@@ -21,7 +20,7 @@ from fakemq.protocol.table import NoHeader
 
 @handles(table.UNREGISTER_BROKER)
 def unregister_broker(
-    node: NameServer, request: Request[UnRegisterBrokerRequestHeader]
+    node: NameServer5, request: Request[UnRegisterBrokerRequestHeader]
 ) -> Reply[NoHeader]:
     if request.header.get("broker_id", None) is not None:
         unregister(node, request.header)

@@ -12,9 +12,7 @@ from __future__ import annotations
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.dispatch.config_black_list import check_black_list
 from fakemq.namesrv.handlers.update_namesrv_config import set_keys
-from fakemq.namesrv.namesrv import NameServer
-from fakemq.namesrv.v5.handlers import handles
-from fakemq.namesrv.v5.switches import config_of
+from fakemq.namesrv.v5.namesrv import NameServer5, handles
 from fakemq.protocol import table
 from fakemq.protocol.table import NoHeader
 
@@ -22,6 +20,6 @@ ALWAYS = ("configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome")
 
 
 @handles(table.UPDATE_NAMESRV_CONFIG)
-def update_namesrv_config(node: NameServer, request: Request[NoHeader]) -> Reply[NoHeader]:
-    check_black_list(request.body, ALWAYS, config_of(node).config_black_list)
+def update_namesrv_config(node: NameServer5, request: Request[NoHeader]) -> Reply[NoHeader]:
+    check_black_list(request.body, ALWAYS, node.config.config_black_list)
     return set_keys(node, request)

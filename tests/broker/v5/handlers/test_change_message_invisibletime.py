@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.broker.v5.parts import parts_of
 from fakemq.broker.v5.pop.revive import LAG_MS
 from fakemq.protocol.bodies.pop import ConsumerOrderInfoTable
 from fakemq.protocol.java import LONG_MAX
-from tests.support.broker_lab import BrokerLab
+from tests.support.broker_lab import BrokerLab, broker5
 from tests.support.peer import Peer
 from tests.support.pops import GROUP, INVISIBLE_MS, TOPIC, Popped, change, pop, send
 
@@ -78,5 +77,5 @@ def test_longest_time_stays_a_long_in_the_file(broker: Broker, peer: Peer) -> No
     send(peer)
     popped = Popped(pop(peer, order=True, queue_id=0))
     assert change(peer, popped, popped.messages[0], LONG_MAX).code == 0
-    text = parts_of(broker).pop.order.persisted().encode()
+    text = broker5(broker).pop.order.persisted().encode()
     assert ConsumerOrderInfoTable.decode(text).table[f"{TOPIC}@{GROUP}"][0].offset_list == [0]

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker
-from fakemq.broker.v5.parts import parts_of
 from fakemq.config.v5.model import BrokerConfig5
 from fakemq.protocol import fastjson
 from fakemq.protocol.codes import RequestCode
 from fakemq.reference.v5 import REFERENCE
-from tests.support.broker_lab import BrokerLab
+from tests.support.broker_lab import BrokerLab, broker5
 from tests.support.peer import Peer
 
 
 def test_answer_has_all_that_java_says(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     broker.offsets.commit("billing", "orders", 0, 3)
     broker.offsets.commit("billing", "returns", 1, 4)
-    parts_of(broker).pull_offsets.commit("orders", "billing", 0, 5)
+    broker5(broker).pull_offsets.commit("orders", "billing", 0, 5)
     body = peer.ask(RequestCode.GET_ALL_CONSUMER_OFFSET).body
     found = fastjson.loads(body)
     assert sorted(found.pop("groupTopicMap")["billing"]) == ["orders", "returns"]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker
-from fakemq.broker.v5.parts import parts_of
 from fakemq.protocol import fastjson
 from fakemq.protocol.codes import RequestCode
+from tests.support.broker_lab import broker5
 from tests.support.peer import Peer
 
 CODE = RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG
@@ -13,7 +13,7 @@ CODE = RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG
 
 def test_all_groups_have_what_they_are_forbidden(broker: Broker, peer: Peer) -> None:
     broker.groups.find("zulu")
-    parts_of(broker).forbidden.update("zulu", "orders", readable=False)
+    broker5(broker).forbidden.update("zulu", "orders", readable=False)
     answer = peer.ask(CODE)
     body = fastjson.loads(answer.body)
     assert body["forbiddenTable"] == {"zulu": {"orders": 4}}
@@ -23,7 +23,7 @@ def test_all_groups_have_what_they_are_forbidden(broker: Broker, peer: Peer) -> 
 
 def test_page_has_what_its_groups_are_forbidden(broker: Broker, peer: Peer) -> None:
     broker.groups.find("zulu")
-    parts_of(broker).forbidden.update("zulu", "orders", readable=False)
+    broker5(broker).forbidden.update("zulu", "orders", readable=False)
     every = sorted(broker.groups.snapshot())
     fields = {"groupSeq": "0", "maxGroupNum": "2", "dataVersion": ""}
     body = fastjson.loads(peer.ask(CODE, ext_fields=fields).body)

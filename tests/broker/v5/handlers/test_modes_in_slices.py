@@ -10,13 +10,12 @@ import pytest
 
 from fakemq.broker.broker import Broker
 from fakemq.broker.persistence import MODES, ConfigFile
-from fakemq.broker.v5.parts import parts_of
 from fakemq.clock.slices import Steps
 from fakemq.protocol import fastjson
 from fakemq.protocol.bodies.pop import SetMessageRequestModeRequestBody
 from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.reference.v5 import REFERENCE
-from tests.support.broker_lab import BrokerLab
+from tests.support.broker_lab import BrokerLab, broker5
 from tests.support.pops import GROUP, TOPIC
 from tests.support.slices import work_in_turns
 
@@ -27,7 +26,7 @@ MANY = 500
 def broker(lab: BrokerLab, tmp_path: Path) -> Broker:
     broker = lab.broker(reference=REFERENCE, config_folder=tmp_path)
     broker.create_topic(TOPIC, 2)
-    modes = parts_of(broker).pop.modes
+    modes = broker5(broker).pop.modes
     for number in range(MANY):
         topic = f"topic-{number}"
         modes.set(topic, GROUP, SetMessageRequestModeRequestBody(topic=topic, consumer_group=GROUP))

@@ -6,14 +6,13 @@ import pytest
 
 from fakemq.broker.broker import Broker
 from fakemq.broker.persistence import FIRST_TICK_MS
-from fakemq.broker.v5.parts import parts_of
 from fakemq.broker.v5.pop.revive import LAG_MS
 from fakemq.broker.v5.pop.revive_queue import FEW
 from fakemq.events import Acknowledged, Revived
 from fakemq.events import Popped as PoppedEvent
 from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.v5.codes import RequestCode5
-from tests.support.broker_lab import BrokerLab
+from tests.support.broker_lab import BrokerLab, broker5
 from tests.support.peer import Peer
 from tests.support.pops import (
     GROUP,
@@ -226,7 +225,7 @@ def test_revive_commits_what_is_done(lab: BrokerLab, broker: Broker, peer: Peer)
 def test_message_is_not_revived_again_behind_a_long_invisible_time(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
-    reviving = parts_of(broker).pop.config.revive_queue_num
+    reviving = broker5(broker).pop.config.revive_queue_num
     for body in (b"long", *[b"short"] * reviving):
         send(peer, body)
     pop(peer, max_msg_nums=1, invisible_time=3_600_000)
@@ -252,11 +251,11 @@ def test_acknowledged_messages_have_no_deadline(lab: BrokerLab, broker: Broker, 
     assert "pop_revive" in {timer.kind for timer in lab.clock.timers()}
     ack(peer, popped, popped.messages[1])
     assert "pop_revive" not in {timer.kind for timer in lab.clock.timers()}
-    assert [*parts_of(broker).pop.revive.waiting()] == []
+    assert [*broker5(broker).pop.revive.waiting()] == []
 
 
 def test_acknowledged_checkpoints_are_committed(broker: Broker, peer: Peer) -> None:
-    reviving = parts_of(broker).pop.config.revive_queue_num
+    reviving = broker5(broker).pop.config.revive_queue_num
     for _ in range(reviving * (FEW + 1)):
         send(peer)
         popped = Popped(pop(peer))
@@ -332,7 +331,7 @@ def test_held_pop_gets_a_revived_message(lab: BrokerLab, peer: Peer) -> None:
 
 
 def test_pops_beyond_the_limit_are_not_held(broker: Broker, peer: Peer) -> None:
-    parts_of(broker).pop.config.pop_polling_size = 0
+    broker5(broker).pop.config.pop_polling_size = 0
     first, second = long_pop(peer), long_pop(peer)
     assert not first.over
     assert second.response is not None
@@ -352,7 +351,7 @@ def test_held_pop_of_a_closed_connection_takes_nothing(lab: BrokerLab, broker: B
 def test_pops_that_find_too_much_inflight_do_not_wake_each_other_for_ever(
     broker: Broker, peer: Peer
 ) -> None:
-    config = parts_of(broker).pop.config
+    config = broker5(broker).pop.config
     config.enable_pop_message_threshold, config.pop_inflight_message_threshold = True, 0
     send(peer)
     assert Popped(pop(peer)).bodies == [b"hello"]
@@ -368,7 +367,7 @@ def test_inflight_messages_are_counted(lab: BrokerLab, broker: Broker, peer: Pee
     for _ in range(2):
         send(peer)
     popped = Popped(pop(peer))
-    inflight = parts_of(broker).pop.inflight
+    inflight = broker5(broker).pop.inflight
     assert inflight.of_group(GROUP) == {(TOPIC, 0): 2}
     ack(peer, popped, popped.messages[0])
     assert inflight.count(TOPIC, GROUP, 0) == 1

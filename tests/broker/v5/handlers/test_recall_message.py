@@ -36,7 +36,7 @@ def test_recalled_message_is_not_delivered(lab: TimerLab) -> None:
     lab.pass_time(10_000)
     assert lab.keys() == ["K0", "K2"]
     assert [event.msg_id for event in lab.journal.find(TimerRecalled)] == ["K1"]
-    assert lab.parts.timers.metrics.count("orders") == 0
+    assert lab.node.timers.metrics.count("orders") == 0
 
 
 def test_deletion_is_a_timer_message_of_the_same_second(lab: TimerLab) -> None:

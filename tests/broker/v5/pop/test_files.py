@@ -8,13 +8,12 @@ import pytest
 
 import fakemq
 from fakemq.broker.broker import Broker
-from fakemq.broker.v5.parts import parts_of
 from fakemq.broker.v5.pop.modes import POP, PULL
 from fakemq.client import MQBrokerError
 from fakemq.core.cluster import ClusterCore
 from fakemq.protocol.bodies.pop import SetMessageRequestModeRequestBody
 from fakemq.reference.v5 import REFERENCE
-from tests.support.broker_lab import BrokerLab
+from tests.support.broker_lab import BrokerLab, broker5
 from tests.support.popper import Popper
 from tests.support.pops import GROUP, TOPIC, Popped, ack, pop, send, set_mode
 
@@ -66,13 +65,13 @@ def test_pop_obeys_a_reset_of_the_offset(lab: BrokerLab, broker: Broker) -> None
     for body in (b"a", b"b"):
         send(peer, body)
     pop(peer, order=True, queue_id=0)
-    parts_of(broker).offset_resets.assign(TOPIC, GROUP, 0, 1)
+    broker5(broker).offset_resets.assign(TOPIC, GROUP, 0, 1)
     assert Popped(pop(peer, order=True, queue_id=0)).bodies == [b"b"]
 
 
 def mode_of(mq: fakemq.Cluster) -> str:
     def look(core: ClusterCore) -> str:
-        service = parts_of(core.broker("broker-a")).pop
+        service = broker5(core.broker("broker-a")).pop
         return service.modes.find(TOPIC, GROUP, service.config).mode
 
     return mq.inspect(look)
@@ -80,7 +79,7 @@ def mode_of(mq: fakemq.Cluster) -> str:
 
 def test_snapshot_of_a_stopped_broker_has_them(tmp_path: Path) -> None:
     def pop_it(core: ClusterCore) -> None:
-        service = parts_of(core.broker("broker-a")).pop
+        service = broker5(core.broker("broker-a")).pop
         mode = SetMessageRequestModeRequestBody(topic=TOPIC, consumer_group=GROUP, mode=POP)
         service.modes.set(TOPIC, GROUP, mode)
         service.mode_file.persist()
@@ -114,7 +113,7 @@ def test_file_of_order_has_nothing_of_what_is_gone(
 def test_pop_in_order_forgets_what_no_client_has_read_for_a_day(
     lab: BrokerLab, broker: Broker
 ) -> None:
-    peer, table = lab.peer(broker.addr), parts_of(broker).pop.order
+    peer, table = lab.peer(broker.addr), broker5(broker).pop.order
     send(peer)
     Popped(pop(peer, order=True, queue_id=0, consumer_group="idle"))
     lab.pass_time(24 * 3_600_000 + 1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.broker.v5.parts import parts_of
 from fakemq.broker.v5.pop.revive import LAG_MS
 from fakemq.events import Acknowledged, HandlerFailed
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
@@ -16,7 +15,7 @@ from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.reference.v5 import REFERENCE
 from fakemq.store.puts import put_ended
 from fakemq.store.results import PutMessageStatus
-from tests.support.broker_lab import BrokerLab
+from tests.support.broker_lab import BrokerLab, broker5
 from tests.support.peer import Peer
 from tests.support.pops import (
     GROUP,
@@ -46,7 +45,7 @@ def test_checkpoint_with_an_odd_number_of_attempts_is_put_again(
     lab: BrokerLab, broker: Broker, peer: Peer, times: str, next_times: str
 ) -> None:
     send(peer)
-    service = parts_of(broker).pop
+    service = broker5(broker).pop
     now_ms = lab.clock.now_ms()
     ck = PopCheckPoint(
         num=1,
@@ -69,7 +68,7 @@ def test_stopped_broker_revives_nothing_more(lab: BrokerLab, broker: Broker, pee
         send(peer, body)
         pop(peer, max_msg_nums=1)
     lab.pass_time(INVISIBLE_MS)
-    revive = parts_of(broker).pop.revive
+    revive = broker5(broker).pop.revive
     queue = revive._queues[0]
     cks = [*queue.pending.values(), *revive._queues[1].pending.values()]
     for number, ck in enumerate(cks):
@@ -117,7 +116,7 @@ def test_attempt_id_has_a_length(broker: Broker, peer: Peer) -> None:
         29,
         "fakemq keeps no attempt id of over 1000 characters",
     )
-    assert parts_of(broker).pop.order.table == {}
+    assert broker5(broker).pop.order.table == {}
     assert pop(peer, order=True, queue_id=0, attempt_id="x" * 1_000).code == 0
 
 
@@ -134,7 +133,7 @@ def test_records_of_peers_take_no_more_than_they_may_mean(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     send(peer)
-    service, now_ms = parts_of(broker).pop, lab.clock.now_ms()
+    service, now_ms = broker5(broker).pop, lab.clock.now_ms()
     ck = PopCheckPoint(
         num=2,
         pop_time=now_ms,

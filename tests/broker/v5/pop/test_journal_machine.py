@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakemq.broker.broker import Broker
-from fakemq.broker.v5.parts import parts_of
 from fakemq.events import (
     Acknowledged,
     Delivered,
@@ -35,7 +34,7 @@ from fakemq.protocol.message import decode_records
 from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.reference.v5 import REFERENCE
 from tests.support import pops
-from tests.support.broker_lab import BrokerLab
+from tests.support.broker_lab import BrokerLab, broker5
 from tests.support.peer import Peer
 from tests.support.pops import GROUP, TOPIC
 
@@ -192,7 +191,7 @@ class Machine:
         self.lab.clock.advance_ms(1_000 * (number % 9))
 
     def check(self) -> None:
-        known, service = Known(self.lab.journal), parts_of(self.broker).pop
+        known, service = Known(self.lab.journal), broker5(self.broker).pop
         assert known.out == {
             ((ck.topic, ck.group, ck.queue_id, offset), ck.pop_time)
             for ck in service.revive.waiting()

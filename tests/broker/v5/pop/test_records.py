@@ -5,10 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakemq.broker.v5.parts import parts_of
 from fakemq.protocol.bodies.pop import AckMsg, BatchAckMsg, PopCheckPoint
 from fakemq.reference.v5 import REFERENCE
-from tests.support.broker_lab import BrokerLab
+from tests.support.broker_lab import BrokerLab, broker5
 from tests.support.pops import GROUP, TOPIC, Popped, ack, pop, send
 
 NAMES = st.text(st.characters(codec="utf-8"), max_size=20)
@@ -70,10 +69,10 @@ def test_restart_finds_what_was_out(lab: BrokerLab) -> None:
         send(peer, body)
     popped = Popped(pop(peer))
     ack(peer, popped, popped.messages[1])
-    before = list(parts_of(broker).pop.revive.waiting())
+    before = list(broker5(broker).pop.revive.waiting())
     assert [one.unacknowledged() for one in before] == [[0, 2]]
     broker.stop()
     broker.start()
-    after = list(parts_of(broker).pop.revive.waiting())
+    after = list(broker5(broker).pop.revive.waiting())
     assert after == before
     assert {one.group for one in after} == {GROUP}

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.broker.v5.parts import parts_of
 from fakemq.broker.v5.pop.revive import LAG_MS
 from fakemq.broker.v5.pop.revive_log import RETRY_MS
 from fakemq.events.pop import Acknowledged
 from fakemq.faults.plan import ALWAYS, Scope
 from fakemq.faults.points import DISK_FULL
 from fakemq.reference.v5 import REFERENCE
-from tests.support.broker_lab import BrokerLab
+from tests.support.broker_lab import BrokerLab, broker5
 from tests.support.peer import Peer
 from tests.support.pops import GROUP, INVISIBLE_MS, TOPIC, Popped, ack, pop, send
 
@@ -49,9 +48,9 @@ def test_refused_checkpoint_is_stored_when_the_store_takes_it(
     assert committed(broker) == 0
     lab.pass_time(3 * RETRY_MS)
     empty(broker)
-    assert len(parts_of(broker).pop.log.refused) == 1
+    assert len(broker5(broker).pop.log.refused) == 1
     lab.pass_time(RETRY_MS)
-    assert parts_of(broker).pop.log.refused == []
+    assert broker5(broker).pop.log.refused == []
     assert committed(broker) == 1
     lab.pass_time(REVIVED_MS)
     again = Popped(pop(peer))
@@ -66,7 +65,7 @@ def test_refused_checkpoints_are_stored_before_any_other_record(broker: Broker, 
     empty(broker)
     for one in popped:
         ack(peer, one, one.messages[0])
-    pops = parts_of(broker).pop
+    pops = broker5(broker).pop
     assert pops.log.refused == []
     assert [*pops.revive.waiting()] == []
     assert committed(broker) == 2
@@ -77,7 +76,7 @@ def test_reset_forgets_what_is_not_committed(lab: BrokerLab, broker: Broker, pee
         send(peer, body)
     fill(broker)
     pop(peer, max_msg_nums=1)
-    parts_of(broker).pop.resets.assign(TOPIC, GROUP, 0, 1)
+    broker5(broker).pop.resets.assign(TOPIC, GROUP, 0, 1)
     empty(broker)
     assert Popped(pop(peer)).bodies == [b"b"]
     lab.pass_time(RETRY_MS)
@@ -91,11 +90,11 @@ def test_message_that_cannot_be_revived_waits_with_its_checkpoint(
     pop(peer)
     fill(broker)
     lab.pass_time(REVIVED_MS)
-    (refused,) = parts_of(broker).pop.log.refused
+    (refused,) = broker5(broker).pop.log.refused
     assert refused.re_put_times == "1"
     empty(broker)
     lab.pass_time(RETRY_MS)
-    assert parts_of(broker).pop.log.refused == []
+    assert broker5(broker).pop.log.refused == []
     lab.pass_time(60_000)
     assert Popped(pop(peer)).bodies == [b"hello"]
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.broker.v5.parts import parts_of
 from fakemq.config.v5.model import BrokerConfig5
 from fakemq.reference.v5 import REFERENCE
-from tests.support.broker_lab import BrokerLab
+from tests.support.broker_lab import BrokerLab, broker5
 from tests.support.pops import INVISIBLE_MS, TOPIC, Popped, ack, pop, send
 
 REVIVE_TOPIC = "rmq_sys_REVIVE_LOG_DefaultCluster"
@@ -33,7 +32,7 @@ def test_acknowledgement_for_a_queue_of_the_start_counts(lab: BrokerLab, broker:
         send(peer)
         pops.append(Popped(pop(peer)))
     assert (records(broker, 0), records(broker, 1)) == (1, 1)
-    parts_of(broker).pop.config.revive_queue_num = 1
+    broker5(broker).pop.config.revive_queue_num = 1
     for popped in pops:
         assert ack(peer, popped, popped.messages[0]).code == 0
     assert (records(broker, 0), records(broker, 1)) == (2, 2)
@@ -43,7 +42,7 @@ def test_acknowledgement_for_a_queue_of_the_start_counts(lab: BrokerLab, broker:
 
 def test_queue_that_is_new_is_read_from_the_next_start_on(lab: BrokerLab, broker: Broker) -> None:
     peer = lab.peer(broker.addr)
-    parts_of(broker).pop.config.revive_queue_num = 3
+    broker5(broker).pop.config.revive_queue_num = 3
     for body in (b"0", b"1", b"2"):
         send(peer, body)
         pop(peer)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fakemq.broker.v5.parts import parts_of
 from fakemq.broker.v5.pop.offsets import SLAVE_KEEPS_MS
 from fakemq.store.consumequeue import ConsumeQueue
+from tests.support.broker_lab import broker5
 from tests.support.form import pure_only
 from tests.support.peer import Peer
 from tests.support.pops import GROUP, TOPIC, Popped, ack, held_pops, long_pop, pop, send
@@ -45,7 +45,7 @@ def test_slave_forgets_its_pops(pair: Replicated, at_slave: Peer) -> None:
 def test_slave_keeps_no_checkpoint(pair: Replicated, at_slave: Peer) -> None:
     for _ in range(3):
         assert Popped(pop(at_slave)).bodies == [b"a", b"b"]
-        assert parts_of(pair.slave).pop.log.refused == []
+        assert broker5(pair.slave).pop.log.refused == []
         assert "disk_retry" not in {timer.kind for timer in pair.core.clock.timers()}
         pair.core.advance(SLAVE_KEEPS_MS)
 

@@ -188,7 +188,7 @@ def test_message_that_was_due_before_it_had_a_slot_is_delivered_at_once(lab: Tim
     lab.pass_time(0)
     [delivered] = lab.messages(queue_id=1)
     assert delivered.properties["TIMER_ENQUEUE_MS"] == str(LONG_MAX)
-    assert lab.parts.timers.metrics.count("orders") == 0
+    assert lab.node.timers.metrics.count("orders") == 0
 
 
 def test_message_without_a_time_is_passed_over(lab: TimerLab) -> None:
@@ -217,14 +217,14 @@ def test_refused_delivery_is_tried_until_it_succeeds(lab: TimerLab) -> None:
         tries.append(lab.clock.now_ms() - SECOND_MS)
         return put_ended(PutMessageStatus.SERVICE_NOT_AVAILABLE)
 
-    put, lab.parts.timers._put = lab.parts.timers._put, refuse
+    put, lab.node.timers._put = lab.node.timers._put, refuse
     lab.pass_time(20_000)
     assert tries == [5_000, 5_500, 6_500, 8_000, 10_000, 12_500, 15_500, 19_000]
     assert not lab.journal.find(TimerDiscarded)
-    lab.parts.timers._put = put
+    lab.node.timers._put = put
     lab.pass_time(4_000)
     assert lab.keys() == ["K"]
-    assert lab.parts.timers.metrics.count("orders") == 0
+    assert lab.node.timers.metrics.count("orders") == 0
 
 
 def test_delivery_can_be_stopped(lab: TimerLab) -> None:
@@ -284,7 +284,7 @@ def test_slot_is_read_in_steps_and_without_its_messages(lab: TimerLab) -> None:
     for number in range(50):
         lab.send(f"K{number}", TIMER_DELIVER_MS=SECOND_MS + 5_000)
     lab.pass_time(6_000)
-    service = lab.parts.timers
+    service = lab.node.timers
     assert sum(1 for _ in service._read_next_slot()) == 50, "a step for each, not one for all"
     assert not any(hasattr(due, "message") for due in service._due)
     lab.config.timer_stop_dequeue = False
@@ -296,7 +296,7 @@ def test_slot_is_read_in_steps_and_without_its_messages(lab: TimerLab) -> None:
 def test_unexpected_error_ends_one_delivery_and_not_all(
     lab: TimerLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    service = lab.parts.timers
+    service = lab.node.timers
     put, failures = service._put, iter([True, True])
 
     def fail_twice(message: InnerMessage) -> PutMessageResult:

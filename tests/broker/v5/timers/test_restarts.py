@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 import fakemq
-from fakemq.broker.v5.parts import parts_of
 from fakemq.core.cluster import ClusterCore
 from fakemq.protocol.properties import encode_properties_as_java
 from fakemq.protocol.timers import TIMER_TOPIC
 from fakemq.store.inner_message import inner_message
 from fakemq.store.timer.wheel import SLOTS
+from tests.support.broker_lab import broker5
 from tests.support.timer_lab import SECOND_MS, TimerLab
 
 SMALL: dict[str, object] = {
@@ -68,7 +68,7 @@ def bodies(mq: fakemq.Cluster, topic: str = "orders") -> list[bytes]:
 
 
 def waiting(mq: fakemq.Cluster) -> int:
-    return mq.inspect(lambda core: parts_of(core.broker("broker-a")).timers.metrics.count("orders"))
+    return mq.inspect(lambda core: broker5(core.broker("broker-a")).timers.metrics.count("orders"))
 
 
 @pytest.mark.parametrize("how", ["stop", "kill"])
@@ -233,10 +233,10 @@ def test_slave_keeps_units_and_delivers_nothing() -> None:
     lab = TimerLab(broker_role="SLAVE", broker_id=1)
     # As replication brings it: the store of a slave takes no puts.
     lab.config.broker_role = "ASYNC_MASTER"
-    lab.parts.timers.stop(persist=False)
+    lab.node.timers.stop(persist=False)
     lab.send("K", TIMER_DELIVER_MS=SECOND_MS + 5_000)
     lab.config.broker_role = "SLAVE"
-    lab.parts.timers.start()
+    lab.node.timers.start()
     lab.pass_time(10_000)
     assert lab.messages() == []
     assert lab.keys(TIMER_TOPIC) == ["K"]
@@ -252,7 +252,7 @@ def test_wheels_in_memory_forget_what_is_delivered() -> None:
         assert len(bodies(mq)) == 20
 
         def remembered(core: ClusterCore) -> list[int]:
-            wheels = [parts_of(broker).timers.timers.wheel for broker in core.brokers.values()]
+            wheels = [broker5(broker).timers.timers.wheel for broker in core.brokers.values()]
             return [len(part) for one in wheels for part in (one._slots, one._times, one._changed)]
 
         assert mq.inspect(remembered) == [0] * 6

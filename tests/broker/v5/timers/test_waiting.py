@@ -24,7 +24,7 @@ def due(lab: TimerLab) -> dict[str, int]:
     """Return when each message that waits is due, by unique key."""
     return {
         message.properties["UNIQ_KEY"]: due_at_ms
-        for message, due_at_ms in finished(lab.parts.timers.waiting())
+        for message, due_at_ms in finished(lab.node.timers.waiting())
     }
 
 
@@ -70,11 +70,11 @@ def test_recalled_message_does_not_wait_while_its_slot_is_delivered(lab: TimerLa
         for key in ("a", "b")
     ]
     lab.recall(handles[1])
-    put = lab.parts.timers._put
-    lab.parts.timers._put = lambda message: put_ended(PutMessageStatus.SERVICE_NOT_AVAILABLE)
+    put = lab.node.timers._put
+    lab.node.timers._put = lambda message: put_ended(PutMessageStatus.SERVICE_NOT_AVAILABLE)
     pass_until(lab, SECOND_MS + 4_000)
     assert due(lab) == {"a": SECOND_MS + 4_000}
-    lab.parts.timers._put = put
+    lab.node.timers._put = put
     lab.pass_time(2_000)
     assert due(lab) == {}
     assert lab.keys() == ["a"]
@@ -90,7 +90,7 @@ def test_messages_of_a_slot_that_is_read_in_steps_wait(lab: TimerLab) -> None:
     pass_until(lab, SECOND_MS + 6_000)
     wait = dict.fromkeys(keys, SECOND_MS + 4_000)
     del wait["K2"]
-    for _ in lab.parts.timers._read_next_slot():
+    for _ in lab.node.timers._read_next_slot():
         assert due(lab) == wait
     assert due(lab) == wait
 

@@ -1,0 +1,217 @@
+"""A broker of RocketMQ 5: what it has besides a broker of 4.9.7, and what it does otherwise.
+
+Source: broker/BrokerController.java (5.5.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from fakemq.broker.broker import Broker
+from fakemq.broker.persistence import TIMER_METRICS
+from fakemq.broker.transactions import TransactionalMessageService
+from fakemq.broker.v5 import pull_consumers, send, topic_changes
+from fakemq.broker.v5.offset_resets import OffsetResets
+from fakemq.broker.v5.pop.service import PopService
+from fakemq.broker.v5.pull_offsets import ForbiddenTopics, PullOffsets
+from fakemq.broker.v5.read_subscriptions import ReadSubscriptions
+from fakemq.broker.v5.slave_tables import SlaveTables
+from fakemq.broker.v5.table_versions import TableVersions
+from fakemq.broker.v5.timers.service import TimerMessageService
+from fakemq.broker.v5.transactions import TransactionalMessageService5
+from fakemq.dispatch.answers import Forbidden, ForbiddenType, Reply
+from fakemq.dispatch.dispatcher import Dispatcher, VersionedDispatcher
+from fakemq.dispatch.registry import Handlers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fakemq.broker.broker import SendRequest
+    from fakemq.broker.image import NodeImage
+    from fakemq.broker.popped import OutMessage
+    from fakemq.clock.slices import Steps
+    from fakemq.config.v5.model import BrokerConfig5
+    from fakemq.dispatch.answers import Refused
+    from fakemq.dispatch.node import NodeContext
+    from fakemq.ha.service import HAService
+    from fakemq.net.session import Session
+    from fakemq.protocol.bodies.heartbeat import SubscriptionData
+    from fakemq.protocol.bodies.topic import TopicConfig
+    from fakemq.protocol.headers.send import SendMessageResponseHeader
+    from fakemq.protocol.message import MessageExt
+    from fakemq.protocol.usual_headers import UsualSendAnswer
+    from fakemq.protocol.v5.bodies.timer import TimerMetricsSerializeWrapper
+    from fakemq.store.inner_message import InnerMessage
+    from fakemq.store.puts import PutMessageResult
+    from fakemq.store.results import PutMessageStatus
+    from fakemq.store.store import MessageStore
+
+
+class Broker5(Broker):
+    """A broker of 5.5.0. Each method is one of `Broker`, with what is done besides or instead."""
+
+    config: BrokerConfig5
+    transactions: TransactionalMessageService5
+    handlers: ClassVar[Handlers[Any]] = Handlers(
+        "fakemq.broker.v5.handlers", earlier=Broker.handlers
+    )
+    dispatcher_class: ClassVar[type[Dispatcher[Any]]] = VersionedDispatcher
+    transactions_class: ClassVar[type[TransactionalMessageService]] = TransactionalMessageService5
+    knows_times: ClassVar[bool] = True
+
+    def __init__(self, node: NodeContext[BrokerConfig5], store: MessageStore) -> None:
+        super().__init__(node, store)
+        config = node.config
+        metrics_file = self.persistence.add(
+            TIMER_METRICS, _timer_metrics, field="timingCount", pretty=False, late=True
+        )
+        self.timers = TimerMessageService(
+            node, config, store, self.stats, put=self.put, keep=metrics_file.persist
+        )
+        metrics_file.connect(self.timers.metrics, self.timers.metrics.clear)
+        self.offset_resets = OffsetResets(self.offsets)
+        self.pop = PopService(self, self.offset_resets)
+        self.versions = TableVersions(self.clock.now_ms())
+        self.pull_offsets = PullOffsets()
+        self.read_subscriptions = ReadSubscriptions(self.clock, config)
+        self.forbidden = ForbiddenTopics()
+        self.fingerprints: dict[str, int] = {}
+        """The fingerprint of each group's last heartbeat; 0 for one of the first form."""
+
+    # -- life ---------------------------------------------------------------------------------
+
+    def _start_parts(self) -> None:
+        super()._start_parts()
+        self.versions.start(self.clock.now_ms())
+        self.timers.start()
+        self.pop.start()
+
+    def _stop_parts(self, *, persist: bool) -> None:
+        self.pop.stop()
+        if persist:
+            self.pop.persist()
+        self.timers.stop(persist=persist)
+        super()._stop_parts(persist=persist)
+
+    def _reset_parts(self) -> None:
+        super()._reset_parts()
+        self.versions.start(self.clock.now_ms())
+        self._forget_requests()
+        self.timers.reset(running=self.running)
+        self.pop.reset(running=self.running)
+
+    def _restore_parts(self, image: NodeImage) -> None:
+        super()._restore_parts(image)
+        self._forget_requests()
+        self.timers.stop(persist=False)
+        self.timers.start()
+        self.pop.start()
+
+    def _forget_requests(self) -> None:
+        """Forget what is only in memory, and what requests have brought there."""
+        self.offset_resets.clear()
+        self.pull_offsets.clear()
+        self.read_subscriptions.clear()
+        self.forbidden.clear()
+        self.fingerprints.clear()
+
+    def follow_config(self) -> None:
+        super().follow_config()
+        self.timers.follow_config()
+
+    def settle(self) -> None:
+        self.transactions.write_ended()
+        self.timers.settle()
+
+    def _make_replication(self) -> HAService:
+        from fakemq.ha.v5.service import HAService5  # most brokers have no slave
+
+        return HAService5(self, SlaveTables(self.versions, self.delay, self.pop, self.timers))
+
+    # -- connections --------------------------------------------------------------------------
+
+    def _forget_session(self, session: Session) -> None:
+        super()._forget_session(session)
+        self.pop.session_closed(session)
+
+    def _forget_clients(self) -> None:
+        super()._forget_clients()
+        self.pop.forget_closed()
+
+    # -- messages -----------------------------------------------------------------------------
+
+    def arrived(self, result: PutMessageResult) -> None:
+        super().arrived(result)
+        if result.records:
+            self.pop.arrived(result.records)
+
+    def check_sent(self, request: SendRequest) -> None:
+        send.check_sent(self, request)
+
+    def check_batch(self, request: SendRequest) -> None:
+        send.check_batch(self.config, request)
+
+    def prepare_send(self, message: InnerMessage, config: TopicConfig) -> None:
+        send.prepare(self, message, config)
+
+    def prepare_reply(self, message: InnerMessage) -> None:
+        send.prepare_reply(self, message)
+
+    def prepare_batch(self, message: InnerMessage) -> PutMessageStatus | None:
+        return send.prepare_batch(self.store, message)
+
+    def send_reply(
+        self, code: int, answered: UsualSendAnswer, request: SendRequest, message: InnerMessage
+    ) -> Reply[SendMessageResponseHeader]:
+        fields = send.answer_fields(self, request.command.code, message)
+        return Reply(code=code, ext_fields=answered.encode() | fields)
+
+    def refusal(self, status: PutMessageStatus) -> Refused:
+        return send.timer_refusal(self.config, status)
+
+    # -- topics, groups and pulls -------------------------------------------------------------
+
+    def topic_error(self, topic: str) -> str | None:
+        return topic_changes.topic_error(topic)
+
+    def group_error(self, group: str) -> str | None:
+        return topic_changes.group_error(group)
+
+    def find_read(self, group: str, topic: str) -> SubscriptionData | None:
+        return self.read_subscriptions.find(group, topic)
+
+    def refuses_pulls(self) -> bool:
+        return self.config.is_slave and not self.config.slave_read_enable
+
+    def check_pull(self, group: str, topic: str) -> None:
+        if self.forbidden.is_forbidden(group, topic):
+            raise Forbidden(
+                ForbiddenType.SUBSCRIPTION_FORBIDDEN,
+                f"the consumer group[{group}] is forbidden for topic[{topic}]",
+            )
+
+    def check_puller(self, group: str, session: Session) -> None:
+        pull_consumers.check_puller(self, group, session)
+
+    # -- what waits ---------------------------------------------------------------------------
+
+    def timer_messages(self) -> Steps[list[tuple[MessageExt, int]]]:
+        return self.timers.waiting()
+
+    def popped(self, group: str | None) -> Iterator[OutMessage]:
+        return self.pop.popped(group)
+
+    def out_in_order(self, topic: str, group: str, queue_id: int) -> Iterable[tuple[int, int, int]]:
+        return self.pop.order.out(topic, group, queue_id)
+
+
+def _timer_metrics() -> type[TimerMetricsSerializeWrapper]:
+    from fakemq.protocol.v5.bodies.timer import TimerMetricsSerializeWrapper
+
+    return TimerMetricsSerializeWrapper
+
+
+handles: Final[Handlers[Broker5]] = Broker5.handlers
+"""The decorator that registers a handler for brokers of 5.5.0."""
+
+BROKER: Final = Broker5
