@@ -104,7 +104,7 @@ def diagnosis_of_sends(core: ClusterCore, chronicle: Chronicle, topic: str) -> S
     down = [
         f"{broker.name} is {broker.state}"
         for broker in core.brokers.values()
-        if broker.state is not NodeState.RUNNING and not broker.config.is_slave
+        if broker.state is not NodeState.RUNNING and not broker.role.is_slave
     ]
     early = [*(yield from search.mistyped()), *(yield from search.too_early())]
     certain = yield from search.certain()

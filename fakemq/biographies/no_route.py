@@ -52,7 +52,7 @@ def asked_while_down(
     lines = []
     for topic, refused in list(chronicle.refused_routes.items()):
         yield
-        masters = [one for one in inspection.having(core, topic) if not one.config.is_slave]
+        masters = [one for one in inspection.having(core, topic) if not one.role.is_slave]
         running = any(one.running for one in masters)
         if not masters or running or not wants(topic) or _is_clients_own(topic):
             continue

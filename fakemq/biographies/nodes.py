@@ -55,11 +55,11 @@ class LiveNodes:
         return self._core.master(broker_name) is not None
 
     def is_slave(self, node: str) -> bool:
-        return self._core.brokers[node].config.is_slave
+        return self._core.brokers[node].role.is_slave
 
     def slaves(self, broker_name: str) -> Iterator[Slave]:
         for name, broker in self._core.brokers.items():
-            if broker.config.is_slave and broker.config.broker_name == broker_name:
+            if broker.role.is_slave and broker.config.broker_name == broker_name:
                 yield Slave(name, broker.store.log.max_offset)
 
     def why_missing(self, slave: str) -> str:

@@ -29,7 +29,7 @@ def replication(
         return f"lost by {broker.name}{answer}", []
     lacking = []
     for name, slave in core.brokers.items():
-        if not slave.config.is_slave or slave.config.broker_name != record[0]:
+        if not slave.role.is_slave or slave.config.broker_name != record[0]:
             continue
         end_offset = slave.store.log.max_offset
         if not _is_known(slave):  # what it had when it stopped

@@ -27,6 +27,7 @@ from fakemq.broker.persistence import Persistence
 from fakemq.broker.positions import PullPositions
 from fakemq.broker.producers import ProducerManager
 from fakemq.broker.registration import Registration
+from fakemq.broker.role import Role
 from fakemq.broker.stats import BrokerStatsManager
 from fakemq.broker.topics import TopicConfigManager
 from fakemq.broker.transactions import TransactionalMessageService
@@ -142,6 +143,7 @@ class Broker:
         """The faults that a pull's answer may meet, see `FaultPlan.at`."""
         self.config_version = DataVersion(timestamp=clock.now_ms(), counter=0)
         self.state = NodeState.STOPPED
+        self.role = Role(node, self)
         self.sessions: dict[Session, None] = {}  # a set that keeps its order
         self.unique_ids = self._new_unique_ids()
         """Makes the ids of messages that no producer sent."""
@@ -224,7 +226,7 @@ class Broker:
 
     @property
     def replicates_later(self) -> bool:
-        return self.config.broker_role == "ASYNC_MASTER"
+        return self.role.name == "ASYNC_MASTER"
 
     # -- connections --------------------------------------------------------------------------
 
@@ -355,6 +357,7 @@ class Broker:
         """Start every part, and register with all name servers at once."""
         if self.state is NodeState.STOPPING:
             self._end("stop")  # a new start does not wait for slow name servers
+        self.role.follow_config()
         self._obey_acl_enable()
         if self.acl is not None:
             self.acl.start()
@@ -366,7 +369,7 @@ class Broker:
         self.state = self.state.then(NodeState.RUNNING)
         with self.journal.because(self.journal.add(NodeStarted(node=self.name, addr=self.addr))):
             self._start_parts()
-            self._start_replication()
+            self.start_replication()
             self.registration.start(namesrv_addrs)
 
     def _start_parts(self) -> None:
@@ -379,8 +382,7 @@ class Broker:
         self.filters.start()
         self.persistence.start()
         self.store.retention.start()
-        self.delay.start()
-        self.transactions.start()
+        self.begin_duties()
 
     def _obey_acl_enable(self) -> None:
         """Switch access control on or off, as a start does; that ends the connections."""
@@ -405,10 +407,11 @@ class Broker:
             self.persistence.load(stopped=stopped)
         return Topics(self.topics.snapshot().keys(), self.topics.data_version.timestamp)
 
-    def _start_replication(self) -> None:
-        if self.config.is_slave:
+    def start_replication(self) -> None:
+        """Follow a master, or let slaves follow; an ASYNC_MASTER begins with the first slave."""
+        if self.role.is_slave:
             self.replication().start_slave()
-        elif self.config.broker_role == "SYNC_MASTER":
+        elif self.role.is_sync_master:
             self.replication()
 
     def keep_delays(self, wrapper: DelayOffsetSerializeWrapper, text: str) -> None:
@@ -416,7 +419,8 @@ class Broker:
         self.delay.load(wrapper)
         self.persistence.delays.write(text)
 
-    def _stop_replication(self, why: str) -> None:
+    def stop_replication(self, why: str) -> None:
+        """Disconnect from masters and slaves."""
         ha, self.ha = self.ha, None
         if ha is not None:
             ha.stop(why)
@@ -464,7 +468,7 @@ class Broker:
 
     def _end(self, how: str, lose_unsynced: bool = False) -> None:
         self.state = self.state.then(NodeState.STOPPED)
-        self._stop_replication(f"broker {how}")
+        self.stop_replication(f"broker {how}")
         try:
             self.store.finish_work()
             self._stop_parts(persist=how == "stop")
@@ -494,7 +498,20 @@ class Broker:
 
         After a kill, ``persist`` is False: nothing more is written.
         """
+        self.end_duties(persist=persist)
+
+    def begin_duties(self) -> None:
+        """Begin what the role asks for: a master delivers what is delayed, and checks transactions.
+
+        See `fakemq.broker.role`.
+        """
+        self.delay.start()
+        self.transactions.start()
+
+    def end_duties(self, *, persist: bool) -> None:
+        """End what the role asked for, and write how far it came if ``persist``."""
         self.delay.stop(persist=persist)
+        self.transactions.stop()
 
     def pause(self) -> None:
         """Pause like a process after SIGSTOP: sockets stay open, but nothing is read or fired."""
@@ -531,13 +548,14 @@ class Broker:
 
         Name servers are not notified: call `register_all` when they have been reset, too.
         """
-        self._stop_replication("reset")
+        self.stop_replication("reset")
         self._reset_parts()
         if self.running:
-            self._start_replication()
+            self.start_replication()
 
     def _reset_parts(self) -> None:
         self.config.restore(self._start_config)
+        self.role.follow_config()
         self.config_version = DataVersion(timestamp=self.clock.now_ms(), counter=0)
         self.registration.follow_config_now()
         self._obey_acl_enable()
@@ -563,16 +581,17 @@ class Broker:
 
     def restore(self, image: NodeImage) -> None:
         """Take over the state of an image; connections stay, name servers are not notified."""
-        self._stop_replication("restore")
+        self.stop_replication("restore")
         self._restore_parts(image)
         self.persistence.persist_all()
-        self._start_replication()
+        self.start_replication()
 
     def _restore_parts(self, image: NodeImage) -> None:
         from fakemq.store import image as images  # few tests do this
 
         self.config.restore(self._start_config)
         self.config.assign({**image.config, **image.store.sizes})
+        self.role.follow_config()
         self.config_version = self.config_version.next(self.clock.now_ms())
         self.registration.follow_config_now()
         self._obey_acl_enable()
@@ -590,6 +609,7 @@ class Broker:
 
     def follow_config(self) -> None:
         """Act on keys of the config that were set while the broker runs."""
+        self.role.follow_config()
         if self.pools is not None:
             self.pools.plan()
 

@@ -101,7 +101,7 @@ class ScheduleMessageService:
         config, levels = self._node.config, self._store.delay_levels
         levels.read(config.message_delay_level)
         self._load()
-        if config.is_slave:
+        if self._store.role.is_slave:
             return
         self._started_ms = self._node.clock.elapsed_ms()
         self._levels = {
@@ -117,7 +117,7 @@ class ScheduleMessageService:
         self._levels = {}
         self._node.clock.cancel(self._persist_timer)
         self._persist_timer = None
-        if persist and not self._node.config.is_slave:
+        if persist and not self._store.role.is_slave:
             self._persist()
 
     def reset(self, *, running: bool) -> None:

@@ -174,8 +174,7 @@ class PullRequestHoldService:
 
     @property
     def _notified_of_arrivals(self) -> bool:
-        config = self._node.config
-        return config.long_polling_enable and config.broker_role != "SLAVE"
+        return self._node.config.long_polling_enable and not self._store.role.is_slave
 
     def _check_at(self, pull: HeldPull, at_ms: int) -> None:
         """Add the pull to the first check at or after ``at_ms``, unless an earlier one has it."""

@@ -143,7 +143,7 @@ def _process(
         and broker.reference.refuses_negative_pulls
     ):
         list_capacity(header.max_msg_nums)
-    if first and sys_flag & PullSysFlag.COMMIT_OFFSET and not broker.config.is_slave:
+    if first and sys_flag & PullSysFlag.COMMIT_OFFSET and not broker.role.is_slave:
         try:
             offset = header.commit_offset
         except NullFieldError:  # Java reads it last, when it has stored that the offset moved
@@ -364,7 +364,7 @@ def _reply(
             else group_config.broker_id
         )
     if code is _PULL_OFFSET_MOVED:
-        if config.is_slave and not config.offset_check_in_slave:
+        if broker.role.is_slave and not config.offset_check_in_slave:
             broker_id = group_config.broker_id
             code = ResponseCode.PULL_RETRY_IMMEDIATELY
         elif broker.reference.stores_moved_offsets:

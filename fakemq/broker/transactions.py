@@ -108,9 +108,15 @@ class TransactionalMessageService:
         self._node.clock.cancel(
             self._timer
         )  # the timer of a broker that was a master until a reset
-        if not self._node.config.is_slave:
+        if not self._store.role.is_slave:
             self._interval_ms = self._node.config.transaction_check_interval
             self._wait()
+
+    def stop(self) -> None:
+        """Check no more; a check that is under way ends where it is."""
+        self._node.clock.cancel(self._timer)
+        self._timer = None
+        self._node.clock.drop_of(self)
 
     def reset(self, *, running: bool) -> None:
         """Forget all transactions.

@@ -64,7 +64,7 @@ class BrokerState(msgspec.Struct, frozen=True, kw_only=True):
             name=node.name,
             broker_name=config.broker_name,
             broker_id=config.broker_id,
-            role=config.broker_role,
+            role=node.role.name,
             state=node.state.value,
             skew_ms=node.clock.skew_ms,
             addr=node.addr,

@@ -545,7 +545,7 @@ class ClusterCore:
         return [
             broker
             for broker in self.brokers.values()
-            if broker.state is NodeState.RUNNING and not broker.config.is_slave
+            if broker.state is NodeState.RUNNING and not broker.role.is_slave
         ]
 
     def broker(self, name: str) -> Broker:
@@ -568,7 +568,7 @@ class ClusterCore:
         masters = [
             broker
             for broker in self.brokers.values()
-            if broker.config.broker_name == broker_name and not broker.config.is_slave
+            if broker.config.broker_name == broker_name and not broker.role.is_slave
         ]
         return min(masters, key=lambda broker: not broker.running, default=None)
 

@@ -77,7 +77,7 @@ def holders(core: ClusterCore) -> Iterator[Broker]:
 
 
 def _rank(broker: Broker) -> tuple[bool, bool]:
-    return not broker.running, broker.config.is_slave
+    return not broker.running, broker.role.is_slave
 
 
 def _queues(core: ClusterCore, topic: str) -> Iterator[tuple[Broker, int]]:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from fakemq.events.core import ReplyFailed as ReplyFailed
     from fakemq.events.core import RequestHandled as RequestHandled
     from fakemq.events.core import RequestReceived as RequestReceived
+    from fakemq.events.core import RoleChanged as RoleChanged
     from fakemq.events.core import RouteRefused as RouteRefused
     from fakemq.events.core import RoutineSkipped as RoutineSkipped
     from fakemq.events.core import Scheduled as Scheduled

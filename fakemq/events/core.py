@@ -51,6 +51,16 @@ class NodeStopped(Event, frozen=True, kw_only=True, gc=False):
     how: str
 
 
+class RoleChanged(Event, frozen=True, kw_only=True, gc=False):
+    """A running broker begins to be ``ASYNC_MASTER``, ``SYNC_MASTER`` or ``SLAVE``.
+
+    Its slaves and its master are disconnected; its clients stay.
+    """
+
+    role: str
+    broker_id: int
+
+
 class LinkOpened(Event, frozen=True, kw_only=True, gc=False):
     """A connection was opened, at this end of it."""
 

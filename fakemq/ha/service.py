@@ -135,7 +135,7 @@ class HAService:
         if (
             appended is not None
             and message.wait_store_msg_ok
-            and self._broker.config.broker_role == "SYNC_MASTER"
+            and self._broker.store.role.is_sync_master
         ):
             self._replicate(appended.wrote_offset + appended.wrote_bytes, result)
         for end in self.connections:

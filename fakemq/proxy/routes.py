@@ -171,7 +171,7 @@ class Routes:
                 data = name_server.tables.broker_addr_table.get(broker_name)
                 return None if data is None else data.broker_addrs.get(0)
         for broker in self._brokers():
-            if broker.config.broker_name == broker_name and not broker.config.is_slave:
+            if broker.config.broker_name == broker_name and not broker.role.is_slave:
                 return broker.addr
         return None
 
@@ -232,7 +232,7 @@ class Routes:
         Source: ClusterMetadataService.java#getSubscriptionGroupConfig
         """
         for broker in self._brokers():
-            if broker.state is NodeState.RUNNING and not broker.config.is_slave:
+            if broker.state is NodeState.RUNNING and not broker.role.is_slave:
                 found = broker.groups.find(group)
                 if found is None:
                     self._groups.drop(group)

@@ -185,7 +185,7 @@ class Transactions:
         producers = [ProducerData(group_name=group) for group in groups]
         body = HeartbeatData(client_id=CLIENT_ID, producer_data_set=producers).encode()
         for broker in self._brokers():
-            if not broker.config.is_slave:
+            if not broker.role.is_slave:
                 beat = RemotingCommand(RequestCode.HEART_BEAT, body=body, version=self._version)
                 with suppress(RpcError):  # it is down: the next heartbeat may find it
                     self._calls.tell(None, broker.addr, beat)

@@ -29,6 +29,7 @@ def read_queue(
     queue: ConsumeQueue | None,
     log: CommitLog,
     config: BrokerConfig,
+    is_slave: bool,
     memory_bytes: int,
     offset: int,
     max_msg_nums: int,
@@ -64,7 +65,7 @@ def read_queue(
                 )
             return result
         status, next_offset = GetMessageStatus.OFFSET_FOUND_NULL, queue.next_file_offset(offset)
-    if config.is_slave and not config.offset_check_in_slave:
+    if is_slave and not config.offset_check_in_slave:
         next_offset = offset  # a slave may only be behind its master: it corrects no client
     return GetMessageResult(status, next_offset, min_offset, max_offset)
 

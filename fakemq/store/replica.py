@@ -111,12 +111,8 @@ class Replica:
 
         A store on disk removes it at its next start; a store in memory is never recovered.
         """
-        log = self._log
-        if log.records_end is None or self._store.files.durable or log is not self._store.log:
-            return
-        end, log.records_end = log.whole_end, None
-        if end < log.max_offset:
-            log.truncate(end)
+        if not self._store.files.durable and self._log is self._store.log:
+            self._store.end_following()
 
     def _add(self, records: RecordRange, phy_offset: int) -> None:
         """Dispatch records, the first of which is at an offset, and count them.

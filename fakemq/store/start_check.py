@@ -283,7 +283,7 @@ class StartCheck:
 
     def _without_topic(self) -> Iterator[Finding]:
         """Yield the topics with queues that the broker does not have; a slave may keep such."""
-        if self._topics is not None and self._store.config.broker_role != "SLAVE":
+        if self._topics is not None and not self._store.role.is_slave:
             for topic in sorted(self._queues.topics() - self._topics.names):
                 if is_in_config(topic):
                     yield Finding(f"{QUEUES}/{topic}", 0, NO_TOPIC)

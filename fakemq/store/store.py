@@ -50,6 +50,7 @@ from fakemq.store.writing import draft_batch, draft_message, set_host_flags
 if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
     from fakemq.clock.slices import Steps
+    from fakemq.config.keys import BrokerRole
     from fakemq.config.model import BrokerConfig
     from fakemq.journal.journal import Journal
     from fakemq.protocol.properties import PropertiesEncoder
@@ -127,6 +128,22 @@ class QueueMaker:
             return b""
 
 
+class StoreRole:
+    """The role that a broker has now, as its store and its parts ask for it each time.
+
+    `fakemq.broker.role.Role` changes it, nothing else.
+    """
+
+    def __init__(self, name: BrokerRole) -> None:
+        self.take(name)
+
+    def take(self, name: BrokerRole) -> None:
+        """Have another role from now on."""
+        self.name: BrokerRole = name
+        self.is_slave = name == "SLAVE"
+        self.is_sync_master = name == "SYNC_MASTER"
+
+
 class MessageStore:
     """Stores messages and finds them again. Not thread-safe: used on the cluster's own thread.
 
@@ -144,6 +161,8 @@ class MessageStore:
         ram_size_bytes: int | None = None,
     ) -> None:
         self.config = config
+        self.role = StoreRole(config.broker_role)
+        """The role of its broker: a slave's store takes bytes of its master, and no messages."""
         self.delay_levels = DelayLevels(config.message_delay_level)
         self.stats = StoreStats(clock)
         self.ram_size_bytes = machine_ram_bytes() if ram_size_bytes is None else ram_size_bytes
@@ -220,7 +239,7 @@ class MessageStore:
         (4.9.7)
         """
         config = self.config
-        if config.broker_role == "SLAVE":
+        if self.role.is_slave:
             return self._refused(message, PutMessageStatus.SERVICE_NOT_AVAILABLE)
         if self.held_lock is not None and self.held_lock.page_cache_busy:
             return self._refused_by_page_cache(message, self.held_lock)
@@ -287,7 +306,7 @@ class MessageStore:
         follow to their queue in slices, too.
         Source: store/DefaultMessageStore.java#asyncPutMessages (4.9.7)
         """
-        if self.config.broker_role == "SLAVE":
+        if self.role.is_slave:
             return self._refused(batch, PutMessageStatus.SERVICE_NOT_AVAILABLE)
         if self.held_lock is not None and self.held_lock.page_cache_busy:
             return self._refused_by_page_cache(batch, self.held_lock)
@@ -420,6 +439,16 @@ class MessageStore:
         finished(self.dispatch_following())
         finished(self.retention.deletion_of_files())
 
+    def end_following(self) -> None:
+        """Follow no master any more: cut off the record at the end that has not arrived completely.
+
+        A store in a directory that is stopped does this at its next start.
+        """
+        log = self.log
+        end, log.records_end = log.whole_end, None
+        if end < log.max_offset:
+            log.truncate(end)
+
     def _dispatch_late(self) -> None:
         """Dispatch the records that their queues could not take; raise StoreError if one cannot."""
         while self._late:
@@ -462,6 +491,7 @@ class MessageStore:
             self.queues.find(topic, queue_id),
             self.log,
             self.config,
+            self.role.is_slave,
             memory_bytes,
             offset,
             max_msg_nums,

@@ -43,8 +43,8 @@ PUBLIC = {
         MessageChecked MetadataSynchronized NodeStarted NodeStopped OffsetCommitted OffsetReset
         OffsetWentBack OrphanAsked PassedOver Popped PullHeld PullWoken QueuesLocked
         Replicated ReplicationWaited ReplyFailed ReportBelieved RequestHandled RequestReceived
-        Revived RouteRefused RoutineSkipped RpcHandled RpcReceived Scheduled ScheduledDelivered
-        ScheduledDiscarded SentBack SlaveReported SnapshotRestored StoreRecovered
+        Revived RoleChanged RouteRefused RoutineSkipped RpcHandled RpcReceived Scheduled
+        ScheduledDelivered ScheduledDiscarded SentBack SlaveReported SnapshotRestored StoreRecovered
         StoreRepaired SubscriptionsDiffer TagCollided TimerDelivered TimerDiscarded
         TimerRecalled TimerRolled TimerSet TopicChanged TransactionChecked
         TransactionDiscarded TransactionEnded Transferred UnsyncedLost Warned

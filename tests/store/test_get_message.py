@@ -66,7 +66,7 @@ def test_missing_queue_is_empty(lab: StoreLab) -> None:
 def test_slave_corrects_offsets_only_when_configured(
     lab: StoreLab, corrects: bool, next_offset: int
 ) -> None:
-    lab.config.broker_role = "SLAVE"
+    lab.store.role.take("SLAVE")
     lab.config.offset_check_in_slave = corrects
     result = get(lab, 99)
     assert result.status is GetMessageStatus.OFFSET_OVERFLOW_BADLY

@@ -56,7 +56,7 @@ def end_transaction(
             " commitOrRollback field wrong, org.apache.rocketmq.common.protocol.header"
             ".EndTransactionRequestHeader.checkFields(EndTransactionRequestHeader.java:60)",
         )
-    if broker.config.is_slave:
+    if broker.role.is_slave:
         raise Refused(ResponseCode.SLAVE_NOT_AVAILABLE, NOTHING_SAID)
     if header.commit_or_rollback == _NOT_TYPE:
         return None

@@ -81,17 +81,20 @@ class Broker5(Broker):
     # -- life ---------------------------------------------------------------------------------
 
     def _start_parts(self) -> None:
-        super()._start_parts()
         self.versions.start(self.clock.now_ms())
+        super()._start_parts()
+
+    def begin_duties(self) -> None:
+        super().begin_duties()
         self.timers.start()
         self.pop.start()
 
-    def _stop_parts(self, *, persist: bool) -> None:
+    def end_duties(self, *, persist: bool) -> None:
         self.pop.stop()
         if persist:
             self.pop.persist()
         self.timers.stop(persist=persist)
-        super()._stop_parts(persist=persist)
+        super().end_duties(persist=persist)
 
     def _reset_parts(self) -> None:
         super()._reset_parts()
@@ -181,7 +184,7 @@ class Broker5(Broker):
         return self.read_subscriptions.find(group, topic)
 
     def refuses_pulls(self) -> bool:
-        return self.config.is_slave and not self.config.slave_read_enable
+        return self.role.is_slave and not self.config.slave_read_enable
 
     def check_pull(self, group: str, topic: str) -> None:
         if self.forbidden.is_forbidden(group, topic):

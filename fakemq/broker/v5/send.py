@@ -57,7 +57,7 @@ def check_takes_messages(broker: Broker) -> None:
 
     Source: SendMessageProcessor.java#rejectRequest (5.5.0)
     """
-    if broker.config.is_slave:
+    if broker.role.is_slave:
         raise Refused(ResponseCode.SYSTEM_BUSY, REJECTED)
 
 
@@ -129,7 +129,7 @@ def prepare_batch(store: MessageStore, batch: InnerMessage) -> PutMessageStatus 
     #handleScheduleMessage (5.5.0)
     """
     status = None
-    if store.divert is not None and store.config.broker_role != "SLAVE":
+    if store.divert is not None and not store.role.is_slave:
         status = store.divert(batch)
     batch.properties_string = ""
     return status

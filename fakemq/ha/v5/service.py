@@ -73,7 +73,7 @@ class HAService5(HAService):
         """
         broker = self._broker
         end_offset = broker.store.log.max_offset
-        if broker.config.is_slave:
+        if broker.store.role.is_slave:
             return HARuntimeInfo(ha_client_runtime_info=self._client_info(end_offset))
         slaves = []
         for end in self.connections:

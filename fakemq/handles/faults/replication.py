@@ -178,9 +178,9 @@ class ReplicationFaults(FaultPlacing):
 
     def _slave(self, broker: str) -> Broker:
         node = self._core.broker(broker)
-        if not node.config.is_slave:
+        if not node.role.is_slave:
             slaves = ", ".join(
-                other.name for other in self._core.brokers.values() if other.config.is_slave
+                other.name for other in self._core.brokers.values() if other.role.is_slave
             )
             raise ConfigError(f"{node.name} is no slave; there are: {slaves or 'none'}")
         return node
@@ -188,4 +188,4 @@ class ReplicationFaults(FaultPlacing):
     def _towards(self, broker: str) -> Scope:
         """Return the scope of the transfers and reports of one slave, or of all of one master."""
         node = self._core.broker(broker)
-        return Scope(peer=node.name) if node.config.is_slave else Scope(node=node.name)
+        return Scope(peer=node.name) if node.role.is_slave else Scope(node=node.name)

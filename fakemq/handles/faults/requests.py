@@ -322,7 +322,7 @@ class RequestFaults(FaultPlacing):
             )
         if not _STORED_BY.issuperset(asked.codes):
             raise ConfigError(f"at before_replicate: a {asked.name} stores no message")
-        role = None if node is None else self._core.broker(node).config.broker_role
+        role = None if node is None else self._core.broker(node).role.name
         if role not in (None, "ASYNC_MASTER"):
             raise ConfigError(
                 f"at before_replicate: {node} is no ASYNC_MASTER; a SYNC_MASTER answers after its"

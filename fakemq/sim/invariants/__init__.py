@@ -116,7 +116,7 @@ def _replicas(sim: Simulation, lost_from: Mapping[str, int]) -> list[Violation]:
     brokers = sim.core.brokers
     for slave in brokers.values():
         master = brokers.get(f"{slave.config.broker_name}{MASTER}")
-        if not slave.config.is_slave or master is None or master.name in sim.lost:
+        if not slave.role.is_slave or master is None or master.name in sim.lost:
             continue
         logs = master.store.log, slave.store.log
         found += differences(slave.name, *logs, lost_from.get(master.name))

@@ -42,11 +42,8 @@ class Timers:
         window_slots: int,
         log_file_bytes: int,
         flush_interval_ms: int,
-        *,
-        is_slave: bool,
     ) -> None:
         self._store = store
-        self._is_slave = is_slave
         self._precision_ms = precision_ms
         self._window_slots = window_slots
         if not 2 <= window_slots <= SLOTS - BLANK_SLOTS:
@@ -291,7 +288,7 @@ class Timers:
         else:
             self.wheel.forget_changes()
         checkpoint.timer_log_flushed = self.log.end
-        if self._reading_ms is None and not self._is_slave:
+        if self._reading_ms is None and not store.role.is_slave:
             checkpoint.log_end = store.log.max_offset
         checkpoint.anchor = anchor_of(store, queue_offset)
         checkpoint.write(files, now_ms, queue_offset)

@@ -240,7 +240,7 @@ def test_missing_field_is_refused(delays: Delays, field: str) -> None:
 
 def test_slave_stores_nothing(delays: Delays) -> None:
     offset = sent(delays)
-    delays.config.broker_role = "SLAVE"
+    delays.broker.store.role.take("SLAVE")
     response = back(delays, offset)
     assert (response.code, response.remark) == (1, "SERVICE_NOT_AVAILABLE")
 

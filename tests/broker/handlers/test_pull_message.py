@@ -334,7 +334,8 @@ def slave(lab: BrokerLab, **config: bool) -> tuple[Broker, Peer]:
     broker = lab.broker()
     peer = lab.peer(broker.addr)
     send(peer)
-    broker.config.assign({"broker_role": "SLAVE", **config})
+    broker.config.assign(config)
+    broker.store.role.take("SLAVE")
     return broker, peer
 
 

@@ -21,7 +21,7 @@ WRITE_MS = START_MS // 1000 * 1000
 
 
 def timers_of(lab: StoreLab, *, window_slots: int = 20) -> Timers:
-    timers = Timers(lab.store, 1000, window_slots, 100_000, 1000, is_slave=False)
+    timers = Timers(lab.store, 1000, window_slots, 100_000, 1000)
     timers.load(lab.clock.now_ms())
     return timers
 

@@ -38,7 +38,7 @@ def invoke_broker_to_reset_offset(
     if not broker.config.use_server_side_reset_offset:
         return (yield from reset_by_clients(broker, request.command.language, request.header))
     header = request.header
-    if broker.config.is_slave:
+    if broker.role.is_slave:
         raise Refused(ResponseCode.SYSTEM_ERROR, "Can not reset offset in slave broker")
     topic, group = header.topic, header.get("group", NULL)
     config = _existing(broker, topic, group)

@@ -66,7 +66,7 @@ def _to_reset(
     """Return the answer that sends a consumer back; what it commits counts nevertheless."""
     header, store = request.header, broker.store
     group, topic, queue_id = header.consumer_group, header.topic, header.queue_id
-    if header.sys_flag & PullSysFlag.COMMIT_OFFSET and not broker.config.is_slave:
+    if header.sys_flag & PullSysFlag.COMMIT_OFFSET and not broker.role.is_slave:
         broker.offsets.commit(group, topic, queue_id, header.commit_offset)
     broker.positions.replied(request.session, group, topic, queue_id, offset)
     return Reply(

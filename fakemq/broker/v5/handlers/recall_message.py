@@ -70,7 +70,7 @@ def _checked(
     """Return the handle; raise Refused if the message may not be recalled here, or now."""
     if not config.recall_message_enable:
         raise Refused(ResponseCode.NO_PERMISSION, "recall failed, operation is forbidden")
-    if config.is_slave:
+    if broker.role.is_slave:
         raise Refused(ResponseCode.SLAVE_NOT_AVAILABLE, _NOT_AVAILABLE)
     now_ms = broker.clock.now_ms()
     writeable = config.broker_permission & PermName.WRITE

@@ -108,7 +108,7 @@ class PopRevive:
         """Read what the revive topic has behind the committed offsets."""
         self.stop()
         self._log.queues = self._settings.revive_queue_num
-        if self._node.config.is_slave:
+        if self._store.role.is_slave:
             return
         for queue_id in range(self._log.queues):
             committed = self._offsets.query(REVIVE_GROUP, self._log.topic, queue_id)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
     from fakemq.store.puts import PutMessageResult
+    from fakemq.store.store import StoreRole
 
 ACK_TIME_INTERVAL_MS: Final = 1_000
 """How much earlier than its acknowledgements a checkpoint is delivered."""
@@ -61,10 +62,12 @@ class ReviveLog:
     def __init__(
         self,
         node: NodeContext[BrokerConfig],
+        role: StoreRole,
         *,
         put: Callable[[InnerMessage], PutMessageResult],
     ) -> None:
         self._node = node
+        self._role = role
         self._put = put
         self.queues = 0
         """How many revive queues are read: reviveQueueNum at the start."""
@@ -94,7 +97,7 @@ class ReviveLog:
 
         ``stored`` is called when that was later. A slave stores none, now or later.
         """
-        if self._node.config.is_slave:
+        if self._role.is_slave:
             return False
         if self._put_refused() and self._put_checkpoint(ck, revive_queue_id):
             return True

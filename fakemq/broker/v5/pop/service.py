@@ -57,7 +57,7 @@ class PopService:
         self.inflight = InflightCounter()
         self.polling = PopPolling(node, config)
         self.notifications = PopPolling(node, config, newest_first=True)
-        self.log = ReviveLog(node, put=broker.put)
+        self.log = ReviveLog(node, broker.store.role, put=broker.put)
         self.revive = PopRevive(
             node,
             config,

@@ -130,7 +130,6 @@ class TimerMessageService:
             config.timer_roll_window_slot,
             config.mapped_file_size_timer_log,
             config.timer_flush_interval_ms,
-            is_slave=config.is_slave,
         )
         self._due.clear()
         self._recalls.clear()
@@ -158,7 +157,7 @@ class TimerMessageService:
                     node=node.name, file=files.path_of(path), offset=0, cut_bytes=0, why=text
                 )
                 node.journal.add(repaired)
-        if found.in_doubt and not self._config.is_slave:
+        if found.in_doubt and not self._store.role.is_slave:
             counts: Counter[str] = Counter()
             for one in found.timed:
                 if one.topic is not None and one.phy_offset in found.waiting:
@@ -224,7 +223,7 @@ class TimerMessageService:
         BodyError for bytes that are no checkpoint.
         Source: broker/slave/SlaveSynchronize.java#syncTimerCheckPoint (5.5.0)
         """
-        if not self.running or not self._config.is_slave:
+        if not self.running or not self._store.role.is_slave:
             return
         self.timers.follow(data)
         self.enqueue()
@@ -242,7 +241,7 @@ class TimerMessageService:
             return
         self._move_write_time()
         end = store.max_offset_in_queue(TIMER_TOPIC, 0)
-        if self._config.is_slave:
+        if self._store.role.is_slave:
             end = min(end, checkpoint.master_queue_offset)
         offset = max(checkpoint.queue_offset, store.min_offset_in_queue(TIMER_TOPIC, 0))
         while offset < end:
@@ -260,7 +259,7 @@ class TimerMessageService:
     def _progress(self, queue_offset: int) -> None:
         checkpoint = self.timers.checkpoint
         checkpoint.queue_offset = queue_offset
-        if not self._config.is_slave:
+        if not self._store.role.is_slave:
             checkpoint.master_queue_offset = queue_offset
         self._changed()
 
@@ -274,7 +273,7 @@ class TimerMessageService:
             return
         topic = properties.get(REAL_TOPIC)
         rolls_at_ms = None
-        if due_ms < self._write_ms and not self._config.is_slave:
+        if due_ms < self._write_ms and not self._store.role.is_slave:
             at = message.commit_log_offset
             due = _Due(at, size_bytes, _NOT_ENQUEUED, rolls=False, queue_offset=offset)
             self._due.append(due)
@@ -295,7 +294,7 @@ class TimerMessageService:
                 rolls_at_ms = unit.slot_ms + self._precision_ms
             if self._timer is None or self.timers.first_ms() == unit.slot_ms:
                 self._wait()
-        if self._config.is_slave:
+        if self._store.role.is_slave:
             return  # its master has journaled it
         node.journal.add(
             TimerSet(
@@ -321,7 +320,7 @@ class TimerMessageService:
 
     def checkpoint(self) -> TimerCheckpoint:
         """Return the progress, as it is at this moment."""
-        if not self._delivering and not self._config.is_slave:
+        if not self._delivering and not self._store.role.is_slave:
             self._move_write_time()
             self.timers.pass_until(self._write_ms)
         return self.timers.checkpoint
@@ -398,7 +397,7 @@ class TimerMessageService:
         clock = self._node.clock
         clock.cancel(self._timer)
         self._timer = None
-        if self._delivering or self._config.is_slave:
+        if self._delivering or self._store.role.is_slave:
             return
         left_ms = 0
         if not self._due:

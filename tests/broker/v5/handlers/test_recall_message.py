@@ -140,7 +140,7 @@ def test_broker_that_does_not_serve_yet_recalls_nothing(lab: TimerLab) -> None:
 
 
 def test_recall_at_a_slave_is_refused(lab: TimerLab) -> None:
-    lab.config.broker_role = "SLAVE"
+    lab.node.store.role.take("SLAVE")
     assert said(lab.recall(handle())) == (11, "recall failed, broker service not available")
 
 

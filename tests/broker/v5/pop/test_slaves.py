@@ -72,7 +72,7 @@ def test_broker_that_is_no_slave_any_more_commits_its_pops(
 ) -> None:
     assert Popped(pop(at_slave)).bodies == [b"a", b"b"]
     pair.kill(pair.master)
-    pair.slave.config.broker_role = "ASYNC_MASTER"
+    pair.slave.store.role.take("ASYNC_MASTER")
     assert Popped(pop(at_slave)).bodies == [b"a", b"b"]
     assert pair.slave.offsets.query(GROUP, TOPIC, 0) == 2
 

@@ -232,10 +232,10 @@ def test_files_are_as_java_writes_them(tmp_path: Path) -> None:
 def test_slave_keeps_units_and_delivers_nothing() -> None:
     lab = TimerLab(broker_role="SLAVE", broker_id=1)
     # As replication brings it: the store of a slave takes no puts.
-    lab.config.broker_role = "ASYNC_MASTER"
+    lab.node.store.role.take("ASYNC_MASTER")
     lab.node.timers.stop(persist=False)
     lab.send("K", TIMER_DELIVER_MS=SECOND_MS + 5_000)
-    lab.config.broker_role = "SLAVE"
+    lab.node.store.role.take("SLAVE")
     lab.node.timers.start()
     lab.pass_time(10_000)
     assert lab.messages() == []
