@@ -82,6 +82,8 @@ class Session:
         self.for_outside = link.outside
         """Whether a peer outside the cluster causes its requests: long work for it has slices."""
         self.closed = False
+        self.account: str | None = None
+        """The account of its last heartbeat, where access control asks for one."""
         self._owner = owner
         self._name = owner.name
         self._clock = owner.clock

@@ -26,6 +26,7 @@ from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.frame import frame_bytes
 from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.compiled import MODULES
+from tests.support.sources import name_of, nodes_of, tree_of
 
 ROOT = Path(__file__).parents[2]
 WHEEL = os.environ.get("FAKEMQ_TESTED_WHEEL", "")
@@ -39,6 +40,21 @@ on_compiled = pytest.mark.skipif(
 
 def source_of(module: str) -> Path:
     return ROOT.joinpath(*module.split(".")).with_suffix(".py")
+
+
+def test_modules_beside_compiled_ones_refer_to_nothing_weakly() -> None:
+    """An object of a compiled class can have no weak reference: an attribute of it will do."""
+    folders = {source_of(module).parent.relative_to(ROOT).parts[:2] for module in MODULES}
+    found = [
+        name_of(path)
+        for parts in sorted(folders)
+        for path in ROOT.joinpath(*parts).resolve().rglob("*.py")
+        if any(
+            isinstance(node, ast.Import | ast.ImportFrom) and "weakref" in ast.unparse(node)
+            for node in nodes_of(tree_of(path))
+        )
+    ]
+    assert not found
 
 
 def test_list_is_sorted() -> None:

@@ -29,5 +29,5 @@ def test_annotations_name_the_loaded_classes(name: str) -> None:
 
 
 def test_repr_of_a_row_shows_its_code() -> None:
-    assert repr(table.HEART_BEAT) == "<HEART_BEAT (34) - ->"
+    assert repr(table.HEART_BEAT) == "<HEART_BEAT (34) NoHeader NoHeader>"
     assert "send.SendMessageRequestHeaderV2" in repr(table.SEND_MESSAGE_V2)

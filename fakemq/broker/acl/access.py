@@ -6,7 +6,6 @@ Source: broker/BrokerController.java#initialAcl, srvutil/AclFileWatchService.jav
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
-from weakref import WeakKeyDictionary
 
 from fakemq.broker.acl.errors import AclError
 from fakemq.broker.acl.permission_manager import PlainPermissionManager
@@ -67,8 +66,6 @@ class AccessControl:
         """What has no effect, while that is an error."""
         self._stamps: dict[str, int] = {}
         self._timer: Timer | None = None
-        self._accounts: WeakKeyDictionary[Session, str] = WeakKeyDictionary()
-        """The account of the last heartbeat of each connection."""
         self.manager = self._new_manager()
 
     def _new_manager(self) -> PlainPermissionManager:
@@ -138,7 +135,7 @@ class AccessControl:
                 inside.answer(session, command, None, outcome)
             else:
                 if command.code == RequestCode.HEART_BEAT:
-                    self._accounts[session] = account
+                    session.account = account
                 inside.dispatch(session, command)
 
         return dispatch
@@ -148,9 +145,9 @@ class AccessControl:
 
         4.9.7 asks for nothing. The front asks its own clients.
         """
-        if not self._rights.v5 or session not in self._accounts:
+        if not self._rights.v5 or session.account is None:
             return True
-        return self.manager.may_publish(self._accounts[session], topic)
+        return self.manager.may_publish(session.account, topic)
 
     def _host_of(self, session: Session) -> str:
         """Return a peer's address without its port; inside the cluster all have the brokers'."""
