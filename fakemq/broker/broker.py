@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from fakemq.store.findings import Topics
     from fakemq.store.inner_message import InnerMessage
     from fakemq.store.puts import PutMessageResult
-    from fakemq.store.results import PutMessageStatus
+    from fakemq.store.results import LogRecord, PutMessageStatus
     from fakemq.store.store import MessageStore
 
     SendHeader: TypeAlias = SendMessageRequestHeader | SendMessageRequestHeaderV2
@@ -110,6 +110,8 @@ class Broker:
     """What it answers, by request code."""
     dispatcher_class: ClassVar[type[Dispatcher[Any]]] = Dispatcher
     transactions_class: ClassVar[type[TransactionalMessageService]] = TransactionalMessageService
+    follows_puts: ClassVar[bool] = False
+    """Whether it reads the records of each put, also if no pull waits for them."""
     knows_times: ClassVar[bool] = False
     """Whether it delivers messages at a time that their producer sets."""
     outbound: Outbound
@@ -319,15 +321,21 @@ class Broker:
 
         Call this last: a woken pull is answered inside, as a whole request of its own.
         """
-        records = result.records
-        if not records:
+        # Most puts wake nothing, and to make the records of a batch takes as long as a send.
+        appended, wanted = result.append_result, self.follows_puts or self.holds.by_queue
+        if not wanted and appended is not None and appended.topic != SCHEDULE_TOPIC:
             return
+        records = result.records
+        if records:
+            self._notify(records, result.light)
+
+    def _notify(self, records: Sequence[LogRecord], light: Sequence[LogRecord]) -> None:
         if records[0].topic == SCHEDULE_TOPIC:
             for record in records:
                 self.delay.scheduled(record)
         if self.holds.by_queue:
             self.holds.arrived(records)
-            for record in result.light:
+            for record in light:
                 self.holds.arrived((record,))
 
     def slow_consumers(self) -> SlowConsumers:

@@ -24,7 +24,7 @@ from fakemq.dispatch.dispatcher import Dispatcher, VersionedDispatcher
 from fakemq.dispatch.registry import Handlers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from fakemq.broker.broker import SendRequest
     from fakemq.broker.image import NodeImage
@@ -42,8 +42,7 @@ if TYPE_CHECKING:
     from fakemq.protocol.usual_headers import UsualSendAnswer
     from fakemq.protocol.v5.bodies.timer import TimerMetricsSerializeWrapper
     from fakemq.store.inner_message import InnerMessage
-    from fakemq.store.puts import PutMessageResult
-    from fakemq.store.results import PutMessageStatus
+    from fakemq.store.results import LogRecord, PutMessageStatus
     from fakemq.store.store import MessageStore
 
 
@@ -57,6 +56,7 @@ class Broker5(Broker):
     )
     dispatcher_class: ClassVar[type[Dispatcher[Any]]] = VersionedDispatcher
     transactions_class: ClassVar[type[TransactionalMessageService]] = TransactionalMessageService5
+    follows_puts: ClassVar[bool] = True
     knows_times: ClassVar[bool] = True
 
     def __init__(self, node: NodeContext[BrokerConfig5], store: MessageStore) -> None:
@@ -143,10 +143,9 @@ class Broker5(Broker):
 
     # -- messages -----------------------------------------------------------------------------
 
-    def arrived(self, result: PutMessageResult) -> None:
-        super().arrived(result)
-        if result.records:
-            self.pop.arrived(result.records)
+    def _notify(self, records: Sequence[LogRecord], light: Sequence[LogRecord]) -> None:
+        super()._notify(records, light)
+        self.pop.arrived(records)
 
     def check_sent(self, request: SendRequest) -> None:
         send.check_sent(self, request)
