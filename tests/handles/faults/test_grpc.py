@@ -103,10 +103,15 @@ def test_client_connects_again_after_a_goaway(mq: fakemq.Cluster, client: GrpcCl
 
 
 def test_disconnect_closes_what_is_connected(mq: fakemq.Cluster, client: GrpcClient) -> None:
+    states: list[grpc.ChannelConnectivity] = []
+    client.channel.subscribe(states.append)
     send(client)
+    mq.wait_for(lambda: states[-1:] == [grpc.ChannelConnectivity.READY], timeout="5s")
     fault = mq.faults.grpc_disconnect()
     assert (fault.fired, mq.faults.unused()) == (1, [])
     mq.wait_for(lambda: [one.peer for one in mq.journal.find(LinkClosed)] != [], timeout="5s")
+    # Until the client has seen it, it would send over the connection that was closed.
+    mq.wait_for(lambda: states[-1] != grpc.ChannelConnectivity.READY, timeout="5s")
     assert send(client).status.code == Code.OK
 
 

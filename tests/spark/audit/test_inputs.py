@@ -26,6 +26,7 @@ def test_name_has_broker_and_id(name: str, expected: tuple[str, int]) -> None:
 
 def node_at(path: Path) -> Path:
     (path / "commitlog").mkdir(parents=True)
+    (path / "checkpoint").touch()
     return path
 
 
