@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextvars import copy_context
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import anyio
 import anyio.lowlevel
@@ -17,6 +17,7 @@ import anyio.to_thread
 
 from fakemq.client.carrier import Cancellable, OnRequest, Performed, Reply
 from fakemq.client.carriers.connections import Channel
+from fakemq.client.carriers.ending import TaskEnd
 from fakemq.client.carriers.loops import TaskGroup, Wake, current_loop
 from fakemq.client.carriers.ownership import OwnProcess, closed_error
 from fakemq.client.carriers.pool import DEFAULT_SIZE
@@ -40,30 +41,19 @@ RESOLVERS = 4
 _FAR_MS = 1 << 62
 
 
-class _End(Generic[T]):
+class _End(TaskEnd[T]):
     """The end of a task that an asynchronous task waits for."""
 
-    __slots__ = ("error", "is_over", "value", "wake")
+    __slots__ = ("wake",)
 
     def __init__(self) -> None:
-        self.is_over = False
-        self.value: T | None = None
-        self.error: BaseException | None = None
+        super().__init__()
         self.wake: Wake | None = None
 
-    def done(self, value: T | None, error: BaseException | None) -> None:
-        self.value, self.error, self.is_over = value, error, True
+    def finish(self, value: T | None, error: BaseException | None) -> None:
+        super().finish(value, error)
         if self.wake is not None:
             self.wake.set()
-
-    def result(self) -> T:
-        error, self.error = self.error, None
-        if error is not None:
-            try:
-                raise error
-            finally:
-                del error  # it refers to this frame
-        return self.value  # type: ignore[return-value]  # T may be None itself
 
 
 class _Carried:
@@ -182,7 +172,7 @@ class AsyncCarrier(MachineTime):
         for part in (*(running.cancel for running in ends), self._turns.close):
             carefully(part)
         for end in ends.values():
-            end.done(None, closed_error())
+            end.finish(None, closed_error())
 
     async def run(self, task: Task[T]) -> T:
         """Run a task and return its result, or raise its error.
@@ -234,7 +224,7 @@ class AsyncCarrier(MachineTime):
     ) -> None:
         end = self._ends.pop(running, None)
         if end is not None:
-            end.done(value, error)
+            end.finish(value, error)
 
     @property
     def is_closed(self) -> bool:

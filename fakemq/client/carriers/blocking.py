@@ -7,9 +7,10 @@ import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 from itertools import count
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from fakemq.client.carrier import Cancellable, OnRequest, Performed, Reply
+from fakemq.client.carriers.ending import TaskEnd
 from fakemq.client.carriers.io_thread import IoThread
 from fakemq.client.carriers.ownership import OwnProcess, closed_error
 from fakemq.client.carriers.pool import DEFAULT_SIZE
@@ -32,33 +33,23 @@ JOIN_S = 5.0
 _numbers = count(1)
 
 
-class _Waiter(Generic[T]):
+class _Waiter(TaskEnd[T]):
     """A thread that waits for its task, by the cheapest lock there is."""
 
-    __slots__ = ("_error", "_lock", "_value", "task")
+    __slots__ = ("_lock", "task")
 
     def __init__(self) -> None:
+        super().__init__()
         self._lock = threading.Lock()
         self._lock.acquire()
-        self._value: T | None = None
-        self._error: BaseException | None = None
         self.task: RunningTask[Any] | None = None
 
     def finish(self, value: T | None, error: BaseException | None) -> None:
-        self._value, self._error = value, error
+        super().finish(value, error)
         self._lock.release()
 
     def wait(self, timeout_s: float) -> bool:
         return self._lock.acquire(timeout=timeout_s)
-
-    def result(self) -> T:
-        error, self._error = self._error, None
-        if error is not None:
-            try:
-                raise error
-            finally:
-                del error  # it refers to this frame
-        return self._value  # type: ignore[return-value]  # T may be None itself
 
 
 class TaskFuture(Future[T]):

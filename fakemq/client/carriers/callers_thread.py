@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from fakemq.client.carrier import Cancellable, Performed
 from fakemq.client.carriers.connections import CONNECT_TIMEOUT_MS, Channel
+from fakemq.client.carriers.ending import TaskEnd
 from fakemq.client.carriers.ownership import OwnProcess, closed_error
 from fakemq.client.carriers.pool import Job
 from fakemq.client.carriers.selecting import Selecting
-from fakemq.client.carriers.sockets import Wants, numeric_address, resolve
+from fakemq.client.carriers.sockets import Wants, Wire, resolve
 from fakemq.client.running_task import RunningTask
 from fakemq.client.tasks import Task
 from fakemq.clock.machine_time import real_wait_ms
@@ -30,29 +31,6 @@ _READS_BETWEEN_TASKS = 1024
 
 _MOVING = (Wants.CONNECT, Wants.READ_AND_WRITE)
 """What a wire waits for while it has something to send."""
-
-
-class _End:
-    """The end of a task: its result, or its error."""
-
-    __slots__ = ("error", "is_over", "value")
-
-    def __init__(self) -> None:
-        self.is_over = False
-        self.value: Any = None
-        self.error: BaseException | None = None
-
-    def done(self, value: object, error: BaseException | None) -> None:
-        self.value, self.error, self.is_over = value, error, True
-
-    def result(self) -> Any:
-        error, self.error = self.error, None
-        if error is not None:
-            try:
-                raise error
-            finally:
-                del error  # it refers to this frame
-        return self.value
 
 
 class CallerCarrier(Selecting):
@@ -79,8 +57,8 @@ class CallerCarrier(Selecting):
 
         Raise MQClientError if the carrier is closed, and in a forked child.
         """
-        end = _End()
-        running = self._taken(task, end.done)
+        end: TaskEnd[T] = TaskEnd()
+        running = self._taken(task, end.finish)
         try:
             running.begin()
             self._do_due()  # writes its request
@@ -91,8 +69,7 @@ class CallerCarrier(Selecting):
             self._running.pop(running, None)
             running.cancel()
             raise
-        result: T = end.result()
-        return result
+        return end.result()
 
     def begin(self, task: Task[T], done: Callable[[T | None, BaseException | None], None]) -> None:
         """Run a task up to its first wait, and on in later turns; pass its end to ``done``.
@@ -241,13 +218,7 @@ class CallerCarrier(Selecting):
         self._jobs.append(job)
         return job
 
-    def connect(self, channel: Channel) -> None:
-        """Begin to connect a channel; a name is resolved first, which may take its time."""
-        wire = self._carry(channel)
-        address = numeric_address(channel.addr)
-        if address is not None:
-            wire.connect([address])
-            return
+    def _connect_by_name(self, channel: Channel, wire: Wire) -> None:
         addresses = []
         with suppress(OSError):
             addresses = resolve(channel.addr)

@@ -16,7 +16,7 @@ from fakemq.client.carriers.connections import Channel
 from fakemq.client.carriers.ownership import closed_error
 from fakemq.client.carriers.pool import Job, Pool
 from fakemq.client.carriers.selecting import READ, Selecting
-from fakemq.client.carriers.sockets import numeric_address, resolve
+from fakemq.client.carriers.sockets import Wire, resolve
 from fakemq.client.carriers.turns import carefully
 from fakemq.client.running_task import RunningTask
 from fakemq.client.tasks import Task
@@ -210,14 +210,7 @@ class IoThread(Selecting):
 
     # -- the host of its connections ------------------------------------------------
 
-    def connect(self, channel: Channel) -> None:
-        """Begin to connect a channel; a name is resolved in a thread of the pool."""
-        wire = self._carry(channel)
-        address = numeric_address(channel.addr)
-        if address is not None:
-            wire.connect([address])
-            return
-
+    def _connect_by_name(self, channel: Channel, wire: Wire) -> None:
         def resolved(addresses: object, error: BaseException | None) -> None:
             self._resolving.pop(channel, None)
             wire.connect(addresses if isinstance(addresses, list) else [])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.client.carrier import OnRequest, Reply
 from fakemq.client.carriers.connections import Channel
-from fakemq.client.carriers.sockets import Wants, Wire
+from fakemq.client.carriers.sockets import Wants, Wire, numeric_address
 from fakemq.client.carriers.turns import Turns
 from fakemq.client.operation import Call
 from fakemq.clock.machine_time import MachineTime
@@ -69,13 +69,17 @@ class Selecting(MachineTime):
     # -- the host of its connections ------------------------------------------------
 
     def connect(self, channel: Channel) -> None:
-        """Begin to connect a channel."""
-        raise NotImplementedError
-
-    def _carry(self, channel: Channel) -> Wire:
-        """Return a new wire for a channel, which is to be connected."""
+        """Begin to connect a channel; a name is resolved first."""
         wire = self._wires[channel] = Wire(channel, self._wants_changed)
-        return wire
+        address = numeric_address(channel.addr)
+        if address is None:
+            self._connect_by_name(channel, wire)
+        else:
+            wire.connect([address])
+
+    def _connect_by_name(self, channel: Channel, wire: Wire) -> None:
+        """Resolve the name of a channel's address, and connect its wire."""
+        raise NotImplementedError
 
     def write(self, channel: Channel) -> None:
         """Write what a channel has to send."""
