@@ -479,7 +479,8 @@ class Broker:
         self.stop_replication(f"broker {how}")
         try:
             self.store.finish_work()
-            self._stop_parts(persist=how == "stop")
+            # After a kill nothing more is written; the broker's clock cancels the timers.
+            self.end_duties(persist=how == "stop")
             self.registration.stop()
             self.outbound.close(f"broker {how}")
             if how == "stop":
@@ -500,13 +501,6 @@ class Broker:
                 self.clock.cancel_all()
                 if how != "kill":  # a kill was noted before anything else
                     self.journal.add(NodeStopped(node=self.name, how=how))
-
-    def _stop_parts(self, *, persist: bool) -> None:
-        """End, before the store does; the broker's clock cancels the timers.
-
-        After a kill, ``persist`` is False: nothing more is written.
-        """
-        self.end_duties(persist=persist)
 
     def begin_duties(self) -> None:
         """Begin what the role asks for: a master delivers what is delayed, and checks transactions.
