@@ -144,16 +144,20 @@ def test_diagnosis_names_a_group_that_is_most_likely_a_mistyped_one(mq: fakemq.C
     assert mq.diagnosis("orders", "biling") == [NEVER + none.format("biling") + meant]
 
 
-@pure_only
-def test_diagnosis_looks_once_for_a_mistyped_group(
-    mq: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    compared: list[str] = []
+@pytest.fixture
+def compared(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names that a diagnosis has compared with others; none is like another."""
+    names: list[str] = []
 
     def compare(name: str, there: Iterable[str]) -> None:
-        compared.append(name)
+        names.append(name)
 
     monkeypatch.setattr(groups, "almost_like", compare)
+    return names
+
+
+@pure_only
+def test_diagnosis_looks_once_for_a_mistyped_group(mq: fakemq.Cluster, compared: list[str]) -> None:
     mq.consumer(group="billing", subscribe="orders")
     mq.seed("orders", [b"one"] * 9)
     assert mq.diagnosis("orders", "reports")[0].endswith("group reports has no member")
@@ -161,19 +165,30 @@ def test_diagnosis_looks_once_for_a_mistyped_group(
 
 
 @pure_only
-def test_diagnosis_looks_once_for_a_mistyped_topic(
-    mq: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    compared: list[str] = []
-
-    def compare(name: str, there: Iterable[str]) -> None:
-        compared.append(name)
-
-    monkeypatch.setattr(groups, "almost_like", compare)
+def test_diagnosis_looks_once_for_a_mistyped_topic(mq: fakemq.Cluster, compared: list[str]) -> None:
     mq.consumer(group="billing", subscribe="bills")
     mq.seed("orders", [b"one"] * 9)
     assert mq.diagnosis()[0].endswith(": never delivered: no group has asked for orders")
     assert compared == ["orders"]
+
+
+@pure_only
+def test_diagnosis_compares_few_of_many_groups(
+    mq: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[str] = []
+
+    def did_you_mean(word: str, known: list[str], **how: object) -> str:
+        compared.extend(known)
+        return ""
+
+    monkeypatch.setattr(groups, "did_you_mean", did_you_mean)
+    for number in range(1_000):
+        mq.group(f"billing-{number:04}").set(retry_max_times=3)
+    mq.seed("orders", [b"one"])
+    assert mq.diagnosis(group="billing-0500x9") == [NEVER + "group billing-0500x9 has no member"]
+    assert "billing-0500" in compared
+    assert len(compared) == 400
 
 
 def test_diagnosis_names_another_subscription(mq: fakemq.Cluster, client: Consumer) -> None:
