@@ -156,10 +156,6 @@ class AsyncFace(Face[CoreT]):
         """Return a core that can be started."""
         raise NotImplementedError
 
-    def _end_of(self, core: CoreT) -> Callable[[], Task[None]]:
-        """Return what makes the task that shuts a core down; it must not refer to the face."""
-        raise NotImplementedError
-
     async def start(self) -> Self:
         """Start it, and return it; an ``async with`` block does this too.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, Unpack, cast, overload
 
 from fakemq.awaited import must_be_awaited
@@ -19,11 +19,10 @@ from fakemq.client.faces.messages import (
     as_message,
     batch_options,
     choice_of,
-    request_limit_ms,
     where_of,
 )
 from fakemq.client.faces.options import AsyncExecute, AsyncProducerOptions
-from fakemq.client.faces.producer_base import producer_settings
+from fakemq.client.faces.producer_base import producer_settings, requesting
 from fakemq.client.faces.settings import settled_client
 from fakemq.client.faces.signature import shows_options
 from fakemq.client.messages import Message, SendResult
@@ -37,7 +36,6 @@ from fakemq.protocol.message import MessageExt
 if TYPE_CHECKING:
     from fakemq.client.faces.host import HostedCarrier
     from fakemq.client.services import ClientServices
-    from fakemq.client.tasks import Task
 
 
 @shows_options("producing.settings:ProducerSettings")
@@ -69,9 +67,6 @@ class AsyncProducer(AsyncFace[ProducerCore]):
 
     def _make_core(self, services: ClientServices, carrier: HostedCarrier) -> ProducerCore:
         return ProducerCore(services, self.settings)
-
-    def _end_of(self, core: ProducerCore) -> Callable[[], Task[None]]:
-        return core.shutdown
 
     @overload
     async def send(self, message: Message, /, **where: Unpack[Where]) -> SendResult: ...
@@ -177,9 +172,7 @@ class AsyncProducer(AsyncFace[ProducerCore]):
         no reply comes in time.
         """
         core = self._running_core()
-        message = as_message(message, body, options, "request")
-        limit_ms = request_limit_ms(options)
-        return await self._run(core.request(message, limit_ms, **choice_of(options)))
+        return await self._run(requesting(core, message, body, options))
 
     async def recall_message(self, topic: str, recall_handle: str) -> str:
         """Delete a timer message before it is delivered; return its message id.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, TypeVar, Unpack
 
 from fakemq.awaited import must_be_awaited
@@ -157,9 +156,6 @@ class AsyncPullConsumer(AsyncPulling, AsyncFace[PullConsumerCore]):
 
     def _make_core(self, services: ClientServices, carrier: HostedCarrier) -> PullConsumerCore:
         return PullConsumerCore(services, self.settings)
-
-    def _end_of(self, core: PullConsumerCore) -> Callable[[], Task[None]]:
-        return core.shutdown
 
     def _pulling(self) -> PullConsumerCore:
         return self._running_core()

@@ -26,6 +26,9 @@ class Core(Protocol):
     def start(self) -> Task[None]:
         """Check everything, register, and begin."""
 
+    def shutdown(self) -> Task[None]:
+        """Give back what it has, and leave the group; do nothing unless it runs."""
+
 
 SPARE_THREADS = 16
 """For selectors, checks and callbacks, beside functions that consume."""
@@ -75,6 +78,10 @@ class Face(Generic[CoreT]):
     def _is_started(self) -> bool:
         """Whether its core is used by a carrier."""
         raise NotImplementedError
+
+    def _end_of(self, core: CoreT) -> Callable[[], Task[None]]:
+        """Return what makes the task that shuts a core down; it must not refer to the face."""
+        return core.shutdown
 
     def _call(self, function: Callable[[], T]) -> T:
         """Call a function where the core may be read and changed."""

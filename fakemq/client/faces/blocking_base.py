@@ -134,10 +134,6 @@ class BlockingFace(Face[CoreT]):
         """Return a core that can be started."""
         raise NotImplementedError
 
-    def _end_of(self, core: CoreT, carrier: ThreadCarrier) -> Callable[[], Task[None]]:
-        """Return what makes the task that shuts a core down; it must not refer to the face."""
-        raise NotImplementedError
-
     def start(self) -> Self:
         """Start it, and return it; a ``with`` block does this too.
 
@@ -153,7 +149,7 @@ class BlockingFace(Face[CoreT]):
                 if _clients.leave(shared):
                     shared.carrier.close()
                 raise
-            life = Life(shared, self._end_of(core, shared.carrier), self._user_threads)
+            life = Life(shared, self._end_of(core), self._user_threads)
             self._life = life
             self._client_id = shared.client_id
             try:

@@ -53,9 +53,7 @@ class LitePullConsumer(LiteFace, BlockingFace[LitePullConsumerCore]):
     def _make_core(self, services: ClientServices, carrier: ThreadCarrier) -> LitePullConsumerCore:
         return self._parts.make_core(services)
 
-    def _end_of(
-        self, core: LitePullConsumerCore, carrier: ThreadCarrier
-    ) -> Callable[[], Task[None]]:
+    def _end_of(self, core: LitePullConsumerCore) -> Callable[[], Task[None]]:
         return partial(self._parts.progress.end, core)
 
     # -- which queues -----------------------------------------------------------

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future
-from functools import partial
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, Unpack, overload
 
 from fakemq.client.arguments import topic_name
-from fakemq.client.faces.blocking_base import BlockingFace
 from fakemq.client.faces.functions import Kind
-from fakemq.client.faces.futures import PooledFuture, Underway
+from fakemq.client.faces.futures import FuturesFace
 from fakemq.client.faces.messages import (
     BatchOptions,
     OnewayOptions,
@@ -21,11 +18,10 @@ from fakemq.client.faces.messages import (
     as_message,
     batch_options,
     choice_of,
-    request_limit_ms,
     where_of,
 )
 from fakemq.client.faces.options import ProducerOptions
-from fakemq.client.faces.producer_base import producer_settings
+from fakemq.client.faces.producer_base import producer_settings, requesting
 from fakemq.client.faces.settings import settled_client
 from fakemq.client.faces.signature import shows_options
 from fakemq.client.messages import Message, SendResult
@@ -39,11 +35,10 @@ from fakemq.protocol.message import MessageExt
 if TYPE_CHECKING:
     from fakemq.client.carriers.blocking import ThreadCarrier
     from fakemq.client.services import ClientServices
-    from fakemq.client.tasks import Task
 
 
 @shows_options("producing.settings:ProducerSettings")
-class Producer(BlockingFace[ProducerCore]):
+class Producer(FuturesFace):
     """Sends messages; any number of threads may use one producer.
 
         with Producer("127.0.0.1:9876", group="shop") as producer:
@@ -71,10 +66,6 @@ class Producer(BlockingFace[ProducerCore]):
 
     def _make_core(self, services: ClientServices, carrier: ThreadCarrier) -> ProducerCore:
         return ProducerCore(services, self.settings)
-
-    def _end_of(self, core: ProducerCore, carrier: ThreadCarrier) -> Callable[[], Task[None]]:
-        self._underway = Underway(carrier, self._user_threads)
-        return partial(_end, core, self._underway)
 
     @overload
     def send(self, message: Message, /, **where: Unpack[Where]) -> SendResult: ...
@@ -105,27 +96,6 @@ class Producer(BlockingFace[ProducerCore]):
         core = self._running_core()
         message = as_message(message, body, options)
         return self._run(core.send(message, **where_of(options)))
-
-    def send_async(
-        self,
-        message: Message | str,
-        /,
-        body: bytes | str | None = None,
-        **options: Unpack[SendOptions],
-    ) -> Future[SendResult]:
-        """Send without waiting; return the future of the result. The options are those of `send`.
-
-            futures = [producer.send_async("orders", body) for body in bodies]
-            results = [future.result() for future in futures]
-
-        Its callbacks are called in other threads, where they may wait. A shutdown waits for both,
-        as long as a send may take.
-        """
-        core = self._running_core()
-        message = as_message(message, body, options, "send_async")
-        underway = self._underway
-        task = underway.counted(core.send(message, **where_of(options)))
-        return underway.carrier.submit(task, partial(PooledFuture, underway))
 
     def send_oneway(
         self,
@@ -200,28 +170,8 @@ class Producer(BlockingFace[ProducerCore]):
         The consumer sends a message made by `create_reply_message`. Raise RequestTimeoutError if
         no reply comes in time.
         """
-        return self._run(self._request(message, body, options))
-
-    def request_async(
-        self,
-        message: Message | str,
-        /,
-        body: bytes | str | None = None,
-        **options: Unpack[SendOptions],
-    ) -> Future[MessageExt]:
-        """Send a request without waiting; return the future of its reply, as `send_async`."""
-        request = self._request(message, body, options)
-        underway = self._underway
-        task = underway.counted(request)
-        return underway.carrier.submit(task, partial(PooledFuture, underway))
-
-    def _request(
-        self, message: Message | str, body: bytes | str | None, options: SendOptions
-    ) -> Task[MessageExt]:
         core = self._running_core()
-        limit_ms = request_limit_ms(options)
-        message = as_message(message, body, options, "request")
-        return core.request(message, limit_ms, **choice_of(options))
+        return self._run(requesting(core, message, body, options))
 
     def recall_message(self, topic: str, recall_handle: str) -> str:
         """Delete a timer message before it is delivered; return its message id.
@@ -244,8 +194,3 @@ class Producer(BlockingFace[ProducerCore]):
         Source: client/producer/DefaultMQProducer.java#fetchPublishMessageQueues (4.9.7)
         """
         return self._run(self._running_core().queues(topic_name("topic", topic)))
-
-
-def _end(core: ProducerCore, underway: Underway) -> Task[None]:
-    yield from underway.wait(core.settings.send_timeout_ms)
-    yield from core.shutdown()

@@ -1,13 +1,21 @@
-"""What all producers have in common: their settings."""
+"""What all producers have in common: their settings, and their requests."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from fakemq.client.faces.functions import Kind, require_function
+from fakemq.client.faces.messages import SendOptions, as_message, choice_of, request_limit_ms
 from fakemq.client.faces.settings import settled
 from fakemq.client.producing.settings import ProducerSettings
 from fakemq.errors import ConfigError
+
+if TYPE_CHECKING:
+    from fakemq.client.messages import Message
+    from fakemq.client.producing.producer import ProducerCore
+    from fakemq.client.tasks import Task
+    from fakemq.protocol.message import MessageExt
 
 
 def producer_settings(
@@ -25,3 +33,12 @@ def producer_settings(
             " many times of each"
         )
     return settings
+
+
+def requesting(
+    core: ProducerCore, message: Message | str, body: bytes | str | None, options: SendOptions
+) -> Task[MessageExt]:
+    """Return the task of a request with these arguments of the user."""
+    limit_ms = request_limit_ms(options)
+    message = as_message(message, body, options, "request")
+    return core.request(message, limit_ms, **choice_of(options))

@@ -99,9 +99,7 @@ class PullScheduling(BlockingFace[PullScheduleCore[ScheduledPulling]]):
     ) -> PullScheduleCore[ScheduledPulling]:
         return self._parts.make_core(services, partial(ScheduledPulling, carrier))
 
-    def _end_of(
-        self, core: PullScheduleCore[ScheduledPulling], carrier: ThreadCarrier
-    ) -> Callable[[], Task[None]]:
+    def _end_of(self, core: PullScheduleCore[ScheduledPulling]) -> Callable[[], Task[None]]:
         return partial(core.shutdown, wait_ms=self._parts.wait_ms)
 
 

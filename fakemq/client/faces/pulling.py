@@ -161,9 +161,6 @@ class PullConsumer(Pulling, BlockingFace[PullConsumerCore]):
     def _make_core(self, services: ClientServices, carrier: ThreadCarrier) -> PullConsumerCore:
         return PullConsumerCore(services, self.settings)
 
-    def _end_of(self, core: PullConsumerCore, carrier: ThreadCarrier) -> Callable[[], Task[None]]:
-        return core.shutdown
-
     def _pulling(self) -> PullConsumerCore:
         return self._running_core()
 

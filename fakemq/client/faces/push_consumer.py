@@ -91,7 +91,7 @@ class PushConsumer(PushFace, BlockingFace[PushConsumerCore]):
         handover = self._handover
         return PushConsumerCore(services, settings, handover.listen, room=handover.room)
 
-    def _end_of(self, core: PushConsumerCore, carrier: ThreadCarrier) -> Callable[[], Task[None]]:
+    def _end_of(self, core: PushConsumerCore) -> Callable[[], Task[None]]:
         return partial(_end, core, self._handover, self._parts.wait_ms)
 
 
