@@ -11,7 +11,15 @@ from collections import Counter
 from pathlib import Path
 from statistics import median
 
-from tests.support.sources import ROOT, name_of, nodes_of, python_files, text_of, tree_of
+from tests.support.sources import (
+    ROOT,
+    is_generated,
+    name_of,
+    nodes_of,
+    python_files,
+    text_of,
+    tree_of,
+)
 
 RELEASE = re.compile(r"\d+_\d+_\d+")
 SOCKETS = ("connect_ex", "create_connection", "open_connection", "start_tls", "wrap_bio")
@@ -30,6 +38,11 @@ def product() -> tuple[Path, ...]:
 def lines_of(path: Path) -> int:
     """Return how many lines a file has."""
     return len(text_of(path).splitlines())
+
+
+def by_hand() -> list[Path]:
+    """Return the files of the product that no program writes."""
+    return [path for path in product() if not is_generated(text_of(path))]
 
 
 def loose() -> list[str]:
@@ -108,6 +121,7 @@ def figures() -> dict[str, float]:
     return {
         "product files": len(sizes),
         "product lines": sum(sizes),
+        "product lines written by hand": sum(map(lines_of, by_hand())),
         "median lines of a file": median(sizes),
         "lines of the largest file": sizes[-1],
         "modules in no folder": len(loose()),

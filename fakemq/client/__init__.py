@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from fakemq.client.faces.messages import OnewayOptions as OnewayOptions
     from fakemq.client.faces.messages import SendOptions as SendOptions
     from fakemq.client.faces.options import AsyncCheck as AsyncCheck
-    from fakemq.client.faces.options import AsyncExecute as AsyncExecute
     from fakemq.client.faces.producer import Producer as Producer
     from fakemq.client.faces.pull_scheduling import PullScheduling as PullScheduling
     from fakemq.client.faces.pull_scheduling import PullTask as PullTask
@@ -68,6 +67,7 @@ if TYPE_CHECKING:
     from fakemq.client.messages import SendResult as SendResult
     from fakemq.client.messages import SendStatus as SendStatus
     from fakemq.client.producing.request_reply import create_reply_message as create_reply_message
+    from fakemq.client.producing.settings import AsyncExecute as AsyncExecute
     from fakemq.client.producing.settings import Check as Check
     from fakemq.client.producing.settings import Execute as Execute
     from fakemq.client.service_state import ServiceState as ServiceState
@@ -81,7 +81,7 @@ _HOMES = {
     "AllocateStrategy": "client.consuming.allocation",
     "AsyncCheck": "client.faces.options",
     "AsyncClient": "client.asynchronous",
-    "AsyncExecute": "client.faces.options",
+    "AsyncExecute": "client.producing.settings",
     "AsyncLitePullConsumer": "client.faces.async_lite_pull_consumer",
     "AsyncProducer": "client.faces.async_producer",
     "AsyncPullConsumer": "client.faces.async_pulling",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from functools import wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from fakemq.awaited import must_be_awaited
 from fakemq.client.admin import Admin
@@ -24,9 +24,8 @@ from fakemq.client.this_machine import instance_here
 from fakemq.client.transaction_operations import TransactionOperations
 
 if TYPE_CHECKING:
-    from fakemq.client.faces.options import AsyncExecute
     from fakemq.client.messages import Message
-    from fakemq.client.producing.settings import Execute
+    from fakemq.client.producing.settings import AsyncExecute
     from fakemq.client.transaction_operations import TransactionSendResult
     from fakemq.protocol.bodies.queue import MessageQueue
 
@@ -120,7 +119,7 @@ class AsyncClient:
         """
         require_function("execute", execute, ("message",), Kind.ANY, type(self).__name__)
         task = self.transactions.send_in_transaction(
-            message, cast("Execute", execute), queue=queue, timeout_ms=timeout_ms
+            message, execute, queue=queue, timeout_ms=timeout_ms
         )
         return await self.run(task)
 

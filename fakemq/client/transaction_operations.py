@@ -16,6 +16,7 @@ from fakemq.client.messages import LocalTransactionState, Message, SendResult, S
 from fakemq.client.operation import Operation, Reading, tell
 from fakemq.client.producing.check_listener import CheckListener, TransactionEnd
 from fakemq.client.producing.checks import known_state, listen_for_checks
+from fakemq.client.producing.settings import AsyncExecute
 from fakemq.client.producing.settings import Check as Check
 from fakemq.client.producing.settings import Execute as Execute
 from fakemq.client.send_operations import SendOperations
@@ -109,18 +110,18 @@ class TransactionOperations:
     def send_in_transaction(
         self,
         message: Message,
-        execute: Execute,
+        execute: AsyncExecute,
         *,
         queue: MessageQueue | None = None,
         timeout_ms: int | None = None,
     ) -> Task[TransactionSendResult]:
         """Send a half message, run the local transaction, and send the broker its result.
 
-        ``execute`` is the local transaction. If the send status is not SEND_OK, it is not called
-        and the message is rolled back. An exception of ``execute`` is raised here too, after the
-        broker got UNKNOW; Java only logs it. If it returns something other than a state, the broker
-        gets UNKNOW and TypeError is raised; None means UNKNOW. A broker that cannot be reached will
-        ask.
+        ``execute`` is the local transaction; an async function needs a client in an event loop. If
+        the send status is not SEND_OK, it is not called and the message is rolled back. An
+        exception of ``execute`` is raised here too, after the broker got UNKNOW; Java only logs it.
+        If it returns something other than a state, the broker gets UNKNOW and TypeError is raised;
+        None means UNKNOW. A broker that cannot be reached will ask.
 
         Source: DefaultMQProducerImpl.java#sendMessageInTransaction (4.9.7)
         """

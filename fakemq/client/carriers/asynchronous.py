@@ -174,6 +174,10 @@ class AsyncCarrier(MachineTime):
         for end in ends.values():
             end.finish(None, closed_error())
 
+    def call(self, function: Callable[[], T]) -> T:
+        """Call a function; the caller is in the loop, where the client may be read and changed."""
+        return function()
+
     async def run(self, task: Task[T]) -> T:
         """Run a task and return its result, or raise its error.
 

@@ -7,8 +7,8 @@ import os
 import threading
 import warnings
 import weakref
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
@@ -44,6 +44,27 @@ class UserTasks:
 
     def __init__(self) -> None:
         self._ids: list[int] = []  # a task is here for each of its loops and functions
+        self._scopes: set[anyio.CancelScope] = set()
+
+    @contextmanager
+    def calling(self) -> Iterator[None]:
+        """Be around a call of such a function. What is behind the block runs, too, if `cancel` has
+        ended the function."""
+        task = self.enter()
+        try:
+            with anyio.CancelScope() as scope:
+                self._scopes.add(scope)
+                try:
+                    yield
+                finally:
+                    self._scopes.discard(scope)
+        finally:
+            self.leave(task)
+
+    def cancel(self) -> None:
+        """Cancel the functions under way."""
+        for scope in list(self._scopes):
+            scope.cancel()
 
     def enter(self) -> int:
         """Note that the present task begins with a message; return it for `leave`."""
@@ -262,6 +283,7 @@ class AsyncFace(Face[CoreT]):
 
     def _block_cancelled(self) -> None:
         """Give up what the end would wait for: the block around it was cancelled."""
+        self._user_tasks.cancel()
 
     @property
     def _is_started(self) -> bool:

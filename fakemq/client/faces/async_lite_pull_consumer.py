@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -32,14 +33,26 @@ if TYPE_CHECKING:
 class AsyncLitePullConsumer(LiteFace, AsyncFace[LitePullConsumerCore]):
     """Reads messages ahead, and returns them when the program polls.
 
-        async with AsyncLitePullConsumer("127.0.0.1:9876", group="reports",
-                                         subscribe={"orders": "*"}) as consumer:
+        async with AsyncLitePullConsumer(
+            "127.0.0.1:9876", group="reports", subscribe={"orders": "*"}, consume_from="first"
+        ) as consumer:
             for message in await consumer.poll(timeout_ms=1_000):
                 print(message.topic, message.queue_id, message.queue_offset, message.body)
 
     It is a `LitePullConsumer` whose methods are awaited, on asyncio or trio, with the same options;
-    those that need no broker, such as `assignment`, `pause` and `resume`, are not. It is looped
-    over by ``async for message in consumer``.
+    those that need no broker, such as `assignment`, `pause` and `resume`, are not.
+
+    `subscribe` divides the queues of topics among the members of the group; `assign` chooses queues
+    by hand. A consumer does one or the other. With ``auto_commit``, the default, a poll commits
+    what earlier polls have returned, every ``auto_commit_interval_ms``; otherwise `commit` does.
+
+        async for message in consumer:   # polls for ever, until another task shuts it down
+            print(message.body)
+
+    ``namesrv_addr`` is ``host:port``, several joined by ``;``; None is the environment's
+    NAMESRV_ADDR.
+
+    Source: client/consumer/DefaultLitePullConsumer.java (4.9.7)
     """
 
     _WHAT: ClassVar[str] = "consumer"
@@ -97,8 +110,10 @@ class AsyncLitePullConsumer(LiteFace, AsyncFace[LitePullConsumerCore]):
         try:
             return await self._run(polling.task())
         except BaseException:
-            # Cancelled in the moment in which messages came: the next poll returns them.
-            polling.put_back()
+            # Cancelled or interrupted in the moment in which messages came: the next poll returns
+            # them.
+            with suppress(MQClientError):
+                self._call(polling.put_back)
             raise
 
     def __aiter__(self) -> AsyncIterator[ReceivedMessage]:
@@ -147,7 +162,7 @@ class AsyncLitePullConsumer(LiteFace, AsyncFace[LitePullConsumerCore]):
 
 
 class _PollLoop:
-    """One loop over what a consumer polls; trio wants no generator that is left unfinished."""
+    """One loop over what a consumer polls; no generator, because a loop may be left unfinished."""
 
     def __init__(
         self, consumer: AsyncLitePullConsumer, core: LitePullConsumerCore, progress: Progress

@@ -204,20 +204,12 @@ class AsyncCalls:
         self._user_tasks = user_tasks
         self._limiter: anyio.CapacityLimiter | None = None
         self._threads = threads
-        self._scopes: set[anyio.CancelScope] = set()
 
     async def listen(self, messages: Sequence[ReceivedMessage]) -> ConsumeResult | None:
-        """Consume messages. Raise NotConsumedError if `cancel` has ended it."""
-        task = self._user_tasks.enter()
-        try:
-            with anyio.CancelScope() as scope:
-                self._scopes.add(scope)
-                try:
-                    return outcome(await self._called(messages))
-                finally:
-                    self._scopes.discard(scope)
-        finally:
-            self._user_tasks.leave(task)
+        """Consume messages. Raise NotConsumedError if they are left to other members, because
+        `UserTasks.cancel` has ended the function."""
+        with self._user_tasks.calling():
+            return outcome(await self._called(messages))
         raise NotConsumedError
 
     async def _called(self, messages: Sequence[ReceivedMessage]) -> object:
@@ -232,8 +224,3 @@ class AsyncCalls:
             lambda: [function(argument)], abandon_on_cancel=True, limiter=self._limiter
         )
         return await returned if isawaitable(returned) else returned
-
-    def cancel(self) -> None:
-        """Cancel the functions under way; their messages are left to other members."""
-        for scope in list(self._scopes):
-            scope.cancel()

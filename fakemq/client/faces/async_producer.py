@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, ClassVar, Unpack, overload
 
 from fakemq.awaited import must_be_awaited
 from fakemq.client.arguments import topic_name
@@ -21,13 +21,13 @@ from fakemq.client.faces.messages import (
     choice_of,
     where_of,
 )
-from fakemq.client.faces.options import AsyncExecute, AsyncProducerOptions
+from fakemq.client.faces.options import AsyncProducerOptions
 from fakemq.client.faces.producer_base import producer_settings, requesting
 from fakemq.client.faces.settings import settled_client
 from fakemq.client.faces.signature import shows_options
 from fakemq.client.messages import Message, SendResult
 from fakemq.client.producing.producer import ProducerCore
-from fakemq.client.producing.settings import Execute
+from fakemq.client.producing.settings import AsyncExecute
 from fakemq.client.transaction_operations import TransactionSendResult
 from fakemq.config import checked
 from fakemq.protocol.bodies.queue import MessageQueue
@@ -51,6 +51,15 @@ class AsyncProducer(AsyncFace[ProducerCore]):
     It is a `Producer` whose methods are awaited, on asyncio or trio, with the same options. Its
     functions, such as ``check``, may be async; plain ones are called in other threads. Many sends
     at once are tasks of the program, for example of an ``anyio.create_task_group()``.
+
+    ``namesrv_addr`` is ``host:port``, several joined by ``;``; None is the environment's
+    NAMESRV_ADDR. ``group`` names the producers that do the same: a broker asks any of them for the
+    state of a transaction.
+
+    Methods raise MQClientError, MQBrokerError and RemotingError; ConfigError or TypeError for a
+    wrong argument.
+
+    Source: client/producer/DefaultMQProducer.java, TransactionMQProducer.java (4.9.7)
     """
 
     _WHAT: ClassVar[str] = "producer"
@@ -147,15 +156,15 @@ class AsyncProducer(AsyncFace[ProducerCore]):
 
             await producer.send_in_transaction(Message("orders", b"tea"), pay)
 
-        First a half message is stored, then ``execute`` is awaited, or called in another thread,
-        and its result decides: COMMIT_MESSAGE, ROLLBACK_MESSAGE, or UNKNOW, which None is too.
-        What it raises is raised here. About a half message without a decision the broker asks
+        First a half message is stored, then ``execute`` is called, a plain function in another
+        thread, and its result decides: COMMIT_MESSAGE, ROLLBACK_MESSAGE, or UNKNOW, which None is
+        too. What it raises is raised here. About a half message without a decision the broker asks
         ``check``, an option of the producer, again and again.
         """
         core = self._running_core()
         checked = batch_options(options, "send_in_transaction")
         half = as_half(message, execute, Kind.ANY, type(self).__name__)
-        return await self._run(core.send_in_transaction(half, cast("Execute", execute), **checked))
+        return await self._run(core.send_in_transaction(half, execute, **checked))
 
     async def request(
         self,
@@ -177,7 +186,7 @@ class AsyncProducer(AsyncFace[ProducerCore]):
     async def recall_message(self, topic: str, recall_handle: str) -> str:
         """Delete a timer message before it is delivered; return its message id.
 
-            sent = producer.send("orders", b"tea", properties={"TIMER_DELAY_SEC": "60"})
+            sent = await producer.send("orders", b"tea", properties={"TIMER_DELAY_SEC": "60"})
             await producer.recall_message("orders", sent.recall_handle)
 
         Brokers of RocketMQ 5 with recallMessageEnable know it. Raise MQClientError for a text that

@@ -6,10 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, TypeAlias, TypeVar, Unpack
 
-import anyio
-
 from fakemq.client.consuming.pull_schedule import PULL_THREADS, PullScheduleCore, PullTaskContext
-from fakemq.client.faces.async_base import AsyncFace, UserTasks
+from fakemq.client.faces.async_base import AsyncFace
 from fakemq.client.faces.async_pulling import AsyncScheduledPulling
 from fakemq.client.faces.base import AWAIT_TERMINATION_MS
 from fakemq.client.faces.handlers import topic_of_decorator
@@ -35,6 +33,8 @@ F = TypeVar("F", bound=AsyncPullTask)
 class AsyncPullScheduling(AsyncFace[PullScheduleCore[AsyncScheduledPulling]]):
     """Calls a function for each queue that this member of the group has, again and again.
 
+        scheduling = AsyncPullScheduling("127.0.0.1:9876", group="mirror")
+
         @scheduling.on("orders")
         async def copy(
             queue: MessageQueue, context: PullTaskContext[AsyncScheduledPulling]
@@ -43,12 +43,18 @@ class AsyncPullScheduling(AsyncFace[PullScheduleCore[AsyncScheduledPulling]]):
             pulled = await consumer.pull(queue, await consumer.fetch_consume_offset(queue) or 0)
             print([message.body for message in pulled.messages])
             consumer.update_consume_offset(queue, pulled.next_begin_offset)
+            context.pull_next_delay_ms = 100
 
         async with scheduling:
             await scheduling.wait()
 
     It is a `PullScheduling` whose functions are async, and whose methods are awaited if they need a
     broker. If the block is cancelled, its functions are cancelled, too.
+
+    A function is called for one queue after its delay, 200 ms by default, or 1 s after it has
+    raised. Up to ``pull_threads`` run at the same time.
+
+    Source: client/consumer/MQPullConsumerScheduleService.java (4.9.7)
     """
 
     _WHAT: ClassVar[str] = "consumer"
@@ -70,17 +76,24 @@ class AsyncPullScheduling(AsyncFace[PullScheduleCore[AsyncScheduledPulling]]):
             may_await=True,
         )
         super().__init__(parts.client, group, threads=parts.pull_threads)
-        self._scopes: set[anyio.CancelScope] = set()
         for topic, function in (callbacks or {}).items():
             self.register_pull_task_callback(topic, function)
 
     def register_pull_task_callback(self, topic: str, callback: AsyncPullTask) -> None:
         """Call a function for each queue of a topic; also while it runs."""
         self._parts.check(topic, callback)
-        called = _Called(callback, self._user_tasks, self._scopes)
-        self._parts.callbacks[topic] = called.call
+        user_tasks = self._user_tasks
+
+        async def called(
+            queue: MessageQueue, context: PullTaskContext[AsyncScheduledPulling]
+        ) -> None:
+            with user_tasks.calling():
+                await callback(queue, context)
+
+        self._parts.callbacks[topic] = called
         if self._life is not None:
-            self._running_core().register_pull_task_callback(topic, called.call)
+            core = self._running_core()
+            self._call(lambda: core.register_pull_task_callback(topic, called))
 
     def on(self, topic: str) -> Callable[[F], F]:
         """Decorate the function for a topic."""
@@ -101,32 +114,3 @@ class AsyncPullScheduling(AsyncFace[PullScheduleCore[AsyncScheduledPulling]]):
 
     def _end_of(self, core: PullScheduleCore[AsyncScheduledPulling]) -> Callable[[], Task[None]]:
         return partial(core.shutdown, wait_ms=self._parts.wait_ms)
-
-    def _block_cancelled(self) -> None:
-        for scope in list(self._scopes):
-            scope.cancel()
-
-
-class _Called:
-    """A function of the schedule, with a note of which tasks run it, and how to cancel it."""
-
-    def __init__(
-        self, function: AsyncPullTask, user_tasks: UserTasks, scopes: set[anyio.CancelScope]
-    ) -> None:
-        self._function = function
-        self._user_tasks = user_tasks
-        self._scopes = scopes
-
-    async def call(
-        self, queue: MessageQueue, context: PullTaskContext[AsyncScheduledPulling]
-    ) -> None:
-        task = self._user_tasks.enter()
-        try:
-            with anyio.CancelScope() as scope:
-                self._scopes.add(scope)
-                try:
-                    await self._function(queue, context)
-                finally:
-                    self._scopes.discard(scope)
-        finally:
-            self._user_tasks.leave(task)

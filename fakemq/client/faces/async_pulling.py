@@ -1,4 +1,4 @@
-"""Pulling by hand, awaited: the pull consumer, and what a pull schedule pulls with."""
+"""Pulling by hand, of asynchronous programs: the pull consumer, and what a schedule pulls with."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fakemq.client.faces.signature import shows_options
 from fakemq.protocol.bodies.queue import MessageQueue
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from fakemq.client.consuming.received import ReceivedMessage
     from fakemq.client.consuming.settings import Selector
@@ -34,6 +34,9 @@ class AsyncPulling:
         raise NotImplementedError
 
     async def _run(self, task: Task[T]) -> T:
+        raise NotImplementedError
+
+    def _call(self, function: Callable[[], T]) -> T:
         raise NotImplementedError
 
     async def pull(
@@ -81,7 +84,7 @@ class AsyncPulling:
     def fetch_message_queues_in_balance(self, topic: str) -> list[MessageQueue]:
         """Return the queues of a topic that this member of the group has now, sorted."""
         core = self._pulling()
-        return core.fetch_message_queues_in_balance(topic)
+        return self._call(lambda: core.fetch_message_queues_in_balance(topic))
 
     async def fetch_subscribe_message_queues(self, topic: str) -> list[MessageQueue]:
         """Return all queues of a topic; raise MQClientError if there are none."""
@@ -97,7 +100,7 @@ class AsyncPulling:
     def update_consume_offset(self, queue: MessageQueue, offset: int) -> None:
         """Commit an offset; the broker has it within 5 s."""
         core = self._pulling()
-        core.update_consume_offset(queue, offset)
+        self._call(lambda: core.update_consume_offset(queue, offset))
 
     async def max_offset(self, queue: MessageQueue) -> int:
         """Return one more than the offset of the last message."""
@@ -125,20 +128,29 @@ class AsyncScheduledPulling(AsyncPulling):
     async def _run(self, task: Task[T]) -> T:
         return await self._carrier.run(task)
 
+    def _call(self, function: Callable[[], T]) -> T:
+        return self._carrier.call(function)
+
 
 @shows_options("consuming.pull_settings:PullSettings")
 @must_be_awaited
-class AsyncPullConsumer(AsyncPulling, AsyncFace[PullConsumerCore]):
+class AsyncPullConsumer(AsyncFace[PullConsumerCore], AsyncPulling):
     """Pulls messages queue by queue, when the program says so, and commits offsets by hand.
 
-        async with AsyncPullConsumer("127.0.0.1:9876", group="mirror",
-                                     topics=["orders"]) as consumer:
+        async with AsyncPullConsumer(
+            "127.0.0.1:9876", group="mirror", topics=["orders"]
+        ) as consumer:
             for queue in consumer.fetch_message_queues_in_balance("orders"):
                 offset = await consumer.fetch_consume_offset(queue) or 0
                 pulled = await consumer.pull(queue, offset)
                 consumer.update_consume_offset(queue, pulled.next_begin_offset)
 
     It is a `PullConsumer` whose methods are awaited if they need a broker.
+
+    The queues of ``topics`` are divided among the members of the group. Consider
+    `AsyncLitePullConsumer` first: it reads ahead.
+
+    Source: client/consumer/DefaultMQPullConsumer.java (4.9.7)
     """
 
     _WHAT: ClassVar[str] = "consumer"
@@ -160,10 +172,7 @@ class AsyncPullConsumer(AsyncPulling, AsyncFace[PullConsumerCore]):
     def _pulling(self) -> PullConsumerCore:
         return self._running_core()
 
-    async def _run(self, task: Task[T]) -> T:
-        return await AsyncFace._run(self, task)
-
     def register_topic(self, topic: str) -> None:
         """Divide the queues of one more topic among the members of the group."""
         core = self._running_core()
-        core.register_topic(topic)
+        self._call(lambda: core.register_topic(topic))

@@ -106,8 +106,7 @@ class AsyncPushConsumer(PushFace, AsyncFace[PushConsumerCore]):
     def _block_cancelled(self) -> None:
         self._wait.ms = min(self._wait.ms, CANCELLED_WAIT_MS)
         self._handover.leave()
-        if self._calls is not None:
-            self._calls.cancel()
+        super()._block_cancelled()
 
 
 class Patience:

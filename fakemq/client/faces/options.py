@@ -14,16 +14,13 @@ if TYPE_CHECKING:  # a producer loads nothing of consumers
 
     from fakemq.client.consuming.allocation import AllocateStrategy
     from fakemq.client.consuming.settings import ConsumeFrom, MessageModel
-    from fakemq.client.messages import LocalTransactionState, Message
+    from fakemq.client.messages import LocalTransactionState
     from fakemq.client.producing.settings import Check
     from fakemq.protocol.codes import LanguageCode
     from fakemq.protocol.command import SerializeType
     from fakemq.protocol.message import MessageExt
 
 State: TypeAlias = "LocalTransactionState | None"
-AsyncExecute: TypeAlias = "Callable[[Message], Awaitable[State] | State]"
-"""The local transaction of a half message, perhaps an async function; None is UNKNOW."""
-
 AsyncCheck: TypeAlias = "Callable[[MessageExt], Awaitable[State] | State]"
 """Answers a broker that asks about a half message, perhaps an async function; None is UNKNOW."""
 

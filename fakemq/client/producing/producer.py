@@ -14,7 +14,7 @@ from fakemq.client.producing.checks import listen_for_checks
 from fakemq.client.producing.group_names import require_producer_group, require_topic_to_send
 from fakemq.client.producing.latency import ByLatency, LatencyFaultTolerance
 from fakemq.client.producing.request_reply import Requests
-from fakemq.client.producing.settings import Execute, ProducerSettings, Selection
+from fakemq.client.producing.settings import AsyncExecute, ProducerSettings, Selection
 from fakemq.client.producing.splitting import split
 from fakemq.client.producing.trace import TraceDispatcher, TraceKind
 from fakemq.client.queue_choice import InTurn, QueueChoice, QueueChooser
@@ -228,7 +228,7 @@ class ProducerCore:
     def send_in_transaction(
         self,
         message: Message,
-        execute: Execute,
+        execute: AsyncExecute,
         *,
         queue: MessageQueue | None = None,
         timeout_ms: int | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -23,6 +23,11 @@ Selection: TypeAlias = Selector | Literal["random"]
 
 Execute: TypeAlias = Callable[[Message], LocalTransactionState | None]
 """The local transaction of a half message; None is UNKNOW."""
+
+AsyncExecute: TypeAlias = Callable[
+    [Message], Awaitable[LocalTransactionState | None] | LocalTransactionState | None
+]
+"""The same, perhaps an async function."""
 
 Check: TypeAlias = Callable[[MessageExt], LocalTransactionState | None]
 """Takes a half message, with its decompressed body, that a broker asks about; None is UNKNOW."""
