@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
-from types import TracebackType
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar, Unpack
 
 from fakemq.awaited import must_be_awaited
 from fakemq.client.admin import Admin
+from fakemq.client.async_base import AsyncClientBase
 from fakemq.client.carriers.asynchronous import AsyncCarrier
 from fakemq.client.faces.functions import Kind, require_function
 from fakemq.client.faces.settings import client_config_of, name_server_addrs
@@ -83,10 +83,18 @@ def _admin(client: AsyncClient) -> Admin:
 
 @shows_options("options:ClientConfig")
 @must_be_awaited
-class AsyncClient:
-    """A `fakemq.client.Client` whose methods are awaited; any number may run at once.
+class AsyncClient(AsyncClientBase):
+    """A client of any RocketMQ cluster, for single operations.
 
-    Leave the ``async with`` block in the task that entered it.
+        async with AsyncClient("127.0.0.1:9876") as client:
+            sent = await client.send(Message("orders", b"tea"))
+
+    It is a `Client` whose methods are awaited; any number may run at once. Leave the ``async with``
+    block in the task that entered it.
+
+    It sends for ``producer_group`` and consumes for ``consumer_group``; use `run` for operations of
+    other groups. Requests from brokers are passed to ``instance.handlers``. The end of the block
+    leaves all groups.
     """
 
     def __init__(self, namesrv_addr: str, **options: Unpack[ClientOptions]) -> None:
@@ -114,30 +122,18 @@ class AsyncClient:
     ) -> TransactionSendResult:
         """Send a half message, run the local transaction, and send the broker its result.
 
-        ``execute`` is the local transaction: a plain or an async function of the message. All else
-        is as with `Client.send_in_transaction`.
+        Here ``execute`` may be async; a `Client` takes plain functions alone.
+
+        ``execute`` is the local transaction, a function of the message that returns a
+        `LocalTransactionState`; None means UNKNOW, after which the broker asks later. It is not
+        called if the send status is not SEND_OK: then the message is rolled back. Its exception is
+        raised here too, after the broker got UNKNOW.
         """
         require_function("execute", execute, ("message",), Kind.ANY, type(self).__name__)
         task = self.transactions.send_in_transaction(
             message, execute, queue=queue, timeout_ms=timeout_ms
         )
         return await self.run(task)
-
-    async def __aenter__(self) -> Self:
-        await self._carrier.__aenter__()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Leave all groups and close every connection."""
-        try:
-            await self.run(self.instance.unregister_all())
-        finally:
-            await self._carrier.__aexit__(kind, error, traceback)
 
     def __repr__(self) -> str:
         return f"<client {self.instance.client_id} of {self.instance.name_servers.addrs}>"

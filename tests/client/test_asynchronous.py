@@ -77,7 +77,7 @@ async def test_closed_client_is_no_member(mq: fakemq.Cluster) -> None:
 
 def test_both_clients_have_the_same_methods() -> None:
     def offered(face: type) -> set[str]:
-        return {name for name in vars(face) if not name.startswith("_")}
+        return {name for name in dir(face) if not name.startswith("_")}
 
     assert offered(Client) - offered(AsyncClient) == {"channel", "close", "parallel", "poll"}
     assert offered(AsyncClient) <= offered(Client)

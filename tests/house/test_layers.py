@@ -26,6 +26,7 @@ pytestmark = READ_BY_ONE_WORKER
 
 EDGES = (
     *(
+        "client.async_base",
         "client.asynchronous",
         "client.carriers",
         "client.faces",
