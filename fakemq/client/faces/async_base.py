@@ -19,6 +19,7 @@ from fakemq.client.arguments import wait_ms
 from fakemq.client.carriers.loops import current_loop
 from fakemq.client.errors import MQClientError
 from fakemq.client.faces.base import CoreT, Face
+from fakemq.client.faces.functions import Kind
 from fakemq.client.faces.host import HostedCarrier
 from fakemq.client.faces.shared import Registry, SharedClient
 from fakemq.client.services import ClientServices
@@ -165,6 +166,7 @@ class AsyncFace(Face[CoreT]):
     """A face whose methods are awaited, on asyncio or trio; any task of its loop may call them."""
 
     _BLOCK = "async with"
+    _FUNCTIONS = Kind.ANY
 
     def __init__(self, settled: Settled, group: str, *, threads: int = 0) -> None:
         super().__init__(settled, group, threads=threads)
@@ -172,10 +174,6 @@ class AsyncFace(Face[CoreT]):
         self._life: AsyncLife | None = None
         self._user_tasks = UserTasks()
         self._finalizer: weakref.finalize[..., AsyncFace[CoreT]] | None = None
-
-    def _make_core(self, services: ClientServices, carrier: HostedCarrier) -> CoreT:
-        """Return a core that can be started."""
-        raise NotImplementedError
 
     async def start(self) -> Self:
         """Start it, and return it; an ``async with`` block does this too.

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar, Unpack, overload
 from fakemq.awaited import must_be_awaited
 from fakemq.client.arguments import topic_name
 from fakemq.client.faces.async_base import AsyncFace
-from fakemq.client.faces.functions import Kind
 from fakemq.client.faces.messages import (
     BatchOptions,
     OnewayOptions,
@@ -71,7 +70,7 @@ class AsyncProducer(AsyncFace[ProducerCore]):
         group: str,
         **options: Unpack[AsyncProducerOptions],
     ) -> None:
-        self.settings = producer_settings(type(self).__name__, options, group, Kind.ANY)
+        self.settings = producer_settings(self._made_by, options, group, self._FUNCTIONS)
         super().__init__(settled_client(namesrv_addr, options), group)
 
     def _make_core(self, services: ClientServices, carrier: HostedCarrier) -> ProducerCore:
@@ -163,7 +162,7 @@ class AsyncProducer(AsyncFace[ProducerCore]):
         """
         core = self._running_core()
         checked = batch_options(options, "send_in_transaction")
-        half = as_half(message, execute, Kind.ANY, type(self).__name__)
+        half = as_half(message, execute, self._FUNCTIONS, self._made_by)
         return await self._run(core.send_in_transaction(half, execute, **checked))
 
     async def request(

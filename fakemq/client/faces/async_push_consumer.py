@@ -55,7 +55,6 @@ class AsyncPushConsumer(PushFace, AsyncFace[PushConsumerCore]):
     """
 
     _WHAT: ClassVar[str] = "consumer"
-    _MAY_AWAIT = True
     _handover: AsyncHandover
     _calls: AsyncCalls | None = None
 

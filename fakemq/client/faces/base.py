@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from fakemq.client.carriers.ownership import OwnProcess
 from fakemq.client.carriers.pool import DEFAULT_SIZE
 from fakemq.client.errors import MQClientError
+from fakemq.client.faces.functions import Kind
 from fakemq.client.service_state import ServiceState
 from fakemq.protocol.topics import FAQ
 
 if TYPE_CHECKING:
     from fakemq.client.faces.settings import Settled
+    from fakemq.client.services import ClientServices
     from fakemq.client.tasks import Task
 
 
@@ -48,6 +50,8 @@ class Face(Generic[CoreT]):
     """As Java calls it in its texts."""
     _BLOCK: ClassVar[str] = "with"
     """The block that starts it and shuts it down."""
+    _FUNCTIONS: ClassVar[Kind] = Kind.PLAIN
+    """Which functions of the user it can call."""
 
     _group: str = ""
     _core: CoreT | None = None
@@ -75,8 +79,17 @@ class Face(Generic[CoreT]):
         return self._client_id
 
     @property
+    def _made_by(self) -> str:
+        """What a program calls to make it, in errors about arguments."""
+        return type(self).__name__
+
+    @property
     def _is_started(self) -> bool:
         """Whether its core is used by a carrier."""
+        raise NotImplementedError
+
+    def _make_core(self, services: ClientServices, carrier: Any) -> CoreT:
+        """Return a core that can be started, for this kind of carrier."""
         raise NotImplementedError
 
     def _end_of(self, core: CoreT) -> Callable[[], Task[None]]:

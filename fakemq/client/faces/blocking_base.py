@@ -130,10 +130,6 @@ class BlockingFace(Face[CoreT]):
         self._user_threads = UserThreads()
         self._finalizer: weakref.finalize[..., Self] | None = None
 
-    def _make_core(self, services: ClientServices, carrier: ThreadCarrier) -> CoreT:
-        """Return a core that can be started."""
-        raise NotImplementedError
-
     def start(self) -> Self:
         """Start it, and return it; a ``with`` block does this too.
 

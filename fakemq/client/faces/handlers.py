@@ -46,13 +46,16 @@ class Handlers:
         on_message: OnMessage | None,
         on_messages: OnMessages | None,
         *,
-        may_await: bool,
+        kind: Kind,
+        wrap: Callable[[OnMessage], OnMessage],
     ) -> None:
         self._face = face
-        self._may_await = may_await
+        self._kind = kind
+        self._wrap = wrap
         self.subscriptions = subscriptions(subscribe)
         if on_message is not None:
             self._check("on_message", on_message)
+            on_message = wrap(on_message)
         if on_messages is not None:
             self._check("on_messages", on_messages, "messages")
         if on_message is not None and on_messages is not None:
@@ -81,7 +84,7 @@ class Handlers:
             raise ArgumentError(f"on({topic!r}) beside on_messages, which consumes all topics")
         if topic in self._by_topic:
             raise MQClientError(f"{topic} is consumed by {self._by_topic[topic]!r} already")
-        self._by_topic[topic] = function
+        self._by_topic[topic] = self._wrap(function)
         self.for_all = None
         self.subscriptions[topic] = expression
 
@@ -120,8 +123,7 @@ class Handlers:
         return function, message
 
     def _check(self, name: str, function: object, argument: str = "message") -> None:
-        kind = Kind.ANY if self._may_await else Kind.PLAIN
-        require_function(name, function, (argument,), kind, self._face)
+        require_function(name, function, (argument,), self._kind, self._face)
 
 
 def subscriptions(subscribe: Subscribe | None) -> dict[str, str | Selector]:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, Unpack, overload
 
 from fakemq.client.arguments import topic_name
-from fakemq.client.faces.functions import Kind
 from fakemq.client.faces.futures import FuturesFace
 from fakemq.client.faces.messages import (
     BatchOptions,
@@ -66,7 +65,7 @@ class Producer(FuturesFace):
         group: str,
         **options: Unpack[ProducerOptions],
     ) -> None:
-        self.settings = producer_settings(type(self).__name__, options, group, Kind.PLAIN)
+        self.settings = producer_settings(self._made_by, options, group, self._FUNCTIONS)
         super().__init__(settled_client(namesrv_addr, options), group)
 
     def _make_core(self, services: ClientServices, carrier: ThreadCarrier) -> ProducerCore:
@@ -158,7 +157,7 @@ class Producer(FuturesFace):
         """
         core = self._running_core()
         checked = batch_options(options, "send_in_transaction")
-        half = as_half(message, execute, Kind.PLAIN, type(self).__name__)
+        half = as_half(message, execute, self._FUNCTIONS, self._made_by)
         return self._run(core.send_in_transaction(half, execute, **checked))
 
     def request(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, ClassVar, TypeVar, Unpack
+from typing import TYPE_CHECKING, TypeVar, Unpack
 
 import msgspec
 
@@ -12,6 +12,7 @@ from fakemq.client.consuming.push import PushConsumerCore
 from fakemq.client.consuming.settings import PushSettings, Selector
 from fakemq.client.errors import MQClientError
 from fakemq.client.faces.base import AWAIT_TERMINATION_MS, Face
+from fakemq.client.faces.functions import Kind
 from fakemq.client.faces.handlers import (
     Handlers,
     OnMessage,
@@ -44,14 +45,15 @@ class PushParts:
         wait_ms: int,
         options: Mapping[str, object],
         *,
-        may_await: bool,
+        kind: Kind,
+        wrap: Callable[[OnMessage], OnMessage],
     ) -> None:
         chosen = dict(options)
         self.wait_ms = whole("await_termination_ms_when_shutdown", wait_ms, 0, INT_MAX)
         arguments = ("subscribe", "on_message", "on_messages", "await_termination_ms_when_shutdown")
         self.settings = settled(face, PushSettings, chosen, arguments, group=group)
         self.client: Settled = settled_client(namesrv_addr, chosen)
-        self.handlers = Handlers(face, subscribe, on_message, on_messages, may_await=may_await)
+        self.handlers = Handlers(face, subscribe, on_message, on_messages, kind=kind, wrap=wrap)
         if self.settings.consume_message_batch_max_size > 1 and on_messages is None:
             raise TypeError(
                 "consume_message_batch_max_size is for on_messages, which takes a batch: pass"
@@ -82,9 +84,6 @@ def expression_of(tags: str, sql: str | None) -> str | Selector:
 class PushFace(Face[PushConsumerCore]):
     """What both push consumers do without waiting."""
 
-    _MAY_AWAIT: ClassVar[bool]
-    """Whether its functions may be async."""
-
     def __init__(
         self,
         namesrv_addr: str | None = None,
@@ -96,12 +95,12 @@ class PushFace(Face[PushConsumerCore]):
         await_termination_ms_when_shutdown: int = AWAIT_TERMINATION_MS,
         **options: Unpack[PushOptions],
     ) -> None:
-        name = type(self).__name__
         self._parts = parts = PushParts(
-            *(name, namesrv_addr, group, subscribe, on_message, on_messages),
+            *(self._made_by, namesrv_addr, group, subscribe, on_message, on_messages),
             await_termination_ms_when_shutdown,
             options,
-            may_await=self._MAY_AWAIT,
+            kind=self._FUNCTIONS,
+            wrap=self._wrapper(),
         )
         super().__init__(parts.client, group, threads=parts.settings.consume_threads)
 
@@ -109,6 +108,11 @@ class PushFace(Face[PushConsumerCore]):
     def settings(self) -> PushSettings:
         """What it was made with."""
         return self._parts.settings
+
+    def _wrapper(self) -> Callable[[OnMessage], OnMessage]:
+        """Return what makes of a function of the user the one that is called; it must not refer to
+        the face."""
+        return lambda function: function
 
     # -- functions and subscriptions ----------------------------------------------
 

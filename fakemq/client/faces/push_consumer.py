@@ -57,7 +57,6 @@ class PushConsumer(PushFace, BlockingFace[PushConsumerCore]):
     """
 
     _WHAT: ClassVar[str] = "consumer"
-    _MAY_AWAIT = False
     _handover: Handover
 
     def __iter__(self) -> Iterator[ReceivedMessage]:

@@ -17,6 +17,7 @@ import fakemq
 from fakemq.client import MQClientError
 from fakemq.client.consuming.received import SUCCESS
 from fakemq.client.faces.blocking_calls import Calls
+from fakemq.client.faces.functions import Kind
 from fakemq.client.faces.handlers import Handlers
 from fakemq.client.faces.loops import Delivery, Handover, MessageLoop
 from fakemq.client.faces.user_threads import UserThreads
@@ -154,7 +155,8 @@ def test_thread_with_two_loops_has_a_message_until_both_end() -> None:
 
 def test_call_within_a_call_leaves_the_mark_of_its_thread() -> None:
     threads = UserThreads()
-    inner = Calls(Handlers("consumer", None, lambda _: None, None, may_await=False), threads)
+    handlers = Handlers("consumer", None, print, None, kind=Kind.PLAIN, wrap=lambda one: one)
+    inner = Calls(handlers, threads)
     with threads.calling():
         inner([MESSAGE])
         with threads.calling():
