@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from fakemq.client.faces.producer import Producer
     from fakemq.config.option_types import ClusterOptions
     from fakemq.config.spec import ClusterSpec
+    from fakemq.handles.clients.async_consumers import AsyncInsideConsumer
+    from fakemq.handles.clients.async_producers import AsyncInsideProducer
     from fakemq.handles.clients.async_sockets import AsyncRecordingConsumer
-    from fakemq.handles.clients.consumers import AsyncInsideConsumer, InsideConsumer
-    from fakemq.handles.clients.producers import AsyncInsideProducer, InsideProducer
+    from fakemq.handles.clients.consumers import InsideConsumer
+    from fakemq.handles.clients.producers import InsideProducer
     from fakemq.handles.clients.recording import OnMessage
     from fakemq.handles.clients.sockets import RecordingConsumer
 

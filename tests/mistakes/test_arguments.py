@@ -89,10 +89,10 @@ REFUSED: list[tuple[Ask, str]] = [
     (lambda _: Message("t", b"", delay="7s"), "the nearest wait 5s and 10s. "),
     (lambda _: Message("t", b"", delay="soon"), "delay='soon': expected a duration"),
     (lambda _: Message("t", b"", delay="5s", delay_level=2), "delay and delay_level: expected one"),
-    (lambda mq: mq.producer().send("orders", {"a": 1}), "the body is {'a': 1}: expected bytes or"),  # type: ignore[arg-type]
-    (lambda mq: mq.producer().send("orders", b"", dely="5s"), "option 'dely'; did you mean delay?"),  # type: ignore[call-arg]
+    (lambda mq: mq.producer().send("orders", {"a": 1}), "the body is {'a': 1}: expected bytes or"),  # type: ignore[call-overload]
+    (lambda mq: mq.producer().send("orders", b"", dely="5s"), "option 'dely'; did you mean delay?"),  # type: ignore[call-overload]
     (
-        lambda mq: mq.producer().send([Message("orders", b"x")]),  # type: ignore[arg-type]
+        lambda mq: mq.producer().send([Message("orders", b"x")]),  # type: ignore[call-overload]
         "'true'}>]; send_batch takes several Messages",
     ),
     (lambda mq: mq.producer(grp="x"), "mq.producer() got an unexpected option 'grp'; did you mean"),  # type: ignore[call-overload]

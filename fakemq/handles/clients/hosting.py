@@ -1,4 +1,4 @@
-"""A client program inside the cluster, as a test reaches it from any thread."""
+"""Faces inside the cluster: the cluster carries them, in place of a thread or a loop."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from msgspec.structs import replace
 
-from fakemq.client.faces.settings import client_config
+from fakemq.client.arguments import wait_ms
+from fakemq.client.faces.base import CoreT, Face
+from fakemq.client.faces.blocking_base import BlockingFace
+from fakemq.client.faces.functions import Kind
+from fakemq.client.service_state import ServiceState
+from fakemq.client.tasks import Signal, Task, Wait
 from fakemq.config.checked import flag
 from fakemq.core import deadlines
 from fakemq.errors import ConfigError, FakemqError
-from fakemq.handles.running import in_thread
 from fakemq.inside.program import InsideProgram
 from fakemq.randomness import Randomness
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fakemq.client.services import ClientServices
-    from fakemq.client.tasks import Task
     from fakemq.handles.running import Running
     from fakemq.later import Later
 
@@ -32,84 +34,69 @@ T = TypeVar("T")
 _log = logging.getLogger("fakemq.client")
 
 
-class Core(Protocol):
-    """What every producer and consumer has."""
-
-    def start(self) -> Task[None]:
-        """Check everything, register, and begin."""
-
-    def shutdown(self) -> Task[None]:
-        """Leave the group."""
+def address(running: Running) -> str:
+    """Return the name servers of the cluster, as a face takes them."""
+    return ";".join(running().server.core.namesrv_addrs)
 
 
-CoreT = TypeVar("CoreT", bound=Core)
-
-
-class InsideHandle(Generic[CoreT]):
+class InsideFace(Face[CoreT]):
     """A producer or consumer inside the cluster; it begins when it is made.
 
     It ends with `close`, or with a reset or the stop of the cluster. A start that needs time, since
     a broker does not answer, continues when time moves.
     """
 
-    def __init__(
-        self,
-        running: Running,
-        group: str,
-        options: Mapping[str, object],
-        make: Callable[[ClientServices], CoreT],
-    ) -> None:
-        """``make`` returns the core; it is called on the cluster's thread."""
+    _FUNCTIONS = Kind.INSIDE
+    _program: InsideProgram
+    _running: Running
+
+    def _enter(self, running: Running, options: Mapping[str, object]) -> None:
+        """Enter the cluster and start; called once, when the face knows its settings."""
         if options.get("instance_name"):
             raise ConfigError(
                 f"instance_name={options['instance_name']!r}: inside the cluster each producer and"
                 " consumer is a client of its own"
             )
-        config = client_config(options)
         self._running = running
-        self.group = group
+        running().call(self._started)
 
-        def enter() -> tuple[InsideProgram, CoreT]:
-            core = running().server.core
-            name = core.guests.name_for(group)
-            # Equal seeds of two clients must not lead to equal message ids.
-            randomness = core.randomness if config.seed is None else Randomness(config.seed)
-            seed = randomness.stream(f"guest {name}").getrandbits(31)
-            program = InsideProgram(core, name, replace(config, client_id=name, seed=seed))
-            member = make(program.services)
-            program.start()
-            program.leaving = member.shutdown
-            starting = program.begin(member.start(), "start")
-            if not starting.done:
-                starting.when_done(partial(_log_failed_start, starting, name))
-                return program, member
-            try:
-                starting.result()
-            except BaseException:
-                program.close()
-                raise
-            return program, member
-
-        self._program, self._client = running().call(enter)
+    def _started(self) -> None:
+        core, config = self._running().server.core, self._settled.client
+        name = core.guests.name_for(self.group)
+        # Equal seeds of two clients must not lead to equal message ids.
+        randomness = core.randomness if config.seed is None else Randomness(config.seed)
+        seed = randomness.stream(f"guest {name}").getrandbits(31)
+        program = InsideProgram(core, name, replace(config, client_id=name, seed=seed))
+        member = self._core = self._make_core(program.services, program.carrier)
+        self._program, self._client_id = program, name
+        program.start()
+        program.leaving = member.shutdown
+        starting = program.begin(member.start(), "start")
+        if not starting.done:
+            starting.when_done(partial(_log_failed_start, starting, name))
+            return
+        try:
+            starting.result()
+        except BaseException:
+            program.close()
+            raise
 
     # -- its life -----------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
         """Its client id, and its name in the journal, for timers and as an end of links."""
-        return self._program.name
+        return self.client_id
 
     @property
     def closed(self) -> bool:
         """Whether it has ended."""
         return not self._program.alive
 
-    def close(self) -> None:
-        """Leave the group and end; do nothing if it has ended.
-
-        Brokers that do not answer at once are left without a word, as time does not move.
-        """
-        self._end(self._program.close)
+    @property
+    def state(self) -> ServiceState:
+        """As in Java; SHUTDOWN_ALREADY too if the cluster has ended it."""
+        return ServiceState.SHUTDOWN_ALREADY if self.closed else super().state
 
     def kill(self, *, silently: bool = False) -> None:
         """End at once, as a killed process: no offset is committed, and no group is left.
@@ -119,52 +106,62 @@ class InsideHandle(Generic[CoreT]):
         flag("silently", silently)
         self._end(partial(self._program.kill, silently=silently))
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
+        self._end(self._program.close)
+
     def _end(self, end: Callable[[], None]) -> None:
         if self._program.alive:
             with suppress(FakemqError):  # of a cluster that ends now, or is a forked child's copy
                 self._running().call(end)
 
+    def _wait_for_end(self, timeout_ms: int | None) -> bool:
+        limit_s = None if timeout_ms is None else wait_ms(timeout_ms) / 1000
+        if self.closed:
+            return True
+        end = self._running().call(lambda: self._program.begin(_for_ever(), "wait"))
+        try:
+            return self._running().wait(over(end, limit_s))
+        finally:
+            with suppress(FakemqError):  # the cluster may have ended
+                self._running().call(end.abandon)
+
     # -- its tasks ----------------------------------------------------------------------------
 
+    @property
+    def _made_by(self) -> str:
+        return f"mq.{self._WHAT}"
+
+    @property
+    def _is_started(self) -> bool:
+        return True
+
+    def _running_core(self) -> CoreT:
+        core = self._core
+        assert core is not None, "it begins when it is made"
+        return core  # whether it has ended is asked on the cluster's thread
+
     def _call(self, function: Callable[[], T]) -> T:
-        """Call a function on the cluster's thread."""
+        """Call a function on the cluster's thread; raise FakemqError if it has ended."""
 
         def call() -> T:
-            self._require_alive()
+            if not self._program.alive:
+                raise FakemqError(f"{self!r} has ended: it was closed, or the cluster was reset")
             return function()
 
         return self._running().call(call)
 
-    def _require_alive(self) -> None:
-        if not self._program.alive:
-            raise FakemqError(f"{self!r} has ended: it was closed, or the cluster was reset")
-
-    def _do(self, task: Callable[[], Task[T]], what: str) -> T:
-        """Run a task to its end, in real time if the cluster's clock runs."""
-        outcome = self._begun(task, what)
-        if not outcome.done:
-            self._running().wait(_over(outcome))
-        return outcome.result()
-
-    async def _do_async(self, task: Callable[[], Task[T]], what: str) -> T:
-        """As `_do`, for the caller's own loop."""
-        outcome = self._begun(task, what)
-        if not outcome.done:
-            running = self._running()
-            try:
-                wait = partial(running.wait, _over(outcome))
-                await in_thread(lambda: wait(), abandon_on_cancel=True)
-            finally:
-                running.call(outcome.abandon)
-        return outcome.result()
-
-    def _begun(self, task: Callable[[], Task[T]], what: str) -> Later[T]:
+    def _carried(self, task: Task[T]) -> Later[T]:
         """Begin a task; raise FakemqError if it needs time, and none passes by itself."""
         core = self._program.core
 
         def begin() -> Later[T]:
-            self._require_alive()
-            outcome = self._program.begin(task(), what)
+            outcome = self._program.begin(task, "call")
             if not outcome.done:
                 why = deadlines.stillness(core.clock)
                 if core.guests.is_calling:
@@ -172,28 +169,56 @@ class InsideHandle(Generic[CoreT]):
                 if why:
                     outcome.abandon()
                     raise FakemqError(
-                        f"{what} needs time to pass, and {why}. It was begun, and given up; begin"
-                        " it by send_async(), and then move the clock"
+                        f"a call of {self!r} needs time to pass, and {why}. It was begun, and given"
+                        " up; begin it by send_async(), and then move the clock"
                     )
             return outcome
 
-        return self._running().call(begin)
+        return self._call(begin)
 
-    def _submit(self, task: Callable[[], Task[T]], what: str) -> Future[T]:
+    def _begun(self, task: Task[T]) -> Future[T]:
         """Begin a task; return the future of its result."""
         future: Future[T] = Future()
 
         def begin() -> None:
-            self._require_alive()
-            outcome = self._program.begin(task(), what)
+            outcome = self._program.begin(task, "call")
             outcome.when_done(partial(_pass_on, outcome, future))
 
-        self._running().call(begin)
+        self._call(begin)
         return future
 
     def __repr__(self) -> str:
-        program = getattr(self, "_program", None)  # none if it could not be made
-        return f"<{type(self).__name__} {program.name if program else '(not made)'}>"
+        return f"<{type(self).__name__} {self._client_id or '(not made)'}>"
+
+
+class BlockingInside(InsideFace[CoreT], BlockingFace[CoreT]):
+    """A face inside the cluster, for synchronous tests.
+
+    Its methods return at once as long as the brokers answer. If an answer needs time, because of a
+    fault for example, they wait for it while the cluster's clock runs, and raise FakemqError while
+    it does not.
+    """
+
+    def start(self) -> Self:
+        """Return it: it began when it was made."""
+        return self
+
+    def shutdown(self) -> None:
+        """Leave the group and end; do nothing if it has ended.
+
+        Brokers that do not answer at once are left without a word, as time does not move.
+        """
+        self._leave()
+
+    def wait(self, timeout_ms: int | None = None) -> bool:
+        """Wait in real time until it has ended, and return whether it has."""
+        return self._wait_for_end(timeout_ms)
+
+    def _run(self, task: Task[T]) -> T:
+        outcome = self._carried(task)
+        if not outcome.done:
+            self._running().wait(over(outcome))
+        return outcome.result()
 
 
 def _log_failed_start(starting: Later[None], name: str) -> None:
@@ -203,10 +228,17 @@ def _log_failed_start(starting: Later[None], name: str) -> None:
         _log.error("the start of %s failed: %s", name, error)
 
 
-async def _over(outcome: Later[T]) -> None:
+def _for_ever() -> Task[None]:
+    yield Wait(Signal())
+
+
+async def over(outcome: Later[T], limit_s: float | None = None) -> bool:
+    """Wait on the cluster's loop until a value is there; return whether it is."""
     done = asyncio.Event()
     outcome.when_done(done.set)
-    await done.wait()
+    with suppress(TimeoutError):
+        await asyncio.wait_for(done.wait(), limit_s)
+    return outcome.done
 
 
 def _pass_on(outcome: Later[T], future: Future[T]) -> None:

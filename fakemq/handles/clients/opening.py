@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from fakemq.client.faces.handlers import Subscribe
     from fakemq.client.faces.options import ProducerOptions, PushOptions
     from fakemq.client.faces.producer import Producer
+    from fakemq.handles.clients.async_consumers import AsyncInsideConsumer
+    from fakemq.handles.clients.async_producers import AsyncInsideProducer
     from fakemq.handles.clients.async_sockets import AsyncRecordingConsumer
-    from fakemq.handles.clients.consumers import AsyncInsideConsumer, InsideConsumer
-    from fakemq.handles.clients.producers import AsyncInsideProducer, InsideProducer
+    from fakemq.handles.clients.consumers import InsideConsumer
+    from fakemq.handles.clients.producers import InsideProducer
     from fakemq.handles.clients.recording import OnMessage
     from fakemq.handles.clients.sockets import RecordingConsumer
     from fakemq.handles.cluster import ClusterBase
@@ -29,9 +31,11 @@ def producer(
         from fakemq.handles.clients.producers import InsideProducer
 
         return InsideProducer(cluster._running, group, **options)
-    from fakemq.handles.clients.sockets import open_producer
+    from fakemq.client.faces.producer import Producer
 
-    return open_producer(cluster._life.clients, cluster.namesrv_addr, group, **options)
+    producer = Producer(cluster.namesrv_addr, group=group, **options).start()
+    cluster._life.clients.append(producer)
+    return producer
 
 
 def async_producer(
@@ -39,7 +43,7 @@ def async_producer(
 ) -> AsyncInsideProducer | AsyncProducer:
     """Return a producer: a started one inside, or an asynchronous one that its block starts."""
     if one_of("kind", kind, ("inside", "async")) == "inside":
-        from fakemq.handles.clients.producers import AsyncInsideProducer
+        from fakemq.handles.clients.async_producers import AsyncInsideProducer
 
         return AsyncInsideProducer(cluster._running, group, **options)
     from fakemq.client.faces.async_producer import AsyncProducer
@@ -62,10 +66,13 @@ def consumer(
         from fakemq.handles.clients.consumers import InsideConsumer
 
         return InsideConsumer(cluster._running, group, subscribe, on_message, **options)
-    from fakemq.handles.clients.sockets import open_consumer
+    from fakemq.handles.clients.sockets import RecordingConsumer
 
-    addr, clients = cluster.namesrv_addr, cluster._life.clients
-    return open_consumer(clients, addr, group, subscribe, on_message, **options)
+    consumer = RecordingConsumer(
+        cluster.namesrv_addr, group=group, subscribe=subscribe, on_message=on_message, **options
+    ).start()
+    cluster._life.clients.append(consumer)
+    return consumer
 
 
 def async_consumer(
@@ -80,7 +87,7 @@ def async_consumer(
     kind = one_of("kind", kind, ("inside", "async"))
     _create_topics(cluster, subscribe, options)
     if kind == "inside":
-        from fakemq.handles.clients.consumers import AsyncInsideConsumer
+        from fakemq.handles.clients.async_consumers import AsyncInsideConsumer
 
         return AsyncInsideConsumer(cluster._running, group, subscribe, on_message, **options)
     from fakemq.handles.clients.async_sockets import AsyncRecordingConsumer

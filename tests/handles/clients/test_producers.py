@@ -118,7 +118,9 @@ def test_impossible_producer_is_refused_and_leaves_nothing(
 def test_send_that_needs_time_of_a_frozen_clock_is_refused(mq: fakemq.Cluster) -> None:
     producer = mq.producer()
     mq.faults.latency("broker-a", "clients", "100ms")
-    with pytest.raises(FakemqError, match=r"send needs time to pass, and the clock is frozen"):
+    with pytest.raises(
+        FakemqError, match=r"producers@inside-1> needs time to pass, and the clock is frozen"
+    ):
         producer.send("orders", b"tea")
 
 
