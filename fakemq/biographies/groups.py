@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fakemq.biographies.deleted_topics import kept_offset
 from fakemq.clock.slices import finished
+from fakemq.config.slips import almost_like
 from fakemq.core import inspection
 from fakemq.dispatch.node import NodeState
 from fakemq.errors import did_you_mean
@@ -16,7 +17,6 @@ from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.subscription import is_tag_type
 from fakemq.protocol.sysflag import PermName
 from fakemq.protocol.topics import RETRY_PREFIX
-from fakemq.slips import almost_like
 
 if TYPE_CHECKING:
     from fakemq.biographies.chronicle import Chronicle

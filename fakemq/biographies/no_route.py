@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from fakemq.config.slips import almost_like
 from fakemq.core import inspection
 from fakemq.errors import counted, printable
 from fakemq.events.core import RouteRefused
 from fakemq.protocol.topics import AUTO_CREATE_TOPIC_KEY_TOPIC, DLQ_PREFIX, RETRY_PREFIX
-from fakemq.slips import almost_like
 
 if TYPE_CHECKING:
     from fakemq.biographies.chronicle import Chronicle

@@ -23,9 +23,9 @@ from fakemq.clock.timers import next_tick_ms
 from fakemq.dispatch.text_writer import TextWriter
 from fakemq.errors import StoreError
 from fakemq.events.core import ChangesLost, Warned
+from fakemq.files.texts import MemoryTextFile
 from fakemq.protocol.errors import BodyError, ProtocolError
 from fakemq.protocol.limits import FILE_JSON
-from fakemq.text_files import MemoryTextFile
 
 if TYPE_CHECKING:
     from fakemq.broker.kept_text import KeptText
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from fakemq.clock.timers import Timer
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
+    from fakemq.files.texts import TextFile
     from fakemq.protocol.bodies.body import Body
     from fakemq.protocol.bodies.filter import ConsumerFilterTable
     from fakemq.protocol.bodies.group import SubscriptionGroupWrapper
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
         DelayOffsetSerializeWrapper,
     )
     from fakemq.protocol.bodies.topic import TopicConfigSerializeWrapper
-    from fakemq.text_files import TextFile
 
 FOLDER = "config"
 TABLES = {

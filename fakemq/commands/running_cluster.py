@@ -194,7 +194,7 @@ class RunningCluster:
         """
         from fakemq.client.errors import MQClientError
         from fakemq.client.producing.group_names import require_topic_to_send
-        from fakemq.slips import almost_like
+        from fakemq.config.slips import almost_like
 
         require_topic_to_send(topic)
         if self.ask(self.client.instance.update_route(topic)) is None:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from fakemq.config.files import ConfigSource, Settings, Warn, complaining, load, warn_user
 from fakemq.config.model import BrokerConfig, Value, keys_of, text_of
 from fakemq.errors import ConfigError
-from fakemq.folder_names import FolderName, FolderNameError, folder_name
+from fakemq.files.folder_names import FolderName, FolderNameError, folder_name
 
 BROKER_PORT = 10911
 PORTS_BETWEEN_BROKERS = 20

@@ -30,6 +30,7 @@ from fakemq.events.core import (
     Warned,
 )
 from fakemq.faults.plan import FaultPlan
+from fakemq.files.texts import DiskTextFile
 from fakemq.journal.journal import Journal, log
 from fakemq.journal.wakes import Wakes
 from fakemq.namesrv.namesrv import NameServer, name_server_class
@@ -38,7 +39,6 @@ from fakemq.net.outbound import OpenTcp, Outbound
 from fakemq.randomness import Randomness
 from fakemq.store.memory_files import MemoryFiles
 from fakemq.store.store import MessageStore
-from fakemq.text_files import DiskTextFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.config.slips import almost_like
 from fakemq.core import inspection
 from fakemq.errors import did_you_mean
 from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX
-from fakemq.slips import almost_like
 
 if TYPE_CHECKING:
     from fakemq.core.cluster import ClusterCore

@@ -9,8 +9,8 @@ from fakemq.broker.image import NodeImage
 from fakemq.broker.persistence import FOLDER, NAMES, V5_NAMES
 from fakemq.clock.slices import finished
 from fakemq.errors import ConfigError
+from fakemq.files.texts import DiskTextFile
 from fakemq.store import image as images
-from fakemq.text_files import DiskTextFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from fakemq.events.core import Warned
 
 if TYPE_CHECKING:
+    from fakemq.files.texts import TextFile
     from fakemq.journal.journal import Journal
-    from fakemq.text_files import TextFile
 
 
 class TextWriter:

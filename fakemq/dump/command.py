@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
+from fakemq.clock.progress import Progress
 from fakemq.dump import rows, show
 from fakemq.dump.check import check
 from fakemq.errors import ConfigError, counted, did_you_mean
-from fakemq.progress import Progress
 from fakemq.store.stored_node import find_nodes, require_logs
 
 if TYPE_CHECKING:

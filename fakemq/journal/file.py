@@ -16,10 +16,10 @@ import msgspec
 
 from fakemq.errors import FakemqError
 from fakemq.events.core import Delivered
+from fakemq.files.regular import open_at_once, open_regular
 from fakemq.journal import json_text
 from fakemq.journal.entries import Entry
 from fakemq.protocol.bodies.body import prepared
-from fakemq.regular_files import open_at_once, open_regular
 
 _logger = logging.getLogger("fakemq")
 

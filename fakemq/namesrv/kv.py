@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from fakemq.clock.node_clock import NodeClock
     from fakemq.clock.timers import Timer
+    from fakemq.files.texts import TextFile
     from fakemq.journal.journal import Journal
-    from fakemq.text_files import TextFile
 
 NAMESPACE_ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
 PRINT_FIRST_MS = 60_000

@@ -30,9 +30,9 @@ from fakemq.reference import V4_9_7, Reference
 if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
     from fakemq.config.model import NamesrvConfig
+    from fakemq.files.texts import TextFile
     from fakemq.journal.journal import Journal
     from fakemq.net.link import Link
-    from fakemq.text_files import TextFile
 
 
 UNKNOWN_CODES_WARNED = 20

@@ -10,7 +10,7 @@ import msgspec
 
 from fakemq.config.layout import MEMORY
 from fakemq.errors import FakemqError
-from fakemq.regular_files import require_regular
+from fakemq.files.regular import require_regular
 
 if TYPE_CHECKING:
     from fakemq.serving.server import ClusterServer

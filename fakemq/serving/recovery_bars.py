@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
-from fakemq.progress import Progress
+from fakemq.clock.progress import Progress
 
 if TYPE_CHECKING:
     from fakemq.core.cluster import ClusterCore

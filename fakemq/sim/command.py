@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
+from fakemq.clock.progress import Progress
 from fakemq.errors import ConfigError, counted
-from fakemq.progress import Progress
 from fakemq.sim.drawing import draw_plan
 from fakemq.sim.plan import REFERENCES
 from fakemq.sim.replay import drawn, lines_about, replay, store_folder

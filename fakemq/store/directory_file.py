@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Protocol
 
 from fakemq.errors import StoreError
-from fakemq.regular_files import open_regular
+from fakemq.files.regular import open_regular
 from fakemq.store.files import File, Reader
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fakemq.config.log_folders import LogPaths
-from fakemq.regular_files import open_regular, require_regular, require_utf8
+from fakemq.files.regular import open_regular, require_regular, require_utf8
 from fakemq.store import wrong_sizes
 from fakemq.store.commitlog import FOLDER as LOG_FOLDER
 from fakemq.store.directory_file import PAGE_BYTES, DirectoryFile, descriptor, store_error

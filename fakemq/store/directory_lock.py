@@ -12,8 +12,8 @@ import os
 from contextlib import suppress
 
 from fakemq.errors import StoreError
+from fakemq.files.regular import open_regular, require_utf8
 from fakemq.forked_sockets import close_in_children
-from fakemq.regular_files import open_regular, require_utf8
 
 _held: set[str] = set()
 """The folders that this process has locked: the system lets one process lock a file twice."""

@@ -14,8 +14,8 @@ from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
 from fakemq.clock.slices import finished
 from fakemq.errors import StoreError
+from fakemq.files.regular import open_regular
 from fakemq.journal.journal import Journal
-from fakemq.regular_files import open_regular
 from fakemq.store import checkpoint as checkpoints
 from fakemq.store.checkpoint import StoreCheckpoint
 from fakemq.store.commitlog import FOLDER as LOG

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from fakemq.config.log_folders import LogPaths
 from fakemq.errors import StoreError, printable
-from fakemq.regular_files import open_regular
+from fakemq.files.regular import open_regular
 from fakemq.store.directory_file import extents
 
 _PIECE_BYTES = 1 << 16

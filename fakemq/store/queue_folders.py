@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NewType
 
-from fakemq.folder_names import FolderNameError, folder_name
+from fakemq.files.folder_names import FolderNameError, folder_name
 from fakemq.protocol.java import INT_MAX
 from fakemq.protocol.message import TOPIC_MAX_BYTES
 

@@ -20,7 +20,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from fakemq.errors import StoreError
-from fakemq.regular_files import open_regular, write_regular
+from fakemq.files.regular import open_regular, write_regular
 from fakemq.store import checkpoint as checkpoints
 from fakemq.store.commitlog import FOLDER as LOG
 from fakemq.store.directory_file import descriptor

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 
 from fakemq.errors import ConfigError, printable
-from fakemq.regular_files import open_regular, require_regular
+from fakemq.files.regular import open_regular, require_regular
 from fakemq.store.directory_file import extents
 
 BLOCK_BYTES = 1 << 16

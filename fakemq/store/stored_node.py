@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from fakemq.errors import ConfigError, printable
+from fakemq.files.regular import open_regular
+from fakemq.files.texts import DiskTextFile
 from fakemq.protocol.layout.codecs import CHECKPOINT, RECORD_HEAD, RECORD_LEAST_BYTES
 from fakemq.protocol.message import (
     LARGEST_RECORD_BYTES,
@@ -20,13 +22,11 @@ from fakemq.protocol.message import (
     RecordStatus,
     check_record,
 )
-from fakemq.regular_files import open_regular
 from fakemq.store.log_folders import placed
 from fakemq.store.queue_folders import EXTENSION_FOLDER, NoQueueError, queue_folder, queue_id_of
 from fakemq.store.queue_folders import FOLDER as QUEUES
 from fakemq.store.stored_file import BLOCK_BYTES, OpenFiles, StoredFile, cannot_read
 from fakemq.store.timer import LOG_FOLDER as TIMERS
-from fakemq.text_files import DiskTextFile
 
 if TYPE_CHECKING:
     from fakemq.protocol.message import MessageExt

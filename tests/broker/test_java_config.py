@@ -17,9 +17,9 @@ from fakemq.broker.broker import Broker
 from fakemq.config.model import BrokerConfig
 from fakemq.errors import StoreError
 from fakemq.events import Warned
+from fakemq.files.texts import DiskTextFile
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.codes import RequestCode
-from fakemq.text_files import DiskTextFile
 from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.peer import Peer
 

@@ -13,11 +13,11 @@ from fakemq.broker.persistence import MODES
 from fakemq.clock.slices import finished
 from fakemq.config.model import BrokerConfig
 from fakemq.events import ChangesLost, Warned
+from fakemq.files.texts import DiskTextFile
 from fakemq.protocol import fastjson
 from fakemq.protocol.bodies.heartbeat import SubscriptionData
 from fakemq.reference.v5 import REFERENCE as REFERENCE5
 from fakemq.store.inner_message import inner_message
-from fakemq.text_files import DiskTextFile
 from tests.support.broker_lab import BrokerLab
 from tests.support.slices import work_in_turns
 

@@ -10,7 +10,7 @@ from tests.support.sources import READ_BY_ONE_WORKER
 pytestmark = READ_BY_ONE_WORKER
 
 AT_MOST = {
-    "modules in no folder": 13,
+    "modules in no folder": 8,
     "public class names of two modules": 85,
     "drivers of generators": 3,
     "types of later values": 3,

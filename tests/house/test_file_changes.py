@@ -18,12 +18,12 @@ pytestmark = READ_BY_ONE_WORKER
 
 DOORS = {
     "fakemq/broker/acl/homes.py": "accounts: beside the file, then renamed",
-    "fakemq/regular_files.py": "opens files, and writes one anew",
+    "fakemq/files/regular.py": "opens files, and writes one anew",
+    "fakemq/files/texts.py": "config files: beside the file, then renamed",
     "fakemq/store/directory_file.py": "bytes, times and flushes of a store's file",
     "fakemq/store/directory_files.py": "makes and deletes a store's files and folders",
     "fakemq/store/directory_lock.py": "the file `lock`",
     "fakemq/store/wrong_sizes.py": "makes a file that was half cut long again",
-    "fakemq/text_files.py": "config files: beside the file, then renamed",
 }
 """The modules that change files of a store, or the config files of a node."""
 OTHERS = {

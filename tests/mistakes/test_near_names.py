@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import fakemq
+from fakemq.config.slips import almost_like
 from fakemq.errors import did_you_mean
-from fakemq.slips import almost_like
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from fakemq.errors import ConfigError
 from fakemq.events import KvConfigPrinted, Warned
-from fakemq.text_files import DiskTextFile
+from fakemq.files.texts import DiskTextFile
 from tests.support.namesrv_lab import NamesrvLab, get_kv, put_kv
 
 

@@ -13,6 +13,7 @@ from fakemq.config.model import BrokerConfig
 from fakemq.config.spec import config_classes
 from fakemq.dispatch.node import NodeContext
 from fakemq.faults.plan import FaultPlan
+from fakemq.files.texts import DiskTextFile
 from fakemq.journal.journal import Journal
 from fakemq.net.memory import MemoryNetwork
 from fakemq.net.outbound import Outbound
@@ -22,7 +23,6 @@ from fakemq.randomness import Randomness
 from fakemq.reference import V4_9_7, Reference
 from fakemq.store.memory_files import MemoryFiles
 from fakemq.store.store import MessageStore
-from fakemq.text_files import DiskTextFile
 from tests.support.namesrv_double import NameServerDouble
 from tests.support.peer import Peer
 from tests.support.time import START_MS, ManualTime

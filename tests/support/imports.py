@@ -20,11 +20,11 @@ LINKED = ("protocol", "fixtures")
 
 LAYERS = (
     "protocol",
-    "awaited errors later folder_names forked_sockets randomness regular_files slips",
-    "text_files tls reference",
+    "awaited errors files later forked_sockets randomness",
+    "tls reference",
     "events",
     "clock",
-    "journal config progress",
+    "journal config",
     "client",
     "faults",
     "net store",

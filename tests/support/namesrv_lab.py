@@ -11,13 +11,13 @@ from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
 from fakemq.config.model import NamesrvConfig
 from fakemq.config.spec import config_classes
+from fakemq.files.texts import TextFile
 from fakemq.journal.journal import Journal
 from fakemq.namesrv.namesrv import NameServer, name_server_class
 from fakemq.net.memory import MemoryNetwork
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import VERSION_4_9_7, RemotingCommand
 from fakemq.reference import V4_9_7, Reference
-from fakemq.text_files import TextFile
 from tests.support.peer import Peer
 from tests.support.time import ManualTime
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from fakemq.broker.acl.errors import AclError, brief
 from fakemq.errors import ConfigError, printable
-from fakemq.regular_files import open_regular, require_regular, write_regular
+from fakemq.files.regular import open_regular, require_regular, write_regular
 
 _DEFAULT_FILE = os.path.join("conf", "plain_acl.yml")
 _DEEPEST = 100

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Self, TextIO
 
-from fakemq.progress import Progress
+from fakemq.clock.progress import Progress
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from fakemq.broker.broker import Broker
+from fakemq.files.texts import MemoryTextFile
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
-from fakemq.text_files import MemoryTextFile
 from tests.support.clients import GROUP, TOPIC, consume, consumer_data
 from tests.support.peer import Peer
 

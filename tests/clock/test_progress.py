@@ -6,7 +6,7 @@ from io import StringIO
 
 import pytest
 
-from fakemq.progress import Progress
+from fakemq.clock.progress import Progress
 from tests.support.terminal import HandTime, Terminal
 
 

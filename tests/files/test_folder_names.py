@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fakemq.folder_names import NAME_MAX_BYTES, FolderNameError, folder_name
+from fakemq.files.folder_names import NAME_MAX_BYTES, FolderNameError, folder_name
 
 ODD_TEXTS = st.text(st.one_of(st.characters(), st.sampled_from("./\\\0\ud800")), max_size=300)
 

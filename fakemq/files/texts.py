@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import Protocol
 
-from fakemq.regular_files import open_regular, require_regular, write_regular
+from fakemq.files.regular import open_regular, require_regular, write_regular
 
 
 class TextFile(Protocol):
