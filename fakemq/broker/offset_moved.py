@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.protocol.bodies.offset_moved import OffsetMovedEvent
+from fakemq.protocol.bodies.offset import OffsetMovedEvent
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.properties import (
     DELAY_TIME_LEVEL,

@@ -88,7 +88,7 @@ def run(ctx: click.Context, spec: ClusterSpec, *, quiet: bool = True) -> None:
     from fakemq.serving.limits import require_limits
 
     require_limits(spec)  # before the imports that need memory and descriptors
-    from fakemq.serving import serve
+    from fakemq.serving import foreground
 
     watch: Watch | None = None
     if not quiet and sys.stdout.isatty():
@@ -100,4 +100,4 @@ def run(ctx: click.Context, spec: ClusterSpec, *, quiet: bool = True) -> None:
         from fakemq.control.port import open_control
 
         control = partial(open_control, spec.control)
-    ctx.exit(serve.serve(spec, control, watch))
+    ctx.exit(foreground.serve(spec, control, watch))

@@ -9,7 +9,6 @@ from fakemq.control import (  # noqa: F401 - imported for what they declare
     faults,
     groups,
     journal,
-    live,
     nodes,
     openapi,
     overview,

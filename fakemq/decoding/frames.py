@@ -8,8 +8,15 @@ from typing import Any
 import msgspec
 
 from fakemq.decoding import records
-from fakemq.decoding.fields import BrokenError, Explained, Field, Problem, Title
-from fakemq.decoding.texts import shown, text_or_bytes
+from fakemq.decoding.fields import (
+    BrokenError,
+    Explained,
+    Field,
+    Problem,
+    Title,
+    shown,
+    text_or_bytes,
+)
 from fakemq.decoding.walk import collected, walk
 from fakemq.protocol import fastjson, table
 from fakemq.protocol.codes import LanguageCode, RequestCode, ResponseCode, code_name

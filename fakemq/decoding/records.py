@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fakemq.decoding.fields import BrokenError, Explained, Field, Problem, Title
-from fakemq.decoding.texts import properties, shown
+from fakemq.decoding.fields import BrokenError, Explained, Field, Problem, Title, properties, shown
 from fakemq.decoding.walk import collected, walk
 from fakemq.protocol.java import crc32
 from fakemq.protocol.layout.batch import BatchMember

@@ -15,8 +15,13 @@ from typing import TYPE_CHECKING
 
 from fakemq.events.core import BrokerGone, BrokerRegistered
 from fakemq.namesrv.expiry import Expiry
-from fakemq.namesrv.known_topics import StandingTopics
-from fakemq.namesrv.route_tables import MASTER_ID, BrokerLiveInfo, Channel, RouteTables
+from fakemq.namesrv.route_tables import (
+    MASTER_ID,
+    BrokerLiveInfo,
+    Channel,
+    RouteTables,
+    StandingTopics,
+)
 from fakemq.protocol.bodies.route import BrokerData, QueueData
 from fakemq.protocol.sysflag import PermName
 

@@ -19,11 +19,10 @@ from fakemq.clock.slices import Steps, finished, leaving
 from fakemq.clock.timers import Timer
 from fakemq.events.core import LinkClosed, LinkOpened, failure
 from fakemq.journal.journal import Journal, shortened
-from fakemq.net.grpc_call import GrpcCall, Route
-from fakemq.net.grpc_refusals import GRPC_FIELDS, is_grpc, refusal, trailers
+from fakemq.net.grpc_call import GRPC_FIELDS, GrpcCall, Route, is_grpc, refusal, trailers
 from fakemq.net.link import CLOSED_BY_PEER, UNREAD, Link
-from fakemq.protocol.grpc.deadline import timeout_ms
 from fakemq.protocol.grpc.framing import MessageError, MessageReader, whole_message
+from fakemq.protocol.grpc.rpc import timeout_ms
 from fakemq.protocol.grpc.status import GrpcStatus
 from fakemq.protocol.http2.connection import ALLOWANCE, ServerConnection
 from fakemq.protocol.http2.events import (

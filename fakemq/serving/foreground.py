@@ -7,11 +7,18 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
+from fakemq.clock.progress import Progress
 from fakemq.serving.driver import EventLoop
 from fakemq.serving.garbage import ShortCollections
-from fakemq.serving.ready import ReadyInfo, ready_info
+from fakemq.serving.ready import (
+    ReadyInfo,
+    ready_info,
+    ready_line,
+    remove_ready_file,
+    write_ready_file,
+)
 from fakemq.serving.server import ClusterServer
 from fakemq.store.descriptors import raise_descriptor_limit
 
@@ -19,7 +26,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from fakemq.config.spec import ClusterSpec
-
+    from fakemq.core.cluster import ClusterCore
 
 OpenControl = Callable[["ClusterServer"], Coroutine[object, object, str]]
 """Open the control port of a running server; return its URL."""
@@ -94,7 +101,6 @@ def _show_recoveries(server: ClusterServer) -> Callable[[], None]:
     """Show on a terminal how far the logs of stores are checked; return what ends that."""
     if not sys.stderr.isatty():
         return lambda: None
-    from fakemq.serving.recovery_bars import show_recoveries
 
     return show_recoveries(server.core, sys.stderr)
 
@@ -130,3 +136,72 @@ def _new_loop() -> asyncio.AbstractEventLoop:
     except ImportError:
         return EventLoop()
     return uvloop.new_event_loop()
+
+
+# For a command line
+
+
+def serve(
+    spec: ClusterSpec,
+    open_control: OpenControl | None = None,
+    watch: Watch | None = None,
+) -> int:
+    """Run a cluster, or a single node, until SIGTERM or SIGINT; return the exit code.
+
+    ``open_control`` is called once all nodes are registered; ``watch`` runs beside the cluster
+    after the ready line. Raise FakemqError if the cluster cannot start, for example because a port
+    is taken or the ready file's folder is missing.
+    """
+    path = spec.ready_file
+    if path is not None:
+        remove_ready_file(path)
+
+    def on_ready(info: ReadyInfo) -> None:
+        if path is not None:
+            write_ready_file(path, info)
+        print(ready_line(info), flush=True)
+
+    if watch is None:
+        return run(spec, on_ready, open_control)
+    return run(spec, on_ready, open_control, watch)
+
+
+# Bars on a terminal while the logs of stores are checked at a start.
+
+
+def show_recoveries(core: ClusterCore, stream: TextIO) -> Callable[[], None]:
+    """Show a bar for each broker while it checks its log, if that takes long.
+
+    Return what removes the bars: a log may end before its files do.
+    """
+    bars = []
+    for broker in core.brokers.values():
+        disk = broker.store.disk
+        if disk is not None:
+            bars.append(_Bar(broker.name, stream))
+            disk.on_read = bars[-1].read
+
+    def end() -> None:
+        for bar in bars:
+            bar.end()
+
+    return end
+
+
+class _Bar:
+    def __init__(self, node: str, stream: TextIO) -> None:
+        self._node = node
+        self._stream = stream
+        self._progress: Progress | None = None
+
+    def read(self, done_bytes: int, total_bytes: int) -> None:
+        if self._progress is None:
+            self._progress = Progress(
+                total_bytes, self._stream, title=f"{self._node}: checks its log"
+            )
+        self._progress.reached(done_bytes)
+
+    def end(self) -> None:
+        if self._progress is not None:
+            self._progress.clear()
+            self._progress = None

@@ -12,27 +12,27 @@ from fakemq.dispatch.node import NodeState
 from fakemq.events.pop import Revived
 from fakemq.faults.plan import ALWAYS, Scope
 from fakemq.faults.points import SILENCE
-from fakemq.sim.history import MASTER
-from fakemq.sim.link_faults import LINK_KINDS, break_link, links_of
-from fakemq.sim.plan import FRONT
-from fakemq.sim.replication_faults import (
+from fakemq.sim.fault_kinds import (
+    LINK_KINDS,
+    REQUEST_KINDS,
+    V5_KINDS,
+    break_link,
     disk_full,
     disks,
     disks_without_old_files,
+    disturb_requests,
     hold_slave,
+    links_of,
+    pop_requests_of,
     reorder_metadata,
+    requests_of,
     slaves,
     slow_flush,
     tear_transfer,
     withhold_acks,
 )
-from fakemq.sim.request_faults import (
-    REQUEST_KINDS,
-    V5_KINDS,
-    disturb_requests,
-    pop_requests_of,
-    requests_of,
-)
+from fakemq.sim.history import MASTER
+from fakemq.sim.plan import FRONT
 
 if TYPE_CHECKING:
     import random

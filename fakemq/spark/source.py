@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from fakemq.spark.reading.batch_reader import RocketMQReader
     from fakemq.spark.reading.refused_stream import RefusedStreamReader
     from fakemq.spark.reading.stream_reader import RocketMQStreamReader
-    from fakemq.spark.writing.batch_writer import BatchWriter
-    from fakemq.spark.writing.stream_writer import StreamWriter
+    from fakemq.spark.writing.writers import BatchWriter, StreamWriter
 
 NAME = "rocketmq"
 
@@ -54,11 +53,11 @@ class RocketMQDataSource(DataSource):
             return RefusedStreamReader(error)
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
-        from fakemq.spark.writing.batch_writer import BatchWriter
+        from fakemq.spark.writing.writers import BatchWriter
 
         return BatchWriter(Options(NAME, self.options), schema, overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: N802
-        from fakemq.spark.writing.stream_writer import StreamWriter
+        from fakemq.spark.writing.writers import StreamWriter
 
         return StreamWriter(Options(NAME, self.options), schema)

@@ -143,3 +143,15 @@ class GetConsumerStatusBody(Body):
 
     message_queue_table: dict[MessageQueue, Long] = field(default_factory=dict)
     consumer_table: dict[str, dict[MessageQueue, Long]] = field(default_factory=dict)
+
+
+# What a broker stores for monitors when it moves a consumer to another offset.
+
+
+class OffsetMovedEvent(Body):
+    """Source: common/protocol/topic/OffsetMovedEvent.java (4.9.7)"""
+
+    consumer_group: str | None = None
+    message_queue: MessageQueue | None = None
+    offset_request: Long = 0
+    offset_new: Long = 0

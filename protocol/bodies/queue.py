@@ -1,4 +1,4 @@
-"""Message queues, and the bodies that lock them."""
+"""Message queues, and the bodies that lock them or look into them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from msgspec import field
 
-from fakemq.protocol.bodies.body import Body, FrozenBody, Int
+from fakemq.protocol.bodies.body import Body, FrozenBody, Int, Long
+from fakemq.protocol.bodies.heartbeat import SubscriptionData
 from fakemq.protocol.java import int32, java_hash
 
 _hash_of_name = lru_cache(maxsize=64)(java_hash)
@@ -52,3 +53,34 @@ class UnlockBatchRequestBody(Body):
     consumer_group: str | None = None
     client_id: str | None = None
     mq_set: list[MessageQueue] = field(default_factory=list)
+
+
+# A look into a consume queue.
+
+
+class ConsumeQueueData(Body):
+    """One entry of a consume queue.
+
+    Source: common/protocol/body/ConsumeQueueData.java (4.9.7)
+    """
+
+    physic_offset: Long = 0
+    physic_size: Int = 0
+    tags_code: Long = 0
+    extend_data_json: str | None = None
+    bit_map: str | None = None
+    eval: bool = False
+    msg: str | None = None
+
+
+class QueryConsumeQueueResponseBody(Body):
+    """Entries of a consume queue, and what a group would filter them by (JSON in a string).
+
+    Source: common/protocol/body/QueryConsumeQueueResponseBody.java (4.9.7)
+    """
+
+    subscription_data: SubscriptionData | None = None
+    filter_data: str | None = None
+    queue_data: list[ConsumeQueueData] | None = None
+    max_queue_index: Long = 0
+    min_queue_index: Long = 0

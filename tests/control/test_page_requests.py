@@ -15,7 +15,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 
 import fakemq
-from fakemq.control import live
+from fakemq.control import journal
 from fakemq.core import overview, topology
 from fakemq.core.cluster import ClusterCore
 from fakemq.events import LogAppended, TopicChanged
@@ -249,7 +249,7 @@ def test_stream_has_batches_of_bounded_size(mq: fakemq.Cluster) -> None:
         line = answer.readline()
         if line.startswith(b"data: "):
             batch = json.loads(line[6:])
-            assert len(batch["entries"]) <= live.BATCH_MOST
+            assert len(batch["entries"]) <= journal.BATCH_MOST
             assert {one["kind"] for one in batch["entries"]} <= {"LogAppended"}
             entries, skipped = entries + len(batch["entries"]), skipped + batch["skipped"]
     assert entries + skipped == 1_000 == len(mq.journal.find(LogAppended, topic="orders"))
@@ -309,13 +309,13 @@ def test_stream_begins_where_another_has_ended(mq: fakemq.Cluster) -> None:
     mq.inspect(happen)
     place += f"&since={before['next_since']}&epoch={before['epoch']}"
     batch = first_batch(mq.control_url, place)
-    assert (len(batch["entries"]), batch["skipped"]) == (live.BATCH_MOST, 50)
+    assert (len(batch["entries"]), batch["skipped"]) == (journal.BATCH_MOST, 50)
     assert batch["epoch"] == before["epoch"]
     mq.inspect(lambda core: core.journal.clear())
     for _ in range(20):
         mq.inspect(happen)
     batch = first_batch(mq.control_url, place)
-    assert (len(batch["entries"]), batch["skipped"]) == (live.BATCH_MOST, 20 * 150 - 100)
+    assert (len(batch["entries"]), batch["skipped"]) == (journal.BATCH_MOST, 20 * 150 - 100)
     assert batch["epoch"] == before["epoch"] + 1
 
 
@@ -330,7 +330,7 @@ def test_readers_of_the_stream_are_limited(
     mq: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert mq.control_url is not None
-    monkeypatch.setattr(live, "READERS_MOST", 1)
+    monkeypatch.setattr(journal, "READERS_MOST", 1)
     first = http.client.HTTPConnection(urlsplit(mq.control_url).netloc, timeout=20)
     first.request("GET", "/v1/journal/stream")
     answer = first.getresponse()
@@ -349,7 +349,7 @@ def test_readers_that_come_together_are_limited(mq: fakemq.Cluster) -> None:
     with ExitStack() as stack:
         peers = [
             stack.enter_context(socket.create_connection(address, timeout=20))
-            for _ in range(live.READERS_MOST + 8)
+            for _ in range(journal.READERS_MOST + 8)
         ]
 
         def ask(core: ClusterCore) -> None:
@@ -359,7 +359,7 @@ def test_readers_that_come_together_are_limited(mq: fakemq.Cluster) -> None:
 
         mq.inspect(ask)
         statuses = [peer.recv(12)[-3:] for peer in peers]
-    assert Counter(statuses) == {b"200": live.READERS_MOST, b"429": 8}
+    assert Counter(statuses) == {b"200": journal.READERS_MOST, b"429": 8}
     # The places are free again once the readers are gone.
     mq.wait_for(lambda: Http(place.geturl()).ask("HEAD", "/v1/journal/stream").status == 200)
 

@@ -45,7 +45,7 @@ def test_cluster_starts_without_what_it_does_not_need() -> None:
     heavy = {"anyio", "click", "construct", "dataclasses", "freezegun", "hypothesis", "trio"} | {
         *("javaproperties", "pathlib", "pytest", "tempfile", "uvloop", "http", "email", "json"),
         *("fakemq.cli", "fakemq.client", "fakemq.protocol.layout.derive", "fakemq.protocol.beans"),
-        *("fakemq.serving.foreground", "fakemq.serving.serve", "fakemq.fixtures"),
+        *("fakemq.serving.foreground", "fakemq.serving.foreground", "fakemq.fixtures"),
         *("fakemq.tls", "trustme"),
     }
     assert imported & heavy == set()

@@ -28,11 +28,13 @@ ROWS: dict[str, dict[str, str]] = {
         "older_than_group: joined": ANSWER,
         "older_than_group: entry": ANSWER,
     },
+    "biographies/incidents.py": {"offsets_reset: requests": ANSWER},
     "biographies/members.py": {
         "rival_members: entry": ANSWER,
         "_members_left: deliveries": ANSWER,
     },
     "biographies/no_route.py": {
+        "asked_too_early: refused": ANSWER,
         "asked_for_mistyped: refused": ANSWER,
         "asked_while_down: refused": ANSWER,
     },
@@ -41,9 +43,7 @@ ROWS: dict[str, dict[str, str]] = {
         "split_keys: entry": ANSWER,
         "split_keys: key": COPY,
     },
-    "biographies/resets.py": {"offsets_reset: requests": ANSWER},
     "biographies/same_id.py": {"stored_again: entry": ANSWER},
-    "biographies/too_early.py": {"asked_too_early: refused": ANSWER},
     "biographies/waiting.py": {"add_timers: news": ANSWER},
     "broker/consumers.py": {"ConsumerManager.groups_of_topic: info": ANSWER},
     "broker/handlers/invoke_broker_to_reset_offset.py": {

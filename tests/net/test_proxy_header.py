@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakemq.net.proxy_header import ProxyHeader, ProxyHeaderError
+from fakemq.net.headed_link import ProxyHeader, ProxyHeaderError
 
 V2 = b"\r\n\r\n\0\r\nQUIT\n"
 V2_IPV4 = V2 + b"\x21\x11\0\x0f" + b"\x0a\0\0\x09\x0a\0\0\x01" + b"\x16\x2e\0\x50" + b"\x04\0\0"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fakemq.protocol.grpc import messages as m
-from fakemq.proxy import cache
-from fakemq.proxy.cache import EXPIRED_MS, Cache
+from fakemq.proxy import routes
 from fakemq.proxy.codes import Code
+from fakemq.proxy.routes import EXPIRED_MS, Cache
 from tests.support.proxy_lab import FrontClient, ProxyLab, message, resource
 
 
@@ -45,7 +45,7 @@ def test_use_of_a_value_keeps_it(lab: ProxyLab, names: Cache[int]) -> None:
 def test_beyond_the_most_the_value_goes_that_was_not_used_for_the_longest_time(
     names: Cache[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cache, "MOST", 2)
+    monkeypatch.setattr(routes, "MOST", 2)
     for value, name in enumerate(("a", "b")):
         names.put(name, value)
     names.get("a")

@@ -14,12 +14,7 @@ from fakemq.events.pop import Revived
 from fakemq.events.store import UnsyncedLost
 from fakemq.sim.drawing import FAULTS_MIN, draw_plan
 from fakemq.sim.events import FaultBegan, FaultEnded, Sent
-from fakemq.sim.faults import FAULTS
-from fakemq.sim.history import MASTER
-from fakemq.sim.invariants.durability import promises
-from fakemq.sim.plan import Plan, PlannedFault
-from fakemq.sim.replay import store_folder
-from fakemq.sim.request_faults import (
+from fakemq.sim.fault_kinds import (
     AT,
     CODES,
     POINTS,
@@ -27,6 +22,11 @@ from fakemq.sim.request_faults import (
     REQUEST_KINDS,
     V5_KINDS,
 )
+from fakemq.sim.faults import FAULTS
+from fakemq.sim.history import MASTER
+from fakemq.sim.invariants.durability import promises
+from fakemq.sim.plan import Plan, PlannedFault
+from fakemq.sim.replay import store_folder
 from fakemq.sim.run import SimulationRun
 
 DRAWN = [draw_plan(seed) for seed in range(300)]

@@ -20,7 +20,7 @@ from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import NOTHING_SAID, Refused, Reply, Request
 from fakemq.dispatch.java_errors import required
 from fakemq.protocol import fastjson, table
-from fakemq.protocol.bodies.consumequeue import ConsumeQueueData, QueryConsumeQueueResponseBody
+from fakemq.protocol.bodies.queue import ConsumeQueueData, QueryConsumeQueueResponseBody
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.headers.query import QueryConsumeQueueRequestHeader
 from fakemq.protocol.java import int32

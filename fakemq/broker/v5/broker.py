@@ -11,12 +11,10 @@ from fakemq.broker.broker import Broker
 from fakemq.broker.persistence import TIMER_METRICS
 from fakemq.broker.transactions import TransactionalMessageService
 from fakemq.broker.v5 import pull_consumers, send, topic_changes
-from fakemq.broker.v5.offset_resets import OffsetResets
+from fakemq.broker.v5.offsets import ForbiddenTopics, OffsetResets, PullOffsets
 from fakemq.broker.v5.pop.service import PopService
-from fakemq.broker.v5.pull_offsets import ForbiddenTopics, PullOffsets
 from fakemq.broker.v5.read_subscriptions import ReadSubscriptions
-from fakemq.broker.v5.slave_tables import SlaveTables
-from fakemq.broker.v5.table_versions import TableVersions
+from fakemq.broker.v5.slave_tables import SlaveTables, TableVersions
 from fakemq.broker.v5.timers.service import TimerMessageService
 from fakemq.broker.v5.transactions import TransactionalMessageService5
 from fakemq.dispatch.answers import Forbidden, ForbiddenType, Reply

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.protocol.v5.bodies.version import DataVersion5
+
 if TYPE_CHECKING:
     from fakemq.broker.delay import ScheduleMessageService
     from fakemq.broker.v5.pop.service import PopService
-    from fakemq.broker.v5.table_versions import TableVersions
     from fakemq.broker.v5.timers.service import TimerMessageService
     from fakemq.clock.slices import Steps
     from fakemq.protocol.bodies.offset import DelayOffsetSerializeWrapper
     from fakemq.protocol.bodies.pop import MessageRequestModeTable
     from fakemq.protocol.v5.bodies.timer import TimerMetricsSerializeWrapper
-    from fakemq.protocol.v5.bodies.version import DataVersion5
 
 
 class SlaveTables:
@@ -60,3 +60,20 @@ class SlaveTables:
 
     def take_timer_checkpoint(self, data: bytes) -> None:
         self._timers.take_checkpoint(data)
+
+
+# Versions of the tables that have none in 4.9.7: a slave of 5.5.0 takes them from its master.
+#
+# Differs: they begin with each start, where Java keeps them in the files of the tables, and commits
+# and deliveries do not count. Nothing but a slave looks at them.
+
+
+class TableVersions:
+    """The versions of one broker's tables, each from its start or its master."""
+
+    def __init__(self, now_ms: int) -> None:
+        self.start(now_ms)
+
+    def start(self, now_ms: int) -> None:
+        """Begin all of them now."""
+        self.offsets = self.delays = self.mappings = DataVersion5(timestamp=now_ms)

@@ -16,11 +16,9 @@ from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.errors import BodyError
 from fakemq.protocol.header import parse_int
-from fakemq.protocol.v5.bodies.offset import (
+from fakemq.protocol.v5.bodies.tables import (
     ConsumerOffsetSerializeWrapper5,
     DelayOffsetSerializeWrapper5,
-)
-from fakemq.protocol.v5.bodies.tables import (
     SubscriptionGroupWrapper5,
     TopicConfigAndMappingSerializeWrapper,
 )

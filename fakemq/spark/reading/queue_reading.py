@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from fakemq.client.blocking import Client
 from fakemq.client.carriers.pipeline import Pipeline
@@ -24,12 +25,16 @@ from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.errors import ProtocolError, RemoteProtocolError
 from fakemq.protocol.header import parse_long
 from fakemq.protocol.headers.pull import PullMessageResponseHeader
+from fakemq.protocol.subscription import build_subscription, is_tag_type
 from fakemq.spark.reading.bound_offsets import Wait
 from fakemq.spark.reading.data_loss import report_data_loss
 from fakemq.spark.reading.offsets import queue_text
-from fakemq.spark.reading.options import RETRIES, ReadOptions
+from fakemq.spark.reading.options import RETRIES, Pulling, ReadOptions
 from fakemq.spark.reading.planning import QueueRange
-from fakemq.spark.reading.pulled_rows import pulled_rows
+from fakemq.spark.records.message_columns import message_batch
+from fakemq.spark.records.record_table import RecordTable
+from fakemq.spark.records.record_walk import positions_of
+from fakemq.spark.records.unpacking import unpacked
 
 BATCH_ROWS = 10_000
 BATCH_BYTES = 16 * 1024 * 1024
@@ -285,3 +290,43 @@ def read_ranges(parts: Sequence[QueueRange], options: ReadOptions) -> Iterator[p
     with options.client() as client:
         for part in parts:
             yield from QueueReader(client, part, options, real_wait_ms).batches()
+
+
+# The bodies of many pulls of one queue as rows: exactly the requested messages.
+
+
+def pulled_rows(data: bytes, part: QueueRange, options: ReadOptions) -> Iterator[pa.RecordBatch]:
+    """Yield the messages of joined response bodies that are in the range and have a requested tag.
+
+    A broker compares only hashes of tags, and does not stop at the end of a range. Compressed
+    bodies that are large make several batches.
+    Raise RemoteProtocolError for a damaged record or compressed body.
+
+    Source: client/impl/consumer/PullAPIWrapper.java#processPullResult (4.9.7)
+    """
+    table = RecordTable(data, positions_of(data))
+    if not table.fitting.all():
+        at = int(table.positions[~table.fitting][0])
+        raise RemoteProtocolError(f"the record at {at} of {len(data)} bytes is inconsistent")
+    inside = (table.queue_offset >= part.start) & (table.queue_offset < part.end)
+    if not inside.all():
+        table = table.some(inside)
+    tags = pa.array(_tags(options.pulling), pa.string())
+    while len(table):
+        bodies, bad, count = unpacked(table)
+        if bad:
+            raise RemoteProtocolError(next(iter(bad.values())))
+        batch = message_batch(
+            table.some(range(count)),
+            part.queue.broker_name or "",
+            bodies,
+            include_properties=options.include_properties,
+        )
+        yield batch.filter(pc.is_in(batch["tags"], tags)) if len(tags) else batch
+        table = table.some(range(count, len(table)))
+
+
+def _tags(pulling: Pulling) -> list[str]:
+    if not is_tag_type(pulling.expression_type):
+        return []
+    return list(build_subscription("", pulling.expression, pulling.expression_type).tags_set)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fakemq.broker.broker import Broker
 from fakemq.config.model import BrokerConfig
-from fakemq.protocol.bodies.consumequeue import ConsumeQueueData, QueryConsumeQueueResponseBody
+from fakemq.protocol.bodies.queue import ConsumeQueueData, QueryConsumeQueueResponseBody
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.query import QueryConsumeQueueRequestHeader

@@ -15,11 +15,9 @@ from fakemq.protocol.bodies.pop import MessageRequestModeTable, SetMessageReques
 from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import RemotingCommand
-from fakemq.protocol.v5.bodies.offset import (
+from fakemq.protocol.v5.bodies.tables import (
     ConsumerOffsetSerializeWrapper5,
     DelayOffsetSerializeWrapper5,
-)
-from fakemq.protocol.v5.bodies.tables import (
     SubscriptionGroupWrapper5,
     TopicConfigAndMappingSerializeWrapper,
 )

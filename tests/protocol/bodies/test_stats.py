@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from fakemq.protocol.bodies.body import Body
-from fakemq.protocol.bodies.consumequeue import QueryConsumeQueueResponseBody
 from fakemq.protocol.bodies.group import GroupList
 from fakemq.protocol.bodies.kv import KVTable
 from fakemq.protocol.bodies.offset import QueryCorrectionOffsetBody
-from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.bodies.queue import MessageQueue, QueryConsumeQueueResponseBody
 from fakemq.protocol.bodies.route import TopicList
 from fakemq.protocol.bodies.stats import (
     BrokerStatsData,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakemq.protocol.grpc.deadline import timeout_ms
+from fakemq.protocol.grpc.rpc import timeout_ms
 from fakemq.protocol.grpc.status import TEXT_MAX_BYTES, percent_encoded
 
 

@@ -11,10 +11,9 @@ from hpack.table import HeaderTable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fakemq.protocol.http2.hpack import LIST_MAX_BYTES, HeaderDecoder, HpackError, encode
+from fakemq.protocol.http2.hpack import LIST_MAX_BYTES, STATIC, HeaderDecoder, HpackError, encode
 from fakemq.protocol.http2.huffman import HuffmanError
 from fakemq.protocol.http2.huffman import decode as unhuffman
-from fakemq.protocol.http2.static_fields import STATIC
 
 HUFFMAN = HuffmanEncoder(REQUEST_CODES, REQUEST_CODES_LENGTH)
 

@@ -15,7 +15,7 @@ from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.java import java_hash_map_order
 from fakemq.protocol.table import NoHeader
-from fakemq.protocol.v5.bodies.offset import ConsumerOffsetSerializeWrapper5
+from fakemq.protocol.v5.bodies.tables import ConsumerOffsetSerializeWrapper5
 
 
 @handles(table.GET_ALL_CONSUMER_OFFSET)

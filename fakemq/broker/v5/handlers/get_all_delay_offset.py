@@ -13,7 +13,7 @@ from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.java import java_concurrent_map_order
 from fakemq.protocol.table import NoHeader
-from fakemq.protocol.v5.bodies.offset import DelayOffsetSerializeWrapper5
+from fakemq.protocol.v5.bodies.tables import DelayOffsetSerializeWrapper5
 
 _TABLE_CAPACITY = 32
 

@@ -11,7 +11,7 @@ from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol.table import NoHeader
 from fakemq.protocol.v5 import table
-from fakemq.protocol.v5.bodies.group import QuerySubscriptionResponseBody
+from fakemq.protocol.v5.bodies.tables import QuerySubscriptionResponseBody
 from fakemq.protocol.v5.headers.group import QuerySubscriptionByConsumerRequestHeader
 
 

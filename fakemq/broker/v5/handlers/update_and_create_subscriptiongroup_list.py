@@ -14,7 +14,7 @@ from fakemq.dispatch.answers import Reply, Request
 from fakemq.dispatch.java_errors import body_of
 from fakemq.protocol.table import NoHeader
 from fakemq.protocol.v5 import table
-from fakemq.protocol.v5.bodies.lists import SubscriptionGroupList
+from fakemq.protocol.v5.bodies.tables import SubscriptionGroupList
 
 
 @handles(table.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST)

@@ -16,7 +16,7 @@ from fakemq.dispatch.answers import NOTHING_SAID, Parked, Reply, Request
 from fakemq.dispatch.java_errors import body_of
 from fakemq.protocol.table import NoHeader
 from fakemq.protocol.v5 import table
-from fakemq.protocol.v5.bodies.lists import CreateTopicListRequestBody
+from fakemq.protocol.v5.bodies.tables import CreateTopicListRequestBody
 
 
 @handles(table.UPDATE_AND_CREATE_TOPIC_LIST)

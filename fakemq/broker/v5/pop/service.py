@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fakemq.broker.broker import Broker
-    from fakemq.broker.v5.offset_resets import OffsetResets
+    from fakemq.broker.v5.offsets import OffsetResets
     from fakemq.clock.slices import Steps
     from fakemq.clock.timers import Timer
     from fakemq.net.session import Session
