@@ -7,8 +7,8 @@ import os
 import threading
 import warnings
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
@@ -45,26 +45,16 @@ class UserTasks:
 
     def __init__(self) -> None:
         self._ids: list[int] = []  # a task is here for each of its loops and functions
-        self._scopes: set[anyio.CancelScope] = set()
+        self.scopes: set[anyio.CancelScope] = set()
 
-    @contextmanager
-    def calling(self) -> Iterator[None]:
-        """Be around a call of such a function. What is behind the block runs, too, if `cancel` has
-        ended the function."""
-        task = self.enter()
-        try:
-            with anyio.CancelScope() as scope:
-                self._scopes.add(scope)
-                try:
-                    yield
-                finally:
-                    self._scopes.discard(scope)
-        finally:
-            self.leave(task)
+    def calling(self) -> _Calling:
+        """Return the block around a call of such a function. What is behind the block runs, too, if
+        `cancel` has ended the function."""
+        return _Calling(self)
 
     def cancel(self) -> None:
         """Cancel the functions under way."""
-        for scope in list(self._scopes):
+        for scope in list(self.scopes):
             scope.cancel()
 
     def enter(self) -> int:
@@ -81,6 +71,32 @@ class UserTasks:
     def has_this(self) -> bool:
         """Whether the present task is one of them."""
         return anyio.get_current_task().id in self._ids
+
+
+class _Calling:
+    """The block around one call of a function of the user."""
+
+    # Written out: it is entered for each message, and `contextmanager` takes twice as long.
+    __slots__ = ("_scope", "_task", "_user_tasks")
+
+    def __init__(self, user_tasks: UserTasks) -> None:
+        self._user_tasks = user_tasks
+        self._scope = anyio.CancelScope()
+
+    def __enter__(self) -> None:
+        self._task = self._user_tasks.enter()
+        self._user_tasks.scopes.add(self._scope)
+        self._scope.__enter__()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        self._user_tasks.scopes.discard(self._scope)
+        self._user_tasks.leave(self._task)
+        return self._scope.__exit__(kind, error, traceback)
 
 
 class AsyncLife:
