@@ -152,6 +152,8 @@ def require_message(*given: object) -> None:
     """Raise ArgumentError unless the first argument of a send is a message, and the only one."""
     if not given:
         return  # it has a name
+    if len(given) == 1 and type(given[0]) is Message:
+        return
     message, unnamed = given[0], given[1:]
     if unnamed and isinstance(message, str):
         made = f"Message({message!r}, {_REPR.repr(unnamed[0])})"

@@ -227,7 +227,7 @@ class SendOperations:
         for _ in range(1 + settings.retry_times_when_send_failed):
             queues = self._kept_queues(topic) or (yield from self._fetched_queues(topic))
             queue = chooser.choose(topic, queues, tried[-1] if tried else None)
-            started_ms = clock.elapsed_ms()
+            started_ms = clock.elapsed_ms() if tried else begin_ms
             left_ms = begin_ms + limit_ms - started_ms
             if left_ms < 0:
                 if result is not None:

@@ -15,6 +15,7 @@ from fakemq.client.carriers.ownership import OwnProcess, closed_error
 from fakemq.client.carriers.pool import Job
 from fakemq.client.carriers.selecting import Selecting
 from fakemq.client.carriers.sockets import Wants, Wire, resolve
+from fakemq.client.errors import MQClientError
 from fakemq.client.running_task import RunningTask
 from fakemq.client.tasks import Task
 from fakemq.clock.machine_time import real_wait_ms
@@ -29,8 +30,7 @@ _READS_BETWEEN_TASKS = 1024
 """How many reads take what arrived between two calls, at most: a peer may never stop sending."""
 
 
-_MOVING = (Wants.CONNECT, Wants.READ_AND_WRITE)
-"""What a wire waits for while it has something to send."""
+_READ = Wants.READ  # each look at a member of an Enum takes as long as a short call
 
 
 class CallerCarrier(Selecting):
@@ -77,33 +77,30 @@ class CallerCarrier(Selecting):
         Raise MQClientError if the carrier is closed, and in a forked child.
         """
         self._taken(task, done).begin()
+        self._do_due()
         self.flush()
 
     def _taken(
         self, task: Task[T], done: Callable[[T | None, BaseException | None], None]
     ) -> RunningTask[T]:
-        self._require_usable(task)
+        try:
+            self._process.require()
+            if self._closed:
+                raise closed_error()
+        except MQClientError:
+            task.close()
+            raise
         if self._wires:
             self._take_arrived()
         running = RunningTask(self, task, self._task_ended)
         self._running[running] = done
         return running
 
-    def _require_usable(self, task: Task[T]) -> None:
-        try:
-            self._process.require()
-        except Exception:
-            task.close()
-            raise
-        if self._closed:
-            task.close()
-            raise closed_error()
-
     def _take_arrived(self) -> None:
         """Take what arrived since the last call: the end of a connection, perhaps."""
         for _ in range(_READS_BETWEEN_TASKS):
             ready = self._selector.select(0)
-            if not ready and self._turns.wait_ms() != 0:
+            if not ready:
                 return
             self._do_due(ready)
 
@@ -123,16 +120,22 @@ class CallerCarrier(Selecting):
             real_wait_ms(wait_ms)
             wait_ms = 0
         ready = self._selector.select(None if wait_ms is None else wait_ms / 1000)
-        self._do_due(ready)
+        # Bytes that came before a timer was due need no look at the timers.
+        self._do_due(ready, timers=not ready or wait_ms == 0)
         while self._jobs:
             self._perform_next()
         return bool(ready)
 
-    def _do_due(self, ready: Iterable[tuple[selectors.SelectorKey, int]] = ()) -> None:
+    def _do_due(
+        self, ready: Iterable[tuple[selectors.SelectorKey, int]] = (), *, timers: bool = False
+    ) -> None:
         try:
             for key, events in ready:
                 self._ready(key.data, events)
-            self._turns.run()
+            if timers:
+                self._turns.run()
+            else:
+                self._turns.run_callbacks()
         except BaseException:  # Ctrl-C: see the class
             for channel in list(self._wires):
                 channel.lost()
@@ -152,20 +155,24 @@ class CallerCarrier(Selecting):
 
         A peer that does not read for ``timeout_ms`` loses its connection.
         """
+        unsent = self._unsent()
+        if not unsent:
+            return
         until_ms = self.elapsed_ms() + timeout_ms
-        while unsent := self._unsent():
+        while unsent:
             left_ms = until_ms - self.elapsed_ms()
             if left_ms <= 0:
                 for channel in unsent:
                     channel.lost()
                 return
             self.turn(left_ms)
+            unsent = self._unsent()
 
     def _unsent(self) -> list[Channel]:
         return [
             channel
             for channel, wire in self._wires.items()
-            if channel.unsent_bytes or wire.wants in _MOVING
+            if channel.unsent_bytes or wire.wants is not _READ
         ]
 
     def poll(self, timeout_ms: int) -> None:

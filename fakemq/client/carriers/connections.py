@@ -140,8 +140,10 @@ class Channel:
             reply(_too_much(self.addr, self.unsent_bytes))
             return
         is_oneway = command.flag & FLAG_ONEWAY != 0
-        due_ms = self._shell.elapsed_ms() + timeout_ms
+        now_ms = self._shell.elapsed_ms()
+        due_ms = now_ms + timeout_ms
         if self.state is _OPEN:
+            self._active_ms = now_ms
             self._send(frame)
             if is_oneway:
                 reply(None)
@@ -250,7 +252,7 @@ class Channel:
 
     def _check_idle(self) -> None:
         idle_ms = self._shell.elapsed_ms() - self._active_ms
-        if idle_ms >= IDLE_MS and not self._requests:
+        if idle_ms >= IDLE_MS and not self._requests and not self.unsent_bytes:
             self.lost()
             return
         delay_ms = IDLE_MS - idle_ms if idle_ms < IDLE_MS else IDLE_MS
@@ -307,21 +309,23 @@ class Channel:
 
     def data_to_send(self) -> memoryview:
         """Return bytes to write now, empty if there are none."""
-        if not self._sending and self._unsent:
-            pieces, size = [self._unsent.popleft()], 0
-            size = len(pieces[0])
-            while self._unsent and size < SEND_BYTES:
-                piece = self._unsent.popleft()
-                pieces.append(piece)
-                size += len(piece)
-            self._sending = memoryview(pieces[0] if len(pieces) == 1 else b"".join(pieces))
+        unsent = self._unsent
+        if not self._sending and unsent:
+            piece = unsent.popleft()
+            if unsent:
+                pieces, size = [piece], len(piece)
+                while unsent and size < SEND_BYTES:
+                    piece = unsent.popleft()
+                    pieces.append(piece)
+                    size += len(piece)
+                piece = b"".join(pieces)
+            self._sending = memoryview(piece)
         return self._sending
 
     def data_sent(self, count: int) -> None:
         """Take the number of bytes that were written of the last `data_to_send`."""
         self._sending = self._sending[count:]
         self.unsent_bytes -= count
-        self._active_ms = self._shell.elapsed_ms()
 
     def __repr__(self) -> str:
         return f"<channel to {self.addr}, {self.state.name}, {len(self._requests)} requests>"

@@ -102,8 +102,8 @@ class Selecting(MachineTime):
             if wire.wants is _CONNECT:
                 wire.connect_ready()
                 return
-            if events & READ:
-                wire.read()
+            if events & READ and (data := wire.receive()) is not None:
+                wire.take(data)
             if events & WRITE and wire.wants is _READ_AND_WRITE:
                 wire.write()
         except Exception:

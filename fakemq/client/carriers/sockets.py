@@ -161,12 +161,6 @@ class Wire:
         if wants is not before or wants is _NOTHING:
             self._on_change(self, sock, before)
 
-    def read(self) -> None:
-        """Read once and pass the bytes to the channel."""
-        data = self.receive()
-        if data is not None:
-            self.take(data)
-
     def receive(self) -> bytes | None:
         """Read once; return the bytes, none at the connection's end, None if nothing arrived."""
         if self.socket is None:
@@ -202,7 +196,8 @@ class Wire:
                 end.lost()
                 return
             end.data_sent(count)
-        self._want(sock, _READ)
+        if self.wants is not _READ:
+            self._want(sock, _READ)
 
     def close(self) -> None:
         """Give up the socket; do nothing if there is none."""

@@ -91,9 +91,14 @@ class Turns(MachineTime):
     def run(self) -> None:
         """Fire due timers, run callbacks, write."""
         self._fire()
+        self.run_callbacks()
+
+    def run_callbacks(self) -> None:
+        """Run callbacks, write; no timer is due."""
         soon = self._soon
-        for _ in range(len(soon)):
-            carefully(soon.popleft())
+        if soon:
+            for _ in range(len(soon)):
+                carefully(soon.popleft())
         while self._to_write:
             channel, _ = self._to_write.popitem()
             try:
@@ -117,7 +122,10 @@ class Turns(MachineTime):
         if self._soon or self._to_write:
             return 0
         due_ms = self._timeline.next_due_ms()
-        return None if due_ms is None else max(0, due_ms - self.elapsed_ms())
+        if due_ms is None:
+            return None
+        left_ms = due_ms - self.elapsed_ms()
+        return left_ms if left_ms > 0 else 0
 
     def close(self) -> None:
         """Close all connections, and forget timers and callbacks."""
