@@ -58,6 +58,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     A Java client gives a broker three seconds to answer, and Spark alone would take every core. A
     process cannot raise its priority again: a worker gets its group of live tests first.
     """
+    if not gc.get_freeze_count():  # a test before this one has ended its `ShortCollections`
+        gc.freeze()
     if hasattr(item.config, "workerinput") and not _is_live(item):
         lower_priority()
 

@@ -15,7 +15,7 @@ from fakemq.protocol import table
 from fakemq.protocol.codes import RequestCode, code_name
 
 PROBE = 4242
-ANSWER_TIMEOUT_S = 10.0
+ANSWER_TIMEOUT_S = 60.0
 V5_CODES = {RequestCode.LITE_PULL_MESSAGE}
 """Codes of later versions, which a 4.9.7 broker has not."""
 BY_WHAT_IS_STORED = {

@@ -22,10 +22,10 @@ from pathlib import Path
 
 from conformance.targets.accounts import needs_accounts, write_rules
 from conformance.targets.java_jars import REFERENCE, Extra, archive_flags, class_path
+from conformance.targets.stopped_process import stop_process
 from conformance.wire.raw import call, create_topic, frame
 
-READY_TIMEOUT_S = 60.0
-STOP_TIMEOUT_S = 30.0
+READY_TIMEOUT_S, STOP_TIMEOUT_S = 60.0, 30.0
 SMALL_JVM = (
     *("-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
     # A server that could speak TLS makes itself a certificate first: over half of its start.
@@ -175,7 +175,7 @@ class JavaNode:
 
     def pause(self) -> None:
         """SIGSTOP: sockets stay, nothing answers."""
-        os.kill(self.pid, signal.SIGSTOP)
+        stop_process(self.pid)
 
     def resume(self) -> None:
         os.kill(self.pid, signal.SIGCONT)

@@ -28,6 +28,7 @@ from conformance.targets.java_cluster import (
 from conformance.targets.java_jars import REFERENCE
 from conformance.targets.processes import FakemqProcess, routed
 from conformance.targets.replicas import Reader
+from conformance.targets.stopped_process import stop_process
 from conformance.wire.raw import RawConnection, call, create_topic, frame, split
 from fakemq.handles.brokers import BrokerHandle
 from fakemq.protocol.bodies.route import TopicRouteData
@@ -114,14 +115,15 @@ class FakeBroker:
             process.close()
 
     def pause(self) -> None:
-        self._signal(signal.SIGSTOP)
+        stop_process(self._pid)
 
     def resume(self) -> None:
-        self._signal(signal.SIGCONT)
+        os.kill(self._pid, signal.SIGCONT)
 
-    def _signal(self, how: signal.Signals) -> None:
+    @property
+    def _pid(self) -> int:
         assert self._process is not None
-        os.kill(self._process.process.pid, how)
+        return self._process.process.pid
 
 
 class Member:

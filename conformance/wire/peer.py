@@ -18,7 +18,7 @@ from fakemq.protocol.topics import TRANS_HALF_TOPIC
 from fakemq.protocol.v5.codes import RequestCode5
 
 RESPONSE, ONEWAY = 1, 2
-ANSWER_TIMEOUT_S = 10.0
+ANSWER_TIMEOUT_S = 60.0
 NO_CODE = 9999
 """What a broker answers at once, because it does not know it."""
 SILENCE_S = 0.2

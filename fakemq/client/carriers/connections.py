@@ -140,10 +140,9 @@ class Channel:
             reply(_too_much(self.addr, self.unsent_bytes))
             return
         is_oneway = command.flag & FLAG_ONEWAY != 0
-        now_ms = self._shell.elapsed_ms()
-        due_ms = now_ms + timeout_ms
+        self._active_ms = self._shell.elapsed_ms()
+        due_ms = self._active_ms + timeout_ms
         if self.state is _OPEN:
-            self._active_ms = now_ms
             self._send(frame)
             if is_oneway:
                 reply(None)
@@ -315,9 +314,8 @@ class Channel:
             if unsent:
                 pieces, size = [piece], len(piece)
                 while unsent and size < SEND_BYTES:
-                    piece = unsent.popleft()
-                    pieces.append(piece)
-                    size += len(piece)
+                    pieces.append(unsent.popleft())
+                    size += len(pieces[-1])
                 piece = b"".join(pieces)
             self._sending = memoryview(piece)
         return self._sending
