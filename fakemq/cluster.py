@@ -18,7 +18,7 @@ from fakemq.config.spec import cluster_spec
 from fakemq.handles.brokers import AsyncBrokerHandle, BrokerHandle
 from fakemq.handles.clock import AsyncClockHandle, ClockHandle
 from fakemq.handles.cluster import WAIT_TIMEOUT, ClusterBase
-from fakemq.handles.running import PRODUCERS, Life, Wait, in_thread, moved, waited
+from fakemq.handles.running import PRODUCERS, ClusterLife, LongCall, in_thread, moved, waited
 from fakemq.serving.limits import require_limits
 from fakemq.serving.thread import ClusterThread
 
@@ -55,9 +55,9 @@ class _StartableCluster(ClusterBase):
     """
 
     def __init__(self, **options: Unpack[ClusterOptions]) -> None:
-        self._take(cluster_spec(**options, free_ports=True), Life())
+        self._take(cluster_spec(**options, free_ports=True), ClusterLife())
 
-    def _take(self, spec: ClusterSpec, life: Life) -> None:
+    def _take(self, spec: ClusterSpec, life: ClusterLife) -> None:
         super().__init__(life)
         self._spec = spec
 
@@ -236,7 +236,7 @@ class Cluster(_StartableCluster):
         journal's last entries, when the time is over. Raise FakemqError at once if the cluster is
         stopped meanwhile.
         """
-        return self._wait_for(predicate, span_ms(timeout, name="timeout"), Wait())
+        return self._wait_for(predicate, span_ms(timeout, name="timeout"), LongCall())
 
     def run_until(
         self, predicate: Callable[[], T], *, at_most: Duration, outside_peers: bool = False
@@ -251,7 +251,7 @@ class Cluster(_StartableCluster):
         has passed; FakemqError if the cluster is stopped meanwhile.
         """
         at_most_ms = span_ms(at_most, name="at_most")
-        return self._run_until(predicate, at_most_ms, outside_peers, Wait())
+        return self._run_until(predicate, at_most_ms, outside_peers, LongCall())
 
 
 @shows_options

@@ -14,7 +14,7 @@ from fakemq.events.core import Event
 from fakemq.handles.brokers import BrokerView
 from fakemq.handles.clock import ClockHandle
 from fakemq.handles.cluster import ClusterBase
-from fakemq.handles.running import Life
+from fakemq.handles.running import ClusterLife
 from fakemq.journal.journal import line
 from fakemq.journal.wakes import Waiter
 from fakemq.serving.on_loop import OnLoop
@@ -69,7 +69,7 @@ class ClusterOnLoop(ClusterBase):
     """
 
     def __init__(self, server: ClusterServer) -> None:
-        super().__init__(Life(OnLoop(server)))
+        super().__init__(ClusterLife(OnLoop(server)))
 
     @property
     def clock(self) -> ClockHandle:

@@ -24,7 +24,7 @@ _ALONE = sys.getrefcount(_SAMPLE[0])
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
-class Calls:
+class Unawaited:
     """The calls during one test, of all threads, that are not awaited yet."""
 
     def __init__(self) -> None:
@@ -61,9 +61,9 @@ class Calls:
 
 
 @contextmanager
-def watching() -> Iterator[Calls]:
+def watching() -> Iterator[Unawaited]:
     """Watch the calls of the block. Not for two tests at once in one process."""
-    calls = Calls()
+    calls = Unawaited()
     before, awaited.note_call = awaited.note_call, calls.add
     try:
         yield calls

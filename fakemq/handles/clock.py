@@ -12,7 +12,7 @@ from fakemq.clock.durations import Duration, Instant, duration_ms, instant_ms, w
 from fakemq.config.checked import flag
 from fakemq.core import deadlines
 from fakemq.core.views import Deadline
-from fakemq.handles.running import Handle, Running, Wait, moved, waited
+from fakemq.handles.running import Handle, LongCall, Running, moved, waited
 from fakemq.handles.values import Listing
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class ClockView(Handle):
     # The next three take the wait of an asynchronous caller, because its task may be cancelled.
 
     def _advance(
-        self, duration: Duration, outside_peers: bool, wait: Wait | None = None
+        self, duration: Duration, outside_peers: bool, wait: LongCall | None = None
     ) -> list[Deadline]:
         flag("outside_peers", outside_peers)
         ms = duration_ms(duration, name="advance")
@@ -86,7 +86,7 @@ class ClockView(Handle):
         return Listing(moved(self._running(), move, wait))
 
     def _advance_to(
-        self, instant: Instant, outside_peers: bool, wait: Wait | None = None
+        self, instant: Instant, outside_peers: bool, wait: LongCall | None = None
     ) -> list[Deadline]:
         flag("outside_peers", outside_peers)
         at_ms = instant_ms(instant, name="advance_to")
@@ -94,7 +94,7 @@ class ClockView(Handle):
         return Listing(moved(self._running(), move, wait))
 
     def _advance_to_next(
-        self, kind: str, outside_peers: bool, wait: Wait | None = None
+        self, kind: str, outside_peers: bool, wait: LongCall | None = None
     ) -> list[Deadline]:
         flag("outside_peers", outside_peers)
         move = partial(self._core.advance_to_next, kind, outside_peers=outside_peers)

@@ -14,7 +14,7 @@ from fakemq.core import deadlines, inspection
 from fakemq.errors import ArgumentError, ConfigError, FakemqError, WaitTimeout
 from fakemq.handles.journal import JournalView
 from fakemq.handles.messages import StoredMessages
-from fakemq.handles.running import Life, Wait
+from fakemq.handles.running import ClusterLife, LongCall
 from fakemq.journal.wakes import Waiter
 
 if TYPE_CHECKING:
@@ -39,12 +39,12 @@ PATIENCE_MS = 50
 
 
 class ClusterBase(StoredMessages):
-    """A cluster, running or not. All objects with the same `Life` show the same cluster.
+    """A cluster, running or not. All objects with the same `ClusterLife` show the same cluster.
 
     Methods that need the running cluster raise RuntimeError while it does not run.
     """
 
-    def __init__(self, life: Life) -> None:
+    def __init__(self, life: ClusterLife) -> None:
         super().__init__(life)
         self.journal = JournalView(self._running)
 
@@ -185,7 +185,7 @@ class ClusterBase(StoredMessages):
 
     # -- waiting ------------------------------------------------------------------------------
 
-    def _wait_for(self, predicate: Callable[[], T], timeout_ms: int, wait: Wait) -> T:
+    def _wait_for(self, predicate: Callable[[], T], timeout_ms: int, wait: LongCall) -> T:
         _require_predicate(predicate)
         with self._news(wait):
             value = self._watch(predicate, timeout_ms, wait)
@@ -195,7 +195,7 @@ class ClusterBase(StoredMessages):
         raise self._timed_out("; ".join(filter(None, why)))
 
     def _run_until(
-        self, predicate: Callable[[], T], at_most_ms: int, outside_peers: bool, wait: Wait
+        self, predicate: Callable[[], T], at_most_ms: int, outside_peers: bool, wait: LongCall
     ) -> T:
         _require_predicate(predicate)
         flag("outside_peers", outside_peers)
@@ -218,7 +218,7 @@ class ClusterBase(StoredMessages):
         raise self._timed_out(f"not after {at_most_ms} ms of the cluster's time")
 
     @contextmanager
-    def _news(self, wait: Wait) -> Iterator[None]:
+    def _news(self, wait: LongCall) -> Iterator[None]:
         """Wake the wait whenever the journal grows, and when the cluster is stopped.
 
         Raise FakemqError if the cluster is stopped during the block, instead of the block's own
@@ -239,7 +239,7 @@ class ClusterBase(StoredMessages):
             if life.thread is thread:
                 thread.call(lambda: wakes.leave(waiter))
 
-    def _watch(self, predicate: Callable[[], T], patience_ms: int, wait: Wait) -> T:
+    def _watch(self, predicate: Callable[[], T], patience_ms: int, wait: LongCall) -> T:
         """Return the predicate's result as soon as it is true, or when real time is up."""
         thread = self._running()
         until_ms = real_elapsed_ms() + patience_ms

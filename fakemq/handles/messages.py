@@ -20,7 +20,7 @@ from fakemq.config.checked import (
 )
 from fakemq.core import inspection, views
 from fakemq.core.views import Queue
-from fakemq.handles.running import Handle, Life
+from fakemq.handles.running import ClusterLife, Handle
 from fakemq.handles.values import Delayed, Listing, Message, Origin, message_of, require_message
 from fakemq.protocol.java import INT_MAX
 from fakemq.protocol.properties import DELAY_TIME_LEVEL, KEY_SEPARATOR
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class StoredMessages(Handle):
     """The part of a cluster's interface for messages, topics and groups."""
 
-    def __init__(self, life: Life) -> None:
+    def __init__(self, life: ClusterLife) -> None:
         super().__init__(life.running)
         self._life = life
 

@@ -23,14 +23,14 @@ PRODUCERS = "producers"
 """The group of a producer that is given none."""
 
 
-class Closable(Protocol):
+class OpenClient(Protocol):
     """Something that a cluster closes when it stops."""
 
     def close(self) -> None:
         """End it; do nothing if it has ended."""
 
 
-class Wait:
+class LongCall:
     """One call that may take long: the journal wakes it, and its caller can abandon it."""
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Wait:
         self.news.set()
 
 
-class Life:
+class ClusterLife:
     """One run of a cluster; shared by its `Cluster` and `AsyncCluster` objects."""
 
     def __init__(self, running: RunningCluster | None = None) -> None:
@@ -55,9 +55,9 @@ class Life:
         """The URL of the control port while the cluster runs with one."""
         self.biographer: Biographer | None = None
         """Created when the first biography is read; it reads one core's journal only."""
-        self.clients: list[Closable] = []
+        self.clients: list[OpenClient] = []
         """Clients with sockets that a test has of its cluster, the oldest first."""
-        self.waits: set[Wait] = set()
+        self.waits: set[LongCall] = set()
         """Calls to wake when the cluster is stopped."""
 
     def running(self) -> RunningCluster:
@@ -104,12 +104,12 @@ class Handle:
         return self._running().call(function)
 
 
-def moved(running: RunningCluster, move: Callable[[], T], wait: Wait | None = None) -> T:
+def moved(running: RunningCluster, move: Callable[[], T], wait: LongCall | None = None) -> T:
     """Call ``move``, which moves time, on the cluster's thread, and return its result.
 
     The move ends early when ``wait`` is given up, or at Ctrl-C in the caller's thread.
     """
-    wait = wait or Wait()
+    wait = wait or LongCall()
     try:
         return running.call(partial(running.server.core.until_given_up, wait, move))
     finally:
@@ -127,12 +127,12 @@ async def in_thread(function: Callable[[], T], *, abandon_on_cancel: bool = Fals
     return await anyio.to_thread.run_sync(function, abandon_on_cancel=abandon_on_cancel)
 
 
-async def waited(call: Callable[[Wait], T]) -> T:
+async def waited(call: Callable[[LongCall], T]) -> T:
     """Run a call that waits on another thread and return its result.
 
     A cancelled caller continues at once, and the thread ends soon after.
     """
-    wait = Wait()
+    wait = LongCall()
     try:
         return await in_thread(lambda: call(wait), abandon_on_cancel=True)
     finally:

@@ -258,6 +258,8 @@ async def use_async_client() -> None:
 
 def use_inside(mq: fakemq.Cluster) -> None:
     assert_type(mq.producer(), InsideProducer)
+    wherever_it_runs: list[Producer] = [mq.producer(), mq.producer(kind="blocking")]
+    assert_type([one.send("orders", b"tea") for one in wherever_it_runs], list[SendResult])
     assert_type(mq.producer(kind="blocking"), Producer)
     consumer = mq.consumer(group="billing", subscribe="orders", on_message=charge)
     assert_type(consumer, InsideConsumer)

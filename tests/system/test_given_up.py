@@ -18,7 +18,7 @@ from fakemq import AsyncCluster, Cluster
 from fakemq.errors import ConfigError, FakemqError, WaitTimeout
 from fakemq.events import ClockMoved, LogAppended
 from fakemq.handles import cluster
-from fakemq.handles.running import Wait
+from fakemq.handles.running import LongCall
 from tests.support.tcp import TcpPeer
 from tests.support.time import skip_nothing
 
@@ -119,7 +119,7 @@ def test_cancelled_advance_ends(mq: Cluster, backend: str) -> None:
 
 
 def test_abandoned_call_moves_nothing(mq: Cluster) -> None:
-    wait = Wait()
+    wait = LongCall()
     wait.give_up()
     with pytest.raises(FakemqError, match="has given up"):
         mq.inspect(lambda core: core.until_given_up(wait, lambda: core.advance(1000)))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fakemq.client.services import ClientServices
 
 
-class Closable(Protocol):
+class SharedCarrier(Protocol):
     """What the clients here need of a carrier."""
 
     @property
@@ -31,7 +31,7 @@ class Closable(Protocol):
         """Whether it carries nothing any more."""
 
 
-C = TypeVar("C", bound=Closable)
+C = TypeVar("C", bound=SharedCarrier)
 
 
 class SharedClient(Generic[C]):
