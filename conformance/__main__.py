@@ -15,7 +15,7 @@ from conformance.compare import (
 )
 from conformance.scenario import Scenario, by_config, minutes, scenarios
 from conformance.targets.fake_or_java import fake_target, java_target
-from conformance.targets.java_jars import CLIENT_VERSIONS, REFERENCE
+from conformance.targets.java_jars import REFERENCE, REFERENCES
 from conformance.timed_runs import repeat, table
 from fakemq.clock.machine_time import real_elapsed_ms
 
@@ -25,7 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m conformance", description=__doc__)
     parser.add_argument(
         "--reference",
-        choices=CLIENT_VERSIONS,
+        choices=REFERENCES,
         default=REFERENCE,
         help="the release that the fake behaves as, and that recordings are of",
     )

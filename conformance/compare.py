@@ -38,7 +38,7 @@ class Difference(NamedTuple):
     java: str
     fakemq: str
     reference: str = ""
-    """The one that it is for, if not every one."""
+    """Those that it is for, with blanks between them, if not every one."""
 
 
 class StaleDifferenceError(Exception):
@@ -92,7 +92,7 @@ def differences(path: Path = DIFFERENCES, reference: str = REFERENCE) -> list[Di
     found = [
         Difference(**{key: str(value).rstrip("\n") for key, value in row.items()}) for row in rows
     ]
-    return [row for row in found if row.reference in ("", reference)]
+    return [row for row in found if not row.reference or reference in row.reference.split()]
 
 
 def waiting(reference: str, path: Path = WAITING) -> dict[str, str]:

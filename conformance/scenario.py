@@ -13,7 +13,7 @@ from pkgutil import iter_modules
 from typing import NamedTuple
 
 from conformance.run import Run, Target
-from conformance.targets.java_jars import CLIENT_VERSIONS, NEWEST, REFERENCE
+from conformance.targets.java_jars import NEWEST, REFERENCE, REFERENCES
 
 LONG_S = 15
 """What takes longer in real time is run on a real cluster when it is recorded only."""
@@ -52,7 +52,7 @@ class Scenario(NamedTuple):
         """The releases it can be recorded from: only 4.9.7 if it is long or has a slave."""
         if self.grpc:
             return (NEWEST,)
-        return self.releases or ((REFERENCE,) if self.is_long or self.slaves else CLIENT_VERSIONS)
+        return self.releases or ((REFERENCE,) if self.is_long or self.slaves else REFERENCES)
 
     @property
     def is_long(self) -> bool:

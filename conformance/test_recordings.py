@@ -14,10 +14,10 @@ from conformance.compare import (
     waiting,
 )
 from conformance.scenario import Scenario
-from conformance.targets.java_jars import CLIENT_VERSIONS
+from conformance.targets.java_jars import REFERENCES
 
-RECORDED = [(reference, one) for reference in CLIENT_VERSIONS for one in recorded(reference)]
-LACKS = {reference: waiting(reference) for reference in CLIENT_VERSIONS}
+RECORDED = [(reference, one) for reference in REFERENCES for one in recorded(reference)]
+LACKS = {reference: waiting(reference) for reference in REFERENCES}
 NOW = [(reference, one) for reference, one in RECORDED if one.name not in LACKS[reference]]
 V5 = [(reference, one) for reference, one in RECORDED if one.name in LACKS[reference]]
 
@@ -38,18 +38,18 @@ def test_waiting_scenario_still_differs(reference: str, scenario: Scenario) -> N
     assert found, f"nothing differs any more: take {scenario.name} out of waiting.toml"
 
 
-@pytest.mark.parametrize("reference", CLIENT_VERSIONS)
+@pytest.mark.parametrize("reference", REFERENCES)
 def test_every_recording_has_its_scenario(reference: str) -> None:
     found = {path.stem for path in (RECORDINGS / reference).glob("*.txt")}
     assert found == {scenario.name for scenario in recorded(reference)}
 
 
-@pytest.mark.parametrize("reference", CLIENT_VERSIONS)
+@pytest.mark.parametrize("reference", REFERENCES)
 def test_every_accepted_difference_still_applies(reference: str) -> None:
     assert stale(differences(reference=reference), recorded(reference), reference) == []
 
 
-@pytest.mark.parametrize("reference", CLIENT_VERSIONS)
+@pytest.mark.parametrize("reference", REFERENCES)
 def test_every_waiting_scenario_is_one_and_has_a_reason(reference: str) -> None:
     assert LACKS[reference].keys() <= {scenario.name for scenario in recorded(reference)}
     assert all(LACKS[reference].values())

@@ -144,7 +144,7 @@ def test_every_option_reaches_the_spec(served: list[ClusterSpec], tmp_path: Path
         ),
         (
             "--topic orders:8:FIFO",
-            "topic orders: topics of 4.9.7 have no message types: only those of reference 5.5.0 do",
+            "topic orders: topics of 4.9.7 have no message types: only those of RocketMQ 5 do",
         ),
         (
             "--topic orders:65537",

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from conformance.targets.java_cluster import SMALL_JVM, JavaBroker, JavaNode, free_port
-from conformance.targets.java_jars import CLIENT_VERSIONS, REFERENCE
+from conformance.targets.java_jars import REFERENCE, REFERENCES
 from conformance.wire.raw import call, frame, split
 
 FURTHER = {"myOwnKey": "1", "zebra": "a b", "anEmptyOne": "", "rmqAddressServerSubGroup": "mine"}
@@ -28,7 +28,7 @@ HEAD = """\
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m conformance.capture.config_answers")
-    parser.add_argument("--reference", choices=CLIENT_VERSIONS, default=REFERENCE)
+    parser.add_argument("--reference", choices=REFERENCES, default=REFERENCE)
     reference: str = parser.parse_args().reference
 
     def write(node: str, request: str, code: int, asked: JavaNode) -> None:

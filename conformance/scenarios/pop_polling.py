@@ -91,7 +91,7 @@ def pop_held_again(run: Run) -> None:
     run.store(topic, "a")
     popped(run, topic, invisibleTime=1_000)
     held = held_pop(run, topic, pollTime=15_000)
-    run.wait(held.has_come, 15_000, "what comes again")
+    run.wait(held.has_come, 20_000, "what comes again")
     held.answer()
     run.ask("broker-a", RequestCode.GET_MAX_OFFSET, {"topic": pop_retry_topic(topic), "queueId": 0})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.run import Run
 from conformance.scenario import scenario
 from conformance.scenarios.consuming import send, set_permission
-from conformance.targets.java_jars import NEWEST
+from conformance.targets.java_jars import REFERENCES
 from conformance.wire.peer import Answer
 from conformance.wire.pops import (
     MAX,
@@ -22,7 +22,7 @@ from fakemq.protocol.message import MessageExt
 from fakemq.protocol.topics import retry_topic
 from fakemq.protocol.v5.codes import RequestCode5
 
-FIVE = (NEWEST,)
+FIVE = REFERENCES[1:]
 AGAIN_S = 8
 """What is hidden for 2 s comes again within this time: 2 s, and what a broker's scans add."""
 TIMER_TOPIC = "rmq_sys_wheel_timer"

@@ -6,6 +6,7 @@ from conformance.run import Run
 from conformance.scenario import scenario
 from conformance.scenarios.consuming import send
 from conformance.scenarios.popping import FIVE, ack, committed, hide, pop, popped
+from conformance.targets.java_jars import NEWEST
 from conformance.wire.requests import (
     GROUP,
     group_config,
@@ -275,7 +276,7 @@ def broker_member_group(run: Run) -> None:
     run.ask("broker-a", code, fields)
 
 
-@scenario("priority: what is popped first", releases=FIVE)
+@scenario("priority: what is popped first", releases=(NEWEST,))
 def pop_priority(run: Run) -> None:
     fields = topic_fields(
         "SPriority",

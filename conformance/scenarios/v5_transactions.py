@@ -6,6 +6,7 @@ from conformance.run import Run
 from conformance.scenario import scenario
 from conformance.scenarios.popping import FIVE
 from conformance.scenarios.transactions import end, send_half
+from conformance.targets.java_jars import NEWEST
 from conformance.wire.requests import COMMIT, ROLLBACK
 from fakemq.protocol.topics import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
 
@@ -15,7 +16,7 @@ LOST = NO_CHECKS | {"transactionOpBatchInterval": "15000"}
 """Longer than a real broker needs to stop."""
 
 
-@scenario("transaction: ends are collected", config=COLLECTED, real_s=8, releases=FIVE)
+@scenario("transaction: ends are collected", config=COLLECTED, real_s=8, releases=(NEWEST,))
 def transaction_ops(run: Run) -> None:
     topic = run.topic("SOps")
     run.shared(TRANS_HALF_TOPIC)

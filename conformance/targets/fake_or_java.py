@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from conformance.targets.replicas import send_until_safe
 from conformance.wire.peer import SILENCE_S
 from fakemq.client import Client
 from fakemq.clock.machine_time import real_wall_ms
+from fakemq.errors import ConfigWarning
 
 MASTERS = 2
 WIDE_JVM = (*SMALL_JVM, "-XX:MaxDirectMemorySize=1g")
@@ -97,15 +99,18 @@ def fake_target(
     config = config or {}
     masters = 1 if slaves else MASTERS
     acl = RULES if needs_accounts(config) else None
-    with fakemq.Cluster(
-        reference=reference,
-        masters=masters,
-        slaves=slaves,
-        clock="frozen",
-        config=config,
-        acl=acl,
-        grpc=grpc,
-    ) as cluster:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConfigWarning)  # a key that only later releases have
+        made = fakemq.Cluster(
+            reference=reference,
+            masters=masters,
+            slaves=slaves,
+            clock="frozen",
+            config=config,
+            acl=acl,
+            grpc=grpc,
+        )
+    with made as cluster:
         grpc_addr = cluster.grpc_addr if grpc else ""
         yield FakeTarget(cluster, config, reference, grpc_addr)
 

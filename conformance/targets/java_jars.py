@@ -18,6 +18,8 @@ from typing import Literal
 PROGRAM = "program.jar"
 REFERENCE = "4.9.7"
 NEWEST = "5.5.0"
+REFERENCES = (REFERENCE, "5.3.2", NEWEST)
+"""Releases that recordings are of."""
 CLIENT_VERSIONS = (REFERENCE, NEWEST)
 
 _SOURCES = Path(__file__).parents[1] / "java"

@@ -30,7 +30,10 @@ class Release(NamedTuple):
         return f"{self.responses[code]} ({code})" if code in self.responses else f"code {code}"
 
 
+_RESPONSES_5 = _RESPONSES | {code.value: code.name for code in ResponseCode5}
+
 RELEASES = {
     "4.9.7": Release(407, _RESPONSES),
-    "5.5.0": Release(513, _RESPONSES | {code.value: code.name for code in ResponseCode5}),
+    "5.3.2": Release(477, _RESPONSES_5),
+    "5.5.0": Release(513, _RESPONSES_5),
 }

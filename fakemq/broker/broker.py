@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from fakemq.broker.slow_consumers import SlowConsumers
     from fakemq.broker.thread_pools import ThreadPools
     from fakemq.broker.transactions import Round
+    from fakemq.broker.v5.attributes import Attribute
     from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig, Value
     from fakemq.dispatch.answers import Parked, Request
@@ -110,6 +111,9 @@ class Broker:
     """What it answers, by request code."""
     dispatcher_class: ClassVar[type[Dispatcher[Any]]] = Dispatcher
     transactions_class: ClassVar[type[TransactionalMessageService]] = TransactionalMessageService
+    topic_attributes: ClassVar[Mapping[str, Attribute]] = {}
+    """The attributes that a topic may have, with their rules."""
+    group_attributes: ClassVar[Mapping[str, Attribute]] = {}
     follows_puts: ClassVar[bool] = False
     """Whether it reads the records of each put, also if no pull waits for them."""
     knows_times: ClassVar[bool] = False

@@ -278,10 +278,13 @@ def check_message_type(value: str, reference: Reference | None) -> None:
     if value not in MESSAGE_TYPES:
         near = did_you_mean(str(value), MESSAGE_TYPES)
         raise ConfigError(f"no message type is called {value!r}{near}")
-    if reference is not None and "attributes" not in reference.topic_settings:
-        raise ConfigError(
-            f"topics of {reference.name} have no message types: only those of reference 5.5.0 do"
-        )
+    if reference is None or value in reference.message_types:
+        return
+    if reference.message_types:
+        raise ConfigError(f"topics of {reference.name} cannot be of the type {value}")
+    raise ConfigError(
+        f"topics of {reference.name} have no message types: only those of RocketMQ 5 do"
+    )
 
 
 def checked_properties(properties: Mapping[str, str]) -> dict[str, str]:

@@ -79,7 +79,7 @@ OPTIONS = (
     Option(
         *("reference", "text", None),
         "The release of RocketMQ that name servers and brokers behave as.",
-        metavar="4.9.7|5.5.0",
+        metavar="4.9.7|5.3.2|5.5.0",
         chosen="4.9.7; 5.5.0 with a gRPC port",
     ),
     Option(

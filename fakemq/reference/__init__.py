@@ -20,7 +20,7 @@ from fakemq.protocol.command import VERSION_4_9_7
 from fakemq.protocol.properties import PropertiesEncoder, encode_properties_as_java
 from fakemq.protocol.topics import FAQ
 
-_MODULES = {"4.9.7": "", "5.5.0": "v5"}
+_MODULES = {"4.9.7": "", "5.3.2": "v5_3", "5.5.0": "v5"}
 NAMES = tuple(_MODULES)
 """The names of all references, the default first."""
 
@@ -89,12 +89,26 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the members of a group that consumes by broadcast are notified of its changes."""
     faq: str = FAQ
     """What stands behind remarks that a reader could look up."""
+    acl_is_off: str = ""
+    """What a broker without access control says to requests for it; "" for Java's null pointer."""
+    has_priorities: bool = False
+    """Whether a message with a priority goes to the queue of its priority."""
+    suspends_pops: bool = False
+    """Whether a message that was suspended comes again without an attempt more."""
+    marks_revived: bool = False
+    """Whether a message that comes again to a group that pops has the group's name."""
+    checks_request_modes: bool = False
+    """Whether topic and group must exist for which a request mode is set."""
+    counts_tables: bool = False
+    """Whether an answer with all topics or groups says how many there are."""
     indexes_tags: bool = False
     """Whether messages are found by their tags."""
     encode_properties: PropertiesEncoder = encode_properties_as_java
     """How a broker writes the properties of messages."""
     first_topics: tuple[FirstTopic, ...] = ()
     """The topics of a first start in addition to those of 4.9.7, in Java's order."""
+    message_types: tuple[str, ...] = ()
+    """The types that a topic may be of; without any, topics have no types."""
     topic_settings: Mapping[str, object] = {}
     """The values of settings of topics (by attribute) that 4.9.7 does not have."""
     group_settings: Mapping[str, object] = {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from fakemq.protocol.bodies.group import GroupRetryPolicy
 from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.message_types import MESSAGE_TYPES
 from fakemq.protocol.v5.codes import RequestCode5, ResponseCode5
 from fakemq.protocol.v5.properties import encode_properties
 from fakemq.reference import FirstTopic, Reference
@@ -17,7 +18,7 @@ _CONTAINERS = "broker containers and acting masters"
 _CONTROLLER = "controllers"
 _COLD_DATA = "cold data flow control"
 _ROCKSDB = "RocksDB stores"
-_LITE = "lite topics"
+LITE = "lite topics"
 _AUTH = "the accounts of auth 2.0"
 
 REFERENCE = Reference(
@@ -62,15 +63,15 @@ REFERENCE = Reference(
         RequestCode5.EXPORT_ROCKSDB_CONFIG_TO_JSON: _ROCKSDB,
         RequestCode5.POP_ROLLBACK: _ROCKSDB,
         RequestCode5.SWITCH_TIMER_ENGINE: _ROCKSDB,
-        RequestCode5.POP_LITE_MESSAGE: _LITE,
-        RequestCode5.LITE_SUBSCRIPTION_CTL: _LITE,
-        RequestCode5.ACK_LITE_MESSAGE: _LITE,
-        RequestCode5.GET_BROKER_LITE_INFO: _LITE,
-        RequestCode5.GET_PARENT_TOPIC_INFO: _LITE,
-        RequestCode5.GET_LITE_TOPIC_INFO: _LITE,
-        RequestCode5.GET_LITE_CLIENT_INFO: _LITE,
-        RequestCode5.GET_LITE_GROUP_INFO: _LITE,
-        RequestCode5.TRIGGER_LITE_DISPATCH: _LITE,
+        RequestCode5.POP_LITE_MESSAGE: LITE,
+        RequestCode5.LITE_SUBSCRIPTION_CTL: LITE,
+        RequestCode5.ACK_LITE_MESSAGE: LITE,
+        RequestCode5.GET_BROKER_LITE_INFO: LITE,
+        RequestCode5.GET_PARENT_TOPIC_INFO: LITE,
+        RequestCode5.GET_LITE_TOPIC_INFO: LITE,
+        RequestCode5.GET_LITE_CLIENT_INFO: LITE,
+        RequestCode5.GET_LITE_GROUP_INFO: LITE,
+        RequestCode5.TRIGGER_LITE_DISPATCH: LITE,
         RequestCode5.AUTH_CREATE_USER: _AUTH,
         RequestCode5.AUTH_UPDATE_USER: _AUTH,
         RequestCode5.AUTH_DELETE_USER: _AUTH,
@@ -102,8 +103,14 @@ REFERENCE = Reference(
     stores_moved_offsets=False,
     notifies_broadcasting=False,
     faq="\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details.",
+    has_priorities=True,
+    suspends_pops=True,
+    marks_revived=True,
+    checks_request_modes=True,
+    counts_tables=True,
     indexes_tags=True,
     encode_properties=encode_properties,
+    message_types=MESSAGE_TYPES,
     topic_settings={"attributes": {}},
     group_settings={
         "consume_message_orderly": False,

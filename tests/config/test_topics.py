@@ -52,5 +52,5 @@ def test_message_type_of_a_cluster_without_them_is_refused() -> None:
     with pytest.raises(ConfigError) as caught:
         cluster_spec(topics={"o": {"message_type": "FIFO"}})
     assert str(caught.value) == (
-        "topic o: topics of 4.9.7 have no message types: only those of reference 5.5.0 do"
+        "topic o: topics of 4.9.7 have no message types: only those of RocketMQ 5 do"
     )

@@ -36,7 +36,8 @@ def test_reference_is_found_by_its_name(name: str) -> None:
 
 
 def test_unknown_reference_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(fakemq.ConfigError, match=r"reference='5\.5': expected 4\.9\.7 or 5\.5\.0"):
+    known = r"reference='5\.5': expected 4\.9\.7 or 5\.3\.2 or 5\.5\.0"
+    with pytest.raises(fakemq.ConfigError, match=known):
         fakemq.Cluster(reference="5.5")
 
 
@@ -56,7 +57,8 @@ print(json.dumps([name for name in sys.modules if "v5" in name.split(".")]))
 
 
 def test_every_answer_has_the_version_of_the_reference(lab: BrokerLab) -> None:
-    for reference, version in ((find_reference("4.9.7"), VERSION_4_9_7), (V5_5_0, 513)):
+    versions = {"4.9.7": VERSION_4_9_7, "5.3.2": 477, "5.5.0": 513}
+    for reference, version in ((find_reference(name), versions[name]) for name in NAMES):
         peer = lab.peer(lab.broker(reference=reference).addr)
         sent = peer.ask(RequestCode.SEND_MESSAGE_V2, send_header("TBW102"), b"body")
         assert sent.code == ResponseCode.SUCCESS
@@ -113,6 +115,12 @@ def test_cluster_of_5_5_0_has_its_topics_and_config() -> None:
         assert timeout_ms == 24_000
         mq.reset()
         mq.broker("broker-a").restart()
+    with fakemq.Cluster(reference="5.3.2") as mq:
+        first = mq.inspect(lambda core: core.broker("broker-a").topics.snapshot())
+        assert topics.keys() - first.keys() == {
+            "RMQ_SYS_ROCKSDB_TRANS_HALF_TOPIC",
+            "RMQ_SYS_ROCKSDB_TRANS_OP_HALF_TOPIC",
+        }
     with pytest.raises(fakemq.NotYetSupported, match="storeType=defaultRocksDB"):
         fakemq.Cluster(reference="5.5.0", config={"storeType": "defaultRocksDB"})
 
@@ -122,6 +130,8 @@ def test_key_of_another_reference_is_unknown() -> None:
         fakemq.Cluster(config={"reviveQueueNum": "3"})
     with pytest.warns(ConfigWarning, match=r"RocketMQ 5\.5\.0 does not have it"):
         fakemq.Cluster(reference="5.5.0", config={"maxDelayTime": "3"})
+    with pytest.warns(ConfigWarning, match=r"RocketMQ 5\.3\.2 does not have it"):
+        fakemq.Cluster(reference="5.3.2", config={"priorityOrderAsc": "true"})
 
 
 def test_code_of_any_reference_has_a_name() -> None:

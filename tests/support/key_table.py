@@ -8,6 +8,7 @@ from fakemq.config import keys
 from fakemq.config.model import BrokerConfig, Config, Key, NamesrvConfig, keys_of, text_of
 from fakemq.config.v5 import keys as v5_keys
 from fakemq.config.v5.model import BrokerConfig5, NamesrvConfig5
+from fakemq.config.v5_3.model import BrokerConfig53, NamesrvConfig53
 from tests.support.imports import ROOT
 
 _TOP = """# Config keys
@@ -47,6 +48,8 @@ _PARTS: tuple[tuple[str, type[Config], type], ...] = (
 _NODES: dict[tuple[str, str], type[Config]] = {
     ("4.9.7", "broker"): BrokerConfig,
     ("4.9.7", "name server"): NamesrvConfig,
+    ("5.3.2", "broker"): BrokerConfig53,
+    ("5.3.2", "name server"): NamesrvConfig53,
     ("5.5.0", "broker"): BrokerConfig5,
     ("5.5.0", "name server"): NamesrvConfig5,
 }
@@ -57,6 +60,12 @@ _V5_TOP = """
 With `--reference 5.5.0` the keys are those of RocketMQ 5.5.0: the ones above, but for {gone}, which
 it does not have, and for "keys of newer versions". The tables have the keys that 4.9.7 does not
 have, and those with another default.
+"""
+_V5_3_BOTTOM = """
+## Reference 5.3.2
+
+With `--reference 5.3.2` the keys are those of 5.5.0, but for these, which it does not have: {gone}.
+`transactionMetricFlushInterval` is {flush} there.
 """
 _V5_PARTS: tuple[tuple[str, type[Config], type[Config], type], ...] = (
     ("BrokerConfig", BrokerConfig5, BrokerConfig, v5_keys.BrokerKeys5),
@@ -73,6 +82,9 @@ def key_page() -> str:
     gone = [
         name for name, key in own.items() if name not in of_5 and key.table is not keys.NewerKeys
     ]
+    of_5_3 = keys_of(BrokerConfig53)
+    newer = ", ".join(f"`{name}`" for name in of_5 if name not in of_5_3)
+    flush = BrokerConfig53.transaction_metric_flush_interval
     return "".join(
         (
             _TOP,
@@ -80,6 +92,7 @@ def key_page() -> str:
             *(_part(*part) for part in _PARTS),
             _V5_TOP.format(gone=", ".join(f"`{name}`" for name in gone)),
             *(_v5_part(*part) for part in _V5_PARTS),
+            _V5_3_BOTTOM.format(gone=newer, flush=flush),
         )
     )
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from fakemq.broker.acl.needs import Rule
 from fakemq.broker.acl.rights import BROKER, NAMESRV, RPCS, Row
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.v5.codes import RequestCode5
-from fakemq.reference import NAMES
+from fakemq.reference import NAMES, Reference, find_reference
 from tests.support.pages import DOCS
 
 _NAMES: Final = {int(code): code.name for code in (*RequestCode, *RequestCode5)}
@@ -27,9 +26,9 @@ test fails for a code or an RPC that the table does not have.
 - Of 4.9.7 a row says what 4.9.7 asks. "4.9.7 asks for none" is a hole of that release: an account
   without a right passes there, and here. LITE_PULL_MESSAGE, which 4.9.7 does not have, asks for
   what PULL_MESSAGE does.
-- A broker of 5.5.0 reads no `aclEnable`. Of `--reference 5.5.0` a row asks for what 5.5.0's own
-  access control does, in the words of `plain_acl.yml`. Where that asks for nothing, fakemq asks for
-  what the request reads or changes.
+- A broker of 5.5.0 reads no `aclEnable`. Of `--reference 5.5.0`, and of 5.3.2, a row asks for what
+  5.5.0's own access control does, in the words of `plain_acl.yml`. Where that asks for nothing,
+  fakemq asks for what the request reads or changes.
 - A dash: the release has no such code.
 
 ## Brokers
@@ -63,14 +62,15 @@ def _codes(rows: Mapping[int, Row]) -> str:
     return _table(
         ("code", "name", *NAMES),
         (
-            (code, _NAMES[code], _cell(row.in_4_9_7), _cell(row.in_v5))
+            (code, _NAMES[code], *(_cell(code, row, find_reference(name)) for name in NAMES))
             for code, row in sorted((int(code), row) for code, row in rows.items())
         ),
     )
 
 
-def _cell(rule: Rule | None) -> str:
-    return "–" if rule is None else rule.asks
+def _cell(code: int, row: Row, reference: Reference) -> str:
+    rule = row.in_v5 if reference.folder else row.in_4_9_7
+    return "–" if rule is None or code in reference.gone_codes else rule.asks
 
 
 def _table(names: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:

@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
 
 class Row(NamedTuple):
-    """What a code asks for in each release; None: the release has no such code."""
+    """What a code asks for in each release; None: the release has no such code.
+
+    Nor has one that calls the code gone.
+    """
 
     in_4_9_7: Rule | None
     in_v5: Rule | None
@@ -168,10 +171,10 @@ BROKER: Final[Mapping[int, Row]] = {
     RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE: _open(ADMIN),
     RequestCode.CLEAN_UNUSED_TOPIC: _open(ADMIN),
     RequestCode.DELETE_EXPIRED_COMMITLOG: _open(ADMIN),
-    RequestCode.UPDATE_AND_CREATE_ACL_CONFIG: Row(_HOLE, None),
-    RequestCode.DELETE_ACL_CONFIG: Row(_HOLE, None),
-    RequestCode.GET_BROKER_CLUSTER_ACL_INFO: Row(_HOLE, None),
-    RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG: Row(_HOLE, None),
+    RequestCode.UPDATE_AND_CREATE_ACL_CONFIG: _open(ADMIN),
+    RequestCode.DELETE_ACL_CONFIG: _open(ADMIN),
+    RequestCode.GET_BROKER_CLUSTER_ACL_INFO: _open(ADMIN),
+    RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG: _open(ADMIN),
     RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG: Row(_HOLE, None),
 }
 

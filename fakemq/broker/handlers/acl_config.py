@@ -107,6 +107,8 @@ def get_broker_cluster_acl_info(
     broker: Broker, request: Request[NoHeader]
 ) -> Reply[GetBrokerAclConfigResponseHeader] | None:
     if broker.acl is None:
+        if broker.reference.acl_is_off:
+            raise Refused(ResponseCode.SYSTEM_ERROR, broker.reference.acl_is_off)
         return None
     rules, config = broker.acl.manager, broker.config
     return Reply(
@@ -146,7 +148,8 @@ def _change(
     if broker.acl is None:
         raise Refused(
             code,
-            f'Cannot invoke "org.apache.rocketmq.acl.AccessValidator.{method}" because'
+            broker.reference.acl_is_off
+            or f'Cannot invoke "org.apache.rocketmq.acl.AccessValidator.{method}" because'
             ' "accessValidator" is null',
         )
     from fakemq.broker.acl.errors import AclError

@@ -8,6 +8,7 @@ common/SubscriptionGroupAttributes.java (5.5.0)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import ceil
 from typing import NamedTuple
 
 from fakemq.protocol.errors import NumberFormatError
@@ -36,11 +37,11 @@ class Attribute(NamedTuple):
     changeable: bool = True
 
 
-def _one_of(*values: str) -> Callable[[str], None]:
+def one_of(*values: str) -> Callable[[str], None]:
     def verify(value: str) -> None:
         if value not in values:
             # Guava makes the set with room for all values; few need more than one for each.
-            room = len(values) + 1 if len(values) < 3 else int(len(values) / 0.75 + 1)
+            room = len(values) + 1 if len(values) < 3 else ceil(len(values) / 0.75)
             order = ", ".join(java_hash_map_order(values, room))
             raise WrongAttributeError(f"value is not in set: [{order}]")
 
@@ -69,16 +70,16 @@ def _text(value: str) -> None:
 
 
 TOPIC_ATTRIBUTES: Mapping[str, Attribute] = {
-    "queue.type": Attribute(_one_of("BatchCQ", "SimpleCQ"), changeable=False),
-    "cleanup.policy": Attribute(_one_of("DELETE", "COMPACTION"), changeable=False),
-    MESSAGE_TYPE: Attribute(_one_of(*MESSAGE_TYPES)),
+    "queue.type": Attribute(one_of("BatchCQ", "SimpleCQ"), changeable=False),
+    "cleanup.policy": Attribute(one_of("DELETE", "COMPACTION"), changeable=False),
+    MESSAGE_TYPE: Attribute(one_of(*MESSAGE_TYPES)),
     "reserve.time": Attribute(_range(-1, _LONG_MAX)),
     "lite.topic.expiration": Attribute(_range(-1, _LITE_MAX_MINUTES)),
 }
 GROUP_ATTRIBUTES: Mapping[str, Attribute] = {
     PRIORITY_FACTOR: Attribute(_range(0, 100)),
     "lite.bind.topic": Attribute(_text),
-    "lite.sub.model": Attribute(_one_of("Shared", "Exclusive")),
+    "lite.sub.model": Attribute(one_of("Shared", "Exclusive")),
     "lite.sub.reset.offset.exclusive": Attribute(_flag),
     "lite.sub.reset.offset.unsubscribe": Attribute(_flag),
     "lite.sub.client.quota": Attribute(_range(-1, _LONG_MAX)),

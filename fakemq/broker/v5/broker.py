@@ -11,6 +11,7 @@ from fakemq.broker.broker import Broker
 from fakemq.broker.persistence import TIMER_METRICS
 from fakemq.broker.transactions import TransactionalMessageService
 from fakemq.broker.v5 import pull_consumers, send, topic_changes
+from fakemq.broker.v5.attributes import GROUP_ATTRIBUTES, TOPIC_ATTRIBUTES, Attribute
 from fakemq.broker.v5.offsets import ForbiddenTopics, OffsetResets, PullOffsets
 from fakemq.broker.v5.pop.service import PopService
 from fakemq.broker.v5.read_subscriptions import ReadSubscriptions
@@ -22,7 +23,7 @@ from fakemq.dispatch.dispatcher import Dispatcher, VersionedDispatcher
 from fakemq.dispatch.registry import Handlers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fakemq.broker.broker import SendRequest
     from fakemq.broker.image import NodeImage
@@ -54,6 +55,8 @@ class Broker5(Broker):
     )
     dispatcher_class: ClassVar[type[Dispatcher[Any]]] = VersionedDispatcher
     transactions_class: ClassVar[type[TransactionalMessageService]] = TransactionalMessageService5
+    topic_attributes: ClassVar[Mapping[str, Attribute]] = TOPIC_ATTRIBUTES
+    group_attributes: ClassVar[Mapping[str, Attribute]] = GROUP_ATTRIBUTES
     follows_puts: ClassVar[bool] = True
     knows_times: ClassVar[bool] = True
 
@@ -158,7 +161,9 @@ class Broker5(Broker):
         send.prepare_reply(self, message)
 
     def prepare_batch(self, message: InnerMessage) -> PutMessageStatus | None:
-        return send.prepare_batch(self.store, message)
+        status = send.prepare_batch(self.store, message)
+        message.properties_string = ""  # its members keep their own, and no others
+        return status
 
     def send_reply(
         self, code: int, answered: UsualSendAnswer, request: SendRequest, message: InnerMessage

@@ -101,13 +101,13 @@ def prepare(broker: Broker, message: InnerMessage, config: TopicConfig) -> None:
     """
     properties = message.properties
     cluster = properties.pop(CLUSTER)  # Java puts it behind what follows
-    _mark(broker, properties)
+    mark(broker, properties)
     properties.pop(POP_CK, None)
     if not properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX):
         properties[UNIQ_CLIENT_MESSAGE_ID_KEYIDX] = broker.unique_ids.create(broker.clock.now_ms())
     is_half = parse_bool(properties.get(TRANSACTION_PREPARED, ""))
     priority = _priority(properties)
-    if priority >= 0:
+    if priority >= 0 and broker.reference.has_priorities:
         if is_half or any(name in properties for name in _OTHER_TYPES):
             del properties[PRIORITY]
         else:
@@ -122,7 +122,7 @@ def prepare(broker: Broker, message: InnerMessage, config: TopicConfig) -> None:
 def prepare_batch(store: MessageStore, batch: InnerMessage) -> PutMessageStatus | None:
     """Send a batch that has a time of its own to the timer topic; return why it is refused.
 
-    Its members keep their own properties, which do not say when they are due. So none is ever
+    Members have their own properties, which do not say when they are due. So none is ever
     delivered: the timers drop each with a line. Differs: Java's timers stop at the first one, for
     ever.
     Source: store/DefaultMessageStore.java#asyncPutMessages, broker/util/HookUtils.java
@@ -131,13 +131,12 @@ def prepare_batch(store: MessageStore, batch: InnerMessage) -> PutMessageStatus 
     status = None
     if store.divert is not None and not store.role.is_slave:
         status = store.divert(batch)
-    batch.properties_string = ""
     return status
 
 
 def prepare_reply(broker: Broker, message: InnerMessage) -> None:
     """Give a reply region and trace switch, which are pushed and stored with it."""
-    _mark(broker, message.properties)
+    mark(broker, message.properties)
     message.properties_string = encode_properties(message.properties)
 
 
@@ -155,8 +154,11 @@ def _check_inner_batch(broker: Broker, message: InnerMessage) -> None:
         )
 
 
-def _mark(broker: Broker, properties: dict[str, str]) -> None:
-    """Source: AbstractSendMessageProcessor.java#buildMsgContext (5.5.0)"""
+def mark(broker: Broker, properties: dict[str, str]) -> None:
+    """Put region and trace switch among the properties of a message.
+
+    Source: AbstractSendMessageProcessor.java#buildMsgContext (5.5.0)
+    """
     properties[MSG_REGION] = broker.config.region_id
     properties[TRACE_SWITCH] = "true" if broker.config.trace_on else "false"
 
@@ -178,7 +180,7 @@ def answer_fields(broker: Broker, code: int, message: InnerMessage) -> dict[str,
     unique_key = properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX)
     if unique_key is not None:
         fields["transactionId"] = unique_key
-    if _priority(properties) >= 0:
+    if broker.reference.has_priorities and _priority(properties) >= 0:
         fields["queueId"] = str(message.queue_id)
     due_ms, topic = properties.get(TIMER_OUT_MS), properties.get(REAL_TOPIC)
     if (

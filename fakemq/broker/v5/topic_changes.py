@@ -9,12 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.broker.v5.attributes import (
-    GROUP_ATTRIBUTES,
-    TOPIC_ATTRIBUTES,
-    WrongAttributeError,
-    altered,
-)
+from fakemq.broker.v5.attributes import WrongAttributeError, altered
 from fakemq.config.v5.model import config5
 from fakemq.dispatch.answers import Refused, Thrown
 from fakemq.protocol.codes import ResponseCode
@@ -74,7 +69,7 @@ def _characters_error(kind: str, name: str) -> str | None:
 
 def check_topic(broker: Broker, topic: str) -> None:
     """Raise Refused (INVALID_PARAMETER) for a name that no request may create a topic of."""
-    error = topic_error(topic)
+    error = broker.topic_error(topic)
     checks_system = config5(broker.config).validate_system_topic_when_update_topic
     if error is None and checks_system and broker.topics.is_system(topic):
         error = f"The topic[{topic}] is conflict with system topic."
@@ -82,9 +77,9 @@ def check_topic(broker: Broker, topic: str) -> None:
         raise Refused(ResponseCode5.INVALID_PARAMETER, error)
 
 
-def check_group(group: str | None) -> None:
+def check_group(broker: Broker, group: str | None) -> None:
     """Raise Refused (INVALID_PARAMETER) for a name that no group can have."""
-    error = group_error(group or "")
+    error = broker.group_error(group or "")
     if error is not None:
         raise Refused(ResponseCode5.INVALID_PARAMETER, error)
 
@@ -106,7 +101,7 @@ def put_topic(broker: Broker, config: TopicConfig) -> None:
     present = broker.topics.select(config.topic_name)
     before = None if present is None else present.attributes or {}
     try:
-        config.attributes = altered(TOPIC_ATTRIBUTES, before, config.attributes or {})
+        config.attributes = altered(broker.topic_attributes, before, config.attributes or {})
     except WrongAttributeError as error:
         raise Refused(ResponseCode.SYSTEM_ERROR, str(error)) from None
     broker.topics.update(config)
@@ -117,7 +112,7 @@ def put_group(broker: Broker, config: SubscriptionGroupConfig) -> None:
     present = broker.groups.existing(config.group_name)
     before = None if present is None else present.attributes or {}
     try:
-        config.attributes = altered(GROUP_ATTRIBUTES, before, config.attributes or {})
+        config.attributes = altered(broker.group_attributes, before, config.attributes or {})
     except WrongAttributeError as error:
         raise Thrown(f"java.lang.RuntimeException: {error}, {error.place}") from None
     broker.groups.update(config)

@@ -83,7 +83,7 @@ def _text(half_offset: int) -> str:
 class TransactionalMessageService5(TransactionalMessageService):
     """Stores half messages and ops, and starts the checks, as 5.5.0."""
 
-    cleared_from_commits = (REAL_TOPIC, REAL_QUEUE_ID)
+    cleared_from_commits: tuple[str, ...] = (REAL_TOPIC, REAL_QUEUE_ID)
     _ended: dict[int, Ended]
     """By half queue; a broker that starts knows nothing."""
     _op_timer: Timer | None = None

@@ -61,4 +61,4 @@ class GetAllSubscriptionGroupRequestHeader(Header):
 class GetAllSubscriptionGroupResponseHeader(Header):
     """Source: remoting/protocol/header/GetAllSubscriptionGroupResponseHeader.java (5.5.0)"""
 
-    total_group_num: int
+    total_group_num: int | None = None

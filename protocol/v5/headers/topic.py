@@ -33,4 +33,4 @@ class GetAllTopicConfigRequestHeader(Header):
 class GetAllTopicConfigResponseHeader5(Header):
     """Source: remoting/protocol/header/GetAllTopicConfigResponseHeader.java (5.5.0)"""
 
-    total_topic_num: int
+    total_topic_num: int | None = None

@@ -41,7 +41,7 @@ def test_table_has_each_code_that_a_node_answers(node: str, release: str) -> Non
     reference = find_reference(release)
     answered = set(node_class(reference).handlers.load()) - reference.gone_codes
     has_rule = {code for code, row in rows.items() if rule_of(row, reference) is not None}
-    assert has_rule == answered
+    assert has_rule - reference.gone_codes == answered
 
 
 def test_table_has_each_rpc() -> None:

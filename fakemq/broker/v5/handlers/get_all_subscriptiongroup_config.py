@@ -33,10 +33,11 @@ def get_all_subscriptiongroup_config(
         known_version=header.data_version,
         most=header.max_group_num,
     )
+    count = len(groups) if broker.reference.counts_tables else None
     body = SubscriptionGroupWrapper5(
         subscription_group_table=page,
         forbidden_table=broker.forbidden.of(page),
         data_version=version,
     )
-    total = GetAllSubscriptionGroupResponseHeader(total_group_num=len(groups))
+    total = GetAllSubscriptionGroupResponseHeader(total_group_num=count)
     return Reply(total, body=(yield from body.encode_in_steps()))

@@ -32,10 +32,11 @@ def get_all_topic_config(
         known_version=header.data_version,
         most=header.max_topic_num,
     )
+    count = len(topics) if broker.reference.counts_tables else None
     body = TopicConfigAndMappingSerializeWrapper(
         topic_config_table=page,
         data_version=version,
         mapping_data_version=broker.versions.mappings,
     )
-    total = GetAllTopicConfigResponseHeader5(total_topic_num=len(topics))
+    total = GetAllTopicConfigResponseHeader5(total_topic_num=count)
     return Reply(total, body=(yield from body.encode_in_steps()))

@@ -27,9 +27,11 @@ def set_message_request_mode(broker: Broker5, request: Request[NoHeader]) -> Ste
     topic = required(body.topic, "SetMessageRequestModeRequestBody", "topic")
     if topic.startswith(RETRY_PREFIX):
         raise Refused(ResponseCode.NO_PERMISSION, "retry topic is not allowed to set mode")
-    existing_topic(broker, topic)
+    checks = broker.reference.checks_request_modes
+    if checks:
+        existing_topic(broker, topic)
     group = required(body.consumer_group, "SetMessageRequestModeRequestBody", "consumerGroup")
-    if broker.groups.find(group) is None:
+    if checks and broker.groups.find(group) is None:
         raise Refused(
             ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, "subscription group does not exist"
         )

@@ -29,9 +29,9 @@ def update_and_create_subscriptiongroup(
     try:
         config = SubscriptionGroupConfig.decode_or_null(readable_json(body))
     except NullBodyError:
-        check_group("")
+        check_group(broker, "")
         raise
     if config is not None:
-        check_group(config.group_name)
+        check_group(broker, config.group_name)
         put_group(broker, config)
     return Reply()

@@ -23,7 +23,7 @@ def update_and_create_subscriptiongroup_list(
 ) -> Reply[NoHeader]:
     configs = SubscriptionGroupList.decode(body_of(request)).group_config_list
     for config in configs:
-        check_group(config.group_name)
+        check_group(broker, config.group_name)
     for config in configs:
         put_group(broker, config)
     return Reply()

@@ -66,7 +66,7 @@ def _change(
         queue_id=queue_id,
         queue_offset_diff=[0],
         broker_name=handle.broker_name,
-        suspend=header.suspend,
+        suspend=header.suspend and broker.reference.suspends_pops,
     )
     origin = AckMsg(
         ack_offset=header.offset,

@@ -288,7 +288,8 @@ class PopRevive:
         properties = _copied(stored)
         if stored.reconsume_times == 0 or FIRST_POP_TIME not in properties:
             properties[FIRST_POP_TIME] = str(ck.pop_time)
-        properties[ORIGIN_GROUP] = group
+        if self._node.reference.marks_revived:
+            properties[ORIGIN_GROUP] = group
         self._create_retry_topic(retry, group)
         queue_id = self._retry_queue_id(retry, stored)
         message = InnerMessage.of(stored, retry, queue_id, properties, encode_properties)

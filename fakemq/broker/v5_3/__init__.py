@@ -1,0 +1,1 @@
+"""Brokers of RocketMQ 5.3.2."""

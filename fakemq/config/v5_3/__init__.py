@@ -1,0 +1,1 @@
+"""The config keys of RocketMQ 5.3.2."""

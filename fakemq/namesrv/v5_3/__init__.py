@@ -1,0 +1,1 @@
+"""Name servers of RocketMQ 5.3.2."""
