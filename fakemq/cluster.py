@@ -165,12 +165,12 @@ class Cluster(_StartableCluster):
     def producer(
         self, *, group: str = PRODUCERS, kind: str = "inside", **options: Unpack[ProducerOptions]
     ) -> InsideProducer | Producer:
-        """Return a producer of this cluster, which has started.
+        """Return a `fakemq.client.Producer` of this cluster, which has started.
 
         There are two kinds: ``"inside"`` lives in the cluster, on its clock and without a socket;
-        ``"blocking"`` is a `fakemq.client.Producer`, with threads and sockets, in real time. Either
-        ends with its `close`, or when the cluster stops; one inside also ends with a reset. The
-        options are those of `fakemq.client.Producer`.
+        ``"blocking"`` has threads and sockets, in real time. Either ends with its `close`, or when
+        the cluster stops; one inside also ends with a reset. The options are those of
+        `fakemq.client.Producer`.
         """
         from fakemq.handles.clients import opening  # many tests have no clients
 
@@ -207,7 +207,7 @@ class Cluster(_StartableCluster):
         kind: str = "inside",
         **options: Unpack[PushOptions],
     ) -> InsideConsumer | RecordingConsumer:
-        """Return a push consumer of this cluster, which has started.
+        """Return a `fakemq.client.PushConsumer` of this cluster, which has started.
 
         ``subscribe`` maps topics to tags, such as ``{"orders": "*"}``, or is one topic.
         ``on_message`` is called with each message: returning acknowledges it, raising sends it
@@ -322,7 +322,7 @@ class AsyncCluster(_StartableCluster):
     ) -> AsyncInsideProducer | AsyncProducer:
         """Return a producer of this cluster, as `Cluster.producer`; its sends are awaited.
 
-        The kind ``"async"`` is a `fakemq.client.AsyncProducer`, which starts in its ``async with``
+        It is a `fakemq.client.AsyncProducer`. The kind ``"async"`` starts in its ``async with``
         block. One inside the cluster has started, and may have such a block.
         """
         from fakemq.handles.clients import opening  # many tests have no clients

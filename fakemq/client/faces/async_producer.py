@@ -119,7 +119,7 @@ class AsyncProducer(AsyncFace[ProducerCore]):
         await self._run(core.send_oneway(message, **choice_of(options)))
 
     async def send_batch(
-        self, messages: Iterable[Message], /, **options: Unpack[BatchOptions]
+        self, messages: Iterable[Message], **options: Unpack[BatchOptions]
     ) -> SendResult:
         """Send messages of one topic as one batch: all go to one queue, in their order.
 
@@ -132,7 +132,7 @@ class AsyncProducer(AsyncFace[ProducerCore]):
         )
 
     async def send_batches(
-        self, messages: Iterable[Message], /, **options: Unpack[BatchOptions]
+        self, messages: Iterable[Message], **options: Unpack[BatchOptions]
     ) -> list[SendResult]:
         """Send messages of one topic in as few batches as their size allows; return each result.
 

@@ -114,7 +114,7 @@ class Producer(FuturesFace):
         self._run(core.send_oneway(message, **choice_of(options)))
 
     def send_batch(
-        self, messages: Iterable[Message], /, **options: Unpack[BatchOptions]
+        self, messages: Iterable[Message], **options: Unpack[BatchOptions]
     ) -> SendResult:
         """Send messages of one topic as one batch: all go to one queue, in their order.
 
@@ -127,7 +127,7 @@ class Producer(FuturesFace):
         )
 
     def send_batches(
-        self, messages: Iterable[Message], /, **options: Unpack[BatchOptions]
+        self, messages: Iterable[Message], **options: Unpack[BatchOptions]
     ) -> list[SendResult]:
         """Send messages of one topic in as few batches as their size allows; return each result.
 

@@ -32,7 +32,7 @@ class AsyncInsideProducer(AsyncInside[ProducerCore], AsyncProducer):
         self._enter(running, options)
 
     async def send_batch(
-        self, messages: Iterable[Message], /, **options: Unpack[BatchOptions]
+        self, messages: Iterable[Message], **options: Unpack[BatchOptions]
     ) -> SendResult:
         """Send messages as one batch, as `InsideProducer.send_batch`."""
         return BatchResult(*astuple(await super().send_batch(messages, **options)))

@@ -37,7 +37,7 @@ class InsideProducer(BlockingInside[ProducerCore], Producer):
         self._enter(running, options)
 
     def send_batch(
-        self, messages: Iterable[Message], /, **options: Unpack[BatchOptions]
+        self, messages: Iterable[Message], **options: Unpack[BatchOptions]
     ) -> SendResult:
         """Send messages of one topic as one batch, as `fakemq.client.Producer.send_batch`.
 

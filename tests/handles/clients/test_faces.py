@@ -13,6 +13,7 @@ import fakemq
 from fakemq.client import (
     AsyncProducer,
     AsyncPushConsumer,
+    Message,
     MQClientError,
     Producer,
     PushConsumer,
@@ -151,3 +152,10 @@ def test_asynchronous_send_can_need_time_that_is_moved() -> None:
             assert sending.result(0).queue_offset == 0
 
     anyio.run(test)
+
+
+def test_batches_may_be_passed_by_name(mq: fakemq.Cluster) -> None:
+    batch = [Message("orders", b"tea"), Message("orders", b"milk")]
+    assert mq.producer().send_batch(messages=batch).queue_offset == 0
+    assert len(mq.producer(kind="blocking").send_batches(messages=batch)) == 1
+    mq.assert_sent("orders", 4)
