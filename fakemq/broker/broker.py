@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias, cast
 
 from fakemq.broker import addresses
-from fakemq.broker.client_calls import ClientCalls
+from fakemq.broker.client_channel import ClientCalls
 from fakemq.broker.client_expiry import ClientExpiry
 from fakemq.broker.consumers import ConsumerManager
 from fakemq.broker.delay import ScheduleMessageService

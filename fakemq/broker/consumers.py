@@ -10,8 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from fakemq.broker.client_channel import ClientChannelInfo
-from fakemq.broker.memberships import Memberships
+from fakemq.broker.client_channel import ClientChannelInfo, Memberships
 from fakemq.clock.slices import A_STEP, leaving
 from fakemq.dispatch.java_errors import required
 from fakemq.events.core import DifferenceEnded, SubscriptionsDiffer

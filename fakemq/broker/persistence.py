@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from fakemq.clock.slices import finished, in_one_step
 from fakemq.clock.timers import next_tick_ms
-from fakemq.dispatch.text_writer import TextWriter
+from fakemq.dispatch.node import TextWriter
 from fakemq.errors import StoreError
 from fakemq.events.core import ChangesLost, Warned
 from fakemq.files.texts import MemoryTextFile

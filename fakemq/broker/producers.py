@@ -9,8 +9,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from fakemq.broker.client_channel import CHANNEL_EXPIRED_TIMEOUT_MS, ClientChannelInfo
-from fakemq.broker.memberships import Memberships
+from fakemq.broker.client_channel import CHANNEL_EXPIRED_TIMEOUT_MS, ClientChannelInfo, Memberships
 from fakemq.clock.slices import leaving
 from fakemq.dispatch.java_errors import required
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.broker.client_calls import CALL_TIMEOUT_MS
+from fakemq.broker.client_channel import CALL_TIMEOUT_MS
 from fakemq.dispatch.answers import Parked, Refused, Reply
 from fakemq.later import Later
 from fakemq.protocol.codes import ResponseCode

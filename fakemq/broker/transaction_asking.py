@@ -25,7 +25,7 @@ from fakemq.protocol.properties import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fakemq.broker.client_calls import ClientCalls
+    from fakemq.broker.client_channel import ClientCalls
     from fakemq.broker.offsets import ConsumerOffsetManager
     from fakemq.broker.producers import ProducerManager
     from fakemq.broker.stats import BrokerStatsManager

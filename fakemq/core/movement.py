@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
 from fakemq.clock.slices import SLICE_MS
-from fakemq.core import deadlines
+from fakemq.core import views
 from fakemq.errors import ConfigError, FakemqError
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class Movement:
 
     def _shown(self, fired: list[Timer]) -> list[Deadline]:
         clock, began = self._core.clock, self._began
-        return [deadlines.fired(clock, timer, began[timer.outside]) for timer in fired]
+        return [views.fired_deadline(clock, timer, began[timer.outside]) for timer in fired]
 
     def _close(self) -> None:
         self._is_open = False

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 from fakemq.awaited import must_be_awaited
 from fakemq.clock.durations import Duration, Instant, duration_ms, instant_ms, wall_ms
 from fakemq.config.checked import flag
-from fakemq.core import deadlines
+from fakemq.core import views
 from fakemq.core.views import Deadline
 from fakemq.handles.running import Handle, LongCall, Running, moved, waited
 from fakemq.handles.values import Listing
@@ -64,7 +64,7 @@ class ClockView(Handle):
 
     def timers(self) -> list[Deadline]:
         """Return every pending deadline, soonest first."""
-        return Listing(self._call(lambda: deadlines.timers(self._core.clock)))
+        return Listing(self._call(lambda: views.pending_deadlines(self._core.clock)))
 
     def hold(self, why: str) -> ClockHold:
         """Block every automatic movement until released: ``with mq.clock.hold("why"): ...``.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fakemq.clock.machine_time import real_elapsed_ms, real_wait_ms
 from fakemq.config.checked import flag
-from fakemq.core import deadlines, inspection
+from fakemq.core import inspection, views
 from fakemq.errors import ArgumentError, ConfigError, FakemqError, WaitTimeout
 from fakemq.handles.journal import JournalView
 from fakemq.handles.messages import StoredMessages
@@ -281,7 +281,7 @@ class ClusterBase(StoredMessages):
     def stillness(self) -> str:
         """Return why the clock does not move by itself, and its next deadlines; "" if it moves."""
         core = self._core
-        return self._running().call(lambda: deadlines.stillness(core.clock))
+        return self._running().call(lambda: views.stillness(core.clock))
 
     def __repr__(self) -> str:
         if not self.running:

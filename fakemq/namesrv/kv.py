@@ -12,7 +12,7 @@ from msgspec import field
 
 from fakemq.clock.slices import Steps, finished
 from fakemq.clock.timers import notes_nothing
-from fakemq.dispatch.text_writer import TextWriter
+from fakemq.dispatch.node import TextWriter
 from fakemq.errors import ConfigError
 from fakemq.events.core import KvConfigPrinted
 from fakemq.protocol.bodies.body import Body

@@ -19,7 +19,7 @@ from fakemq.client.faces.functions import Kind
 from fakemq.client.service_state import ServiceState
 from fakemq.client.tasks import Signal, Task, Wait
 from fakemq.config.checked import flag
-from fakemq.core import deadlines
+from fakemq.core import views
 from fakemq.errors import ConfigError, FakemqError
 from fakemq.inside.program import InsideProgram
 from fakemq.randomness import Randomness
@@ -163,7 +163,7 @@ class InsideFace(Face[CoreT]):
         def begin() -> Later[T]:
             outcome = self._program.begin(task, "call")
             if not outcome.done:
-                why = deadlines.stillness(core.clock)
+                why = views.stillness(core.clock)
                 if core.guests.is_calling:
                     why = "it was called by a function of a client inside, which cannot wait"
                 if why:
