@@ -73,6 +73,11 @@ def test_clients_are_built_without_the_development_environment() -> None:
 
 
 def test_inside_is_what_lies_below_the_handles() -> None:
-    inside = ["fakemq.broker.pull", "fakemq.store", "fakemq.core.cluster", "fakemq.faults.plan"]
+    inside = [
+        "fakemq.broker.pulling.pull",
+        "fakemq.store",
+        "fakemq.core.cluster",
+        "fakemq.faults.plan",
+    ]
     outside = ["fakemq", "fakemq.events", "fakemq.handles.faults", "fakemq.core.views", "socket"]
     assert [module for module in inside + outside if is_inside(module)] == inside

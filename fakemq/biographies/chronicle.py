@@ -17,7 +17,7 @@ from fakemq.biographies.pops import Place, Pops
 from fakemq.biographies.refusals import Refusals
 from fakemq.biographies.reset_table import Resets
 from fakemq.biographies.twins import TwinTable
-from fakemq.broker.persistence import ORDERS
+from fakemq.broker.tables.persistence import ORDERS
 from fakemq.events.core import (
     AccessRefused,
     ChangesLost,

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from fakemq.biographies.findings import NAMED_AT_MOST
 from fakemq.biographies.twins import Twins
-from fakemq.broker.consumers import BROADCASTING
+from fakemq.broker.clients.consumers import BROADCASTING
 from fakemq.core import inspection
 from fakemq.errors import counted, printable
 from fakemq.events.core import Delivered
 
 if TYPE_CHECKING:
     from fakemq.biographies.chronicle import Chronicle
-    from fakemq.broker.client_channel import ClientChannelInfo
+    from fakemq.broker.clients.client_channel import ClientChannelInfo
     from fakemq.clock.slices import Steps
     from fakemq.core.cluster import ClusterCore
 

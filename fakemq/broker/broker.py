@@ -14,23 +14,23 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias, cast
 
 from fakemq.broker import addresses
-from fakemq.broker.client_channel import ClientCalls
-from fakemq.broker.client_expiry import ClientExpiry
-from fakemq.broker.consumers import ConsumerManager
-from fakemq.broker.delay import ScheduleMessageService
+from fakemq.broker.clients.client_channel import ClientCalls
+from fakemq.broker.clients.client_expiry import ClientExpiry
+from fakemq.broker.clients.consumers import ConsumerManager
+from fakemq.broker.clients.locks import RebalanceLockManager
+from fakemq.broker.clients.producers import ProducerManager
 from fakemq.broker.filters.manager import ConsumerFilterManager
-from fakemq.broker.groups import SubscriptionGroupManager
-from fakemq.broker.holds import PullRequestHoldService
-from fakemq.broker.locks import RebalanceLockManager
-from fakemq.broker.offsets import ConsumerOffsetManager
-from fakemq.broker.persistence import Persistence
-from fakemq.broker.positions import PullPositions
-from fakemq.broker.producers import ProducerManager
+from fakemq.broker.pulling.holds import PullRequestHoldService
+from fakemq.broker.pulling.positions import PullPositions
 from fakemq.broker.registration import Registration
 from fakemq.broker.role import Role
-from fakemq.broker.stats import BrokerStatsManager
-from fakemq.broker.topics import TopicConfigManager
-from fakemq.broker.transactions import TransactionalMessageService
+from fakemq.broker.sending.delay import ScheduleMessageService
+from fakemq.broker.sending.transactions import TransactionalMessageService
+from fakemq.broker.tables.groups import SubscriptionGroupManager
+from fakemq.broker.tables.offsets import ConsumerOffsetManager
+from fakemq.broker.tables.persistence import Persistence
+from fakemq.broker.tables.stats import BrokerStatsManager
+from fakemq.broker.tables.topics import TopicConfigManager
 from fakemq.clock.slices import in_one_step
 from fakemq.dispatch.answers import Refused, Reply
 from fakemq.dispatch.dispatcher import Dispatcher
@@ -54,9 +54,9 @@ if TYPE_CHECKING:
     from fakemq.broker.acl.access import AccessControl
     from fakemq.broker.image import NodeImage
     from fakemq.broker.popped import OutMessage
-    from fakemq.broker.slow_consumers import SlowConsumers
+    from fakemq.broker.pulling.slow_consumers import SlowConsumers
+    from fakemq.broker.sending.transactions import Round
     from fakemq.broker.thread_pools import ThreadPools
-    from fakemq.broker.transactions import Round
     from fakemq.broker.v5.attributes import Attribute
     from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig, Value
@@ -345,7 +345,7 @@ class Broker:
     def slow_consumers(self) -> SlowConsumers:
         """Return what disableConsumeIfConsumerReadSlowly does; make it at the first call."""
         if self._slow_consumers is None:
-            from fakemq.broker.slow_consumers import SlowConsumers  # few brokers need it
+            from fakemq.broker.pulling.slow_consumers import SlowConsumers  # few brokers need it
 
             self._slow_consumers = SlowConsumers(
                 self.node, self.topics, self.groups, self.started_ms
@@ -750,8 +750,8 @@ class Broker:
 
     def check_transactions(self) -> Round:
         """Check all half messages once."""
-        from fakemq.broker.transaction_asking import Parts  # no broker needs these to start
-        from fakemq.broker.transaction_check import check
+        from fakemq.broker.sending.transaction_asking import Parts  # no broker needs these to start
+        from fakemq.broker.sending.transaction_check import check
 
         return check(
             Parts(

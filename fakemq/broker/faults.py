@@ -17,7 +17,7 @@ from fakemq.protocol.codes import RequestCode, code_name
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
-    from fakemq.broker.client_channel import ClientCalls
+    from fakemq.broker.clients.client_channel import ClientCalls
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
     from fakemq.net.session import Session

@@ -45,7 +45,7 @@ from fakemq.protocol.table import NoHeader
 
 if TYPE_CHECKING:
     from fakemq.broker.address_server import AddressServer
-    from fakemq.broker.topics import TopicConfigManager
+    from fakemq.broker.tables.topics import TopicConfigManager
     from fakemq.clock.timers import Timer
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack, get_type_hints
 import msgspec
 import msgspec.structs
 
-from fakemq.broker.checks import check_not_system_topic
+from fakemq.broker.sending.checks import check_not_system_topic
 from fakemq.broker.v5.topic_changes import group_error
 from fakemq.clock.slices import finished
 from fakemq.config.checked import MAX_QUEUES, whole

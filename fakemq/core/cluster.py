@@ -12,8 +12,9 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from fakemq.broker import addresses, persistence
+from fakemq.broker import addresses
 from fakemq.broker.broker import Broker, broker_class
+from fakemq.broker.tables import persistence
 from fakemq.clock.clock import Clock
 from fakemq.clock.durations import wall_ms
 from fakemq.clock.node_clock import NodeClock

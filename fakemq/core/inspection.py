@@ -6,8 +6,8 @@ from collections import defaultdict
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
-from fakemq.broker.delay import real_place
 from fakemq.broker.seeding import seed as put
+from fakemq.broker.sending.delay import real_place
 from fakemq.clock.slices import Steps
 from fakemq.config.checked import MAX_QUEUES, TopicSpec
 from fakemq.core.views import Delayed, Delivery, Member, Message, Queue

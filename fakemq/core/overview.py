@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from fakemq.broker.groups import BUILT_IN_GROUPS, SYSTEM_GROUP_PREFIX
+from fakemq.broker.tables.groups import BUILT_IN_GROUPS, SYSTEM_GROUP_PREFIX
 from fakemq.clock.slices import A_STEP, Steps, finished
 from fakemq.core import inspection
 from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX

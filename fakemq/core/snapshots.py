@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from fakemq.broker.image import NodeImage
-from fakemq.broker.persistence import FOLDER, NAMES, V5_NAMES
+from fakemq.broker.tables.persistence import FOLDER, NAMES, V5_NAMES
 from fakemq.clock.slices import finished
 from fakemq.errors import ConfigError
 from fakemq.files.texts import DiskTextFile

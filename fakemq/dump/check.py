@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from fakemq.broker.persistence import LMQ_OFFSETS, NAMES, OFFSETS, TABLES, WRITTEN_AT_STOP
+from fakemq.broker.tables.persistence import LMQ_OFFSETS, NAMES, OFFSETS, TABLES, WRITTEN_AT_STOP
 from fakemq.dump.check_index import check_index
 from fakemq.dump.check_row import check_row
 from fakemq.dump.check_timers import check_timers

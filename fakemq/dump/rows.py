@@ -6,7 +6,7 @@ from base64 import b64encode
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fakemq.broker.persistence import LMQ_OFFSETS, OFFSETS
+from fakemq.broker.tables.persistence import LMQ_OFFSETS, OFFSETS
 from fakemq.protocol import fastjson
 from fakemq.protocol.hosts import format_host
 from fakemq.protocol.layout.codecs import CHECKPOINT

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, Protocol
 
-from fakemq.broker.client_channel import CHANNEL_EXPIRED_TIMEOUT_MS
+from fakemq.broker.clients.client_channel import CHANNEL_EXPIRED_TIMEOUT_MS
 from fakemq.clock.slices import leaving
 from fakemq.clock.timers import next_tick_ms
 from fakemq.events.core import MemberChanged

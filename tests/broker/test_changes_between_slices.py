@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from fakemq.broker.slow_consumers import SlowConsumers
-from fakemq.broker.stats import BrokerStatsManager
+from fakemq.broker.pulling.slow_consumers import SlowConsumers
+from fakemq.broker.tables.stats import BrokerStatsManager
 from fakemq.broker.v5.handlers.invoke_broker_to_reset_offset import (
     invoke_broker_to_reset_offset,
 )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.broker.client_channel import ClientChannelInfo
+from fakemq.broker.clients.client_channel import ClientChannelInfo
 from fakemq.clock.slices import A_STEP, SLICE_MS
 from fakemq.events import MemberChanged
 from fakemq.protocol.codes import RequestCode

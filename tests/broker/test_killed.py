@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.broker.persistence import FIRST_TICK_MS
+from fakemq.broker.tables.persistence import FIRST_TICK_MS
 from fakemq.clock.slices import SLICE_MS
 from fakemq.core.snapshots import node_image
 from fakemq.protocol.bodies.heartbeat import SubscriptionData

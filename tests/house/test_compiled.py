@@ -202,11 +202,11 @@ def test_bug_is_journaled_with_its_traceback(monkeypatch: pytest.MonkeyPatch) ->
     broker = lab.broker()
     peer = lab.peer(broker.addr)
     peer.ask(RequestCode.SEND_MESSAGE_V2, send_header(), b"one")
-    monkeypatch.setattr("fakemq.broker.send.record_host", None)
+    monkeypatch.setattr("fakemq.broker.sending.send.record_host", None)
     response = peer.ask(RequestCode.SEND_MESSAGE_V2, send_header(), b"two")
     assert response.code == ResponseCode.SYSTEM_ERROR
     (failed,) = lab.journal.find(HandlerFailed)
-    assert "fakemq/broker/send.py" in failed.traceback
+    assert "fakemq/broker/sending/send.py" in failed.traceback
     assert "in _message" in failed.traceback
     assert "born_host=record_host(" in failed.traceback
 

@@ -24,7 +24,7 @@ READERS = {
 
 LIMITS = {
     "FILE_JSON": {
-        "fakemq/broker/persistence.py",
+        "fakemq/broker/tables/persistence.py",
         "fakemq/client/consuming/offsets.py",
         "fakemq/decoding/frames.py",
         "fakemq/dump/check.py",

@@ -15,6 +15,7 @@ from tests.support.imports import (
     RANK,
     circles,
     folder,
+    folder_circles,
     foreign_imports,
     imports,
     is_asynchronous,
@@ -68,6 +69,11 @@ def test_imports_point_down() -> None:
         and RANK[folder(one.target)] >= RANK[folder(one.source)]
     ]
     assert upward == []
+
+
+def test_sub_folders_of_a_folder_are_in_no_circle() -> None:
+    """Of two sub-folders one is the lower one, as folders are; what lies loose joins them."""
+    assert folder_circles() == [["client.carriers", "client.consuming", "client.handlers"]]
 
 
 def test_folder_imports_its_own_v5_only_when_it_needs_it() -> None:

@@ -45,7 +45,7 @@ ROWS: dict[str, dict[str, str]] = {
     },
     "biographies/same_id.py": {"stored_again: entry": ANSWER},
     "biographies/waiting.py": {"add_timers: news": ANSWER},
-    "broker/consumers.py": {"ConsumerManager.groups_of_topic: info": ANSWER},
+    "broker/clients/consumers.py": {"ConsumerManager.groups_of_topic: info": ANSWER},
     "broker/handlers/invoke_broker_to_reset_offset.py": {
         "_offsets: config": ANSWER,
     },
@@ -53,10 +53,10 @@ ROWS: dict[str, dict[str, str]] = {
         "unregister_client: config": "It is an argument of what yields, and read before."
     },
     "broker/v5/handlers/get_consume_stats.py": {"get_consume_stats: config": ANSWER},
-    "broker/held_queue.py": {
+    "broker/pulling/held_queue.py": {
         "HeldQueue._wanting: pulls": "An empty one is skipped; each pull is asked whether it waits."
     },
-    "broker/offsets.py": {
+    "broker/tables/offsets.py": {
         "ConsumerOffsetManager.query_min_offset_in_all_groups: offset": ANSWER,
     },
     "control/overview.py": {"_clients: broker": OF_CLUSTER, "_clients: members": ANSWER},

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from fakemq.broker.locks import RebalanceLockManager
+from fakemq.broker.clients.locks import RebalanceLockManager
 from fakemq.broker.v5.pop.revive import LAG_MS, PopRevive
 from fakemq.broker.v5.pop.revive_queue import ReviveQueue
 from fakemq.events import HalfStored

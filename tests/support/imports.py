@@ -115,6 +115,22 @@ def circles(kinds: set[str]) -> list[list[str]]:
     return [sorted(group) for group in _strongly_connected(targets) if len(group) > 1]
 
 
+def folder_circles() -> list[list[str]]:
+    """The groups of sub-folders of one folder that import each other, directly or through others.
+
+    Modules that lie loose in the folder are left out.
+    """
+    packages = {name for name, path in modules().items() if path.name == "__init__.py"}
+    targets: dict[str, set[str]] = {package: set() for package in packages}
+    for one in imports():
+        source, target = one.source.split("."), one.target.split(".")
+        depth = next((n for n, (a, b) in enumerate(zip(source, target, strict=False)) if a != b), 0)
+        first, second = (".".join(parts[: depth + 1]) for parts in (source, target))
+        if depth and {first, second} <= packages:
+            targets[first].add(second)
+    return sorted(sorted(group) for group in _strongly_connected(targets) if len(group) > 1)
+
+
 def _tree(module: str) -> ast.Module:
     return tree_of(modules()[module])
 

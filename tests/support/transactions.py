@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from fakemq.broker.broker import Broker
-from fakemq.broker.transactions import CID_SYS_RMQ_TRANS
+from fakemq.broker.sending.transactions import CID_SYS_RMQ_TRANS
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.header import Header

@@ -25,7 +25,7 @@ from fakemq.protocol.subscription import is_tag_type
 if TYPE_CHECKING:
     from fakemq.broker.filters.bloom import BloomFilter
     from fakemq.broker.filters.sql_expressions import Expression
-    from fakemq.broker.persistence import ConfigFile
+    from fakemq.broker.tables.persistence import ConfigFile
     from fakemq.clock.slices import Steps
     from fakemq.clock.timers import Timer
     from fakemq.config.model import BrokerConfig

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.broker import Broker, handles
-from fakemq.broker.checks import check_filter_type
+from fakemq.broker.sending.checks import check_filter_type
 from fakemq.dispatch.answers import Refused, Reply, Request
 from fakemq.dispatch.java_errors import body_of
 from fakemq.protocol import table

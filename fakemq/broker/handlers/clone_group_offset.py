@@ -11,7 +11,7 @@ Source: broker/processor/AdminBrokerProcessor.java#cloneGroupOffset (4.9.7)
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
-from fakemq.broker.consume_stats import consumed_topic
+from fakemq.broker.tables.consume_stats import consumed_topic
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.headers.offset import CloneGroupOffsetRequestHeader

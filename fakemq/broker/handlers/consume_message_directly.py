@@ -10,7 +10,7 @@ Source: broker/processor/AdminBrokerProcessor.java#consumeMessageDirectly (4.9.7
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
-from fakemq.broker.relay import call_consumer
+from fakemq.broker.clients.relay import call_consumer
 from fakemq.dispatch.answers import Parked, Request
 from fakemq.dispatch.java_errors import required
 from fakemq.protocol import table

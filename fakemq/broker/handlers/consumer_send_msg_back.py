@@ -1,6 +1,6 @@
 """CONSUMER_SEND_MSG_BACK (36): a consumer returns a message, to receive it again later.
 
-Behaviour: see `fakemq.broker.retry`.
+Behaviour: see `fakemq.broker.sending.retry`.
 Ignored: ``originMsgId``, ``originTopic`` (they are for hooks, and there are none), ``bname``.
 
 Source: broker/processor/SendMessageProcessor.java#asyncConsumerSendMsgBack (4.9.7)
@@ -9,7 +9,7 @@ Source: broker/processor/SendMessageProcessor.java#asyncConsumerSendMsgBack (4.9
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
-from fakemq.broker.retry import send_back
+from fakemq.broker.sending.retry import send_back
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader

@@ -12,7 +12,7 @@ Source: broker/processor/AdminBrokerProcessor.java#deleteSubscriptionGroup (4.9.
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
-from fakemq.broker.checks import check_not_slave
+from fakemq.broker.sending.checks import check_not_slave
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table

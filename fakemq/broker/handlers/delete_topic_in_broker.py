@@ -12,7 +12,7 @@ Source: broker/processor/AdminBrokerProcessor.java#deleteTopic (4.9.7)
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
-from fakemq.broker.checks import check_not_slave, check_not_system_topic, check_topic_name
+from fakemq.broker.sending.checks import check_not_slave, check_not_system_topic, check_topic_name
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.headers.topic import DeleteTopicRequestHeader

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.broker import Broker, handles
-from fakemq.broker.durable import when_durable
+from fakemq.broker.sending.durable import when_durable
 from fakemq.dispatch.answers import NOTHING_SAID, Parked, Refused, Reply, Request, Thrown
 from fakemq.dispatch.java_errors import required
 from fakemq.events.core import TransactionEnded

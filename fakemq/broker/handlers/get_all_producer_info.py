@@ -16,7 +16,7 @@ from fakemq.protocol.headers.client import GetAllProducerInfoRequestHeader
 from fakemq.protocol.table import NoHeader
 
 if TYPE_CHECKING:
-    from fakemq.broker.client_channel import ClientChannelInfo
+    from fakemq.broker.clients.client_channel import ClientChannelInfo
 
 
 @handles(table.GET_ALL_PRODUCER_INFO)

@@ -6,7 +6,7 @@ Source: broker/processor/AdminBrokerProcessor.java#getBrokerRuntimeInfo (4.9.7)
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
-from fakemq.broker.runtime_info import runtime_info
+from fakemq.broker.tables.runtime_info import runtime_info
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.kv import KVTable

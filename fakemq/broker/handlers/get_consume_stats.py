@@ -11,7 +11,7 @@ Source: broker/processor/AdminBrokerProcessor.java#getConsumeStats (4.9.7)
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
-from fakemq.broker.consume_stats import consume_stats, consumed_topic, queues_of
+from fakemq.broker.tables.consume_stats import consume_stats, consumed_topic, queues_of
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table

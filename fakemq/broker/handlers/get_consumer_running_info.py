@@ -9,7 +9,7 @@ Source: broker/processor/AdminBrokerProcessor.java#getConsumerRunningInfo (4.9.7
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
-from fakemq.broker.relay import call_consumer
+from fakemq.broker.clients.relay import call_consumer
 from fakemq.dispatch.answers import Parked, Request
 from fakemq.protocol import table
 from fakemq.protocol.headers.client import GetConsumerRunningInfoRequestHeader

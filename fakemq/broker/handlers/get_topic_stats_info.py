@@ -10,8 +10,8 @@ Source: broker/processor/AdminBrokerProcessor.java#getTopicStatsInfo (4.9.7)
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
-from fakemq.broker.checks import existing_topic
-from fakemq.broker.consume_stats import queues_of
+from fakemq.broker.sending.checks import existing_topic
+from fakemq.broker.tables.consume_stats import queues_of
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table

@@ -9,7 +9,7 @@ Source: broker/processor/ClientManageProcessor.java#heartBeat (4.9.7)
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
-from fakemq.broker.client_channel import ClientChannelInfo
+from fakemq.broker.clients.client_channel import ClientChannelInfo
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.dispatch.java_errors import body_of, required

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.broker import Broker, handles
-from fakemq.broker.relay import too_old
+from fakemq.broker.clients.relay import too_old
 from fakemq.dispatch.answers import NOTHING_SAID, Parked, Reply, Request
 from fakemq.dispatch.java_errors import readable_json, required
 from fakemq.dispatch.outcomes import outcome_of
@@ -29,7 +29,7 @@ from fakemq.protocol.table import NoHeader
 from fakemq.protocol.versions import V3_0_7_SNAPSHOT
 
 if TYPE_CHECKING:
-    from fakemq.broker.client_channel import ClientChannelInfo
+    from fakemq.broker.clients.client_channel import ClientChannelInfo
 
 TIMEOUT_MS = 5_000
 

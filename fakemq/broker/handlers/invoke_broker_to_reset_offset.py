@@ -16,9 +16,9 @@ from copy import copy
 from typing import TYPE_CHECKING
 
 from fakemq.broker.broker import Broker, handles
-from fakemq.broker.consume_stats import queues_of
-from fakemq.broker.offsets import NO_OFFSET
-from fakemq.broker.relay import too_old
+from fakemq.broker.clients.relay import too_old
+from fakemq.broker.tables.consume_stats import queues_of
+from fakemq.broker.tables.offsets import NO_OFFSET
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import NOTHING_SAID, Refused, Reply, Request
 from fakemq.dispatch.java_errors import NULL

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.broker import Broker, handles
-from fakemq.broker.pull import pull
+from fakemq.broker.pulling.pull import pull
 from fakemq.protocol import table
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ Source: broker/processor/AdminBrokerProcessor.java#queryConsumeTimeSpan (4.9.7)
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
-from fakemq.broker.checks import existing_topic
-from fakemq.broker.consume_stats import queues_of
+from fakemq.broker.sending.checks import existing_topic
+from fakemq.broker.tables.consume_stats import queues_of
 from fakemq.clock.calendar import time_text
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request

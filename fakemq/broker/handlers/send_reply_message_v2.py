@@ -1,6 +1,6 @@
 """SEND_REPLY_MESSAGE_V2 (325): as SEND_REPLY_MESSAGE (324); the header has one-letter names.
 
-Behaviour: see `fakemq.broker.reply`.
+Behaviour: see `fakemq.broker.sending.reply`.
 Ignored: ``n``, ``m``; the sysFlag of the stored reply is 0.
 
 Source: broker/processor/ReplyMessageProcessor.java#processRequest (4.9.7)
@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.broker import Broker, handles
-from fakemq.broker.reply import reply
+from fakemq.broker.sending.reply import reply
 from fakemq.protocol import table
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ Source: broker/processor/AdminBrokerProcessor.java#updateAndCreateSubscriptionGr
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
-from fakemq.broker.checks import check_not_slave
+from fakemq.broker.sending.checks import check_not_slave
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.dispatch.java_errors import body_of
 from fakemq.protocol import table

@@ -9,8 +9,8 @@ Source: broker/processor/AdminBrokerProcessor.java#updateAndCreateTopic (4.9.7)
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
-from fakemq.broker.checks import check_not_slave, check_not_system_topic, check_topic_name
 from fakemq.broker.registration import when_registered
+from fakemq.broker.sending.checks import check_not_slave, check_not_system_topic, check_topic_name
 from fakemq.dispatch.answers import NOTHING_SAID, Parked, Reply, Request, Thrown
 from fakemq.protocol import table
 from fakemq.protocol.bodies.topic import TopicConfig

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from fakemq.broker.broker import Broker
-from fakemq.broker.persistence import TIMER_METRICS
-from fakemq.broker.transactions import TransactionalMessageService
+from fakemq.broker.sending.transactions import TransactionalMessageService
+from fakemq.broker.tables.persistence import TIMER_METRICS
 from fakemq.broker.v5 import pull_consumers, send, topic_changes
 from fakemq.broker.v5.attributes import GROUP_ATTRIBUTES, TOPIC_ATTRIBUTES, Attribute
 from fakemq.broker.v5.offsets import ForbiddenTopics, OffsetResets, PullOffsets

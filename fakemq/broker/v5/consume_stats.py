@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from fakemq.broker.consume_stats import consume_tps, offsets_of
+from fakemq.broker.tables.consume_stats import consume_tps, offsets_of
 from fakemq.protocol.java import java_hash_map_order
 from fakemq.protocol.v5.bodies.stats import ConsumeStats5, OffsetWrapper5
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from fakemq.clock.slices import Steps, removed_where
 
 if TYPE_CHECKING:
-    from fakemq.broker.offsets import ConsumerOffsetManager
+    from fakemq.broker.tables.offsets import ConsumerOffsetManager
 
 _NOT_READABLE: Final = 4
 """Source: common/constant/PermName.java, INDEX_PERM_READ (5.5.0)"""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from fakemq.broker.groups import BUILT_IN_GROUPS, SYSTEM_GROUP_PREFIX
+from fakemq.broker.tables.groups import BUILT_IN_GROUPS, SYSTEM_GROUP_PREFIX
 from fakemq.config.v5.model import config5
 from fakemq.dispatch.answers import Refused
 from fakemq.protocol.codes import ResponseCode

@@ -1,4 +1,4 @@
-"""What a broker of 5.5.0 does with a sent message besides `fakemq.broker.send`.
+"""What a broker of 5.5.0 does with a sent message besides `fakemq.broker.sending.send`.
 
 Source: broker/processor/SendMessageProcessor.java (5.5.0)
 """

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fakemq.protocol.v5.bodies.version import DataVersion5
 
 if TYPE_CHECKING:
-    from fakemq.broker.delay import ScheduleMessageService
+    from fakemq.broker.sending.delay import ScheduleMessageService
     from fakemq.broker.v5.pop.service import PopService
     from fakemq.broker.v5.timers.service import TimerMessageService
     from fakemq.clock.slices import Steps

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from fakemq.broker.transactions import REMOVE_TAG, TransactionalMessageService
+from fakemq.broker.sending.transactions import REMOVE_TAG, TransactionalMessageService
 from fakemq.config.v5.model import config5
 from fakemq.dispatch.answers import NOTHING_SAID, Refused
 from fakemq.protocol.errors import NumberFormatError

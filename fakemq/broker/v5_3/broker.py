@@ -20,7 +20,7 @@ from fakemq.reference.v5_3 import REFERENCE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fakemq.broker.transactions import TransactionalMessageService
+    from fakemq.broker.sending.transactions import TransactionalMessageService
     from fakemq.net.session import Session
     from fakemq.store.inner_message import InnerMessage
     from fakemq.store.results import PutMessageStatus

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.broker.consume_stats import MAX_QUEUES, queues_of
+from fakemq.broker.tables.consume_stats import MAX_QUEUES, queues_of
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.bodies.stats import ConsumeStats, OffsetWrapper

@@ -7,7 +7,7 @@ Source: broker/processor/SendMessageProcessor.java#rejectRequest (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.retry import send_back
+from fakemq.broker.sending.retry import send_back
 from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.send import check_takes_messages
 from fakemq.dispatch.answers import Reply, Request

@@ -10,7 +10,7 @@ Source: broker/processor/AdminBrokerProcessor.java#deleteTopic, #deleteTopicInBr
 
 from __future__ import annotations
 
-from fakemq.broker.checks import check_not_system_topic
+from fakemq.broker.sending.checks import check_not_system_topic
 from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import InvalidParameter, Reply, Request

@@ -9,8 +9,8 @@ Source: broker/processor/AdminBrokerProcessor.java#fetchAllConsumeStatsInBroker 
 
 from __future__ import annotations
 
-from fakemq.broker.consume_stats import consumed_topic, queues_of
 from fakemq.broker.handlers.get_broker_consume_stats import TABLE_SIZE
+from fakemq.broker.tables.consume_stats import consumed_topic, queues_of
 from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.consume_stats import consume_stats_5
 from fakemq.clock.slices import Steps

@@ -9,7 +9,7 @@ store/DefaultMessageStore.java#getEarliestMessageTime (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.runtime_info import runtime_info
+from fakemq.broker.tables.runtime_info import runtime_info
 from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table

@@ -9,7 +9,7 @@ Source: broker/processor/AdminBrokerProcessor.java#getConsumeStats (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.consume_stats import consumed_topic, queues_of
+from fakemq.broker.tables.consume_stats import consumed_topic, queues_of
 from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.consume_stats import consume_stats_5
 from fakemq.clock.slices import Steps

@@ -5,7 +5,7 @@ Source: broker/processor/PollingInfoProcessor.java#processRequest (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.checks import consuming_group
+from fakemq.broker.sending.checks import consuming_group
 from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.pop.checks import check_readable, readable_queue
 from fakemq.dispatch.answers import NOTHING_SAID, Refused, Reply, Request

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.broker.pull import MASTER_ID, pull, pull_refusal
+from fakemq.broker.pulling.pull import MASTER_ID, pull, pull_refusal
 from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.dispatch.answers import REJECTED, Forbidden, Parked, Refused, Reply
 from fakemq.later import Later

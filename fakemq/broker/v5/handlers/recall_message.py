@@ -11,7 +11,7 @@ Source: broker/processor/RecallMessageProcessor.java (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.send import reply_when_durable
+from fakemq.broker.sending.send import reply_when_durable
 from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.timers.service import delete_key
 from fakemq.config.v5.model import BrokerConfig5

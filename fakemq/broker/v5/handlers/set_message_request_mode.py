@@ -7,7 +7,7 @@ Source: broker/processor/QueryAssignmentProcessor.java#setMessageRequestMode (5.
 
 from __future__ import annotations
 
-from fakemq.broker.checks import existing_topic
+from fakemq.broker.sending.checks import existing_topic
 from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Refused, Reply, Request

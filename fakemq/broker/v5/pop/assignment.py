@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from fakemq.broker.consumers import BROADCASTING
+from fakemq.broker.clients.consumers import BROADCASTING
 from fakemq.broker.v5.pop.checks import check_queue_count
 from fakemq.broker.v5.pop.modes import POP
 from fakemq.client.consuming.allocation.averagely import averagely, averagely_by_circle

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from fakemq.broker.offsets import NO_OFFSET
+from fakemq.broker.tables.offsets import NO_OFFSET
 from fakemq.protocol.topics import RETRY_PREFIX
 
 if TYPE_CHECKING:
-    from fakemq.broker.offsets import ConsumerOffsetManager
+    from fakemq.broker.tables.offsets import ConsumerOffsetManager
     from fakemq.clock.node_clock import NodeClock
     from fakemq.config.v5.model import BrokerConfig5
     from fakemq.store.store import MessageStore

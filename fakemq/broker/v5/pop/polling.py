@@ -16,7 +16,7 @@ from enum import Enum
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from fakemq.broker.held_queue import MOST_WAKES
+from fakemq.broker.pulling.held_queue import MOST_WAKES
 from fakemq.clock.slices import leaving
 from fakemq.dispatch.answers import Parked
 from fakemq.dispatch.outcomes import outcome_of

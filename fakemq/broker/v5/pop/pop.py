@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from fakemq.broker.checks import consuming_group
+from fakemq.broker.sending.checks import consuming_group
 from fakemq.broker.v5.attributes import PRIORITY_FACTOR
 from fakemq.broker.v5.pop.checks import (
     check_queues,

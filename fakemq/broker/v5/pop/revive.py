@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from fakemq.broker import addresses
-from fakemq.broker.consume_stats import MAX_QUEUES
+from fakemq.broker.tables.consume_stats import MAX_QUEUES
 from fakemq.broker.v5.pop.revive_log import ACK_TIME_INTERVAL_MS
 from fakemq.broker.v5.pop.revive_queue import FEW, ReviveQueue
 from fakemq.events.pop import Revived
@@ -42,9 +42,9 @@ from fakemq.store.inner_message import InnerMessage
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from fakemq.broker.groups import SubscriptionGroupManager
-    from fakemq.broker.offsets import ConsumerOffsetManager
-    from fakemq.broker.topics import TopicConfigManager
+    from fakemq.broker.tables.groups import SubscriptionGroupManager
+    from fakemq.broker.tables.offsets import ConsumerOffsetManager
+    from fakemq.broker.tables.topics import TopicConfigManager
     from fakemq.broker.v5.pop.inflight import InflightCounter
     from fakemq.broker.v5.pop.revive_log import ReviveLog
     from fakemq.clock.slices import Steps

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.broker.persistence import FIRST_TICK_MS, MODES, ORDERS
 from fakemq.broker.popped import OutMessage
+from fakemq.broker.tables.persistence import FIRST_TICK_MS, MODES, ORDERS
 from fakemq.broker.v5.pop.inflight import InflightCounter
 from fakemq.broker.v5.pop.modes import RequestModes
 from fakemq.broker.v5.pop.offsets import PopOffsets

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from fakemq.broker.delay import real_place
+from fakemq.broker.sending.delay import real_place
 from fakemq.broker.v5.timers.diversion import TimerDiversion
 from fakemq.errors import StoreError, counted
 from fakemq.events import StoreRepaired, Warned
@@ -47,7 +47,7 @@ from fakemq.store.timer.timers import Timers, clear_files
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from fakemq.broker.stats import BrokerStatsManager
+    from fakemq.broker.tables.stats import BrokerStatsManager
     from fakemq.clock.slices import Steps
     from fakemq.clock.timers import Timer
     from fakemq.config.model import BrokerConfig

@@ -7,9 +7,9 @@ Source: broker/processor/AdminBrokerProcessor.java#getTopicStatsInfo (5.3.2)
 
 from __future__ import annotations
 
-from fakemq.broker.checks import existing_topic
-from fakemq.broker.consume_stats import queues_of
 from fakemq.broker.handlers.get_topic_stats_info import topic_offsets
+from fakemq.broker.sending.checks import existing_topic
+from fakemq.broker.tables.consume_stats import queues_of
 from fakemq.broker.v5_3.broker import Broker53, handles
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.broker.persistence import MODES, ConfigFile
+from fakemq.broker.tables.persistence import MODES, ConfigFile
 from fakemq.clock.slices import Steps
 from fakemq.protocol import fastjson
 from fakemq.protocol.bodies.pop import SetMessageRequestModeRequestBody

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.broker.persistence import FIRST_TICK_MS
+from fakemq.broker.tables.persistence import FIRST_TICK_MS
 from fakemq.broker.v5.pop.revive import LAG_MS
 from fakemq.broker.v5.pop.revive_queue import FEW
 from fakemq.events import Acknowledged, Revived

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fakemq.broker.send import BATCH_AT_ONCE_BYTES
+from fakemq.broker.sending.send import BATCH_AT_ONCE_BYTES
 from fakemq.events import TimerDiscarded
 from fakemq.protocol.batch import BatchMember, encode_batch
 from fakemq.protocol.codes import RequestCode, ResponseCode

@@ -1,0 +1,1 @@
+"""The clients that a broker knows: members of groups, their connections, and their locks."""

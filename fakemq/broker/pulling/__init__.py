@@ -1,0 +1,1 @@
+"""How a broker answers a pull, holds one, and moves a consumer to another offset."""

@@ -1,0 +1,1 @@
+"""How a broker takes a message: checks, the put, delays, retries, transactions and replies."""
