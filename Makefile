@@ -13,11 +13,12 @@ INSTALL := DIST_EXTRA_CONFIG='$(CURDIR)/.ci/wheels.cfg' $(BIN)/python -m pip ins
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help serve setup check test suite check-wheel check-lowest check-release release wheel oldest-pyspark collection lint scenarios bench campaign soak fuzz attack differ docs clean
+.PHONY: help serve setup quick check test suite check-wheel check-lowest check-release release wheel oldest-pyspark collection lint scenarios bench campaign soak fuzz attack differ docs clean
 
 help:
 	@echo "make serve   start the local cluster (name server 127.0.0.1:9876)"
-	@echo "make check   lint, and every test that needs no JVM, in two minutes"
+	@echo "make quick   ruff, and the tests that take under a second, in QUICK_TIME"
+	@echo "make check   lint, and every test that needs no JVM, in CHECK_TIME"
 	@echo "make test    lint, and every test, those against real RocketMQ included"
 	@echo "make wheel   build a wheel in dist/; its hot modules are compiled where there is a C compiler"
 	@echo "make check-wheel  build a wheel and run a share of the tests on it; ARGS='-n 3' runs all tests"
@@ -64,6 +65,11 @@ OLDEST_PYSPARK := 4.2.0
 	@touch $@
 
 oldest-pyspark: setup .venv/.oldest-pyspark-$(OLDEST_PYSPARK)
+
+# While you write: neither mypy nor the tests that are marked as slow, each for a reason.
+quick: setup
+	$(BIN)/ruff check .
+	$(PYTEST) -n auto -m "not jvm and not slow" --ignore tests/bench $(ARGS)
 
 # Only tests/, and the recordings replayed on the fake: no JVM, no Spark, no Go.
 check: lint

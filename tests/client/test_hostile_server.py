@@ -85,17 +85,20 @@ def test_answer_of_a_handler_that_fits_no_frame_closes_the_connection() -> None:
 
 # -- the caller's own requests --------------------------------------------------------------------
 
+PATIENCE_MS = 60_000
+"""Three attempts encode 17 MiB each: on a busy machine that takes longer than a send may."""
+
 
 def test_request_that_fits_no_frame_is_an_error_of_ours() -> None:
     with server(lambda request: framed(request)) as addr, Client(addr) as c:
         c.instance.routes.put("orders", route_at(addr), c.instance.time.elapsed_ms())
         large = Message("orders", b"x", properties={"a": "b" * (17 << 20)})
         with pytest.raises(MQClientError, match="is the most"):
-            c.send(large)
+            c.send(large, timeout_ms=PATIENCE_MS)
         with pytest.raises(MQClientError, match="32767"):
-            c.send_batch([large])
+            c.send_batch([large], timeout_ms=PATIENCE_MS)
         errors: list[object] = []
-        c.parallel().start(c.producer.send(large), errors.append)
+        c.parallel().start(c.producer.send(large, timeout_ms=PATIENCE_MS), errors.append)
         assert isinstance(errors[0], MQClientError)
 
 
