@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
 from fakemq.broker.broker import Broker
@@ -23,9 +26,15 @@ ONLY_MASTERS = {"txn_check", "delay_level_1", "delay_level_5", "timer", "pop_rev
 """Deadlines of what only a master does."""
 
 
-@pytest.fixture(params=NAMES)
-def pair(request: pytest.FixtureRequest) -> Replicated:
-    return Replicated(reference=request.param)
+@pytest.fixture(params=[*NAMES, "a directory"])
+def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Replicated]:
+    """In memory with each reference, and one on disk."""
+    if request.param == "a directory":
+        made = Replicated(reference="5.5.0", store=tmp_path)
+    else:
+        made = Replicated(reference=request.param)
+    yield made
+    made.core.stop()
 
 
 @pytest.fixture
@@ -129,6 +138,23 @@ def test_half_record_is_cut_before_the_first_put(pair: Replicated) -> None:
     assert slave.store.max_phy_offset == whole
     send(pair, slave, b"b")
     assert bodies(slave) == [b"a", b"b"]
+
+
+def test_new_master_has_everything_after_a_restart(pair: Replicated) -> None:
+    one, two = pair.master, pair.slave
+    send(pair, one, b"a")
+    swap(pair, one, two)
+    send(pair, two, b"b")
+    pair.core.advance(15_000)
+    for broker in (two, one):
+        pair.stop(broker)
+        pair.start(broker)
+    pair.core.advance(KNOWN_MS)
+    assert (one.role.name, two.role.name) == ("SLAVE", "ASYNC_MASTER")
+    assert bodies(one) == bodies(two) == [b"a", b"b"]
+    send(pair, two, b"c")
+    pair.core.advance(1_000)
+    assert bodies(one) == bodies(two) == [b"a", b"b", b"c"]
 
 
 # -- what only masters do ---------------------------------------------------------------------
