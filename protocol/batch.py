@@ -1,4 +1,4 @@
-"""The body of a SEND_BATCH_MESSAGE, declared in layout/batch.py.
+"""The body of a SEND_BATCH_MESSAGE, declared in layout/record.py.
 
 Source: common/message/MessageDecoder.java#encodeMessages, #decodeMessages (4.9.7)
 """

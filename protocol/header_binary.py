@@ -1,6 +1,6 @@
 """A command's header in RocketMQ's own binary form (serialize type 1).
 
-Its layout is declared in layout/header_binary.py. Length 0 reads as null, so an empty string does
+Its layout is declared in layout/frame.py. Length 0 reads as null, so an empty string does
 not survive.
 
 There are three ways to read a header, and tests prove that they agree:

@@ -6,7 +6,7 @@ import re
 from bisect import bisect
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakemq.biographies.deleted_topics import kept_offset
+from fakemq.biographies.incidents import kept_offset
 from fakemq.clock.slices import finished
 from fakemq.config.slips import almost_like
 from fakemq.core import inspection

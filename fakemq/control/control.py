@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Coroutine, Iterable
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from fakemq.clock.durations import duration_ms
+from fakemq.clock.slices import finished
 from fakemq.control.bodies import Bodies
 from fakemq.control.results import Refusal
 from fakemq.events.core import Event
@@ -17,7 +18,6 @@ from fakemq.handles.cluster import ClusterBase
 from fakemq.handles.running import ClusterLife
 from fakemq.journal.journal import line
 from fakemq.journal.wakes import Waiter
-from fakemq.serving.on_loop import OnLoop
 
 if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
@@ -212,3 +212,34 @@ def wait_ms(timeout: Duration) -> int:
     if not 0 <= ms <= LONGEST_WAIT_MS:
         raise Refusal(400, f"timeout={timeout!r}: expected up to {LONGEST_WAIT_MS // 1000} s")
     return ms
+
+
+# A running cluster for callers on its own loop: each call is made directly.
+
+
+class OnLoop:
+    """A `RunningCluster` for callers on the cluster's thread, which cannot wait for it."""
+
+    def __init__(self, server: ClusterServer) -> None:
+        self.server = server
+
+    def call(self, function: Callable[[], T]) -> T:
+        """Call ``function`` and return its result."""
+        return function()
+
+    def carry_out(self, steps: Steps[T]) -> T:
+        """Do long work at once, and return its result."""
+        return finished(steps)
+
+    def wait(self, coroutine: Coroutine[object, object, T]) -> T:
+        """Raise an error: the loop would wait for itself."""
+        coroutine.close()
+        self.require_waiting()
+
+    def require_waiting(self) -> NoReturn:
+        """Raise an error: the loop would wait for itself."""
+        raise RuntimeError("the cluster's own loop cannot wait for it")
+
+    def stop(self) -> None:
+        """Raise an error: the owner of the server stops it."""
+        raise RuntimeError("the cluster's own loop cannot stop it")

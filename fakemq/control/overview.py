@@ -12,8 +12,7 @@ from fakemq.control.endpoints import Query, endpoint
 from fakemq.control.faults import FaultState, get_faults
 from fakemq.control.nodes import ClusterState, get_state
 from fakemq.core import overview
-from fakemq.core.overview import GroupSum, TopicSum
-from fakemq.core.topology import LinkSum, links
+from fakemq.core.overview import GroupSum, LinkSum, TopicSum, links
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.hosts import format_host
 from fakemq.protocol.java import LONG_MAX

@@ -7,10 +7,14 @@ from typing import Any
 from fakemq.decoding.fields import BrokenError, Explained, Field, Title
 from fakemq.decoding.records import records
 from fakemq.decoding.walk import walk
-from fakemq.protocol.layout.checkpoint import Checkpoint
-from fakemq.protocol.layout.consumequeue import ConsumeQueueUnit
 from fakemq.protocol.layout.ha import SlaveAck, TransferHeader
-from fakemq.protocol.layout.index import IndexEntry, IndexHeader, IndexSlot
+from fakemq.protocol.layout.store_files import (
+    Checkpoint,
+    ConsumeQueueUnit,
+    IndexEntry,
+    IndexHeader,
+    IndexSlot,
+)
 from fakemq.protocol.layout.timer import TimerCheckpoint, TimerLogUnit, WheelSlot
 
 ENTRIES: dict[str, tuple[Any, str]] = {

@@ -23,8 +23,7 @@ from fakemq.protocol.codes import LanguageCode, RequestCode, ResponseCode, code_
 from fakemq.protocol.command import FLAG_ONEWAY, FLAG_RESPONSE
 from fakemq.protocol.errors import NumberFormatError, ProtocolError
 from fakemq.protocol.frame import LENGTH_BYTES, frame_bytes
-from fakemq.protocol.layout.frame import Frame
-from fakemq.protocol.layout.header_binary import BinaryHeader, ExtField
+from fakemq.protocol.layout.frame import BinaryHeader, ExtField, Frame
 from fakemq.protocol.limits import FILE_JSON, HEADER_MAX_BYTES
 from fakemq.protocol.v5 import table as v5_table
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from fakemq.decoding.fields import BrokenError, Explained, Field, Problem, Title, properties, shown
 from fakemq.decoding.walk import collected, walk
 from fakemq.protocol.java import crc32
-from fakemq.protocol.layout.batch import BatchMember
 from fakemq.protocol.layout.record import (
     BLANK_MAGIC_CODE,
     MESSAGE_MAGIC_CODE,
+    BatchMember,
     Blank,
     Record,
     RecordHead,

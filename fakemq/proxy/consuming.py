@@ -17,9 +17,9 @@ from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.pop import ChangeInvisibleTimeResponseHeader
 from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
 from fakemq.protocol.pop import extra_info
+from fakemq.protocol.usual_headers import UsualHeader
 from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.proxy.codes import Code
-from fakemq.proxy.headers import AckHeader, ChangeHeader
 from fakemq.proxy.receipts import decode
 from fakemq.proxy.status import RpcError, broker_error, java_error, proxy_error
 
@@ -209,3 +209,49 @@ def require_client(proxy: Proxy, client_id: str) -> None:
             "org.apache.rocketmq.proxy.common.ReceiptHandleGroupKey"
             ".getChannelId(ReceiptHandleGroupKey.java:34)",
         )
+
+
+# The headers by which the front asks brokers most often, as quick values.
+#
+# Each has the fields of the `Header` of the same name, which a handler finds in a request.
+
+
+class PopHeader(UsualHeader, gc=False):
+    """`fakemq.protocol.headers.pop.PopMessageRequestHeader`"""
+
+    consumer_group: str
+    topic: str
+    queue_id: int
+    max_msg_nums: int
+    invisible_time: int
+    poll_time: int
+    init_mode: int
+    exp_type: str
+    exp: str
+    order: bool
+    attempt_id: str | None
+    born_time: int = 0
+
+
+class AckHeader(UsualHeader, gc=False):
+    """`fakemq.protocol.headers.pop.AckMessageRequestHeader`"""
+
+    consumer_group: str
+    topic: str
+    queue_id: int
+    extra_info: str
+    offset: int
+    lite_topic: str | None = None
+
+
+class ChangeHeader(UsualHeader, gc=False):
+    """`fakemq.protocol.headers.pop.ChangeInvisibleTimeRequestHeader`"""
+
+    consumer_group: str
+    topic: str
+    queue_id: int
+    extra_info: str
+    offset: int
+    invisible_time: int
+    suspend: bool
+    lite_topic: str | None = None

@@ -25,35 +25,25 @@ from construct import (  # type: ignore[import-untyped]
     Struct,
 )
 
-from fakemq.protocol.layout import (
-    batch,
-    checkpoint,
-    consumequeue,
-    frame,
-    ha,
-    header_binary,
-    index,
-    record,
-    timer,
-)
+from fakemq.protocol.layout import frame, ha, record, store_files, timer
 
 LAYOUTS: dict[str, Construct] = {
     "FrameHead": frame.FrameHead,
     "Frame": frame.Frame,
-    "BinaryHeader": header_binary.BinaryHeader,
-    "ExtField": header_binary.ExtField,
+    "BinaryHeader": frame.BinaryHeader,
+    "ExtField": frame.ExtField,
     "RecordHead": record.RecordHead,
     "Blank": record.Blank,
     "Record": record.Record,
-    "BatchMember": batch.BatchMember,
-    "ConsumeQueueUnit": consumequeue.ConsumeQueueUnit,
-    "ExtensionHead": consumequeue.ExtensionHead,
-    "IndexHeader": index.IndexHeader,
-    "IndexSlot": index.IndexSlot,
-    "IndexEntry": index.IndexEntry,
+    "BatchMember": record.BatchMember,
+    "ConsumeQueueUnit": store_files.ConsumeQueueUnit,
+    "ExtensionHead": store_files.ExtensionHead,
+    "IndexHeader": store_files.IndexHeader,
+    "IndexSlot": store_files.IndexSlot,
+    "IndexEntry": store_files.IndexEntry,
     "TransferHeader": ha.TransferHeader,
     "SlaveAck": ha.SlaveAck,
-    "Checkpoint": checkpoint.Checkpoint,
+    "Checkpoint": store_files.Checkpoint,
 }
 
 TIMER_LAYOUTS: dict[str, Construct] = {

@@ -82,7 +82,7 @@ def test_process_without_a_control_port_imports_no_server() -> None:
     imported = set(done.stdout.split())
     assert "fakemq.serving.server" in imported, done.stderr
     assert not {"uvicorn", "starlette", "anyio", "h11", "fakemq.control"} & imported
-    assert "fakemq.serving.on_loop" not in imported
+    assert "fakemq.control.control" not in imported
 
 
 def test_missing_extra_is_named_with_its_install_command(monkeypatch: pytest.MonkeyPatch) -> None:

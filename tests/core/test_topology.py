@@ -10,7 +10,7 @@ import pytest
 
 import fakemq
 from fakemq.core.cluster import ClusterCore
-from fakemq.core.topology import LinkSum, links
+from fakemq.core.overview import LinkSum, links
 
 MANY = 100
 

@@ -18,7 +18,6 @@ OF_CLUSTER = (
 
 ROWS: dict[str, dict[str, str]] = {
     "biographies/dead_letters.py": {"not_sent_back: deliveries": ANSWER},
-    "biographies/deleted_topics.py": {"deleted_unconsumed: entry": ANSWER},
     "biographies/diagnosis.py": {
         "_Search.certain: entry": ANSWER,
         "_Search.faults: found": ANSWER,
@@ -28,7 +27,10 @@ ROWS: dict[str, dict[str, str]] = {
         "older_than_group: joined": ANSWER,
         "older_than_group: entry": ANSWER,
     },
-    "biographies/incidents.py": {"offsets_reset: requests": ANSWER},
+    "biographies/incidents.py": {
+        "deleted_unconsumed: entry": ANSWER,
+        "offsets_reset: requests": ANSWER,
+    },
     "biographies/members.py": {
         "rival_members: entry": ANSWER,
         "_members_left: deliveries": ANSWER,

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from fakemq.spark.options import Options
-from fakemq.spark.writing.commit_message import Written
 from fakemq.spark.writing.options import WriteOptions, write_options_of
-from fakemq.spark.writing.parcels import write_rows
+from fakemq.spark.writing.parcels import Written, write_rows
 from fakemq.spark.writing.row_ids import RowIds
 
 TYPES = {

@@ -36,8 +36,7 @@ from fakemq.proxy.checks import (
     checked_topic,
 )
 from fakemq.proxy.codes import Code
-from fakemq.proxy.consuming import acknowledge, bury, return_message
-from fakemq.proxy.headers import PopHeader
+from fakemq.proxy.consuming import PopHeader, acknowledge, bury, return_message
 from fakemq.proxy.messages import received_message
 from fakemq.proxy.popped import handle_of, popped_messages
 from fakemq.proxy.receipts import AUTO_INVISIBLE_MS

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 
 from fakemq.client.blocking import Client
 from fakemq.clock.machine_time import real_wait_ms
 from fakemq.errors import ConfigError, FakemqError
 from fakemq.protocol.bodies.queue import MessageQueue
-from fakemq.spark.reading.data_loss import report_data_loss
 from fakemq.spark.reading.offsets import EARLIEST, LATEST, SHAPE, Offsets, queue_text, queue_texts
 from fakemq.spark.reading.options import Bound, ReadOptions
 from fakemq.spark.reading.queue_bounds import Bounds, Survey, find_bounds, first_at_or_after
@@ -113,3 +113,32 @@ def _of_time(
             " start at the end of such queues"
         )
     return found
+
+
+# Errors and warnings when messages that should be read no longer exist.
+
+ADVICE = (
+    "some messages may be lost: they were aged out, the topic was created again, or a broker came"
+    " back without its newest ones"
+)
+
+
+class DataLossError(FakemqError):
+    """Messages that should be read no longer exist."""
+
+
+class DataLossWarning(UserWarning):
+    """Like `DataLossError`, but a warning: ``failOnDataLoss`` is false."""
+
+
+def report_data_loss(what: str, consequence: str, *, fail: bool) -> None:
+    """Raise or warn, as ``failOnDataLoss`` says; ``consequence`` says what the reader does then.
+
+    Python shows each warning text once in a process.
+    """
+    if fail:
+        raise DataLossError(
+            f"rocketmq: {what}: {ADVICE}. To continue with the messages that exist, set"
+            " failOnDataLoss to false."
+        )
+    warnings.warn(f"rocketmq: {what}: {ADVICE}; {consequence}", DataLossWarning, stacklevel=3)

@@ -26,8 +26,7 @@ from fakemq.protocol.errors import ProtocolError, RemoteProtocolError
 from fakemq.protocol.header import parse_long
 from fakemq.protocol.headers.pull import PullMessageResponseHeader
 from fakemq.protocol.subscription import build_subscription, is_tag_type
-from fakemq.spark.reading.bound_offsets import Wait
-from fakemq.spark.reading.data_loss import report_data_loss
+from fakemq.spark.reading.bound_offsets import Wait, report_data_loss
 from fakemq.spark.reading.offsets import queue_text
 from fakemq.spark.reading.options import RETRIES, Pulling, ReadOptions
 from fakemq.spark.reading.planning import QueueRange

@@ -19,8 +19,7 @@ from fakemq.client.blocking import Client
 from fakemq.clock.machine_time import real_elapsed_ms, real_wait_ms
 from fakemq.errors import FakemqError
 from fakemq.protocol.bodies.queue import MessageQueue
-from fakemq.spark.reading.bound_offsets import Wait, resolved, surveyed
-from fakemq.spark.reading.data_loss import report_data_loss
+from fakemq.spark.reading.bound_offsets import Wait, report_data_loss, resolved, surveyed
 from fakemq.spark.reading.offsets import Nested, Offsets, flat, nested, queue_text, queue_texts
 from fakemq.spark.reading.options import ReadOptions
 from fakemq.spark.reading.planning import limited, ranges_between, shared, split

@@ -16,11 +16,10 @@ from pyspark.sql.datasource import (
 
 from fakemq.errors import ConfigError, FakemqError
 from fakemq.spark.options import Options
-from fakemq.spark.writing.columns import check_columns
-from fakemq.spark.writing.commit_message import Written
 from fakemq.spark.writing.options import write_options_of
-from fakemq.spark.writing.parcels import write_rows
+from fakemq.spark.writing.parcels import Written, write_rows
 from fakemq.spark.writing.row_ids import RowIds
+from fakemq.spark.writing.rows import check_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]

@@ -19,8 +19,7 @@ from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.codes import RequestCode
 from fakemq.spark.options import Options
 from fakemq.spark.reading.batch_reader import RocketMQReader
-from fakemq.spark.reading.bound_offsets import BrokerAwayError
-from fakemq.spark.reading.data_loss import DataLossError, DataLossWarning
+from fakemq.spark.reading.bound_offsets import BrokerAwayError, DataLossError, DataLossWarning
 from fakemq.spark.reading.options import read_options
 from fakemq.spark.reading.queue_bounds import find_bounds, first_at_or_after
 from fakemq.spark.reading.queue_reading import ReadError

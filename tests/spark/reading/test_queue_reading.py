@@ -32,7 +32,7 @@ from fakemq.protocol.message import encode_record
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.spark.options import Options
 from fakemq.spark.reading import queue_reading
-from fakemq.spark.reading.data_loss import DataLossError, DataLossWarning
+from fakemq.spark.reading.bound_offsets import DataLossError, DataLossWarning
 from fakemq.spark.reading.options import ReadOptions, read_options
 from fakemq.spark.reading.planning import QueueRange
 from fakemq.spark.reading.queue_reading import QueueReader, ReadError

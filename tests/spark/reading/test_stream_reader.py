@@ -20,7 +20,7 @@ from fakemq.errors import ConfigError
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.spark.options import Options
 from fakemq.spark.reading import stream_reader
-from fakemq.spark.reading.data_loss import DataLossError, DataLossWarning
+from fakemq.spark.reading.bound_offsets import DataLossError, DataLossWarning
 from fakemq.spark.reading.options import read_options
 from fakemq.spark.reading.stream_reader import RocketMQStreamReader
 from fakemq.spark.reading.topics import NameServerError, UnknownTopicError, brokers_there

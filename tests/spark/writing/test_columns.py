@@ -17,7 +17,7 @@ from pyspark.sql.types import (
 )
 
 from fakemq.errors import ConfigError
-from fakemq.spark.writing.columns import check_columns
+from fakemq.spark.writing.rows import check_columns
 
 TEXT, BYTES = StringType(), BinaryType()
 

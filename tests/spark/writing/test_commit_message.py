@@ -11,7 +11,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from fakemq.client import SendResult, SendStatus
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.spark.options import Options
-from fakemq.spark.writing.commit_message import Written
+from fakemq.spark.writing.parcels import Written
 from fakemq.spark.writing.writers import BatchWriter, StreamWriter
 
 OPTIONS = Options("rocketmq", {"nameServer": "127.0.0.1:1", "topic": "orders", "writeId": "w"})

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from fakemq.spark.audit.report.answer import BAD
-from fakemq.spark.audit.report.colors import css
+from fakemq.spark.audit.report.series import css
 from fakemq.spark.audit.report.tables import Column, Table, plain
 from fakemq.spark.audit.summary import MessageBiography
 

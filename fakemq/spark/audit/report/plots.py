@@ -19,8 +19,18 @@ from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator
 
 from fakemq.dump.show import time_text
 from fakemq.spark.audit.report.answer import several, totals
-from fakemq.spark.audit.report.colors import ALARM, FAINT, INK, LINES, VERDICTS, themed
-from fakemq.spark.audit.report.series import SHOWN_LINES, deliveries, lag_lines, thinned
+from fakemq.spark.audit.report.series import (
+    ALARM,
+    FAINT,
+    INK,
+    LINES,
+    SHOWN_LINES,
+    VERDICTS,
+    deliveries,
+    lag_lines,
+    themed,
+    thinned,
+)
 from fakemq.spark.audit.report.tables import in_time, plain
 from fakemq.spark.audit.summary import Summary, Verdict
 
