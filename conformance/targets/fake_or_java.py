@@ -122,6 +122,7 @@ def java_target(
     reference: str = REFERENCE,
     *,
     grpc: bool = False,
+    masters: int = MASTERS,
 ) -> Iterator[JavaTarget]:
     """A fresh real cluster of a release whose brokers are configured so.
 
@@ -135,7 +136,7 @@ def java_target(
         return
     with ExitStack() as stack:
         real = JavaCluster(
-            masters=MASTERS,
+            masters=masters,
             config=config,
             jvm=WIDE_JVM if grpc else SMALL_JVM,
             version=reference,

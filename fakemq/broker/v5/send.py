@@ -180,7 +180,7 @@ def answer_fields(broker: Broker, code: int, message: InnerMessage) -> dict[str,
     unique_key = properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX)
     if unique_key is not None:
         fields["transactionId"] = unique_key
-    if broker.reference.has_priorities and _priority(properties) >= 0:
+    if _priority(properties) >= 0 and broker.reference.has_priorities:
         fields["queueId"] = str(message.queue_id)
     due_ms, topic = properties.get(TIMER_OUT_MS), properties.get(REAL_TOPIC)
     if (
