@@ -13,7 +13,7 @@ from pkgutil import iter_modules
 from typing import NamedTuple
 
 from conformance.run import Run, Target
-from conformance.targets.java_jars import NEWEST, REFERENCE, REFERENCES
+from conformance.targets.java_jars import REFERENCE, REFERENCES
 
 LONG_S = 15
 """What takes longer in real time is run on a real cluster when it is recorded only."""
@@ -41,7 +41,7 @@ class Scenario(NamedTuple):
     releases: tuple[str, ...] = ()
     """What it was recorded from, where that is not as `references` says."""
     grpc: bool = False
-    """Whether it is about gRPC clients: a real cluster has a proxy, and it is one of 5.5.0."""
+    """Whether it is about gRPC clients: a real cluster is of 5.x, and has a proxy of 5.5.0."""
 
     @property
     def name(self) -> str:
@@ -51,7 +51,7 @@ class Scenario(NamedTuple):
     def references(self) -> tuple[str, ...]:
         """The releases it can be recorded from: only 4.9.7 if it is long or has a slave."""
         if self.grpc:
-            return (NEWEST,)
+            return self.releases or REFERENCES[1:]
         return self.releases or ((REFERENCE,) if self.is_long or self.slaves else REFERENCES)
 
     @property

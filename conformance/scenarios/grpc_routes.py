@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from conformance.run import Run
 from conformance.scenario import scenario
+from conformance.targets.java_jars import NEWEST
 from conformance.wire.rpcs import (
     FRONT,
     MASTERS,
@@ -30,7 +31,7 @@ SYSTEM_TOPICS = (
 )
 
 
-@scenario("gRPC: routes of topics of every type", config=FRONT, grpc=True)
+@scenario("gRPC: routes of topics of every type", config=FRONT, grpc=True, releases=(NEWEST,))
 def grpc_routes(run: Run) -> None:
     client = run.grpc()
     for kind in ("NORMAL", "FIFO", "DELAY", "TRANSACTION", "PRIORITY", "UNSPECIFIED", ""):

@@ -8,6 +8,7 @@ from typing import Any
 
 from conformance.run import Run
 from conformance.scenario import scenario
+from conformance.targets.java_jars import NEWEST
 from conformance.wire.rpcs import (
     FRONT,
     MASTERS,
@@ -41,7 +42,12 @@ RESERVED = (
 )
 
 
-@scenario("gRPC: a message of each type in a topic of each type", config=FRONT, grpc=True)
+@scenario(
+    "gRPC: a message of each type in a topic of each type",
+    config=FRONT,
+    grpc=True,
+    releases=(NEWEST,),
+)
 def grpc_send_types(run: Run) -> None:
     client = run.grpc("producer")
     due = {"delivery_timestamp": moment(run.now_ms() + HOUR_MS)}
