@@ -141,6 +141,7 @@ def test_violation_is_shown_with_its_journal_lines(
         (["--seed", "1", "--minutes", "4"], "4 minutes are too few"),
         (["--seeds", "1:2", "--minutes", "0"], "0 minutes are too few"),
         (["--seed", "1", "--grpc", "--reference", "4.9.7"], "--grpc needs --reference 5.5.0"),
+        (["--seed", "1", "--reference", "5.3.2"], "'5.3.2' is not one of '4.9.7', '5.5.0'"),
         (["--seed", "-1"], "-1 is not in the range"),
     ],
 )
