@@ -12,7 +12,7 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.grpc import messages as m
 from fakemq.protocol.signature import Credentials
-from fakemq.proxy.codes import Code
+from fakemq.proxy.status import Code
 
 
 def heartbeat(said: str, account: str = "", secret: str = SECRET) -> Attack:

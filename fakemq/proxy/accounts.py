@@ -23,8 +23,7 @@ from fakemq.broker.acl.rights import RPCS
 from fakemq.journal.journal import shortened
 from fakemq.protocol.hosts import host_of
 from fakemq.proxy.call import AUTHORIZATION, DATE_TIME
-from fakemq.proxy.codes import Code
-from fakemq.proxy.status import RpcError
+from fakemq.proxy.status import Code, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

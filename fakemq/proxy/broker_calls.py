@@ -17,8 +17,7 @@ from fakemq.dispatch.node import NodeState
 from fakemq.later import Later
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.v5.codes import RequestCode5
-from fakemq.proxy.codes import Code
-from fakemq.proxy.status import RpcError, java_error
+from fakemq.proxy.status import Code, RpcError, java_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,8 +13,7 @@ from google.protobuf.message import Message
 
 from fakemq.protocol.limits import ATTEMPT_ID_MAX_CHARS, ATTEMPT_ID_TOO_LONG, SUBSCRIPTION_MAX_CHARS
 from fakemq.protocol.topics import SYSTEM_TOPICS
-from fakemq.proxy.codes import Code
-from fakemq.proxy.status import RpcError
+from fakemq.proxy.status import Code, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -18,8 +18,7 @@ from fakemq.clock.slices import leaving
 from fakemq.clock.timers import next_tick_ms
 from fakemq.events.core import MemberChanged
 from fakemq.journal.journal import shortened
-from fakemq.proxy.codes import Code
-from fakemq.proxy.status import RpcError
+from fakemq.proxy.status import Code, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

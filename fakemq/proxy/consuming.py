@@ -19,9 +19,8 @@ from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
 from fakemq.protocol.pop import extra_info
 from fakemq.protocol.usual_headers import UsualHeader
 from fakemq.protocol.v5.codes import RequestCode5
-from fakemq.proxy.codes import Code
 from fakemq.proxy.receipts import decode
-from fakemq.proxy.status import RpcError, broker_error, java_error, proxy_error
+from fakemq.proxy.status import Code, RpcError, broker_error, java_error, proxy_error
 
 if TYPE_CHECKING:
     from fakemq.later import Later, Waits

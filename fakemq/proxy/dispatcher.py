@@ -16,9 +16,8 @@ from fakemq.later import drive
 from fakemq.protocol.grpc.status import GrpcStatus
 from fakemq.proxy.call import Context
 from fakemq.proxy.checks import is_blank
-from fakemq.proxy.codes import Code
 from fakemq.proxy.registry import find
-from fakemq.proxy.status import RpcError, java_error
+from fakemq.proxy.status import Code, RpcError, java_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from fakemq.faults.points import RpcAction
     from fakemq.protocol.grpc.rpc import Rpc
     from fakemq.proxy.call import Call, Context
-    from fakemq.proxy.codes import Code
     from fakemq.proxy.proxy import Proxy
+    from fakemq.proxy.status import Code
 
 CANCEL: Final = 8
 """HTTP/2's code for a stream that is given up."""

@@ -18,8 +18,7 @@ from fakemq.proxy.clients import (
     PRODUCER,
     type_name,
 )
-from fakemq.proxy.codes import Code
-from fakemq.proxy.status import RpcError, java_error
+from fakemq.proxy.status import Code, RpcError, java_error
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

@@ -23,8 +23,8 @@ from fakemq.protocol.grpc.messages import (
     VerifyMessageCommand,
 )
 from fakemq.protocol.message import decode_records
-from fakemq.proxy.codes import Code
 from fakemq.proxy.messages import received_message
+from fakemq.proxy.status import Code
 
 if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock

@@ -21,7 +21,6 @@ from fakemq.protocol.properties import (
 )
 from fakemq.protocol.timers import TIMER_DELIVER_MS
 from fakemq.proxy.checks import check_lite_topic, has_control_character, is_blank
-from fakemq.proxy.codes import Code
 from fakemq.proxy.messages import (
     BORN_HOST,
     BORN_TIMESTAMP,
@@ -30,7 +29,7 @@ from fakemq.proxy.messages import (
     TRACE_CONTEXT,
 )
 from fakemq.proxy.settings import MESSAGE_MAX_BYTES
-from fakemq.proxy.status import RpcError, java_error
+from fakemq.proxy.status import Code, RpcError, java_error
 from fakemq.proxy.times import check_duration, is_valid, timestamp_ms
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from fakemq.protocol.grpc.messages import (
 )
 from fakemq.protocol.grpc.status import GrpcStatus
 from fakemq.protocol.grpc.table import BY_NAME
-from fakemq.proxy.codes import Code
+from fakemq.proxy.status import Code
 
 if TYPE_CHECKING:
     from collections.abc import Callable

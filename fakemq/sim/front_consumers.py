@@ -19,8 +19,8 @@ from fakemq.protocol.grpc.messages import (
     Settings,
     SubscriptionEntry,
 )
-from fakemq.proxy.codes import Code
 from fakemq.proxy.receipts import decode
+from fakemq.proxy.status import Code
 from fakemq.proxy.times import duration_of
 from fakemq.sim.consumers import AFTER_ERROR_MS, Consumer
 from fakemq.sim.events import Received

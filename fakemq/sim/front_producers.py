@@ -18,7 +18,7 @@ from fakemq.protocol.grpc.messages import (
     TransactionResolution,
     TransactionSource,
 )
-from fakemq.proxy.codes import Code
+from fakemq.proxy.status import Code
 from fakemq.proxy.times import timestamp_of
 from fakemq.sim.client import SimulatedClient
 from fakemq.sim.events import Decided, RecallEnded, SendFailed, Sent

@@ -12,14 +12,14 @@ from fakemq.clock.node_clock import NodeClock
 from fakemq.config.spec import ClusterSpec, cluster_spec
 from fakemq.core.cluster import ClusterCore
 from fakemq.randomness import Randomness
-from fakemq.sim.consumer_kinds import KINDS as CONSUMER_KINDS
-from fakemq.sim.consumers import Consumer
+from fakemq.sim.consumers import Consumer, Member, Reader
 from fakemq.sim.events import FaultBegan, FaultEnded, Quiet
 from fakemq.sim.faults import FAULTS
 from fakemq.sim.history import APPENDS, KINDS, V5_KINDS, History
 from fakemq.sim.invariants import judge
 from fakemq.sim.invariants.tables import disagreements
 from fakemq.sim.plan import DELAY_LEVELS, REFERENCES, START_AT
+from fakemq.sim.poppers import OrderedPopper, Popper
 from fakemq.sim.producers import KINDS as PRODUCER_KINDS
 
 if TYPE_CHECKING:
@@ -265,3 +265,14 @@ def _spec(plan: Plan, root: str | None) -> ClusterSpec:
         reference=plan.reference,
         ram_size="8GiB",
     )
+
+
+# The kinds of consumers that a plan may have.
+
+CONSUMER_KINDS: dict[str, type[Consumer]] = {
+    "member": Member,
+    "popper": Popper,
+    "ordered_popper": OrderedPopper,
+    "reader": Reader,
+}
+"""To add a kind, add a row: a class that is made of the cluster, its plan and what draws for it."""

@@ -13,7 +13,7 @@ from fakemq.broker.acl.rights import RPCS
 from fakemq.events import AccessRefused
 from fakemq.protocol.grpc import messages as m
 from fakemq.protocol.grpc.table import BY_NAME
-from fakemq.proxy.codes import Code
+from fakemq.proxy.status import Code
 from tests.support.proxy_lab import FrontClient, ProxyLab, message, resource
 
 WHEN = "20260101T000000Z"

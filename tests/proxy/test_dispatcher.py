@@ -8,7 +8,7 @@ from fakemq.events.grpc import RpcHandled, RpcReceived
 from fakemq.protocol.grpc import messages as m
 from fakemq.protocol.grpc.status import GrpcStatus
 from fakemq.protocol.grpc.table import BY_NAME
-from fakemq.proxy import codes
+from fakemq.proxy import status
 from tests.support.proxy_lab import ProxyLab, message, resource
 
 
@@ -40,7 +40,7 @@ def test_journal_has_the_rpc_and_the_requests_that_it_caused(lab: ProxyLab) -> N
 
 
 def test_codes_are_those_of_the_definition() -> None:
-    assert dict(m.Code.items()) == {code.name: code.value for code in codes.Code}
+    assert dict(m.Code.items()) == {code.name: code.value for code in status.Code}
 
 
 def test_every_rpc_has_a_handler_or_is_one_of_those_that_pull(lab: ProxyLab) -> None:

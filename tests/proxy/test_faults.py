@@ -10,7 +10,6 @@ from fakemq.events import FaultHit
 from fakemq.faults.plan import ALWAYS, ONCE, Point, Scope, When
 from fakemq.faults.points import BEFORE_RPC, BEFORE_RPC_REPLY
 from fakemq.protocol.grpc.status import GrpcStatus
-from fakemq.proxy.codes import Code
 from fakemq.proxy.faults import (
     AnswerStatus,
     DelayRpc,
@@ -21,6 +20,7 @@ from fakemq.proxy.faults import (
     ResetRpc,
     RpcFault,
 )
+from fakemq.proxy.status import Code
 from tests.support.proxy_lab import ProxyLab, handle_of, message
 
 

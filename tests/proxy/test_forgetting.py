@@ -6,8 +6,8 @@ import pytest
 
 from fakemq.protocol.grpc import messages as m
 from fakemq.proxy import routes
-from fakemq.proxy.codes import Code
 from fakemq.proxy.routes import EXPIRED_MS, Cache
+from fakemq.proxy.status import Code
 from tests.support.proxy_lab import FrontClient, ProxyLab, message, resource
 
 

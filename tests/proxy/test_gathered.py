@@ -10,8 +10,8 @@ from fakemq.events.grpc import HandleRenewed
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.grpc import messages as m
-from fakemq.proxy.codes import Code
 from fakemq.proxy.routes import EXPIRED_MS, Cache
+from fakemq.proxy.status import Code
 from fakemq.proxy.transactions import EXPIRE_MS, HEARTBEAT_PERIOD_MS
 from tests.support.proxy_lab import FrontClient, ProxyLab, handle_of, message, resource
 from tests.support.slices import take_turns, work_in_turns

@@ -21,10 +21,9 @@ from fakemq.protocol.grpc.status import GrpcStatus
 from fakemq.protocol.limits import ATTEMPT_ID_MAX_CHARS
 from fakemq.proxy import transactions
 from fakemq.proxy.checks import MOST_ENTRIES, count_parts
-from fakemq.proxy.codes import Code
 from fakemq.proxy.receipts import decode
 from fakemq.proxy.settings import CLIENT_BYTES, PART_BYTES
-from fakemq.proxy.status import RpcError
+from fakemq.proxy.status import Code, RpcError
 from tests.support.proxy_lab import FrontClient, ProxyLab, message, resource
 
 MANY_ADDRESSES = m.Endpoints(

@@ -11,10 +11,10 @@ from fakemq.events import DeadLettered
 from fakemq.events.pop import Acknowledged, InvisibleTimeChanged, Popped, Revived
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.randomness import Randomness
-from fakemq.sim.consumer_kinds import KINDS
 from fakemq.sim.consumers import Consumer
 from fakemq.sim.events import Consumed
 from fakemq.sim.plan import ConsumerPlan, PopPlan
+from fakemq.sim.run import CONSUMER_KINDS
 from tests.support.inside_lab import InsideLab
 
 POP = PopPlan(
@@ -48,7 +48,7 @@ def lab() -> InsideLab:
 
 
 def popper(lab: InsideLab, plan: ConsumerPlan = PLAN) -> Consumer:
-    client = KINDS[plan.kind](lab.core, plan, Randomness(1).stream(plan.name))
+    client = CONSUMER_KINDS[plan.kind](lab.core, plan, Randomness(1).stream(plan.name))
     client.start()
     lab.core.advance(2_000)
     return client

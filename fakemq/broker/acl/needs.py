@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from fakemq.broker.acl.errors import AclError
 from fakemq.broker.acl.permissions import Perm
-from fakemq.dispatch.java_errors import readable_json
+from fakemq.dispatch.outcomes import readable_json
 from fakemq.protocol.bodies.heartbeat import HeartbeatData
 from fakemq.protocol.bodies.pop import BatchAckMessageRequestBody, QueryAssignmentRequestBody
 from fakemq.protocol.bodies.queue import UnlockBatchRequestBody

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from fakemq.broker.clients.client_channel import ClientChannelInfo, Memberships
 from fakemq.clock.slices import A_STEP, leaving
-from fakemq.dispatch.java_errors import required
+from fakemq.dispatch.outcomes import required
 from fakemq.events.core import DifferenceEnded, SubscriptionsDiffer
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand

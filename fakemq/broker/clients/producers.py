@@ -15,7 +15,7 @@ from fakemq.broker.clients.client_channel import (
     Memberships,
 )
 from fakemq.clock.slices import leaving
-from fakemq.dispatch.java_errors import required
+from fakemq.dispatch.outcomes import required
 
 if TYPE_CHECKING:
     from collections.abc import Callable

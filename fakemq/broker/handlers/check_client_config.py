@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fakemq.broker.broker import Broker, handles
 from fakemq.broker.sending.checks import check_filter_type
 from fakemq.dispatch.answers import Refused, Reply, Request
-from fakemq.dispatch.java_errors import body_of
+from fakemq.dispatch.outcomes import body_of
 from fakemq.protocol import table
 from fakemq.protocol.bodies.heartbeat import CheckClientRequestBody
 from fakemq.protocol.codes import ResponseCode

@@ -12,7 +12,7 @@ from __future__ import annotations
 from fakemq.broker.broker import Broker, handles
 from fakemq.broker.clients.relay import call_consumer
 from fakemq.dispatch.answers import Parked, Request
-from fakemq.dispatch.java_errors import required
+from fakemq.dispatch.outcomes import required
 from fakemq.protocol import table
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.headers.client import ConsumeMessageDirectlyResultRequestHeader

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from fakemq.broker.broker import Broker, handles
 from fakemq.broker.sending.durable import when_durable
 from fakemq.dispatch.answers import NOTHING_SAID, Parked, Refused, Reply, Request, Thrown
-from fakemq.dispatch.java_errors import required
+from fakemq.dispatch.outcomes import required
 from fakemq.events.core import TransactionEnded
 from fakemq.later import Later
 from fakemq.protocol import table

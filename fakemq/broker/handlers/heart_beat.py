@@ -12,7 +12,7 @@ from fakemq.broker.broker import Broker, handles
 from fakemq.broker.clients.client_channel import ClientChannelInfo
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
-from fakemq.dispatch.java_errors import body_of, required
+from fakemq.dispatch.outcomes import body_of, required
 from fakemq.protocol import table
 from fakemq.protocol.bodies.heartbeat import HeartbeatData
 from fakemq.protocol.sysflag import TopicSysFlag

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from fakemq.broker.broker import Broker, handles
 from fakemq.broker.clients.relay import too_old
 from fakemq.dispatch.answers import NOTHING_SAID, Parked, Reply, Request
-from fakemq.dispatch.java_errors import readable_json, required
-from fakemq.dispatch.outcomes import outcome_of
+from fakemq.dispatch.outcomes import outcome_of, readable_json, required
 from fakemq.later import Later
 from fakemq.protocol import table
 from fakemq.protocol.bodies.offset import GetConsumerStatusBody

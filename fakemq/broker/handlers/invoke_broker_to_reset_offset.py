@@ -21,7 +21,7 @@ from fakemq.broker.tables.consume_stats import queues_of
 from fakemq.broker.tables.offsets import NO_OFFSET
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import NOTHING_SAID, Refused, Reply, Request
-from fakemq.dispatch.java_errors import NULL
+from fakemq.dispatch.outcomes import NULL
 from fakemq.protocol import table
 from fakemq.protocol.bodies.offset import MessageQueueForC, ResetOffsetBody, ResetOffsetBodyForC
 from fakemq.protocol.codes import LanguageCode, RequestCode, ResponseCode

@@ -8,7 +8,7 @@ from __future__ import annotations
 from fakemq.broker.broker import Broker, handles
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
-from fakemq.dispatch.java_errors import body_of, required
+from fakemq.dispatch.outcomes import body_of, required
 from fakemq.protocol import table
 from fakemq.protocol.bodies.queue import LockBatchRequestBody, LockBatchResponseBody
 from fakemq.protocol.table import NoHeader

@@ -18,7 +18,7 @@ from fakemq.broker.broker import Broker, handles
 from fakemq.broker.filters.tags import tags_filter
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import NOTHING_SAID, Refused, Reply, Request
-from fakemq.dispatch.java_errors import required
+from fakemq.dispatch.outcomes import required
 from fakemq.protocol import fastjson, table
 from fakemq.protocol.bodies.queue import ConsumeQueueData, QueryConsumeQueueResponseBody
 from fakemq.protocol.codes import ResponseCode

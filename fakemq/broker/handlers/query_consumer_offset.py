@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
 from fakemq.dispatch.answers import Refused, Reply, Request
-from fakemq.dispatch.java_errors import NULL
+from fakemq.dispatch.outcomes import NULL
 from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.headers.offset import (

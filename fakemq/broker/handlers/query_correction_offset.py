@@ -13,7 +13,7 @@ from __future__ import annotations
 from fakemq.broker.broker import Broker, handles
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
-from fakemq.dispatch.java_errors import required
+from fakemq.dispatch.outcomes import required
 from fakemq.protocol import table
 from fakemq.protocol.bodies.offset import QueryCorrectionOffsetBody
 from fakemq.protocol.headers.offset import QueryCorrectionOffsetHeader

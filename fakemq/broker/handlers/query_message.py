@@ -14,7 +14,7 @@ from __future__ import annotations
 from fakemq.broker.broker import Broker, handles
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
-from fakemq.dispatch.java_errors import NULL, list_capacity
+from fakemq.dispatch.outcomes import NULL, list_capacity
 from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import SerializeType

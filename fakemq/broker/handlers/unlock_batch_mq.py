@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
 from fakemq.dispatch.answers import Reply, Request
-from fakemq.dispatch.java_errors import body_of, required
+from fakemq.dispatch.outcomes import body_of, required
 from fakemq.protocol import table
 from fakemq.protocol.bodies.queue import UnlockBatchRequestBody
 from fakemq.protocol.table import NoHeader

@@ -10,7 +10,7 @@ from __future__ import annotations
 from fakemq.broker.broker import Broker, handles
 from fakemq.broker.sending.checks import check_not_slave
 from fakemq.dispatch.answers import Reply, Request
-from fakemq.dispatch.java_errors import body_of
+from fakemq.dispatch.outcomes import body_of
 from fakemq.protocol import table
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.table import NoHeader

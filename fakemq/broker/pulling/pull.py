@@ -25,7 +25,7 @@ from fakemq.dispatch.answers import (
     Reply,
     Request,
 )
-from fakemq.dispatch.java_errors import list_capacity
+from fakemq.dispatch.outcomes import list_capacity
 from fakemq.events.core import Delivered
 from fakemq.journal.journal import shortened
 from fakemq.journal.noted import DELIVERED, event_of

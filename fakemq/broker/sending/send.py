@@ -11,7 +11,7 @@ from fakemq.broker.sending.checks import check_send
 from fakemq.broker.sending.durable import when_durable
 from fakemq.broker.sending.retry import dead_letter_topic, dead_lettered
 from fakemq.dispatch.answers import Parked, Refused, Reply, Thrown
-from fakemq.dispatch.java_errors import required
+from fakemq.dispatch.outcomes import required
 from fakemq.later import Later
 from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.codes import ResponseCode

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from fakemq.broker.addresses import store_host
 from fakemq.clock.slices import removed_where
 from fakemq.clock.timers import SEEN_MS, notes_nothing
-from fakemq.dispatch.java_errors import required
+from fakemq.dispatch.outcomes import required
 from fakemq.events.core import HalfStored, TransactionDiscarded
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_bool, parse_int, parse_long

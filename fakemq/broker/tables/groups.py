@@ -14,7 +14,7 @@ import msgspec.structs
 from fakemq.broker.tables.kept_text import KeptText
 from fakemq.broker.tables.persistence import TABLES
 from fakemq.clock.slices import finished
-from fakemq.dispatch.java_errors import required
+from fakemq.dispatch.outcomes import required
 from fakemq.events.core import GroupChanged
 from fakemq.protocol.bodies.group import (
     V5_SETTINGS,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from fakemq.dispatch.answers import Refused
-from fakemq.dispatch.java_errors import required
+from fakemq.dispatch.outcomes import required
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.v5.bodies.version import DataVersion5
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from fakemq.faults.points import RpcAction
     from fakemq.protocol.grpc.rpc import Rpc
     from fakemq.protocol.grpc.status import GrpcStatus
-    from fakemq.proxy.codes import Code
     from fakemq.proxy.faults import RpcFault
     from fakemq.proxy.proxy import Proxy
+    from fakemq.proxy.status import Code
 
 RpcAt: TypeAlias = Literal["before_store", "before_reply"]
 """The point where a fault acts on an RPC:
@@ -86,8 +86,8 @@ class GrpcFaults(FaultPlacing):
         ``NOT_FOUND`` and ``OK``: these names mean the code. ``text`` is the text of the status. At
         ``before_reply`` the RPC has its effects, and only its answer is another.
         """
-        from fakemq.proxy.codes import Code
         from fakemq.proxy.faults import AnswerStatus, EndWithStatus
+        from fakemq.proxy.status import Code
 
         known = self._status(status)
         if text is None:
@@ -218,7 +218,7 @@ class GrpcFaults(FaultPlacing):
     def _status(self, given: Code | GrpcStatus | str | int) -> Code | GrpcStatus:
         self._front()
         from fakemq.protocol.grpc.status import GrpcStatus
-        from fakemq.proxy.codes import Code
+        from fakemq.proxy.status import Code
 
         if isinstance(given, Code | GrpcStatus):
             return given

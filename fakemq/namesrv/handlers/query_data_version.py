@@ -10,7 +10,7 @@ Source: namesrv/processor/DefaultRequestProcessor.java#queryBrokerTopicConfig (4
 from __future__ import annotations
 
 from fakemq.dispatch.answers import Reply, Request
-from fakemq.dispatch.java_errors import readable_json
+from fakemq.dispatch.outcomes import readable_json
 from fakemq.namesrv.handlers import or_null
 from fakemq.namesrv.namesrv import NameServer, handles
 from fakemq.protocol import table

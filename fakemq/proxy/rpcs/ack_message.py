@@ -17,11 +17,10 @@ from fakemq.later import drive
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.grpc.messages import AckMessageResponse
 from fakemq.proxy.checks import check_count, checked_group, checked_topic
-from fakemq.proxy.codes import Code
 from fakemq.proxy.consuming import acknowledge
 from fakemq.proxy.receipts import decode
 from fakemq.proxy.registry import handles
-from fakemq.proxy.status import OK, RpcError, status, status_of_all
+from fakemq.proxy.status import OK, Code, RpcError, status, status_of_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

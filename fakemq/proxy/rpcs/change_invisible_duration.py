@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 
 from fakemq.protocol.grpc.messages import ChangeInvisibleDurationResponse
 from fakemq.proxy.checks import check_invisible_time, checked_group, checked_topic
-from fakemq.proxy.codes import Code
 from fakemq.proxy.consuming import change_invisible_time, require_client
 from fakemq.proxy.receipts import decode
 from fakemq.proxy.registry import handles
-from fakemq.proxy.status import OK, RpcError
+from fakemq.proxy.status import OK, Code, RpcError
 from fakemq.proxy.times import duration_ms
 
 if TYPE_CHECKING:

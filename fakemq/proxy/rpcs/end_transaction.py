@@ -17,9 +17,8 @@ from fakemq.protocol.grpc.messages import EndTransactionResponse
 from fakemq.protocol.headers.transaction import EndTransactionRequestHeader
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.proxy.checks import checked_topic, is_blank
-from fakemq.proxy.codes import Code
 from fakemq.proxy.registry import handles
-from fakemq.proxy.status import OK, RpcError, proxy_error
+from fakemq.proxy.status import OK, Code, RpcError, proxy_error
 
 if TYPE_CHECKING:
     from fakemq.protocol.grpc.messages import EndTransactionRequest

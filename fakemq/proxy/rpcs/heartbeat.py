@@ -14,10 +14,9 @@ from fakemq.clock.slices import finished
 from fakemq.protocol.grpc.messages import HeartbeatResponse
 from fakemq.proxy.checks import checked_group
 from fakemq.proxy.clients import CONSUMER_TYPES, PRODUCER_TYPE, type_name
-from fakemq.proxy.codes import Code
 from fakemq.proxy.registration import register_consumer, register_producer
 from fakemq.proxy.registry import handles
-from fakemq.proxy.status import OK, RpcError
+from fakemq.proxy.status import OK, Code, RpcError
 
 if TYPE_CHECKING:
     from fakemq.later import Waits

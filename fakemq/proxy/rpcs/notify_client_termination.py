@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 from fakemq.protocol.grpc.messages import NotifyClientTerminationResponse
 from fakemq.proxy.checks import checked_group
 from fakemq.proxy.clients import CONSUMER_TYPES, PRODUCER_TYPE, type_name
-from fakemq.proxy.codes import Code
 from fakemq.proxy.registration import checked_language
 from fakemq.proxy.registry import handles
 from fakemq.proxy.rpcs.heartbeat import unknown_client
-from fakemq.proxy.status import OK, RpcError
+from fakemq.proxy.status import OK, Code, RpcError
 
 if TYPE_CHECKING:
     from fakemq.protocol.grpc.messages import NotifyClientTerminationRequest

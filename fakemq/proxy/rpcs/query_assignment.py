@@ -19,9 +19,8 @@ from fakemq.protocol.grpc.messages import (
 from fakemq.protocol.sysflag import PermName
 from fakemq.proxy.addresses import endpoints_for
 from fakemq.proxy.checks import check_queues, checked_group, checked_topic
-from fakemq.proxy.codes import Code
 from fakemq.proxy.registry import handles
-from fakemq.proxy.status import OK, RpcError
+from fakemq.proxy.status import OK, Code, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Container

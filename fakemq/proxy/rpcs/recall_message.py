@@ -20,11 +20,10 @@ from fakemq.protocol.v5.headers.timer import (
     RecallMessageResponseHeader,
 )
 from fakemq.proxy.checks import checked_topic
-from fakemq.proxy.codes import Code
 from fakemq.proxy.consuming import answer_header, raise_unless_success
 from fakemq.proxy.registry import handles
 from fakemq.proxy.rpcs.send_message import check_type
-from fakemq.proxy.status import OK, proxy_error
+from fakemq.proxy.status import OK, Code, proxy_error
 
 if TYPE_CHECKING:
     from fakemq.later import Waits

@@ -35,14 +35,13 @@ from fakemq.proxy.checks import (
     checked_group,
     checked_topic,
 )
-from fakemq.proxy.codes import Code
 from fakemq.proxy.consuming import PopHeader, acknowledge, bury, return_message
 from fakemq.proxy.messages import received_message
 from fakemq.proxy.popped import handle_of, popped_messages
 from fakemq.proxy.receipts import AUTO_INVISIBLE_MS
 from fakemq.proxy.registry import handles
 from fakemq.proxy.settings import LONG_POLLING_MAX_MS, LONG_POLLING_MIN_MS
-from fakemq.proxy.status import OK, RpcError, broker_error, java_error, proxy_error, status
+from fakemq.proxy.status import OK, Code, RpcError, broker_error, java_error, proxy_error, status
 from fakemq.proxy.times import duration_ms, timestamp_of
 
 if TYPE_CHECKING:

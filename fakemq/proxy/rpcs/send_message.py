@@ -33,13 +33,13 @@ from fakemq.protocol.timers import TIMER_DELIVER_MS
 from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 from fakemq.protocol.usual_headers import UsualBatchHeader, UsualSendHeader
 from fakemq.proxy.checks import check_count, checked_topic, is_blank
-from fakemq.proxy.codes import Code
 from fakemq.proxy.messages import BORN_TIMESTAMP, message_type
 from fakemq.proxy.registry import handles
 from fakemq.proxy.routes import consistent_hash
 from fakemq.proxy.sending import GZIP, TRANSACTION, check_body, properties_of
 from fakemq.proxy.status import (
     OK,
+    Code,
     RpcError,
     broker_error,
     java_error,

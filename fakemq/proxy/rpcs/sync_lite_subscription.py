@@ -12,10 +12,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from fakemq.proxy.checks import check_count, check_lite_topic, checked_group, checked_topic
-from fakemq.proxy.codes import Code
 from fakemq.proxy.registration import bound_topic
 from fakemq.proxy.registry import handles
-from fakemq.proxy.status import RpcError
+from fakemq.proxy.status import Code, RpcError
 
 if TYPE_CHECKING:
     from typing import NoReturn

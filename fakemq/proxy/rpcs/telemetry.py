@@ -18,10 +18,9 @@ from fakemq.protocol.grpc.messages import TelemetryCommand
 from fakemq.protocol.grpc.status import GrpcStatus
 from fakemq.proxy import dispatcher
 from fakemq.proxy.checks import MOST_ENTRIES, checked_group, checked_topic, count_parts
-from fakemq.proxy.codes import Code
 from fakemq.proxy.registration import register_consumer, register_producer
 from fakemq.proxy.registry import handles
-from fakemq.proxy.status import OK, RpcError
+from fakemq.proxy.status import OK, Code, RpcError
 
 if TYPE_CHECKING:
     from fakemq.clock.slices import Steps

@@ -20,7 +20,7 @@ from fakemq.protocol.topics import TRANS_OP_HALF_TOPIC
 from fakemq.spark.audit import consumption, deliveries, files, messages, positions, records
 from fakemq.spark.audit.inputs import find_stores
 from fakemq.spark.audit.journal import JournalTables
-from fakemq.spark.audit.verdicts import verdicts
+from fakemq.spark.audit.messages import verdicts
 from fakemq.store.findings import few
 
 if TYPE_CHECKING:

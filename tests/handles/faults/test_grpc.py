@@ -13,7 +13,7 @@ from fakemq.errors import ArgumentError, ConfigError
 from fakemq.events import LinkClosed
 from fakemq.protocol.grpc import messages as m
 from fakemq.protocol.grpc.status import GrpcStatus
-from fakemq.proxy.codes import Code
+from fakemq.proxy.status import Code
 from tests.support.grpc_client import GrpcClient, grpc_client
 from tests.support.proxy_lab import message
 

@@ -11,7 +11,7 @@ from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.pop.ack import acknowledge_batch
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Refused, Reply, Request
-from fakemq.dispatch.java_errors import readable_json
+from fakemq.dispatch.outcomes import readable_json
 from fakemq.protocol.bodies.pop import BatchAckMessageRequestBody
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.table import NoHeader

@@ -10,7 +10,7 @@ from __future__ import annotations
 from fakemq.broker.handlers.check_client_config import check_client
 from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.dispatch.answers import Reply, Request
-from fakemq.dispatch.java_errors import readable_json
+from fakemq.dispatch.outcomes import readable_json
 from fakemq.protocol import table
 from fakemq.protocol.table import NoHeader
 

@@ -17,7 +17,7 @@ from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.pull_consumers import accepted
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
-from fakemq.dispatch.java_errors import body_of
+from fakemq.dispatch.outcomes import body_of
 from fakemq.protocol import table
 from fakemq.protocol.bodies.heartbeat import ProducerData
 from fakemq.protocol.table import NoHeader

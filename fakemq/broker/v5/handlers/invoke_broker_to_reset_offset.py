@@ -18,7 +18,7 @@ from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.pop.checks import check_queues
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Refused, Reply, Request
-from fakemq.dispatch.java_errors import NULL
+from fakemq.dispatch.outcomes import NULL
 from fakemq.protocol.bodies.offset import ResetOffsetBody
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.bodies.topic import TopicConfig

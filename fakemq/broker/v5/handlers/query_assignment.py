@@ -8,7 +8,7 @@ from __future__ import annotations
 from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.pop.assignment import query_assignment as query
 from fakemq.dispatch.answers import Parked, Request
-from fakemq.dispatch.java_errors import body_of
+from fakemq.dispatch.outcomes import body_of
 from fakemq.protocol.bodies.pop import QueryAssignmentRequestBody
 from fakemq.protocol.table import NoHeader
 from fakemq.protocol.v5 import table

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.dispatch.answers import Refused, Reply, Request
-from fakemq.dispatch.java_errors import NULL
+from fakemq.dispatch.outcomes import NULL
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.headers.offset import QueryConsumerOffsetResponseHeader
 from fakemq.protocol.v5 import table

@@ -14,7 +14,7 @@ from fakemq.broker.handlers.query_message import found_by
 from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
-from fakemq.dispatch.java_errors import NULL
+from fakemq.dispatch.outcomes import NULL
 from fakemq.protocol.header import parse_bool
 from fakemq.protocol.headers.query import UNIQUE_MSG_QUERY_FLAG, QueryMessageResponseHeader
 from fakemq.protocol.v5 import table

@@ -16,7 +16,7 @@ from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.timers.service import delete_key
 from fakemq.config.v5.model import BrokerConfig5
 from fakemq.dispatch.answers import NOTHING_SAID, Parked, Refused, Reply, Request
-from fakemq.dispatch.java_errors import required
+from fakemq.dispatch.outcomes import required
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_long

@@ -11,8 +11,8 @@ from fakemq.broker.sending.checks import existing_topic
 from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Refused, Reply, Request
-from fakemq.dispatch.java_errors import body_of, required
 from fakemq.dispatch.long_work import in_slices
+from fakemq.dispatch.outcomes import body_of, required
 from fakemq.protocol.bodies.pop import SetMessageRequestModeRequestBody
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.table import NoHeader

@@ -12,7 +12,7 @@ from __future__ import annotations
 from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.topic_changes import check_group, put_group
 from fakemq.dispatch.answers import Reply, Request
-from fakemq.dispatch.java_errors import readable_json
+from fakemq.dispatch.outcomes import readable_json
 from fakemq.protocol import table
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.errors import NullBodyError

@@ -11,7 +11,7 @@ from __future__ import annotations
 from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.topic_changes import check_group, put_group
 from fakemq.dispatch.answers import Reply, Request
-from fakemq.dispatch.java_errors import body_of
+from fakemq.dispatch.outcomes import body_of
 from fakemq.protocol.table import NoHeader
 from fakemq.protocol.v5 import table
 from fakemq.protocol.v5.bodies.tables import SubscriptionGroupList

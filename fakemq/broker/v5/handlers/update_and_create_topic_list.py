@@ -13,7 +13,7 @@ from fakemq.broker.registration import when_registered
 from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.topic_changes import check_message_type, check_topic, is_unchanged, put_topic
 from fakemq.dispatch.answers import NOTHING_SAID, Parked, Reply, Request
-from fakemq.dispatch.java_errors import body_of
+from fakemq.dispatch.outcomes import body_of
 from fakemq.protocol.table import NoHeader
 from fakemq.protocol.v5 import table
 from fakemq.protocol.v5.bodies.tables import CreateTopicListRequestBody

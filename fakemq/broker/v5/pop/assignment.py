@@ -13,8 +13,7 @@ from fakemq.broker.v5.pop.modes import POP
 from fakemq.client.consuming.allocation.averagely import averagely, averagely_by_circle
 from fakemq.client.routes import subscribe_queues
 from fakemq.dispatch.answers import Parked, Reply
-from fakemq.dispatch.java_errors import required
-from fakemq.dispatch.outcomes import outcome_of
+from fakemq.dispatch.outcomes import outcome_of, required
 from fakemq.later import Later
 from fakemq.protocol.bodies.pop import (
     MessageQueueAssignment,

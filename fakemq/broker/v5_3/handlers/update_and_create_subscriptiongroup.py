@@ -10,7 +10,7 @@ from __future__ import annotations
 from fakemq.broker.v5.topic_changes import put_group
 from fakemq.broker.v5_3.broker import Broker53, handles
 from fakemq.dispatch.answers import Reply, Request
-from fakemq.dispatch.java_errors import body_of
+from fakemq.dispatch.outcomes import body_of
 from fakemq.protocol import table
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.table import NoHeader

@@ -11,7 +11,7 @@ namesrv/routeinfo/RouteInfoManager.java#registerTopic (5.5.0)
 from __future__ import annotations
 
 from fakemq.dispatch.answers import Reply, Request
-from fakemq.dispatch.java_errors import readable_json
+from fakemq.dispatch.outcomes import readable_json
 from fakemq.namesrv.v5.namesrv import NameServer5, handles
 from fakemq.protocol.bodies.route import TopicRouteData
 from fakemq.protocol.table import NoHeader
