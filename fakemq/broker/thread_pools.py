@@ -118,7 +118,7 @@ class InPool(RequestFault):
         self.pools.arrive(self, intercepted)
 
 
-class Waiting(NamedTuple):
+class WaitingRequest(NamedTuple):
     """A request in the queue of a pool, since ``since_ms`` of elapsed time."""
 
     request: DeferredRequest
@@ -135,7 +135,7 @@ class ThreadPools:
         self._node = node
         self._store = store
         self._started_ms = started_ms
-        self._queues: dict[str, deque[Waiting]] = {name: deque() for name in POOLS}
+        self._queues: dict[str, deque[WaitingRequest]] = {name: deque() for name in POOLS}
         self._lost = dict.fromkeys(POOLS, 0)
         """How many of the requests in each queue were lost."""
         self._at_lock: list[DeferredRequest] = []
@@ -156,7 +156,7 @@ class ThreadPools:
         queue = self._live(pool)
         return self._node.clock.elapsed_ms() - queue[0].since_ms if queue else 0
 
-    def _live(self, pool: str) -> deque[Waiting]:
+    def _live(self, pool: str) -> deque[WaitingRequest]:
         """Return a queue without the lost requests at its begin: their sender or broker ended."""
         queue = self._queues[pool]
         while queue and queue[0].request.gone:
@@ -167,7 +167,9 @@ class ThreadPools:
     def _wait(self, pool: str, intercepted: Intercepted) -> None:
         request = defer(intercepted)
         request.on_lost = partial(self._count_lost, pool)
-        self._queues[pool].append(Waiting(request, intercepted, self._node.clock.elapsed_ms()))
+        self._queues[pool].append(
+            WaitingRequest(request, intercepted, self._node.clock.elapsed_ms())
+        )
 
     def _count_lost(self, pool: str) -> None:
         self._lost[pool] += 1
@@ -293,7 +295,7 @@ class ThreadPools:
                 self._fail(pool, queue, TIMED_OUT)
         self.plan()
 
-    def _fail(self, pool: str, queue: deque[Waiting], text: str) -> None:
+    def _fail(self, pool: str, queue: deque[WaitingRequest], text: str) -> None:
         waiting = queue.popleft()
         waited_ms = self._node.clock.elapsed_ms() - waiting.since_ms
         remark = text.format(waited_ms, self.size(pool))

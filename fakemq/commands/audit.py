@@ -45,4 +45,4 @@ def audit(ctx: click.Context, /, **options: Any) -> None:
         raise ConfigError(str(error)) from None
     from fakemq.spark.audit import command
 
-    ctx.exit(command.run(command.Options(**options), write_line))
+    ctx.exit(command.run(command.AuditOptions(**options), write_line))

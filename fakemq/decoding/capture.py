@@ -49,7 +49,7 @@ class Segment(NamedTuple):
     data: bytes
 
 
-class Stream:
+class CapturedStream:
     """One direction of one connection: its bytes in order, and when each part came."""
 
     def __init__(self, source: Host, target: Host) -> None:
@@ -121,13 +121,13 @@ class Stream:
                 self.data += data
 
 
-class Capture(NamedTuple):
+class CapturedTraffic(NamedTuple):
     """The directions of all TCP connections, in the order of their first packets.
 
     ``problem`` says where no further packet can be read, such as at the end of a cut file.
     """
 
-    streams: list[Stream]
+    streams: list[CapturedStream]
     problem: Problem | None
 
 
@@ -136,11 +136,11 @@ def is_capture(data: bytes) -> bool:
     return data[:4] in _PCAP or data[:4] == _PCAPNG
 
 
-def read(data: bytes) -> Capture:
+def read(data: bytes) -> CapturedTraffic:
     """Put the TCP connections of a capture together, as far as its packets can be read."""
-    found: dict[tuple[Host, Host], Stream] = {}
+    found: dict[tuple[Host, Host], CapturedStream] = {}
     seen: set[tuple[object, ...]] = set()
-    every: list[Stream] = []
+    every: list[CapturedStream] = []
     problem = None
     try:
         for packet in _packets(data):
@@ -152,7 +152,7 @@ def read(data: bytes) -> Capture:
             once = (*key, segment.sequence, segment.flags, len(segment.data))
             is_new = segment.flags & _SYN and key in found and once not in seen
             if key not in found or is_new:
-                found[key] = Stream(*key)
+                found[key] = CapturedStream(*key)
                 every.append(found[key])
             if segment.flags & _SYN:
                 seen.add(once)
@@ -161,7 +161,7 @@ def read(data: bytes) -> Capture:
         problem = error.problem
     for stream in every:
         stream.end()
-    return Capture([stream for stream in every if stream.data], problem)
+    return CapturedTraffic([stream for stream in every if stream.data], problem)
 
 
 def _packets(data: bytes) -> Iterator[Packet]:

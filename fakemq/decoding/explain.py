@@ -83,7 +83,7 @@ def _capture(data: bytes) -> Explained[None]:
         yield problem
 
 
-def _http2(explainer: Http2Explainer, stream: capture.Stream) -> Explained[None]:
+def _http2(explainer: Http2Explainer, stream: capture.CapturedStream) -> Explained[None]:
     yield from _head(stream)
     try:
         yield from explainer.connection(bytes(stream.data))
@@ -91,13 +91,13 @@ def _http2(explainer: Http2Explainer, stream: capture.Stream) -> Explained[None]
         yield error.problem
 
 
-def _head(stream: capture.Stream) -> Explained[None]:
+def _head(stream: capture.CapturedStream) -> Explained[None]:
     yield Title(0, f"{stream.name}, {len(stream.data)} bytes")
     if stream.lost_bytes:
         yield Problem(0, f"the capture has lost {stream.lost_bytes} bytes of this direction")
 
 
-def _stream(explainer: Explainer, stream: capture.Stream) -> Explained[None]:
+def _stream(explainer: Explainer, stream: capture.CapturedStream) -> Explained[None]:
     data = bytes(stream.data)
     yield from _head(stream)
     start = 0 if stream.from_begin else next(plausible_starts(data[: 1 << 20]), 0)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class View:
+class RouteView:
     """The effect of a fault on the tables that are shown."""
 
     def show(self, tables: RouteTables) -> RouteTables:
@@ -36,7 +36,7 @@ class View:
         raise NotImplementedError
 
 
-class Stale(View):
+class Stale(RouteView):
     """Shows the tables of an earlier moment."""
 
     def __init__(self, tables: RouteTables) -> None:
@@ -46,7 +46,7 @@ class Stale(View):
         return copied(self._tables)
 
 
-class HiddenBroker(View):
+class HiddenBroker(RouteView):
     """Hides a broker: one node, or all nodes of a broker name."""
 
     def __init__(self, broker_name: str, broker_id: int | None) -> None:
@@ -68,7 +68,7 @@ class HiddenBroker(View):
         return tables
 
 
-class OtherQueues(View):
+class OtherQueues(RouteView):
     """Shows another number of queues of a topic, at one broker or all; with 0 hides the topic."""
 
     def __init__(self, topic: str, queues: int, broker_name: str | None) -> None:
@@ -88,7 +88,7 @@ class OtherQueues(View):
         return tables
 
 
-class OtherAddress(View):
+class OtherAddress(RouteView):
     """Shows another address of a broker."""
 
     def __init__(self, broker_name: str, broker_id: int, addr: str) -> None:
@@ -183,7 +183,7 @@ class ViewedRoutes(RouteQuery):
         return steps()
 
 
-class Lag(RequestFault):
+class RouteLag(RequestFault):
     """Answers a registration at once and applies it ``ms`` later, by the cluster's clock."""
 
     def __init__(self, ms: int) -> None:

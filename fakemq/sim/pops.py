@@ -26,7 +26,7 @@ class Queue(NamedTuple):
     queue_id: int
 
 
-class Hold(msgspec.Struct):
+class PopHold(msgspec.Struct):
     """A message that is out, by one pop or one change of its invisible time."""
 
     queue: Queue
@@ -86,12 +86,12 @@ class Pops:
 
     def __init__(
         self,
-        popped: Callable[[Hold], None] = _ignore,
-        revived: Callable[[Revived, Hold | None, int], None] = _ignore,
+        popped: Callable[[PopHold], None] = _ignore,
+        revived: Callable[[Revived, PopHold | None, int], None] = _ignore,
     ) -> None:
         self._popped = popped
         self._revived = revived
-        self._holds: dict[Queue, dict[int, list[Hold]]] = {}
+        self._holds: dict[Queue, dict[int, list[PopHold]]] = {}
         self._skew_ms: dict[str, int] = {}
         self._appends: dict[str, list[tuple[int, int]]] = {}
         """Node → log offset and time of its records."""
@@ -104,12 +104,12 @@ class Pops:
 
     # -- reading ------------------------------------------------------------------------------
 
-    def of(self, queue: Queue) -> Iterator[Hold]:
+    def of(self, queue: Queue) -> Iterator[PopHold]:
         """Yield all holds of a queue."""
         for holds in self._holds.get(queue, {}).values():
             yield from holds
 
-    def last(self, queue: Queue, queue_offset: int) -> Hold | None:
+    def last(self, queue: Queue, queue_offset: int) -> PopHold | None:
         """Return the last hold of a message; None if it was never popped."""
         holds = self._holds.get(queue, {}).get(queue_offset)
         return holds[-1] if holds else None
@@ -167,7 +167,7 @@ class Pops:
         queue = Queue(event.node, event.group, event.topic, event.queue_id)
         holds = self._holds.setdefault(queue, {})
         for offset in range(event.start_offset, event.start_offset + event.count):
-            hold = Hold(
+            hold = PopHold(
                 queue=queue,
                 queue_offset=offset,
                 pop_time_ms=event.pop_time_ms,
@@ -186,7 +186,7 @@ class Pops:
                     one.replaced = True
             holds.setdefault(offset, []).append(hold)
 
-    def _find(self, queue: Queue, queue_offset: int, pop_time_ms: int) -> Hold | None:
+    def _find(self, queue: Queue, queue_offset: int, pop_time_ms: int) -> PopHold | None:
         holds = self._holds.get(queue, {}).get(queue_offset, ())
         return next((hold for hold in reversed(holds) if hold.pop_time_ms == pop_time_ms), None)
 
@@ -216,7 +216,7 @@ class Pops:
         holds = self._holds.setdefault(queue, {}).setdefault(event.queue_offset, [])
         holds[:] = [one for one in holds if one.pop_time_ms != event.next_pop_time_ms]
         holds.append(
-            Hold(
+            PopHold(
                 queue=queue,
                 queue_offset=event.queue_offset,
                 pop_time_ms=event.next_pop_time_ms,

@@ -21,7 +21,7 @@ _CUT = (LOG, QUEUES, EXTENSION_FOLDER, TIMERS)
 """The folders of rows whose ends are cut off. An index file of a wrong size is made anew."""
 
 
-class Directory(Protocol):
+class CheckedDirectory(Protocol):
     """What is asked of the directory with the files."""
 
     after_kill: bool
@@ -36,7 +36,7 @@ class Directory(Protocol):
         """Return the paths of all files below ``folder``, sorted."""
 
 
-def mend(files: Directory, path: str, number: int, has_bytes: int, size_bytes: int) -> None:
+def mend(files: CheckedDirectory, path: str, number: int, has_bytes: int, size_bytes: int) -> None:
     """Make an open file as long as it should be, if a kill inside a cut explains its size.
 
     Earlier releases cut a file by making it shorter and long again. Then it is the last one of its
@@ -51,7 +51,7 @@ def mend(files: Directory, path: str, number: int, has_bytes: int, size_bytes: i
 
 
 def _was_being_cut(
-    files: Directory, path: str, number: int, has_bytes: int, size_bytes: int
+    files: CheckedDirectory, path: str, number: int, has_bytes: int, size_bytes: int
 ) -> bool:
     folder = path.partition("/")[0]
     if has_bytes > size_bytes or folder not in _CUT or not files.after_kill:

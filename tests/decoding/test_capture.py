@@ -138,7 +138,7 @@ class CountedReads(UserList[tuple[int, int]]):
 
 
 def test_time_of_a_frame_is_found_without_reading_all_times() -> None:
-    stream = capture.Stream(CLIENT, BROKER)
+    stream = capture.CapturedStream(CLIENT, BROKER)
     times = CountedReads((number * 10, number) for number in range(10_000))
     stream.times = times  # type: ignore[assignment]
     assert [stream.at_ms(offset) for offset in (0, 9, 10, 50_005, 10**6)] == [0, 0, 1, 5_000, 9_999]

@@ -11,7 +11,7 @@ pytestmark = READ_BY_ONE_WORKER
 
 AT_MOST = {
     "modules in no folder": 8,
-    "public class names of two modules": 79,
+    "public class names of two modules": 64,
     "drivers of generators": 3,
     "types of later values": 3,
     "client transports": 1,

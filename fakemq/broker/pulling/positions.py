@@ -31,7 +31,7 @@ Key: TypeAlias = tuple[str, str, int]
 """Group, topic, queue id."""
 
 
-class Reading(Enum):
+class ReadState(Enum):
     """By which offsets a connection reads a queue: CURRENT → STALE ⇄ SENT_BACK."""
 
     CURRENT = auto()
@@ -49,12 +49,12 @@ class Position:
 
     def __init__(self) -> None:
         self.next_offset = 0
-        self.reading = Reading.CURRENT
+        self.reading = ReadState.CURRENT
 
     @property
     def outlived_reset(self) -> bool:
         """Whether there was a reset since the connection first read the queue."""
-        return self.reading is not Reading.CURRENT
+        return self.reading is not ReadState.CURRENT
 
     def committable(self, offset: int) -> int:
         """Return the offset to commit in place of ``offset``; it is lower only after a reset."""
@@ -93,7 +93,7 @@ class PullPositions:
         ):
             position = self._table.setdefault(session, {})[key] = Position()
             position.next_offset = self._continue_at(key)
-            position.reading = Reading.STALE
+            position.reading = ReadState.STALE
         return position
 
     def replied(
@@ -146,4 +146,4 @@ class PullPositions:
         for positions in self._table.values():
             for key, position in positions.items():
                 position.next_offset = continue_at(key)
-                position.reading = Reading.STALE
+                position.reading = ReadState.STALE

@@ -14,7 +14,7 @@ from fakemq.broker.clients.consumers import BROADCASTING
 from fakemq.broker.filters.noting import note_filtered
 from fakemq.broker.filters.tags import tags_filter
 from fakemq.broker.pulling.offset_moved import store_offset_moved_event
-from fakemq.broker.pulling.positions import Reading
+from fakemq.broker.pulling.positions import ReadState
 from fakemq.broker.sending.checks import check_filter_type, consuming_group
 from fakemq.dispatch.answers import (
     Forbidden,
@@ -81,7 +81,7 @@ _FOUND: Final = GetMessageStatus.FOUND
 _SUCCESS: Final = ResponseCode.SUCCESS
 _PULL_NOT_FOUND: Final = ResponseCode.PULL_NOT_FOUND
 _PULL_OFFSET_MOVED: Final = ResponseCode.PULL_OFFSET_MOVED
-_STALE: Final = Reading.STALE
+_STALE: Final = ReadState.STALE
 # To look a member up in its enum, or an enum's member up in a dict, takes as long as three calls.
 
 _EMPTY: Final = (GetMessageStatus.NO_MATCHED_LOGIC_QUEUE, GetMessageStatus.NO_MESSAGE_IN_QUEUE)
@@ -130,7 +130,7 @@ def _process(
     broker.check_puller(group, request.session)
     position = broker.positions.find(request.session, group, topic, queue_id, header.queue_offset)
     if position is not None and position.reading is _STALE:
-        position.reading = Reading.SENT_BACK
+        position.reading = ReadState.SENT_BACK
         if header.queue_offset != position.next_offset:
             return _back_to(broker, header, position.next_offset)
     too_many = broker.config.enable_lmq and broker.store.has_too_many_light_queues(topic)

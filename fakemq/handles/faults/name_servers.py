@@ -13,7 +13,7 @@ from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.java import INT_MAX
 
 if TYPE_CHECKING:
-    from fakemq.namesrv.faults import View
+    from fakemq.namesrv.faults import RouteView
 
 Namesrv: TypeAlias = str | int | None
 """A name server by number (0), name (``"namesrv-0"``) or address; None: every name server."""
@@ -62,7 +62,7 @@ class NameServerFaults(FaultPlacing):
         are all late. ``broker`` limits the fault to one broker.
         """
         from fakemq.faults.points import BEFORE_STORE
-        from fakemq.namesrv.faults import Lag
+        from fakemq.namesrv.faults import RouteLag
 
         ms = duration_ms(by, name="lag_registrations")
         if ms <= 0:
@@ -71,7 +71,7 @@ class NameServerFaults(FaultPlacing):
         of = "" if broker is None else f" of {broker}"
         return self._place(
             BEFORE_STORE,
-            Lag(ms),
+            RouteLag(ms),
             f"lag registrations{of} by {ms} ms{self._at(namesrv)}",
             Scope(code=_REGISTRATIONS, node=self._node(namesrv), client=addr),
             ALWAYS,
@@ -163,7 +163,7 @@ class NameServerFaults(FaultPlacing):
             f"{what}{of}{self._at(namesrv)}", OtherQueues(topic, queues, name), namesrv, must_fire
         )
 
-    def _view(self, what: str, view: View, namesrv: Namesrv, must_fire: bool) -> Fault:
+    def _view(self, what: str, view: RouteView, namesrv: Namesrv, must_fire: bool) -> Fault:
         from fakemq.faults.points import VIEW
 
         return self._place(

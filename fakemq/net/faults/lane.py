@@ -30,7 +30,7 @@ _PIECES_MAX = 1000
 Act = Callable[[], None]
 
 
-class Conditions(msgspec.Struct, frozen=True, gc=False):
+class LaneConditions(msgspec.Struct, frozen=True, gc=False):
     """How a lane treats bytes; with the defaults it delivers them at once."""
 
     latency_ms: int = 0
@@ -45,7 +45,7 @@ class Conditions(msgspec.Struct, frozen=True, gc=False):
     """Whether nothing comes out."""
 
 
-CLEAR = Conditions()
+CLEAR = LaneConditions()
 
 
 class _Item:
@@ -125,7 +125,7 @@ class Lane:
         """Call ``act`` once all that was put in before has come out."""
         self.put(b"", then=act)
 
-    def set(self, conditions: Conditions) -> None:
+    def set(self, conditions: LaneConditions) -> None:
         """Change the conditions, also for the bytes that are on the way."""
         if conditions == self.conditions:
             return

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from fakemq.faults.plan import ALWAYS, When
 from fakemq.faults.points import LINK_POINTS, PARTITION
 from fakemq.net.faults.scopes import CLIENTS, LinkScope, Names, Passing, inside, outside
-from fakemq.net.faults.wires import Wire
+from fakemq.net.faults.wires import FaultyWire
 from fakemq.net.outbound import CONNECT_TIMEOUT_MS
 from fakemq.net.session import Session
 
@@ -82,7 +82,7 @@ class LinkPlan:
         self.clock = core.clock
         self.plan = core.faults
         self.randomness = core.randomness
-        self._wires: dict[OpenLink, Wire] = {}
+        self._wires: dict[OpenLink, FaultyWire] = {}
         self._dials: list[tuple[Timer, Passing, Act]] = []
         """Each unanswered connect: its time-out, its direction, and what tries it again."""
         core.network.links.faults = self
@@ -141,7 +141,7 @@ class LinkPlan:
             )
             if not covering and not self._may_be_recognised(link):
                 return
-            wire = self._wires[link] = Wire(self, link, passing)
+            wire = self._wires[link] = FaultyWire(self, link, passing)
         self.ask_all(wire)
 
     def _count_open(self, scope: LinkScope) -> int:
@@ -149,7 +149,7 @@ class LinkPlan:
         passings = map(self._passing, self._core.network.links)
         return sum(scope.covers(one) or scope.covers(one.back()) for one in passings)
 
-    def ask_all(self, wire: Wire) -> None:
+    def ask_all(self, wire: FaultyWire) -> None:
         """Offer a connection to every fault that may affect it."""
         for placed in self._possible():
             wire.ask(placed)

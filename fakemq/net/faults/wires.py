@@ -16,7 +16,7 @@ from fakemq.faults.points import (
     SLICE,
     Latency,
 )
-from fakemq.net.faults.lane import Act, Conditions, Lane
+from fakemq.net.faults.lane import Act, Lane, LaneConditions
 from fakemq.net.faults.scopes import Passing
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class WireOwner(Protocol):
     def caused_by(self, cause: Cause, act: Act) -> None:
         """Call ``act`` with this cause, if it is not 0."""
 
-    def ask_all(self, wire: Wire) -> None:
+    def ask_all(self, wire: FaultyWire) -> None:
         """Offer a connection to every fault that may affect it."""
 
     def names_of_peer(self, link: OpenLink) -> Names:
@@ -54,7 +54,7 @@ class WireOwner(Protocol):
 class Direction:
     """One direction of a wire: faults are applied to bytes, then a lane delivers them."""
 
-    def __init__(self, wire: Wire, passing: Passing, lane: Lane) -> None:
+    def __init__(self, wire: FaultyWire, passing: Passing, lane: Lane) -> None:
         self.passing = passing
         self.lane = lane
         self._wire = wire
@@ -125,7 +125,7 @@ class Direction:
         latency, bandwidth, slices = acting(LATENCY), acting(BANDWIDTH), acting(SLICE)
         late = Latency(0, 0) if latency is None else latency.action
         self.lane.set(
-            Conditions(
+            LaneConditions(
                 late.latency_ms,
                 late.jitter_ms,
                 None if bandwidth is None else bandwidth.action,
@@ -135,7 +135,7 @@ class Direction:
         )
 
 
-class Wire:
+class FaultyWire:
     """A connection that faults affect: its two directions and the faults."""
 
     def __init__(self, faults: WireOwner, link: OpenLink, passing: Passing) -> None:

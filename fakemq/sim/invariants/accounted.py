@@ -10,7 +10,7 @@ from fakemq.sim.pops import Queue
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from fakemq.sim.pops import Hold, Pops
+    from fakemq.sim.pops import PopHold, Pops
 
 NAME = "popped messages are accounted for"
 
@@ -67,7 +67,7 @@ def unaccounted(
                     yield Violation(NAME, text, (node,))
 
 
-def _comes(hold: Hold, waiting: Collection[Waiting], following: int) -> bool:
+def _comes(hold: PopHold, waiting: Collection[Waiting], following: int) -> bool:
     if hold.in_order:
         return hold.queue_offset >= following
     _, group, topic, queue_id = hold.queue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.sim.history import Violation
-from fakemq.sim.pops import Hold, Pops
+from fakemq.sim.pops import PopHold, Pops
 
 if TYPE_CHECKING:
     from fakemq.events.pop import Revived
@@ -32,7 +32,7 @@ class Invisibility:
         self.pops = Pops(self._popped, self._revived)
         self.found: list[Violation] = []
 
-    def _popped(self, hold: Hold) -> None:
+    def _popped(self, hold: PopHold) -> None:
         if hold.in_order:
             for one in self.pops.of(hold.queue):
                 if (
@@ -52,7 +52,7 @@ class Invisibility:
         elif hold.pop_time_ms < last.until_ms:
             self._add(hold, f"{last.until_ms - hold.pop_time_ms} ms too early")
 
-    def _revived(self, event: Revived, hold: Hold | None, now_ms: int) -> None:
+    def _revived(self, event: Revived, hold: PopHold | None, now_ms: int) -> None:
         wrong = ""
         if hold is None:
             wrong = "which no pop returned"
@@ -73,6 +73,6 @@ class Invisibility:
             )
             self.found.append(Violation(NAME, text, (event.msg_id,)))
 
-    def _add(self, hold: Hold, why: str) -> None:
+    def _add(self, hold: PopHold, why: str) -> None:
         text = f"{hold} at {hold.pop_time_ms}, was popped {why}"
         self.found.append(Violation(NAME, text, (hold.queue.node,)))

@@ -57,7 +57,10 @@ class Audit:
     """The results as tables; Spark computes a table when it is read."""
 
     def __init__(
-        self, tables: pipeline.Tables, asked: pipeline.Asked, step: pipeline.Step = pipeline.no_step
+        self,
+        tables: pipeline.RunTables,
+        asked: pipeline.Asked,
+        step: pipeline.Step = pipeline.no_step,
     ) -> None:
         self._step = step
         self._tables = tables

@@ -32,7 +32,7 @@ FOUND = 1
 Write = Callable[[str], None]
 
 
-class Options(Asked, frozen=True):
+class AuditOptions(Asked, frozen=True):
     """The options of the command."""
 
     report: str | None = None
@@ -42,7 +42,7 @@ class Options(Asked, frozen=True):
     as_json: bool = False
 
 
-def run(options: Options, write: Write) -> int:
+def run(options: AuditOptions, write: Write) -> int:
     """Audit, show the result, and return `FOUND`, or 0 without findings.
 
     Raise ConfigError for input that cannot be read and output that cannot be written.

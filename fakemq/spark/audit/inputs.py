@@ -12,7 +12,7 @@ from fakemq.errors import ConfigError
 from fakemq.store.stored_node import StoredNode, find_nodes, is_node, require_logs
 
 
-class Node(NamedTuple):
+class RunNode(NamedTuple):
     """One node's store; the master of a broker has the id 0."""
 
     name: str
@@ -37,14 +37,14 @@ def split_name(name: str) -> tuple[str, int]:
     return (broker, int(number)) if dash and broker and number.isdecimal() else (name, 0)
 
 
-def find_stores(specs: Sequence[str]) -> list[Node]:
+def find_stores(specs: Sequence[str]) -> list[RunNode]:
     """Return the nodes whose stores are in ``DIR``, or are given as ``NAME=DIR``.
 
     The folders of a node's commit log may follow, separated by commas: ``NAME=DIR,LOG,LOG``.
     Raise ConfigError for a directory without a store, and for two nodes with one name.
     """
     nodes = [node for spec in specs for node in _nodes_of(spec)]
-    by_name: dict[str, Node] = {}
+    by_name: dict[str, RunNode] = {}
     for node in nodes:
         other = by_name.setdefault(node.name, node)
         if other is not node:
@@ -55,7 +55,7 @@ def find_stores(specs: Sequence[str]) -> list[Node]:
     return sorted(nodes)
 
 
-def _nodes_of(spec: str) -> list[Node]:
+def _nodes_of(spec: str) -> list[RunNode]:
     name, equals, path = spec.partition("=")
     directory, log_folders = _folders_of(spec)
     if not equals or os.path.isdir(directory):
@@ -70,7 +70,9 @@ def _nodes_of(spec: str) -> list[Node]:
             raise ConfigError(f"{directory}: no store; {name}= needs the directory of one node")
         require_logs(find_nodes(directory, log_folders))
         roots = [(name, directory)]
-    return [Node(one, *split_name(one), os.path.abspath(root), log_folders) for one, root in roots]
+    return [
+        RunNode(one, *split_name(one), os.path.abspath(root), log_folders) for one, root in roots
+    ]
 
 
 def _folders_of(path: str) -> tuple[str, tuple[str, ...]]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrameReader, SparkSession
 
     from fakemq.spark.audit.files import Rows
-    from fakemq.spark.audit.inputs import Node
+    from fakemq.spark.audit.inputs import RunNode
     from fakemq.spark.audit.positions import Positions
 
 
@@ -54,7 +54,7 @@ class Asked(msgspec.Struct, frozen=True):
 class Read(NamedTuple):
     """The inputs, as they were read."""
 
-    nodes: list[Node]
+    nodes: list[RunNode]
     journal: JournalTables | None
     ack_files: list[Rows]
     delivery_files: list[Rows]
@@ -65,10 +65,10 @@ class Read(NamedTuple):
     damage: DataFrame
 
 
-class Tables(NamedTuple):
+class RunTables(NamedTuple):
     """All results of an audit; Spark computes a table when it is read."""
 
-    nodes: list[Node]
+    nodes: list[RunNode]
     journal: JournalTables | None
     notes: list[str]
     damage: DataFrame
@@ -110,7 +110,7 @@ def read(spark: SparkSession, asked: Asked) -> Read:
     )
 
 
-def tables(spark: SparkSession, asked: Asked, there: Read, step: Step = no_step) -> Tables:
+def tables(spark: SparkSession, asked: Asked, there: Read, step: Step = no_step) -> RunTables:
     """Return everything up to the verdicts; ``step`` is called after each of nine tables."""
 
     def kept(frame: DataFrame) -> DataFrame:
@@ -139,7 +139,7 @@ def tables(spark: SparkSession, asked: Asked, there: Read, step: Step = no_step)
     sent = kept(messages.messages(own, acks.where(wanted), logs))
     consumed = kept(consumption.by_message(consumption.judged(tried)))
     verdict = kept(verdicts(sent, groups, consumed))
-    return Tables(
+    return RunTables(
         there.nodes, journal, there.notes, there.damage, stored, acks, theirs, sent, verdict, logs
     )
 
@@ -153,7 +153,7 @@ def keep(frame: DataFrame) -> DataFrame:
     return frame.localCheckpoint(eager=False)
 
 
-def inputs(asked: Asked, nodes: Sequence[Node]) -> list[str]:
+def inputs(asked: Asked, nodes: Sequence[RunNode]) -> list[str]:
     """Return one line for each input."""
     named = [(SEPARATOR.join((one.root, *one.log_folders)), one.name) for one in nodes]
     lines = [f"{folders}: store of {name}" for folders, name in named]
@@ -162,10 +162,10 @@ def inputs(asked: Asked, nodes: Sequence[Node]) -> list[str]:
     return lines if asked.journal is None else [*lines, f"{asked.journal}: journal"]
 
 
-def _read_stores(spark: SparkSession, nodes: Sequence[Node]) -> tuple[DataFrame, DataFrame]:
+def _read_stores(spark: SparkSession, nodes: Sequence[RunNode]) -> tuple[DataFrame, DataFrame]:
     """Return the records and the damaged ranges of all nodes."""
-    reads: list[dict[str, Node]] = []
-    alone: list[dict[str, Node]] = []
+    reads: list[dict[str, RunNode]] = []
+    alone: list[dict[str, RunNode]] = []
     for node in nodes:
         # In the rows of one read, nodes are distinguished by the names of their folders. Folders
         # of a commit log belong to one node.
@@ -186,7 +186,7 @@ def _read_stores(spark: SparkSession, nodes: Sequence[Node]) -> tuple[DataFrame,
     )
 
 
-def _timer_damage(spark: SparkSession, nodes: Sequence[Node]) -> DataFrame:
+def _timer_damage(spark: SparkSession, nodes: Sequence[RunNode]) -> DataFrame:
     """Return what is wrong in the files of timers; the driver reads them, as the config files."""
     found = [
         (node.name, file, offset, text)
@@ -205,7 +205,7 @@ STORED = (
 )
 
 
-def _read(spark: SparkSession, by_folder: dict[str, Node]) -> DataFrame:
+def _read(spark: SparkSession, by_folder: dict[str, RunNode]) -> DataFrame:
     log_folders = SEPARATOR.join(one for node in by_folder.values() for one in node.log_folders)
 
     def read(columns: str) -> DataFrameReader:

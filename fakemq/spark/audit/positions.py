@@ -11,14 +11,14 @@ from fakemq.protocol.topics import RETRY_PREFIX
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from fakemq.spark.audit.inputs import Node
+    from fakemq.spark.audit.inputs import RunNode
 
 SYSTEM_GROUPS = ("TOOLS_CONSUMER", "FILTERSRV_CONSUMER", "__MONITOR_CONSUMER", "SELF_TEST_C_GROUP")
 """Groups of tools. Source: common/MixAll.java (4.9.7)"""
 SYSTEM_GROUP_PREFIXES = ("CID_RMQ_SYS_", "CID_ONSAPI", "CID_ONS-HTTP-PROXY")
 
 
-class Position(NamedTuple):
+class GroupPosition(NamedTuple):
     """The next offset that a group will consume."""
 
     broker: str
@@ -28,7 +28,7 @@ class Position(NamedTuple):
     offset: int
 
 
-class Delay(NamedTuple):
+class DelayProgress(NamedTuple):
     """The next offset that a delay level will deliver, in its queue of the schedule topic."""
 
     broker: str
@@ -47,8 +47,8 @@ class LogBegin(NamedTuple):
 class Positions(NamedTuple):
     """The content of the config files of all nodes."""
 
-    groups: list[Position]
-    delays: list[Delay]
+    groups: list[GroupPosition]
+    delays: list[DelayProgress]
     logs: list[LogBegin]
     filtered: set[tuple[str, str]]
     """Topic and group of subscriptions by SQL92; the audit cannot repeat that filter."""
@@ -59,7 +59,7 @@ def is_system_group(group: str) -> bool:
     return group in SYSTEM_GROUPS or group.startswith(SYSTEM_GROUP_PREFIXES)
 
 
-def read_positions(nodes: Iterable[Node]) -> Positions:
+def read_positions(nodes: Iterable[RunNode]) -> Positions:
     """Read the ``config`` folders; a slave's values count if they are ahead, or if it is alone.
 
     The positions of delay levels reach slaves late, so only a slave without a master is read.
@@ -92,14 +92,14 @@ def read_positions(nodes: Iterable[Node]) -> Positions:
                 topic, _, group = row["name"].partition("@")
                 filtered.add((topic, group))
     return Positions(
-        [Position(*key, offset) for key, offset in sorted(groups.items())],
-        [Delay(*key, offset) for key, offset in sorted(delays.items())],
+        [GroupPosition(*key, offset) for key, offset in sorted(groups.items())],
+        [DelayProgress(*key, offset) for key, offset in sorted(delays.items())],
         list(logs.values()),
         filtered,
     )
 
 
-def groups_of(positions: Iterable[Position]) -> set[tuple[str, str]]:
+def groups_of(positions: Iterable[GroupPosition]) -> set[tuple[str, str]]:
     """Return topic and group of every offset, without tools and retry topics."""
     return {
         (one.raw_topic, one.group)

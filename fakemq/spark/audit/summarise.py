@@ -16,7 +16,7 @@ from fakemq.spark.audit.summary import Count, FaultSummary, LagPoint, MessageSum
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row
 
-    from fakemq.spark.audit.pipeline import Asked, Tables
+    from fakemq.spark.audit.pipeline import Asked, RunTables
 
 FINDINGS = (Verdict.LOST, Verdict.STUCK, Verdict.DUPLICATED, Verdict.OUT_OF_ORDER)
 """The verdicts that make a command exit with 1, the worst first."""
@@ -98,7 +98,7 @@ def found_messages(with_causes: DataFrame) -> list[MessageSummary]:
     ]
 
 
-def by_node(tables: Tables) -> list[Row]:
+def by_node(tables: RunTables) -> list[Row]:
     """Return the number of records that a node ``held``, and of those ``missing`` but on others."""
     begins = [(one.name, one.broker, one.stored().log.min_offset) for one in tables.nodes]
     spark = tables.records.sparkSession
@@ -117,7 +117,7 @@ def by_node(tables: Tables) -> list[Row]:
     )
 
 
-def stores(tables: Tables, rows: Iterable[Row]) -> list[Store]:
+def stores(tables: RunTables, rows: Iterable[Row]) -> list[Store]:
     """Return what each node contains, and what is missing there."""
     damaged: dict[str, list[str]] = {}
     for row in tables.damage.limit(DAMAGED_AT_MOST).collect():
@@ -135,7 +135,7 @@ def stores(tables: Tables, rows: Iterable[Row]) -> list[Store]:
     ]
 
 
-def span(tables: Tables) -> tuple[int, int]:
+def span(tables: RunTables) -> tuple[int, int]:
     """Return the first and last time of any data, in ms since the epoch; 0 without data."""
     times = (
         tables.records.select("stored_ms")
@@ -217,7 +217,7 @@ def unknown(asked: Asked, counts: Sequence[Count]) -> list[str]:
     ]
 
 
-def notes(tables: Tables, groups: Sequence[Row], nodes: Iterable[Row]) -> list[str]:
+def notes(tables: RunTables, groups: Sequence[Row], nodes: Iterable[Row]) -> list[str]:
     """Return what could not be judged, and why; takes the rows of `by_group` and `by_node`."""
     found = list(tables.notes)
     rows = (
@@ -257,7 +257,7 @@ _FATES = {
 }
 
 
-def log_ends(tables: Tables) -> DataFrame:
+def log_ends(tables: RunTables) -> DataFrame:
     """Return where the log of each broker's nodes ends, as text, by ``broker``."""
     last = (
         tables.records.select("broker", "phy_offset", sf.explode("nodes").alias("node"))

@@ -15,7 +15,7 @@ _STEPS = 64
 """This number of records are found one by one before the next try to find many at once."""
 
 
-class Walked(NamedTuple):
+class WalkedRecords(NamedTuple):
     """Records that follow each other; only their heads were looked at."""
 
     positions: Ints
@@ -23,7 +23,7 @@ class Walked(NamedTuple):
     """Where the last record ends; the bytes there need not be a record."""
 
 
-def walked(data: bytes, begin: int, until: int, limit: int) -> Walked:
+def walked(data: bytes, begin: int, until: int, limit: int) -> WalkedRecords:
     """Return the consecutive records from ``begin`` on that begin before ``until``.
 
     Their heads are within the data; they end at ``limit`` or before, perhaps behind the data.
@@ -41,7 +41,7 @@ def walked(data: bytes, begin: int, until: int, limit: int) -> Walked:
             count = _equal(some) - 1
             pieces.append(position + size_bytes * np.arange(count))
             position += size_bytes * count
-    return Walked(np.concatenate(pieces), position)
+    return WalkedRecords(np.concatenate(pieces), position)
 
 
 def _one_by_one(data: bytes, position: int, until: int, limit: int) -> tuple[list[int], int]:

@@ -12,11 +12,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from fakemq.clock.clock import Clock
 from fakemq.journal.journal import Cause
-from fakemq.net.faults.lane import CLEAR, FULL_BYTES, Conditions, Lane
+from fakemq.net.faults.lane import CLEAR, FULL_BYTES, Lane, LaneConditions
 
 SMALL = st.integers(0, 50)
 CONDITIONS = st.builds(
-    Conditions,
+    LaneConditions,
     latency_ms=SMALL,
     jitter_ms=SMALL,
     bytes_per_s=st.none() | st.integers(1, 2000),
@@ -76,7 +76,7 @@ def test_unchanged_lane_has_no_effect(run: Run) -> None:
 
 
 def test_latency_follows_the_clock(run: Run) -> None:
-    run.lane.set(Conditions(latency_ms=50))
+    run.lane.set(LaneConditions(latency_ms=50))
     run.lane.put(b"a")
     run.clock.advance_ms(20)
     run.lane.put(b"b")
@@ -88,7 +88,7 @@ def test_latency_follows_the_clock(run: Run) -> None:
 
 
 def test_jitter_keeps_the_order(run: Run) -> None:
-    run.lane.set(Conditions(latency_ms=50, jitter_ms=50))
+    run.lane.set(LaneConditions(latency_ms=50, jitter_ms=50))
     for number in range(100):
         run.lane.put(bytes([number]))
         run.clock.advance_ms(1)
@@ -99,7 +99,7 @@ def test_jitter_keeps_the_order(run: Run) -> None:
 
 
 def test_bandwidth_spreads_bytes_over_time(run: Run) -> None:
-    run.lane.set(Conditions(bytes_per_s=1000))
+    run.lane.set(LaneConditions(bytes_per_s=1000))
     run.lane.put(bytes(1000))
     run.clock.advance_ms(500)
     assert 450 <= len(run.received) <= 500
@@ -111,19 +111,19 @@ def test_bandwidth_spreads_bytes_over_time(run: Run) -> None:
 
 
 def test_narrow_lane_does_not_cut_without_end(run: Run) -> None:
-    run.lane.set(Conditions(bytes_per_s=1))
+    run.lane.set(LaneConditions(bytes_per_s=1))
     run.lane.put(bytes(1 << 20))
     assert len(run.lane._items) <= 1001
 
 
 def test_slices_cut_data(run: Run) -> None:
-    run.lane.set(Conditions(slice_bytes=2))
+    run.lane.set(LaneConditions(slice_bytes=2))
     run.lane.put(b"abcde")
     assert [data for _, data in run.out] == [b"ab", b"cd", b"e"]
 
 
 def test_blocked_data_continue_at_once_after_the_block(run: Run) -> None:
-    run.lane.set(Conditions(blocked=True, latency_ms=10))
+    run.lane.set(LaneConditions(blocked=True, latency_ms=10))
     run.lane.put(b"a")
     run.clock.advance_ms(1000)
     ended: list[int] = []
@@ -134,7 +134,7 @@ def test_blocked_data_continue_at_once_after_the_block(run: Run) -> None:
 
 
 def test_removed_latency_holds_nothing_back(run: Run) -> None:
-    run.lane.set(Conditions(latency_ms=1000))
+    run.lane.set(LaneConditions(latency_ms=1000))
     run.lane.put(b"a")
     run.lane.set(CLEAR)
     assert run.out == [(0, b"a")]
@@ -155,7 +155,7 @@ def test_blocked_receiver_stops_delivery() -> None:
 def test_receiver_may_block_between_slices() -> None:
     takes = [True, True, False]
     run = Run(ready=lambda: bool(takes) and takes.pop(0))
-    run.lane.set(Conditions(slice_bytes=1))
+    run.lane.set(LaneConditions(slice_bytes=1))
     run.lane.put(b"abc")
     assert (run.received, run.lane.held_bytes) == (b"ab", 1)
     takes.append(True)
@@ -164,7 +164,7 @@ def test_receiver_may_block_between_slices() -> None:
 
 
 def test_dropped_data_are_lost_and_leave_no_timer(run: Run) -> None:
-    run.lane.set(Conditions(latency_ms=5))
+    run.lane.set(LaneConditions(latency_ms=5))
     run.lane.put(b"a")
     run.lane.drop()
     assert (run.lane.held_bytes, run.clock.timers()) == (0, [])
@@ -174,7 +174,7 @@ def test_dropped_data_are_lost_and_leave_no_timer(run: Run) -> None:
 
 @given(CONDITIONS, WRITES)
 def test_data_arrive_in_order_complete_and_never_early(
-    like: Conditions, writes: list[tuple[bytes, int]]
+    like: LaneConditions, writes: list[tuple[bytes, int]]
 ) -> None:
     run = Run()
     run.lane.set(like)
@@ -218,7 +218,7 @@ class Changing(RuleBasedStateMachine):
         self.run.clock.advance_ms(ms)
 
     @rule(like=CONDITIONS)
-    def change(self, like: Conditions) -> None:
+    def change(self, like: LaneConditions) -> None:
         self.run.lane.set(like)
 
     @rule(takes=st.booleans())

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fakemq.errors import ConfigError
-from fakemq.spark.audit.inputs import Node, find_stores, is_parquet, split_name
+from fakemq.spark.audit.inputs import RunNode, find_stores, is_parquet, split_name
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,8 @@ def test_stores_are_found_below_a_directory_and_by_name(tmp_path: Path) -> None:
     one, other = node_at(tmp_path / "all" / "broker-a-1"), node_at(tmp_path / "java")
     found = find_stores([str(tmp_path / "all"), f"broker-a-0={other}"])
     assert found == [
-        Node("broker-a-0", "broker-a", 0, str(other)),
-        Node("broker-a-1", "broker-a", 1, str(one)),
+        RunNode("broker-a-0", "broker-a", 0, str(other)),
+        RunNode("broker-a-1", "broker-a", 1, str(one)),
     ]
     assert [node.is_master for node in found] == [True, False]
 
@@ -47,7 +47,7 @@ def test_folders_of_a_log_follow_the_directory(tmp_path: Path, name: str) -> Non
         folder.mkdir()
     (folders[1] / f"{1024:020}").write_bytes(bytes(1024))
     (found,) = find_stores([",".join((f"{name}{root}", *map(str, folders)))])
-    assert found == Node("broker-a-0", "broker-a", 0, str(root), tuple(map(str, folders)))
+    assert found == RunNode("broker-a-0", "broker-a", 0, str(root), tuple(map(str, folders)))
     assert found.stored().log.files[0].offset == 1024
     with pytest.raises(ConfigError, match="three: there is no such directory"):
         find_stores([f"{name}{root},{tmp_path / 'three'}"])
@@ -56,8 +56,8 @@ def test_folders_of_a_log_follow_the_directory(tmp_path: Path, name: str) -> Non
 def test_directory_with_a_comma_is_one(tmp_path: Path) -> None:
     root = node_at(tmp_path / "a,b")
     assert find_stores([str(root), f"other={root}"]) == [
-        Node("a,b", "a,b", 0, str(root)),
-        Node("other", "other", 0, str(root)),
+        RunNode("a,b", "a,b", 0, str(root)),
+        RunNode("other", "other", 0, str(root)),
     ]
 
 

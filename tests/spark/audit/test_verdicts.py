@@ -91,17 +91,17 @@ class AuditLab:
 
     def audit(self, spark: SparkSession, folder: Path) -> Audit:
         from fakemq.spark.audit import files, pipeline
-        from fakemq.spark.audit.inputs import Node
+        from fakemq.spark.audit.inputs import RunNode
         from fakemq.spark.audit.journal import JournalTables
-        from fakemq.spark.audit.positions import Delay, LogBegin, Position, Positions
+        from fakemq.spark.audit.positions import DelayProgress, GroupPosition, LogBegin, Positions
 
         journal = folder / "journal.jsonl"
         journal.write_text("".join(json.dumps(one) + "\n" for one in self.journal))
         names = ("a-0", "b-0", "c-0", "c-1")
-        nodes = [Node(one, one[0], int(one[2]), str(folder / one)) for one in names]
+        nodes = [RunNode(one, one[0], int(one[2]), str(folder / one)) for one in names]
         positions = Positions(
-            [Position(*one) for one in self.positions],
-            [Delay("a", 2, 5)],
+            [GroupPosition(*one) for one in self.positions],
+            [DelayProgress("a", 2, 5)],
             [LogBegin(one, f"{one}-0", 500 if one == "b" else 0) for one in "abc"],
             set(),
         )

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from fakemq.spark.audit.report.answer import BAD
 from fakemq.spark.audit.report.series import css
-from fakemq.spark.audit.report.tables import Column, Table, plain
+from fakemq.spark.audit.report.tables import Column, ReportTable, plain
 from fakemq.spark.audit.summary import MessageBiography
 
 if TYPE_CHECKING:
-    from fakemq.spark.audit.report.plots import Key, Plot
+    from fakemq.spark.audit.report.plots import Plot, PlotKey
 
 FILTERED_FROM = 10
 """A table with fewer rows needs no filter."""
@@ -45,7 +45,9 @@ def items(texts: Iterable[str]) -> str:
     return f"<ul>\n{inside}</ul>" if inside else ""
 
 
-def table(one: Table, verdicts: Iterable[str] = (), links: Mapping[str, str] | None = None) -> str:
+def table(
+    one: ReportTable, verdicts: Iterable[str] = (), links: Mapping[str, str] | None = None
+) -> str:
     """Return a table with its filter; the filter offers ``verdicts`` if there are any.
 
     ``links`` has, for texts of the first column, the id of what they lead to.
@@ -55,7 +57,7 @@ def table(one: Table, verdicts: Iterable[str] = (), links: Mapping[str, str] | N
     return "\n".join(_table(one, list(verdicts), links or {}))
 
 
-def _table(one: Table, verdicts: list[str], links: Mapping[str, str]) -> Iterator[str]:
+def _table(one: ReportTable, verdicts: list[str], links: Mapping[str, str]) -> Iterator[str]:
     if len(one.rows) >= FILTERED_FROM:
         yield _filter(one, verdicts)
     # It has a name and takes the focus, so that it can be scrolled by keyboard.
@@ -101,7 +103,7 @@ def _class(*names: str | None) -> str:
     return f' class="{there}"' if there else ""
 
 
-def _filter(one: Table, verdicts: list[str]) -> str:
+def _filter(one: ReportTable, verdicts: list[str]) -> str:
     choice = ""
     if verdicts:
         options = "".join(f"<option>{escape(verdict)}</option>" for verdict in verdicts)
@@ -155,7 +157,7 @@ def figure(plot: Plot, numbers: str = "") -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _legend(key: Key) -> str:
+def _legend(key: PlotKey) -> str:
     return (
         '<li><svg viewBox="0 0 32 8" aria-hidden="true"><path d="M0 4H32" fill="none"'
         f' stroke-width="2" stroke-dasharray="{key.dashes}" style="stroke: {css(key.color)}"/>'

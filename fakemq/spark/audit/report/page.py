@@ -25,7 +25,7 @@ from fakemq.spark.audit.report.markup import (
     text_of,
 )
 from fakemq.spark.audit.report.tables import (
-    Table,
+    ReportTable,
     causes_table,
     counts_table,
     damage_table,
@@ -119,7 +119,7 @@ def _drawn(summary: Summary) -> tuple[dict[str, Plot], str]:
     return {plot.name: plot for plot in plots(summary)}, ""
 
 
-def _plots(drawn: dict[str, Plot], name: str, numbers: Table | None = None) -> Iterable[str]:
+def _plots(drawn: dict[str, Plot], name: str, numbers: ReportTable | None = None) -> Iterable[str]:
     shown = table(numbers) if numbers is not None else ""
     if name in drawn:
         yield figure(drawn[name], shown)

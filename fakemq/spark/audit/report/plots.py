@@ -65,7 +65,7 @@ _STEPS_S = (
 _TICKS = 6
 
 
-class Key(NamedTuple):
+class PlotKey(NamedTuple):
     """How the line with a name is drawn; ``dashes`` in SVG form, "" for none."""
 
     color: str
@@ -80,7 +80,7 @@ class Plot(NamedTuple):
     title: str
     description: str
     svg: str
-    legend: tuple[Key, ...] = ()
+    legend: tuple[PlotKey, ...] = ()
     left_out: str = ""
 
 
@@ -145,7 +145,7 @@ def _lag(summary: Summary) -> Plot | None:
         f" {time_text(round(at * 1000))} UTC",
         _svg(figure, "lag"),
         tuple(
-            Key(LINES[number], " ".join(map(str, _dashes(number))), line.name)
+            PlotKey(LINES[number], " ".join(map(str, _dashes(number))), line.name)
             for number, line in enumerate(shown)
         ),
         "; ".join(left_out),

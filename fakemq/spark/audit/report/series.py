@@ -26,7 +26,7 @@ class Line(NamedTuple):
         return max(self.points, key=lambda point: (point[1], -point[0]))
 
 
-class Rate(NamedTuple):
+class SeriesRate(NamedTuple):
     """Deliveries per second from each of ``points`` on, averaged over ``width_s`` seconds."""
 
     width_s: int
@@ -58,10 +58,10 @@ def thinned(
     return [*(highest[cell] for cell in sorted(highest)), points[-1]]
 
 
-def deliveries(summary: Summary, at_most: int = SHOWN_POINTS) -> Rate:
+def deliveries(summary: Summary, at_most: int = SHOWN_POINTS) -> SeriesRate:
     """Return deliveries per second without gaps: a second without deliveries counts as zero."""
     if not summary.delivered_per_second:
-        return Rate(1, [])
+        return SeriesRate(1, [])
     seconds = [second for second, _ in summary.delivered_per_second]
     begin, end = min(seconds), max(seconds) + 1
     width = -(-(end - begin) // at_most)
@@ -69,7 +69,7 @@ def deliveries(summary: Summary, at_most: int = SHOWN_POINTS) -> Rate:
     for second, number in summary.delivered_per_second:
         cells[(second - begin) // width] += number
     starts = range(begin, end, width)
-    return Rate(
+    return SeriesRate(
         width, [(at, of / min(width, end - at)) for at, of in zip(starts, cells, strict=True)]
     )
 

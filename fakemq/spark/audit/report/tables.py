@@ -30,7 +30,7 @@ class Column(NamedTuple):
     kind: Literal["text", "number", "time"] = "text"
 
 
-class Table(NamedTuple):
+class ReportTable(NamedTuple):
     """Rows of plain text as in the data; ``left_out`` says which rows are missing."""
 
     name: str
@@ -40,14 +40,14 @@ class Table(NamedTuple):
     left_out: str = ""
 
 
-def counts_table(summary: Summary) -> Table:
+def counts_table(summary: Summary) -> ReportTable:
     """Return messages by verdict for each topic and group; bad verdicts come first."""
     of: dict[tuple[str, str], Counter[Verdict]] = {}
     for count in summary.counts:
         of.setdefault((count.topic, count.group), Counter())[count.verdict] += count.messages
     order = sorted(of, key=lambda key: (*(-of[key][verdict] for verdict in BAD), key))
     columns = [Column("topic"), Column("group"), *(Column(v.value, "number") for v in _WORST_FIRST)]
-    return Table(
+    return ReportTable(
         "counts",
         "Messages by topic, group and verdict; one that several groups consume counts for each",
         (*columns, Column("all", "number")),
@@ -62,14 +62,14 @@ def counts_table(summary: Summary) -> Table:
     )
 
 
-def messages_table(summary: Summary, at_most: int) -> Table:
+def messages_table(summary: Summary, at_most: int) -> ReportTable:
     """Return what happened to each message, the worst first, and why."""
     rank = {verdict: number for number, verdict in enumerate(_WORST_FIRST)}
     found = sorted(
         summary.messages, key=lambda m: (rank[m.verdict], m.at_ms, m.topic, m.group, m.offset)
     )
     left_out = summary.messages_left_out + max(0, len(found) - at_most)
-    return Table(
+    return ReportTable(
         "messages",
         "Messages that are not as they should be",
         (
@@ -94,7 +94,7 @@ def messages_table(summary: Summary, at_most: int) -> Table:
     )
 
 
-def causes_table(summary: Summary) -> Table:
+def causes_table(summary: Summary) -> ReportTable:
     """Return the findings grouped by verdict and cause: the worst first, then the most frequent."""
     rank = {verdict: number for number, verdict in enumerate(_WORST_FIRST)}
     of: dict[tuple[Verdict, str], list[MessageSummary]] = {}
@@ -103,7 +103,7 @@ def causes_table(summary: Summary) -> Table:
             of.setdefault((message.verdict, message.cause), []).append(message)
     order = sorted(of, key=lambda key: (rank[key[0]], -len(of[key]), key[1]))
     left_out = summary.messages_left_out
-    return Table(
+    return ReportTable(
         "causes",
         "Findings by cause",
         (
@@ -132,11 +132,11 @@ def _names(names: Iterable[str]) -> str:
     return ", ".join(different[:SHOWN_NAMES]) + f" and {more:,} more" * (more > 0)
 
 
-def stores_table(summary: Summary) -> Table:
+def stores_table(summary: Summary) -> ReportTable:
     """Return what each node's store contains."""
     others = {kind for store in summary.stores for kind in store.records} - set(KINDS)
     kinds = (*KINDS, *sorted(others))
-    return Table(
+    return ReportTable(
         "stores",
         "Records in the store of each node by kind",
         (
@@ -154,11 +154,11 @@ def stores_table(summary: Summary) -> Table:
     )
 
 
-def damage_table(summary: Summary) -> Table:
+def damage_table(summary: Summary) -> ReportTable:
     """Return a row for each damaged range of a store."""
     rows = [(store.node, damage) for store in summary.stores for damage in store.damaged]
     left_out = len(rows) - SHOWN_DAMAGES
-    return Table(
+    return ReportTable(
         "damage",
         "Damaged ranges of stores",
         (Column("node"), Column("damage")),
@@ -167,9 +167,9 @@ def damage_table(summary: Summary) -> Table:
     )
 
 
-def faults_table(summary: Summary) -> Table:
+def faults_table(summary: Summary) -> ReportTable:
     """Return faults, numbered as in the plots, and how many messages each explains."""
-    return Table(
+    return ReportTable(
         "faults",
         "Faults, and how many messages they explain",
         (
@@ -188,10 +188,10 @@ def in_time(summary: Summary) -> list[FaultSummary]:
     return sorted(summary.faults, key=lambda fault: fault.at_ms)
 
 
-def latency_table(summary: Summary) -> Table:
+def latency_table(summary: Summary) -> ReportTable:
     """Return the times from stored to first delivered, the slowest first."""
     slowest = sorted(summary.latency_ms, key=lambda one: (-one[2], -one[3], one[0]))
-    return Table(
+    return ReportTable(
         "latency",
         "Milliseconds from stored to first delivered",
         (
@@ -202,13 +202,13 @@ def latency_table(summary: Summary) -> Table:
     )
 
 
-def lag_table(summary: Summary) -> Table:
+def lag_table(summary: Summary) -> ReportTable:
     """Return how far behind each group was at its maximum and at the end."""
     rows = []
     for line in lag_lines(summary):
         (at_s, most), (_, last) = line.peak, line.points[-1]
         rows.append((line.name, f"{most:,}", time_text(round(at_s * 1000)), f"{last:,}"))
-    return Table(
+    return ReportTable(
         "lag",
         "Messages behind by topic and group",
         (
@@ -219,11 +219,11 @@ def lag_table(summary: Summary) -> Table:
     )
 
 
-def deliveries_table(summary: Summary) -> Table:
+def deliveries_table(summary: Summary) -> ReportTable:
     """Return the numbers of the plot."""
     rate = deliveries(summary)
     per = f", mean of {rate.width_s:,} s each" * (rate.width_s > 1)
-    return Table(
+    return ReportTable(
         "deliveries",
         f"Deliveries per second{per}",
         (Column("from, UTC", "time"), Column("per second", "number")),
@@ -264,7 +264,7 @@ def lines_of(summary: Summary) -> Iterator[str]:
             yield from (f"  {plain(text)}" for text in texts)
 
 
-def _lines(table: Table) -> Iterator[str]:
+def _lines(table: ReportTable) -> Iterator[str]:
     rows = [[plain(cell) for cell in row] for row in table.rows]
     names = [column.name for column in table.columns]
     widths = [max(map(len, cells)) for cells in zip(names, *rows, strict=True)]
