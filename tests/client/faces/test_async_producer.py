@@ -1,4 +1,4 @@
-"""The asynchronous producer, on asyncio and trio."""
+"""The asynchronous producer, on asyncio and trio: what its blocking twin does in another way."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from fakemq.client import (
     LocalTransactionState,
     Message,
     MQClientError,
-    RemotingError,
     RequestTimeoutError,
     SendStatus,
 )
@@ -30,12 +29,16 @@ def bodies(mq: fakemq.Cluster) -> list[bytes]:
     return sorted(message.body for message in mq.messages("orders"))
 
 
-async def test_send_returns_where_the_message_is(mq: fakemq.Cluster) -> None:
+async def test_each_way_of_sending_is_awaited(mq: fakemq.Cluster) -> None:
     async with AsyncProducer(mq.namesrv_addr, group="g") as p:
         r = await p.send("orders", b"body", tags="a", keys="k")
-        await p.send(Message("orders", b"other"), sharding_key="o-1")
+        queue, *_ = await p.queues("orders")
+        await p.send_batch([Message("orders", b"batch")], queue=queue)
+        assert len(await p.send_batches([Message("orders", b"batches")])) == 1
         await p.send_oneway("orders", b"lost?")
-        await eventually_async(lambda: len(bodies(mq)) == 3)
+        await eventually_async(lambda: len(bodies(mq)) == 4)
+        with pytest.raises(RequestTimeoutError):
+            await p.request("orders", b"?", timeout_ms=300)
     stored = next(one for one in mq.messages("orders") if one.body == b"body")
     assert r.status is SendStatus.SEND_OK
     assert (r.broker_name, r.queue_id, r.queue_offset) == (
@@ -51,14 +54,6 @@ async def test_many_tasks_share_one_producer(mq: fakemq.Cluster) -> None:
         for number in range(100):
             tasks.start_soon(p.send, "orders", str(number))
     assert len(bodies(mq)) == 100
-
-
-async def test_batches_are_split_by_size(mq: fakemq.Cluster) -> None:
-    messages = [Message("orders", bytes(300)) for _ in range(10)]
-    async with AsyncProducer(mq.namesrv_addr, group="g", max_message_bytes=2_000) as p:
-        assert len(await p.send_batches(messages)) > 1
-        assert (await p.send_batch(messages[:2])).message_id.count(",") == 1
-        assert len(await p.queues("orders")) == 4
 
 
 async def test_transaction_awaits_its_function_or_calls_it(mq: fakemq.Cluster) -> None:
@@ -90,13 +85,6 @@ async def test_check_may_be_async(mq: fakemq.Cluster) -> None:
             lambda: mq.run_until(lambda: bodies(mq) == [b"tea"], at_most="5m")
         )
     mq.clock.unfreeze()
-
-
-async def test_request_without_a_reply_times_out(mq: fakemq.Cluster) -> None:
-    async with AsyncProducer(mq.namesrv_addr, group="g") as p:
-        await p.send("orders", b"first")  # so that the time is not spent on routes and connections
-        with pytest.raises(RequestTimeoutError):
-            await p.request("orders", b"?", timeout_ms=300)
 
 
 async def test_cancelled_send_leaves_the_producer_usable(mq: fakemq.Cluster) -> None:
@@ -157,12 +145,6 @@ async def test_group_that_cannot_be_fails_the_start(mq: fakemq.Cluster) -> None:
     with pytest.raises(MQClientError, match="producerGroup can not equal DEFAULT_PRODUCER"):
         async with AsyncProducer(mq.namesrv_addr, group="DEFAULT_PRODUCER"):
             pass
-
-
-async def test_name_server_that_does_not_answer_fails_the_send_in_time() -> None:
-    async with AsyncProducer("127.0.0.1:1", group="g") as p:
-        with pytest.raises(RemotingError):
-            await p.send("orders", b"x", timeout_ms=1_000)
 
 
 async def test_equal_instance_names_share_one_client(mq: fakemq.Cluster) -> None:

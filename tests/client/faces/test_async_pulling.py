@@ -1,4 +1,7 @@
-"""The asynchronous lite pull consumer, pull consumer and pull schedule, on asyncio and trio."""
+"""The asynchronous lite pull consumer, pull consumer and pull schedule, on asyncio and trio.
+
+Their blocking twins are made from them, and have the tests that need no loop.
+"""
 
 from __future__ import annotations
 
@@ -51,15 +54,6 @@ async def test_poll_returns_messages(mq: fakemq.Cluster) -> None:
         await c.commit()
         await eventually_async(lambda: mq.group("reports").lag("refunds") == 0)
         assert await c.committed(REFUNDS) == 1
-
-
-async def test_loop_commits_what_it_has_finished(mq: fakemq.Cluster) -> None:
-    mq.seed("refunds", [b"one", b"two", b"three"])
-    async with lite(mq) as c:
-        async for message in c:
-            if message.body == b"three":
-                break
-    assert mq.group("reports").lag("refunds") == 1
 
 
 async def test_loop_continues_where_its_queue_was_sought(mq: fakemq.Cluster) -> None:
@@ -136,17 +130,6 @@ async def test_topic_is_subscribed_before_and_after_the_start(mq: fakemq.Cluster
         await c.subscribe("orders")
         assert [one.body for one in await c.poll(timeout_ms=LONG_MS)] == [b"order"]
         c.unsubscribe("orders")
-
-
-async def test_tags_of_assigned_queues_are_set_before_the_start(mq: fakemq.Cluster) -> None:
-    c = lite(mq, subscribe=None)
-    c.set_sub_expression_for_assign("refunds", "paid")
-    mq.seed("refunds", [b"open"], tags="open")
-    mq.seed("refunds", [b"paid"], tags="paid")
-    async with c:
-        c.assign([REFUNDS])
-        await c.seek_to_begin(REFUNDS)
-        assert [one.body for one in await c.poll(timeout_ms=LONG_MS)] == [b"paid"]
 
 
 async def test_queues_are_pulled_and_committed_by_hand(mq: fakemq.Cluster) -> None:
