@@ -60,49 +60,6 @@ def levels(delays: Delays) -> list[str]:
 # -- where it goes --------------------------------------------------------------------------------
 
 
-def test_message_enters_the_retry_topic_after_ten_seconds(delays: Delays) -> None:
-    offset = sent(delays, "TAGS\x01red\x02KEYS\x01k", queue_id=2, flag=9)
-    response = back(delays, offset)
-    assert (response.code, response.remark, response.ext_fields) == (0, None, {})
-    assert delays.timers() == [("delay_level_3", 10_000)]
-    delays.pass_ms(10_000)
-    (again,) = delays.stored(RETRY)
-    (first,) = delays.stored(queue_id=2)
-    assert again.properties == {
-        "CLUSTER": "DefaultCluster",
-        "DELAY": "3",
-        "KEYS": "k",
-        "ORIGIN_MESSAGE_ID": first.offset_msg_id,
-        "REAL_QID": "0",
-        "REAL_TOPIC": RETRY,
-        "RETRY_TOPIC": "orders",
-        "TAGS": "red",
-        "WAIT": "false",
-    }
-    assert (again.body, again.flag, again.reconsume_times) == (b"body", 9, 1)
-    assert again.born_timestamp_ms == first.born_timestamp_ms
-
-
-def test_each_retry_waits_for_the_next_level_and_keeps_the_first_id(delays: Delays) -> None:
-    offset = sent(delays)
-    (first,) = delays.stored()
-    for times, delay_ms in enumerate((10_000, 30_000, 60_000), 1):
-        back(delays, offset)
-        delays.pass_ms(delay_ms)
-        again = delays.stored(RETRY)[-1]
-        assert (again.reconsume_times, again.properties["RETRY_TOPIC"]) == (times, "orders")
-        assert again.properties["ORIGIN_MESSAGE_ID"] == first.offset_msg_id
-        offset = again.commit_log_offset
-    assert len(delays.stored(RETRY)) == 3
-
-
-def test_consumer_chooses_the_delay_level(delays: Delays) -> None:
-    offset = sent(delays)
-    for level in (1, 5, 99):
-        back(delays, offset, level)
-    assert levels(delays) == ["1", "5", "18"]
-
-
 @pytest.mark.parametrize(
     ("level", "fields", "version", "dead"),
     [
@@ -146,17 +103,6 @@ def test_retry_count_wraps_beyond_an_int(
     assert again.reconsume_times == said
 
 
-def test_dead_letter_is_visible_at_once(delays: Delays) -> None:
-    back(delays, sent(delays, queue_id=2), -1)
-    (dead,) = delays.stored(DLQ)
-    assert dead.properties["DELAY"] == "0"
-    assert dead.reconsume_times == 1
-    assert delays.timers() == []
-    config = delays.broker.topics.select(DLQ)
-    assert config is not None
-    assert (config.read_queue_nums, config.write_queue_nums, config.perm) == (1, 1, 6)
-
-
 def test_retries_are_spread_over_the_groups_retry_queues(delays: Delays) -> None:
     group(delays.broker, retry_queue_nums=4)
     offset = sent(delays)
@@ -194,29 +140,12 @@ def test_message_is_dropped_when_the_group_has_no_retry_queues(delays: Delays, n
     assert levels(delays) == []
 
 
-def test_unknown_group_is_refused(lab: BrokerLab) -> None:
-    delays = Delays(lab, auto_create_subscription_group=False)
-    response = back(delays, sent(delays))
-    assert response.code == ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
-    assert response.remark == (
-        "subscription group not exist, billing "
-        "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
-    )
-
-
 def test_unwritable_broker_refuses(delays: Delays) -> None:
     offset = sent(delays)
     delays.config.broker_permission = PermName.READ
     response = back(delays, offset)
     assert response.code == ResponseCode.NO_PERMISSION
     assert response.remark == "the broker[127.0.0.1] sending message is forbidden"
-
-
-def test_unwritable_retry_topic_refuses(delays: Delays) -> None:
-    delays.broker.create_topic(RETRY, 1, perm=PermName.READ)
-    response = back(delays, sent(delays))
-    assert response.code == ResponseCode.NO_PERMISSION
-    assert response.remark == "the topic[%RETRY%billing] sending message is forbidden"
 
 
 @pytest.mark.parametrize("offset", [1, 10**9, -5, -(2**63), 2**63 - 1])

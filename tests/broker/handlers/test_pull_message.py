@@ -1,4 +1,4 @@
-"""PULL_MESSAGE: every answer there is, in Java's words."""
+"""PULL_MESSAGE: what no recording shows, and what it leaves in the journal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from tests.support.clients import (
     GROUP,
     TOPIC,
     beat,
-    consume,
     consumer_data,
     long_pull,
     pull,
@@ -84,12 +83,6 @@ def test_messages_are_returned_as_the_log_stores_them(
     )
 
 
-def test_number_of_messages_is_limited_by_the_request(peer: Peer) -> None:
-    for _ in range(3):
-        send(peer)
-    assert offsets(pull(peer, max_msg_nums=2))[0] == 2
-
-
 def test_negative_number_of_messages_returns_none(peer: Peer) -> None:
     send(peer)
     response = peer.ask(
@@ -127,49 +120,11 @@ def test_tags_select_by_hash(lab: BrokerLab, peer: Peer) -> None:
     assert said(pull(peer, 4, subscription="Aa")) == (0, "FOUND")
 
 
-def test_next_offset_skips_messages_of_other_tags(peer: Peer) -> None:
-    send(peer, "a")
-    send(peer, "a")
-    response = pull(peer, subscription="b")
-    assert said(response) == (ResponseCode.PULL_RETRY_IMMEDIATELY, "NO_MATCHED_MESSAGE")
-    assert offsets(response) == (2, 0, 2)
-    assert response.body == b""
-
-
 def test_subscription_in_class_filter_mode_matches_everything(lab: BrokerLab, peer: Peer) -> None:
     send(peer, "a")
     classes = subscription(expression="some.Filter", classFilterMode=True)
     beat(peer, consumers=[consumer_data(subscriptions=[classes])])
     assert said(pull(peer, sys_flag=HEARTBEAT_ONLY)) == (0, "FOUND")
-
-
-# -- where nothing is -------------------------------------------------------------------------
-
-
-def test_empty_queue_read_from_the_start_is_not_found(topic: str, peer: Peer) -> None:
-    response = pull(peer)
-    assert response.code == ResponseCode.PULL_NOT_FOUND
-    assert offsets(response) == (0, 0, 0)
-
-
-def test_end_of_a_queue_is_not_found(peer: Peer) -> None:
-    send(peer)
-    response = pull(peer, 1)
-    assert said(response) == (ResponseCode.PULL_NOT_FOUND, "OFFSET_OVERFLOW_ONE")
-    assert offsets(response) == (1, 0, 1)
-
-
-def test_offset_beyond_the_end_is_moved(peer: Peer) -> None:
-    send(peer)
-    response = pull(peer, 5)
-    assert said(response) == (ResponseCode.PULL_OFFSET_MOVED, "OFFSET_OVERFLOW_BADLY")
-    assert offsets(response) == (1, 0, 1)
-
-
-def test_empty_queue_read_from_elsewhere_is_moved(topic: str, peer: Peer) -> None:
-    response = pull(peer, 5)
-    assert response.code == ResponseCode.PULL_OFFSET_MOVED
-    assert offsets(response) == (0, 0, 0)
 
 
 # -- the checks, in Java's order --------------------------------------------------------------
@@ -206,17 +161,6 @@ def test_unreadable_topic_is_refused(broker: Broker, peer: Peer) -> None:
     assert said(response) == (16, "the topic[writeonly] pulling message is forbidden")
 
 
-@pytest.mark.parametrize("queue_id", [-1, 4])
-def test_unknown_queue_is_refused(topic: str, peer: Peer, queue_id: int) -> None:
-    response = pull(peer, queue_id=queue_id)
-    address = peer.session.link.local_addr
-    assert response.code == 1
-    assert response.remark == (
-        f"queueId[{queue_id}] is illegal, topic:[orders] topicConfig.readQueueNums:[4]"
-        f" consumer:[/{address}]"
-    )
-
-
 @pytest.mark.parametrize(
     ("text", "expression_type"), [("||", "TAG"), ("", "SQL92"), (None, "SQL92"), ("", "")]
 )
@@ -225,48 +169,6 @@ def test_invalid_subscription_is_refused(
 ) -> None:
     response = pull(peer, subscription=text, expression_type=expression_type)
     assert said(response) == (23, "parse the consumer's subscription failed")
-
-
-def test_group_without_members_is_refused(topic: str, peer: Peer) -> None:
-    response = pull(peer, sys_flag=HEARTBEAT_ONLY)
-    assert said(response) == (24, f"the consumer's group info not exist{FAQ}")
-
-
-def test_broadcast_is_refused_when_the_group_may_not(
-    topic: str, broker: Broker, peer: Peer
-) -> None:
-    broker.groups.update(SubscriptionGroupConfig(group_name=GROUP, consume_broadcast_enable=False))
-    beat(
-        peer,
-        consumers=[consumer_data(subscriptions=[subscription("x")], messageModel="BROADCASTING")],
-    )
-    response = pull(peer, sys_flag=HEARTBEAT_ONLY)
-    assert said(response) == (
-        16,
-        "the consumer group[billing] can not consume by broadcast way",
-    )
-
-
-def test_unsubscribed_topic_is_refused(topic: str, peer: Peer) -> None:
-    beat(peer, consumers=[consumer_data(subscriptions=[subscription("another")])])
-    response = pull(peer, sys_flag=HEARTBEAT_ONLY)
-    assert said(response) == (24, f"the consumer's subscription not exist{FAQ}")
-
-
-def test_newer_subscription_is_refused_until_a_heartbeat(topic: str, peer: Peer) -> None:
-    consume(peer)
-    response = pull(peer, sys_flag=HEARTBEAT_ONLY, sub_version=2)
-    assert said(response) == (25, "the consumer's subscription not latest")
-    response = pull(peer, sys_flag=HEARTBEAT_ONLY, sub_version=1)
-    assert response.code == ResponseCode.PULL_NOT_FOUND
-
-
-def test_sql92_is_refused_without_property_filter(topic: str, peer: Peer) -> None:
-    refusal = (1, "The broker does not support consumer to filter message by SQL92")
-    sql = subscription(expressionType="SQL92", subString="a > 1")
-    assert said(pull(peer, subscription="a > 1", expression_type="SQL92")) == refusal
-    beat(peer, consumers=[consumer_data(subscriptions=[sql])])
-    assert said(pull(peer, sys_flag=HEARTBEAT_ONLY)) == refusal
 
 
 def test_expression_that_does_not_compile_is_refused(topic: str, peer: Peer) -> None:
@@ -278,17 +180,6 @@ def test_expression_that_does_not_compile_is_refused(topic: str, peer: Peer) -> 
         27,
         "The broker's consumer filter data is not exist!Your expression may be wrong!",
     )
-
-
-def test_empty_header_is_a_null_pointer_exception(peer: Peer) -> None:
-    response = peer.ask(RequestCode.PULL_MESSAGE)
-    assert response.code == ResponseCode.SYSTEM_ERROR
-    assert (response.remark or "").startswith("java.lang.NullPointerException")
-
-
-def test_vip_port_does_not_serve_pulls(lab: BrokerLab, broker: Broker) -> None:
-    response = pull(lab.peer(broker.vip_addr))
-    assert said(response) == (3, " request type 11 not supported")
 
 
 # -- offsets that come with a pull ------------------------------------------------------------
