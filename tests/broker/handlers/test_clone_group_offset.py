@@ -6,7 +6,7 @@ import pytest
 
 from fakemq.broker.broker import Broker
 from fakemq.protocol.codes import RequestCode, ResponseCode
-from tests.support.clients import GROUP, TOPIC, consume
+from tests.support.clients import GROUP, TOPIC
 from tests.support.peer import Peer
 
 COPY = "copy"
@@ -42,20 +42,6 @@ def test_cloned_offsets_replace_those_of_the_target(broker: Broker, peer: Peer) 
 def test_group_can_be_cloned_onto_itself(broker: Broker, peer: Peer) -> None:
     clone(peer, destGroup=GROUP)
     assert broker.offsets.snapshot()[f"{TOPIC}@{GROUP}"] == {0: 3, 1: 4}
-
-
-def test_request_without_a_topic_clones_nothing(broker: Broker, peer: Peer) -> None:
-    clone(peer, topic="")
-    peer.ask(RequestCode.CLONE_GROUP_OFFSET, ext_fields={"srcGroup": GROUP, "destGroup": COPY})
-    assert offsets(broker) == offsets(broker, "other") == {}
-
-
-def test_online_source_group_must_subscribe_to_the_topic(broker: Broker, peer: Peer) -> None:
-    consume(peer)
-    clone(peer, topic="other")
-    assert offsets(broker, "other") == {}
-    clone(peer, topic="other", offline="true")
-    assert offsets(broker, "other") == {0: 3, 1: 4}
 
 
 def test_unknown_topic_or_group_clones_nothing(broker: Broker, peer: Peer) -> None:

@@ -14,27 +14,9 @@ from tests.support.peer import Peer
 HEADER = GetProducerConnectionListRequestHeader(producer_group="p")
 
 
-def test_members_are_listed(peer: Peer) -> None:
-    beat(peer, "one", producers=["p"])
-    response = peer.ask(RequestCode.GET_PRODUCER_CONNECTION_LIST, HEADER)
-    assert (response.code, response.remark) == (0, None)
-    (connection,) = json.loads(response.body)["connectionSet"]
-    assert connection == {
-        "clientAddr": peer.session.link.local_addr,
-        "clientId": "one",
-        "language": "JAVA",
-        "version": 407,
-    }
-
-
 def test_group_without_connections_is_empty(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     other = lab.peer(broker.addr)
     beat(other, "one", producers=["p"])
     other.close()
     response = peer.ask(RequestCode.GET_PRODUCER_CONNECTION_LIST, HEADER)
     assert json.loads(response.body) == {"connectionSet": []}
-
-
-def test_unknown_group_is_refused(peer: Peer) -> None:
-    response = peer.ask(RequestCode.GET_PRODUCER_CONNECTION_LIST, HEADER)
-    assert (response.code, response.remark) == (1, "the producer group[p] not exist")

@@ -6,7 +6,7 @@ from fakemq.broker.broker import Broker
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.bodies.stats import TopicOffset, TopicStatsTable
 from fakemq.protocol.bodies.topic import TopicConfig
-from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.topic import GetTopicStatsInfoRequestHeader
 from tests.support.broker_lab import BrokerLab
 from tests.support.clients import TOPIC, send
@@ -28,13 +28,3 @@ def test_every_writable_queue_is_listed(lab: BrokerLab, broker: Broker, peer: Pe
         ),
         MessageQueue(TOPIC, "broker-a", 1): TopicOffset(),
     }
-
-
-def test_unknown_topic_is_refused(peer: Peer) -> None:
-    response = peer.ask(RequestCode.GET_TOPIC_STATS_INFO, HEADER)
-    assert (response.code, response.remark) == (
-        ResponseCode.TOPIC_NOT_EXIST,
-        "topic[orders] not exist",
-    )
-    none = peer.ask(RequestCode.GET_TOPIC_STATS_INFO)
-    assert none.code == ResponseCode.SYSTEM_ERROR

@@ -14,14 +14,6 @@ from tests.support.peer import Peer
 from tests.support.queue_locks import QUEUES, lock_body
 
 
-def test_answer_lists_the_queues_that_the_client_has_locked(peer: Peer) -> None:
-    response = peer.ask(RequestCode.LOCK_BATCH_MQ, body=lock_body("one", QUEUES[:1]))
-    assert (response.code, response.remark) == (0, None)
-    assert json.loads(response.body) == {"lockOKMQSet": QUEUES[:1]}
-    response = peer.ask(RequestCode.LOCK_BATCH_MQ, body=lock_body("two", QUEUES))
-    assert json.loads(response.body) == {"lockOKMQSet": QUEUES[1:]}
-
-
 def test_queue_that_is_asked_for_twice_is_listed_once(peer: Peer) -> None:
     response = peer.ask(RequestCode.LOCK_BATCH_MQ, body=lock_body("one", [*QUEUES, *QUEUES]))
     assert json.loads(response.body) == {"lockOKMQSet": QUEUES}

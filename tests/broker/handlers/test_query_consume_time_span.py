@@ -5,7 +5,7 @@ from __future__ import annotations
 from fakemq.broker.broker import Broker
 from fakemq.clock.calendar import time_text
 from fakemq.protocol.bodies.stats import QueryConsumeTimeSpanBody, QueueTimeSpan
-from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.group import QueryConsumeTimeSpanRequestHeader
 from tests.support.broker_lab import BrokerLab
 from tests.support.clients import GROUP, TOPIC, send
@@ -63,11 +63,3 @@ def test_group_that_did_not_arrive_is_called_null(broker: Broker, peer: Peer) ->
     response = peer.ask(RequestCode.QUERY_CONSUME_TIME_SPAN, ext_fields={"topic": TOPIC})
     (span,) = QueryConsumeTimeSpanBody.decode(response.body).consume_time_span_set
     assert span.delay_time == 0
-
-
-def test_unknown_topic_is_refused(peer: Peer) -> None:
-    response = peer.ask(RequestCode.QUERY_CONSUME_TIME_SPAN, HEADER)
-    assert (response.code, response.remark) == (
-        ResponseCode.TOPIC_NOT_EXIST,
-        "topic[orders] not exist",
-    )

@@ -12,24 +12,6 @@ HEADER = QueryConsumerOffsetRequestHeader(consumer_group="g", topic="orders", qu
 NOT_FOUND = "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first"
 
 
-def test_committed_offset_is_returned(broker: Broker, peer: Peer) -> None:
-    broker.offsets.commit("g", "orders", 0, 7)
-    response = peer.ask(RequestCode.QUERY_CONSUMER_OFFSET, HEADER)
-    assert (response.code, response.ext_fields) == (ResponseCode.SUCCESS, {"offset": "7"})
-
-
-def test_new_group_begins_at_0_while_offset_0_is_in_memory(
-    broker: Broker, peer: Peer, send: Send
-) -> None:
-    send()
-    response = peer.ask(RequestCode.QUERY_CONSUMER_OFFSET, HEADER)
-    assert (response.code, response.ext_fields) == (ResponseCode.SUCCESS, {"offset": "0"})
-
-
-def test_new_group_begins_at_0_when_the_queue_does_not_exist(peer: Peer) -> None:
-    assert peer.ask(RequestCode.QUERY_CONSUMER_OFFSET, HEADER).ext_fields == {"offset": "0"}
-
-
 def test_client_decides_when_offset_0_counts_as_on_disk(
     broker: Broker, peer: Peer, send: Send
 ) -> None:

@@ -34,12 +34,3 @@ def test_answer_has_the_serialisation_of_the_request(peer: Peer) -> None:
     )
     assert response.serialize_type is SerializeType.ROCKETMQ
     assert response.ext_fields["queueOffset"] == "0"
-
-
-def test_missing_fields_are_refused_only_when_read(peer: Peer) -> None:
-    response = peer.ask(RequestCode.SEND_MESSAGE, None, b"x")
-    assert (response.code, response.remark) == (1, "The specified topic is blank.")
-    response = peer.ask(RequestCode.SEND_MESSAGE, None, b"x", ext_fields={"topic": "orders"})
-    assert response.code == ResponseCode.SYSTEM_ERROR
-    assert response.remark is not None
-    assert response.remark.startswith("java.lang.NullPointerException: ")

@@ -14,15 +14,6 @@ from tests.support.peer import Peer
 from tests.support.queue_locks import QUEUES, lock_body
 
 
-def test_client_unlocks_its_own_queues(peer: Peer) -> None:
-    peer.ask(RequestCode.LOCK_BATCH_MQ, body=lock_body("one", QUEUES[:1]))
-    peer.ask(RequestCode.LOCK_BATCH_MQ, body=lock_body("two", QUEUES[1:]))
-    response = peer.ask(RequestCode.UNLOCK_BATCH_MQ, body=lock_body("one", QUEUES))
-    assert (response.code, response.remark, response.body) == (0, None, b"")
-    response = peer.ask(RequestCode.LOCK_BATCH_MQ, body=lock_body("three", QUEUES))
-    assert json.loads(response.body) == {"lockOKMQSet": QUEUES[:1]}
-
-
 @pytest.mark.parametrize("content", [b"", b"{}", b"nonsense"])
 def test_invalid_body_is_answered_with_code_1(
     lab: BrokerLab, broker: Broker, peer: Peer, content: bytes

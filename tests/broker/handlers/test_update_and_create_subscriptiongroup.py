@@ -37,12 +37,6 @@ def test_slave_refuses_and_names_its_master(lab: BrokerLab) -> None:
     )
 
 
-def test_missing_body_is_a_null_pointer_exception(peer: Peer) -> None:
-    response = peer.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP)
-    assert response.code == ResponseCode.SYSTEM_ERROR
-    assert (response.remark or "").startswith("java.lang.NullPointerException")
-
-
 @pytest.mark.parametrize("body", [b"null", b"[]"])
 def test_null_changes_nothing(broker: Broker, peer: Peer, body: bytes) -> None:
     before = broker.groups.snapshot()
