@@ -156,6 +156,7 @@ class Wall:
         axis = self._axis
         if not self.follows:
             return axis.elapsed_ms() + self._ahead_ms
+        # During a walk the wall shows the deadline that is being fired, as the axis does.
         wall_ms = self._real_wall_ms() + self.offset_ms
         return wall_ms if axis.at_ms is None else wall_ms - axis.behind_ms()
 
@@ -445,6 +446,7 @@ class Clock:
         if ms < 0:
             raise ValueError(f"time does not go back: {ms} ms")
         fired: list[Timer] = []
+        # What timers have begun ends before time moves on, and so does what they begin from now on.
         self.slices.finish_timers_work()
         self.slices.at_once = True
         try:
@@ -530,6 +532,7 @@ class Clock:
         from_ms = self._cluster.target_ms()
         self._move(ms)
         left_ms = self._walk(self._cluster, fired, from_ms, self._cluster.target_ms(), ends=True)
+        # It ended early: time stays where the last timer fired.
         if left_ms:
             self._move(-left_ms)
         return left_ms

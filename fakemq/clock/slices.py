@@ -83,6 +83,7 @@ def removed_where(
 ) -> Steps[None]:
     """Remove the keys of a table for which ``picks`` is true; `on_removed` is called for each."""
     for number, key in enumerate(list(table), 1):
+        # What happens between two steps may remove keys.
         if key in table and picks(key):
             value = table.pop(key)
             if on_removed is not None:
@@ -227,9 +228,11 @@ class Slices:
 
     def begin(self, work: Work[T]) -> None:
         """Do the first slice of work, if no other waits; leave the rest for later turns."""
+        # Cases 1 and 2.
         if self.soon is None or (self.at_once and work.of_timer):
             work.proceed(None)
         elif not self._queues:
+            # Case 4. Behind other work it waits for its turn, however short it is.
             work.proceed(thread_busy_ms() + SLICE_MS)
         if work.done and not work.dropped:
             work.settle()

@@ -83,6 +83,7 @@ class MasterEnd(HAEnd):
             self._acknowledged(offset, first)
         if first and not self.closed:
             self._beat_if_due(self.connection.heartbeat)
+        # Otherwise a report makes no room: what is appended is sent without it.
         if (first or self._window_is_full) and not self.closed:
             self.pump()
 
@@ -164,6 +165,7 @@ class MasterEnd(HAEnd):
         for _ in range(TRANSFERS_A_TURN):
             transfer = None if self.link.write_blocked else connection.next_transfer(batch_bytes)
             if transfer is None:
+                # The ticks of `appended` count from this look.
                 self._looked_ms = self._now_ms()
                 return
             offset, data = transfer

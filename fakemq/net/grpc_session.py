@@ -203,6 +203,7 @@ class GrpcSession:
         self._left, self._buffering = [], True
         last = len(events)
         for number in range(last):
+            # The first is handled in any case, so that each turn gets on.
             if number and (self.link.write_blocked or self.link.should_yield()):
                 self._left = events[number:]
                 break
@@ -226,6 +227,7 @@ class GrpcSession:
             self._begin(event)
             return None
         call = self._calls.get(event.stream_id)
+        # The call is over, which the peer may not have known when it sent this.
         if call is None:
             return None
         if isinstance(event, DataReceived):

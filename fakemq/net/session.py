@@ -159,6 +159,7 @@ class Session:
                 and (command.code not in _CHEAP or len(command.body) > _CHEAP_BODY_BYTES)
                 and self.link.should_yield()
             ):
+                # Case 2, as below.
                 self._left = commands[number - 1 :]
                 break
             self._receive(command)
@@ -167,6 +168,7 @@ class Session:
                 return
             if self._out_bytes > UNWRITTEN_MAX_BYTES:
                 self._write_out()
+                # Case 1.
                 if self.link.write_blocked and number < last:
                     self._left = commands[number:]
                     return
@@ -176,6 +178,7 @@ class Session:
                 break
         self._write_out()
         violation = self._connection.failure
+        # What came whole before the violation is answered first.
         if violation is not None and not self._left:
             self.close_for_violation(str(violation), NO_FRAMES)
 

@@ -312,6 +312,7 @@ class ConsumeQueue:
             middle = (low + high) // 2
             unit = file.read(middle * UNIT_BYTES, UNIT_BYTES)
             phy_offset, size_bytes, _ = _unpack_unit(unit)
+            # Its record is deleted. `left_ms` stays unset: a deleted record is never the answer.
             if phy_offset < min_phy_offset:
                 low = middle + 1
                 left = middle
@@ -325,6 +326,7 @@ class ConsumeQueue:
                 high, right, right_ms = middle - 1, middle, stored_ms
             else:
                 low, left, left_ms = middle + 1, middle, stored_ms
+        # Case 1 first, as `left` may be a deleted record; then case 2, and cases 3 and 4 together.
         if left_ms == -1:
             target = right
         elif right_ms == -1 or timestamp_ms - left_ms <= right_ms - timestamp_ms:

@@ -276,6 +276,7 @@ class Flush:
 
     def _flush_log(self, thorough: bool) -> None:
         if self._flush_log_files(thorough):
+            # Only a thorough flush says that all records are on the disk.
             self._checkpoint.physic_ms = self._appended_ms
             self._loops[QUEUES].arm()  # its flush writes the checkpoint
 
@@ -321,6 +322,7 @@ class Flush:
             )
             return
         self._round = None
+        # Other rounds pass over files with few pages, so they say nothing about all entries.
         if round_.thorough:
             self._checkpoint.logics_ms = round_.until_ms
             try:

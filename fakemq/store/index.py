@@ -134,6 +134,7 @@ class IndexFile:
                 before[number] = self._page(number)
                 page = pages[number] = bytearray(before[number])
             (previous,) = _unpack_slot(page, at)
+            # Empty, or of an entry that a load has cut off.
             if not 0 < previous <= count:
                 previous = 0
                 taken += 1
@@ -323,6 +324,7 @@ class IndexService:
         elif self.files:
             last = self._built_to = self.files[-1].end_phy_offset
             record = self._log.record_at(last)
+            # After a clean stop, with no file deleted, the last record has all its keys.
             some = len(self.files) > 1 or self.files[-1].index_count > 1
             if record is not None and some and newest_ms is None and not cuts:
                 self._built_to += len(record)

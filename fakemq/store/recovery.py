@@ -80,6 +80,7 @@ class Recovery:
         log, queues = self._log, self._queues
         log.load(now_ms)
         queues.load(now_ms)
+        # After a crash the queues are cut only when it is known where the check begins.
         if clean:
             for queue in queues:
                 self._report(queue.recover(), "no entries of a consume queue")
@@ -162,6 +163,8 @@ class Recovery:
         if clean:
             return max(0, len(files) - _FILES_LOOKED_AT)
         config = self._config
+        # What was stored up to the checkpoint is on the disk, so the check may begin there. With
+        # messageIndexSafe the entries of the index must be there, too.
         with_index = config.message_index_enable and config.message_index_safe
         until_ms = checkpoint.min_with_index_ms if with_index else checkpoint.min_ms
         for index in range(len(files) - 1, 0, -1):
@@ -247,6 +250,7 @@ class Recovery:
             self._add_to_queues(records)
             at, stop = first + records.at, records.stop
             if stop is not None and at < log.max_offset:
+                # A blank is the usual end of a file, and nothing to report.
                 if not stop.blank:
                     why = f"passed over to the next file: {stop.why}"
                     self._repaired(file.path, at - first, 0, why)

@@ -122,16 +122,21 @@ class Retention:
         """Return the elapsed time of that tick; None if no file can be deleted until a change."""
         config = self._config
         first_ms = self._tick_from(self._clock.elapsed_ms() + 1)
+        # 1. An operator has asked: each look counts down, whether or not there is a file to delete.
         if self._manual_times:
             return first_ms
+        # 2. The last file of the log is never deleted.
         expires_at_ms = self._expires_at_ms()
         if expires_at_ms is None:
             return None
         ratio = self._space.rounded_ratio()
+        # 3. The disk is nearly full: a file need not be old.
         if ratio > CLEAN_FORCIBLY_RATIO and config.clean_file_forcibly_enable:
             return first_ms
+        # 4. A file must be old. Ages and hours are of the wall clock, ticks are of elapsed time.
         behind_ms = self._clock.elapsed_ms() - self._clock.now_ms()
         at_ms = max(first_ms - behind_ms, expires_at_ms)
+        # 5. With room on the disk, it must also be an hour of deleteWhen.
         if ratio <= config.disk_max_used_space_ratio / 100:
             hour_ms = self._hour_from(at_ms)
             if hour_ms is None:

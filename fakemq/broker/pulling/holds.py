@@ -218,6 +218,8 @@ class PullRequestHoldService:
             if pull.check is not check:
                 continue  # an earlier answer of this check has led to its answer
             now_ms = self._now_ms(pull.request.session)
+            # 1. A message is there. 2. The pull's time is over. 3. Neither: the next tick looks
+            # again, as arrivals may wake no pull here.
             if store.max_offset_in_queue(*pull.queue) > pull.request.header.queue_offset:
                 self._answer(pull, "check")
             elif now_ms >= pull.expires_ms:

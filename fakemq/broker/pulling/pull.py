@@ -129,6 +129,7 @@ def _process(
     message_filter = _message_filter(broker, subscription, expression)
     broker.check_puller(group, request.session)
     position = broker.positions.find(request.session, group, topic, queue_id, header.queue_offset)
+    # The first pull after a reset may have an offset from before: it is sent back once.
     if position is not None and position.reading is _STALE:
         position.reading = ReadState.SENT_BACK
         if header.queue_offset != position.next_offset:

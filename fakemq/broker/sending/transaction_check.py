@@ -137,6 +137,7 @@ class _QueueCheck:
         if self._need_discard(half) or age_ms > config.file_reserved_time * HOUR_MS:
             transactions.discard(half)
             return _Step.NEXT
+        # It was stored during this run, and so was all behind it.
         if half.store_timestamp_ms >= self._start_ms:
             return _Step.STOP
         immunity_ms = config.transaction_time_out
@@ -144,6 +145,8 @@ class _QueueCheck:
         if seconds is not None:
             immunity_ms = _immunity_ms(seconds, immunity_ms)
         immunity_ms += self._parts.node.reference.immunity_lag_ms
+        # 1. An immunity of its own says nothing of those behind: it is put back, and they are next.
+        # 2. The usual one is the same for all: those behind are immune, too.
         if seconds is not None:
             if age_ms < immunity_ms and self._stays_immune(half):
                 return _Step.NEXT
@@ -212,6 +215,7 @@ class _QueueCheck:
             if finished is None:
                 continue
             ahead = {offset for offset in finished if offset >= self._half_offset}
+            # All its half messages lie before this run: it will meet none of them.
             if not ahead:
                 self._done_ops.append(op.queue_offset)
                 continue

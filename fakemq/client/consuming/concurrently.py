@@ -84,6 +84,7 @@ class ConcurrentService:
         else:
             for at in range(0, len(messages), size):
                 self._waiting.append(Batch(process_queue, list(messages[at : at + size])))
+        # A quick listener gains nothing from more runners: see `SLOW_MS`.
         takes_long = self._context.is_performed_one_by_one or self._call_ms >= SLOW_MS
         self._dispatch(self._runners + len(self._waiting) if takes_long else 1)
 
@@ -184,6 +185,7 @@ class ConcurrentService:
         work = _Slice(self._waiting, self._finished)
         yield from self._context.perform_slice(work)
         if work.calls:
+            # A moving mean, as a listener may become slow or quick.
             self._call_ms += (work.took_ms / work.calls - self._call_ms) / 4
 
     def _perform_one(self) -> Task[None]:

@@ -132,6 +132,7 @@ class RemoteOffsets(OffsetStore):
                 self._silent.add(queue.broker_name)
             _log.error("updateConsumeOffsetToBroker exception, %s: %s", queue, error)
             return
+        # What a silent broker was sent may be lost: it stays due for the next round.
         if known or not oneway:
             self._places.add(place)
             self._committed[queue] = offset, self._operations.elapsed_ms()
@@ -222,6 +223,7 @@ class LocalOffsets(OffsetStore):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             # A name that a name server sent may have no UTF-8: the others are stored nevertheless.
             temporary.write_bytes(text.encode("utf-8", "replace"))
+            # Between these two steps there is no file: a start then reads the backup.
             if self.path.exists():
                 os.replace(self.path, backup)
             os.replace(temporary, self.path)

@@ -170,6 +170,7 @@ class OrderlyService:
         began_ms = self._carrier.elapsed_ms()
         lock_delay_ms = LOCK_AGAIN_FIRST_MS
         while not (self._stopped or process_queue.dropped):
+            # 1. Another client may have the queue by now: no message without the lock.
             if not self._has_lock(process_queue):
                 _log.warning("the message queue not locked, so consume later, %s", process_queue)
                 self._tasks.start(
@@ -177,10 +178,12 @@ class OrderlyService:
                 )
                 return
             lock_delay_ms = LOCK_AGAIN_MS
+            # 2. It has had its share of a runner: others may go first.
             if self._carrier.elapsed_ms() - began_ms > CONTINUOUSLY_MS:
                 self._later(process_queue, SUSPEND_MIN_MS)
                 return
             current = self._next_slice(process_queue)
+            # 3. It is empty: the next pull submits it again.
             if not current.batches:
                 process_queue.is_dispatched = False
                 return
@@ -270,14 +273,16 @@ class OrderlyService:
         suspend_ms = result.suspend_ms
         if suspend_ms is None:
             suspend_ms = self._context.settings.suspend_current_queue_time_ms
+        # 1. ROLLBACK: all that was taken since the last commit comes again.
         if status is ConsumeStatus.ROLLBACK and not result.auto_commit:
             process_queue.rollback()
             self._later(process_queue, suspend_ms)
             return False
         if status is not ConsumeStatus.RECONSUME_LATER:
-            # COMMIT; or with auto_commit COMMIT or ROLLBACK, which Java takes for a success.
+            # 2. COMMIT; or with auto_commit COMMIT or ROLLBACK, which Java takes for a success.
             self._commit(process_queue)
             return True
+        # 3. RECONSUME_LATER: the batch comes again, without those that have become dead letters.
         remaining = yield from self._to_consume_again(batch.messages)
         if process_queue.dropped:
             return True
@@ -285,6 +290,7 @@ class OrderlyService:
             process_queue.consume_again(remaining)
             self._later(process_queue, suspend_ms)
             return False
+        # All of them have: nothing holds the queue back.
         if result.auto_commit:
             self._commit(process_queue)
         return True

@@ -168,6 +168,7 @@ class ProcessQueue:
         for message in messages:
             if here.pop(message.queue_offset, None) is not None:
                 self.size_bytes -= len(message.body)
+        # Nothing is left: all that was pulled is done.
         first = self.first_offset()
         return self.queue_offset_max + 1 if first is None else first
 
@@ -213,6 +214,7 @@ class ProcessQueue:
 
     def rollback(self) -> None:
         """Put all taken messages back, to be consumed again."""
+        # From the last one on: at most the first insertion then sorts all offsets.
         taken = sorted(self._consuming.values(), key=_offset, reverse=True)
         self._consuming.clear()
         for message in taken:

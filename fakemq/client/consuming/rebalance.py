@@ -205,6 +205,7 @@ class Rebalancer:
                 changed = True
                 _log.info("doRebalance, %s, %s, %s", self.group, reason, queue)
         # A strategy by config may name queues of other topics.
+        # Asked for after the drops, so that a stuck queue is taken again.
         owned = {one for name in {one.topic or "" for one in mine} for one in owner.owned(name)}
         for queue in mine:
             if self.has_ended:

@@ -224,6 +224,7 @@ class _Receiving:
                 self._drop(handle)
             else:
                 self._bury(handle, message.msg_id)
+        # Renewals end when their client leaves: this one has left already.
         if self._auto_renew and not self._is_known():
             self._return(wanted)
             raise RpcError(
@@ -271,8 +272,10 @@ class _Receiving:
             call.send(
                 ReceiveMessageResponse(message=received_message(message, now_ms, self._topic))
             )
+        # 1. The peer reads slowly, and all callers together keep too much: give the rest back.
         if unwritten and not call.closed and not self._may_keep():
             self._closed()
+        # 2. Nothing is left, written or given back. Otherwise `on_drained` calls again.
         if not self._unwritten and not call.closed:
             if self._unwritten_bytes:
                 self._may_keep()

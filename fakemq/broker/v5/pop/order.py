@@ -109,6 +109,7 @@ class OrderTable:
             return queue_offset + 1
         if not info.offset_list:
             return ILLEGAL
+        # Another pop has taken from the queue since.
         if pop_time_ms != info.pop_time:
             return NO_COMMIT
         offsets = _offsets(info)
@@ -206,6 +207,7 @@ class OrderTable:
             if len(parts) != 2:
                 continue
             yield
+            # Others may have removed the queue during the step.
             queues, config = self.table.get(key, {}), find_topic(parts[0])
             if config is None or parts[1] not in groups or not queues:
                 self.table.pop(key, None)

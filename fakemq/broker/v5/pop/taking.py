@@ -96,18 +96,23 @@ class Taking:
         """Take what is still wanted from one queue."""
         service, header = self._service, self._header
         group, store = header.consumer_group, service.store
+        # 1. Too much is out: what waits is only counted, as the answer says how much is left.
         if service.is_too_much_inflight(topic, group, queue_id):
             offset = service.offsets.next_offset(topic, group, queue_id)
             self.rest_num += store.max_offset_in_queue(topic, queue_id) - offset
             return
+        # 2. In order a queue has one batch out at a time. A reset by an operator, which ends that
+        # batch, has to come before the look at it.
         offset = service.start_of_pop(header, topic, queue_id)
         if header.order:
             if service.is_blocked(header, topic, queue_id):
                 return  # what waits there does not count: an acknowledgement wakes the next pop
             service.inflight.clear(topic, group, queue_id)
+        # 3. Queues before this one had enough: what waits here is only counted, too.
         if self.is_full:
             self.rest_num += store.max_offset_in_queue(topic, queue_id) - offset
             return
+        # 4. Take what is there, or go past what the filter leaves out and what is deleted.
         result, read_from = self._read(topic, queue_id, offset)
         if result.message_count:
             self._took(topic, queue_id, offset, result)
@@ -159,6 +164,7 @@ class Taking:
             self.order_counts += service.in_order(
                 header, topic, queue_id, self.pop_time_ms, offsets
             )
+            # Where it began: the acknowledgements move the offset on.
             service.committed.commit(group, topic, queue_id, offset)
         else:
             ck = PopCheckPoint(

@@ -397,6 +397,7 @@ class TimerMessageService:
         clock = self._node.clock
         clock.cancel(self._timer)
         self._timer = None
+        # A delivery under way waits again at its end.
         if self._delivering or self._store.role.is_slave:
             return
         left_ms = 0
@@ -448,6 +449,7 @@ class TimerMessageService:
                 self._due.popleft()
                 yield
             else:
+                # Deletions count for the messages of their slot only.
                 self._recalls.clear()
                 self.timers.slot_is_done()
                 self._changed()
@@ -477,6 +479,7 @@ class TimerMessageService:
         message = self._store.look_message_by_offset(unit.phy_offset, unit.size_bytes)
         key = None if message is None else message.properties.get(TIMER_DEL_UNIQKEY)
         if message is not None and key is not None:
+            # This takes back what `_take` counted for the deletion.
             self._count(message, 1)
             self._recalls.add(key)
 
@@ -504,6 +507,7 @@ class TimerMessageService:
             self._failures = 0
             return True
         in_slot = due.enqueue_ms != _NOT_ENQUEUED
+        # Counted at the first try only. Without a unit it was never counted.
         if not self._failures and in_slot:
             self._count(message, -1)
         if in_slot and self._is_recalled(message):
