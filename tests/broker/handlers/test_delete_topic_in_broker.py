@@ -83,10 +83,6 @@ def test_queues_of_other_topics_without_a_config_are_deleted_too(
     assert broker.store.queue_ids("other") == []
 
 
-def test_unknown_topic_is_a_success(peer: Peer) -> None:
-    assert delete(peer, "nowhere").code == ResponseCode.SUCCESS
-
-
 def test_only_the_queues_of_a_light_topic_are_deleted(broker: Broker, peer: Peer) -> None:
     send(peer, topic="%LMQ%light")
     assert delete(peer, "%LMQ%light").code == ResponseCode.SUCCESS

@@ -9,7 +9,7 @@ from fakemq.protocol.codes import LanguageCode, RequestCode, ResponseCode
 from fakemq.protocol.command import SerializeType
 from fakemq.protocol.headers.client import GetConsumerRunningInfoRequestHeader
 from tests.support.broker_lab import BrokerLab
-from tests.support.clients import GROUP, beat, consume, consumer_data
+from tests.support.clients import GROUP, consume
 from tests.support.peer import Answer, Peer
 
 CODE = RequestCode.GET_CONSUMER_RUNNING_INFO
@@ -37,21 +37,6 @@ def ask(peer: Peer, **fields: str) -> Answer:
     return peer.send(CODE, header(), b"the body", ext_fields=fields, timeout_ms=10**9)
 
 
-def test_request_is_relayed_unchanged(peer: Peer, consumer: Peer) -> None:
-    answer = ask(peer, jstackEnable="true", other="kept")
-    assert not answer.over
-    (request,) = consumer.requests
-    assert request.code == CODE
-    assert request.ext_fields == {
-        "consumerGroup": GROUP,
-        "clientId": "client-1",
-        "jstackEnable": "true",
-        "other": "kept",
-    }
-    assert request.body == b"the body"
-    assert not request.is_oneway
-
-
 def test_answer_is_relayed_unchanged(peer: Peer, consumer: Peer) -> None:
     answer = ask(peer)
     consumer.answer(
@@ -69,57 +54,6 @@ def test_answer_is_relayed_unchanged(peer: Peer, consumer: Peer) -> None:
     assert response.ext_fields == {"k": "v"}
     assert (response.language, response.version) == (LanguageCode.GO, 450)
     assert response.serialize_type == SerializeType.JSON, "the form of the caller"
-
-
-@pytest.mark.parametrize(
-    ("fields", "remark"),
-    [
-        (
-            {"consumerGroup": GROUP, "clientId": "other"},
-            "The Consumer <billing> <other> not online",
-        ),
-        ({"consumerGroup": GROUP}, "The Consumer <billing> <null> not online"),
-        ({"consumerGroup": "none", "clientId": "x"}, "The Consumer <none> <x> not online"),
-    ],
-)
-def test_unknown_client_is_refused(
-    peer: Peer, consumer: Peer, fields: dict[str, str], remark: str
-) -> None:
-    response = peer.ask(CODE, ext_fields=fields)
-    assert (response.code, response.remark) == (ResponseCode.SYSTEM_ERROR, remark)
-    assert consumer.requests == []
-
-
-def test_client_before_3_1_8_is_not_asked(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
-    old = lab.outside_peer(broker, "old")
-    beat(old, "old", consumers=[consumer_data()], version=61)
-    response = peer.ask(CODE, header("old"))
-    assert (response.code, response.remark) == (
-        ResponseCode.SYSTEM_ERROR,
-        (
-            "The Consumer <old> Version <V3_1_7> too low to finish,"
-            " please upgrade it to V3_1_8_SNAPSHOT"
-        ),
-    )
-
-
-def test_silent_client_times_out_after_10_s_of_its_own_time(
-    lab: BrokerLab, peer: Peer, consumer: Peer
-) -> None:
-    answer = ask(peer)
-    lab.clock.advance("1m")
-    assert not answer.over, "a JVM's time is its own"
-    lab.outside_time_passes(9_999)
-    assert not answer.over
-    lab.outside_time_passes(1)
-    response = answer.response
-    assert response is not None
-    assert response.code == ResponseCode.CONSUME_MSG_TIMEOUT
-    assert (response.remark or "").startswith(
-        "consumer <billing> <client-1> Timeout:"
-        " org.apache.rocketmq.remoting.exception.RemotingTimeoutException: wait response on the"
-        " channel <consumer> timeout, 10000(ms), "
-    )
 
 
 def test_closed_client_times_out_after_10_s_too(lab: BrokerLab, peer: Peer, consumer: Peer) -> None:

@@ -41,31 +41,6 @@ def body(answer: Answer) -> str:
     return answer.response.body.decode()
 
 
-def test_members_are_asked_one_after_the_other(peer: Peer, members: list[Peer]) -> None:
-    first, second = members
-    answer = ask(peer)
-    assert second.requests == []
-    request = first.answer(0, STATUS)
-    assert request.code == RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT
-    assert request.ext_fields == {"topic": TOPIC, "group": GROUP}
-    assert not answer.over
-    second.answer(0, b"{}")
-    assert body(answer) == (
-        '{"consumerTable":{"first":'
-        '{{"brokerName":"broker-a","queueId":1,"topic":"orders"}:7},"second":{}},'
-        '"messageQueueTable":{}}'
-    )
-
-
-def test_only_the_named_member_is_asked(peer: Peer, members: list[Peer]) -> None:
-    first, second = members
-    answer = ask(peer, clientAddr="second")
-    second.answer(0, STATUS)
-    assert '"second"' in body(answer)
-    assert first.requests == []
-    assert body(ask(peer, clientAddr="absent")) == '{"consumerTable":{},"messageQueueTable":{}}'
-
-
 @pytest.mark.parametrize(("code", "text"), [(1, STATUS), (0, b"no JSON"), (0, b"")])
 def test_member_with_an_invalid_answer_is_omitted(
     peer: Peer, members: list[Peer], code: int, text: bytes
@@ -96,13 +71,6 @@ def test_client_before_3_0_7_fails_the_request(lab: BrokerLab, broker: Broker, p
         ResponseCode.SYSTEM_ERROR,
         "the client does not support this feature. version=V3_0_3_SNAPSHOT",
     )
-
-
-def test_group_without_members_is_refused(peer: Peer) -> None:
-    response = ask(peer).response
-    assert response is not None
-    assert response.code == ResponseCode.SYSTEM_ERROR
-    assert (response.remark or "").startswith("java.lang.NullPointerException")
 
 
 def test_unknown_version_number_is_named_as_in_java(

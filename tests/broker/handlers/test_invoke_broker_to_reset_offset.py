@@ -17,7 +17,6 @@ from tests.support.peer import Peer
 
 CODE = RequestCode.INVOKE_BROKER_TO_RESET_OFFSET
 QUEUES = 2
-LATE_MS = 99_999_999_999_999
 
 
 @pytest.fixture
@@ -50,96 +49,11 @@ def reset(
     return answer.response
 
 
-def body(offset: int) -> bytes:
-    """A map of queues, in the order of Java's hash map."""
-    queues = ",".join(
-        f'{{"brokerName":"broker-a","queueId":{queue_id},"topic":"orders"}}:{offset}'
-        for queue_id in range(QUEUES)
-    )
-    return f'{{"offsetTable":{{{queues}}}}}'.encode()
-
-
-@pytest.mark.parametrize(
-    ("timestamp", "force", "offset"),
-    [
-        (0, True, 0),
-        (0, False, 0),
-        (-1, True, 6),
-        (-1, False, 3),
-        (LATE_MS, True, 5),
-        (LATE_MS, False, 3),
-    ],
-)
-def test_members_are_sent_their_new_offsets(
-    peer: Peer, topic: str, consumer: Peer, timestamp: int, force: bool, offset: int
-) -> None:
-    response = reset(peer, timestamp=timestamp, isForce=str(force).lower())
-    assert (response.code, response.remark) == (
-        ResponseCode.SUCCESS,
-        "not set any response code",
-    )
-    (notified,) = consumer.requests
-    assert notified.code == RequestCode.RESET_CONSUMER_CLIENT_OFFSET
-    assert notified.is_oneway
-    assert notified.ext_fields == {
-        "topic": TOPIC,
-        "group": GROUP,
-        "timestamp": str(timestamp),
-        "isForce": "false",
-    }
-    assert response.body == notified.body == body(offset)
-
-
-def test_broker_keeps_its_committed_offsets(
-    broker: Broker, peer: Peer, topic: str, consumer: Peer
-) -> None:
-    reset(peer)
-    assert broker.offsets.query(GROUP, TOPIC, 0) == 3
-
-
-def test_cpp_client_receives_a_list(peer: Peer, topic: str, consumer: Peer) -> None:
-    response = reset(peer, LanguageCode.CPP)
-    assert response.body == body(0)
-    assert consumer.requests[0].body == (
-        b'{"offsetTable":['
-        b'{"brokerName":"broker-a","offset":0,"queueId":0,"topic":"orders"},'
-        b'{"brokerName":"broker-a","offset":0,"queueId":1,"topic":"orders"}]}'
-    )
-
-
-def test_unknown_topic_is_refused(peer: Peer, consumer: Peer) -> None:
-    response = reset(peer, topic="nowhere")
-    assert (response.code, response.remark) == (
-        ResponseCode.SYSTEM_ERROR,
-        "[reset-offset] reset offset failed, no topic in this broker. topic=nowhere",
-    )
-
-
 def test_absent_group_is_called_null(peer: Peer, topic: str) -> None:
     code = RequestCode.INVOKE_BROKER_TO_RESET_OFFSET
     assert "no topic" in (peer.ask(code, ext_fields={"topic": "nowhere"}).remark or "")
     response = peer.ask(code, ext_fields={"topic": topic})
     assert response.remark == "THe consumer group <null> not exist"
-
-
-def test_request_fails_when_one_queue_has_no_committed_offset(
-    broker: Broker, peer: Peer, topic: str, consumer: Peer
-) -> None:
-    broker.create_topic(TOPIC, QUEUES + 1)
-    response = reset(peer)
-    assert (response.code, response.remark) == (
-        ResponseCode.SYSTEM_ERROR,
-        "THe consumer group <billing> not exist",
-    )
-    assert consumer.requests == []
-
-
-def test_group_without_members_is_refused(peer: Peer, topic: str) -> None:
-    response = reset(peer, timestamp=5)
-    assert (response.code, response.remark) == (
-        ResponseCode.CONSUMER_NOT_ONLINE,
-        "Consumer not online, so can not reset offset, Group: billing Topic: orders Timestamp: 5",
-    )
 
 
 def test_client_before_3_0_7_fails_the_request(

@@ -13,9 +13,6 @@ from tests.support.broker_lab import BrokerLab, Send
 from tests.support.peer import Peer
 from tests.support.time import START_MS
 
-JAVA_SAME_HASH = ("Aa", "BB")
-"""Two strings of one hash code; so are "orders#Aa" and "orders#BB"."""
-
 
 def query(
     peer: Peer, key: str, *, unique: bool = False, binary: bool = False, **fields: int | str
@@ -88,30 +85,6 @@ def test_number_of_messages_is_limited(peer: Peer, broker: Broker, send: Send) -
     assert (refused.remark or "").startswith(
         "java.lang.IllegalArgumentException: Illegal Capacity: -7,"
     )
-
-
-def test_times_are_compared_in_whole_seconds_of_the_index(
-    lab: BrokerLab, peer: Peer, send: Send
-) -> None:
-    for _ in range(3):
-        send(properties=keys("k"))
-        lab.clock.advance("1500ms")
-    begin, end = START_MS + 1000, START_MS + 1001
-    assert offsets(query(peer, "k", begin_timestamp=begin, end_timestamp=end)) == [1]
-    assert query(peer, "k", end_timestamp=START_MS - 1).code == ResponseCode.QUERY_NOT_FOUND
-
-
-def test_another_key_with_the_same_hash_is_found(peer: Peer, send: Send) -> None:
-    one, other = JAVA_SAME_HASH
-    send(properties=keys(one))
-    send(properties=keys(other))
-    assert offsets(query(peer, one)) == offsets(query(peer, other)) == [0, 1]
-
-
-def test_keys_of_another_topic_are_not_found(peer: Peer, send: Send) -> None:
-    send(properties=keys("k"))
-    assert query(peer, "k", topic="others").code == ResponseCode.QUERY_NOT_FOUND
-    assert query(peer, "k", topic="").code == ResponseCode.QUERY_NOT_FOUND
 
 
 @pytest.mark.parametrize("binary", [False, True])

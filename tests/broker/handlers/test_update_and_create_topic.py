@@ -70,17 +70,6 @@ def test_system_topics_are_refused(lab: BrokerLab, topic: str, remark: str) -> N
     assert (response.code, response.remark) == (ResponseCode.SYSTEM_ERROR, remark)
 
 
-def test_absent_topic_is_blank(lab: BrokerLab) -> None:
-    peer = lab.peer(lab.broker().addr)
-    fields = header().encode()
-    del fields["topic"]
-    response = peer.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, ext_fields=fields)
-    assert (response.code, response.remark) == (
-        ResponseCode.SYSTEM_ERROR,
-        "The specified topic is blank.",
-    )
-
-
 def test_unknown_filter_type_is_refused(lab: BrokerLab) -> None:
     response = lab.peer(lab.broker().addr).ask(
         RequestCode.UPDATE_AND_CREATE_TOPIC, header(topic_filter_type="NONE")

@@ -55,15 +55,6 @@ def test_standard_json_is_ascii(peer: Peer) -> None:
     assert "брокер".encode() in old
 
 
-def test_unknown_topic_has_no_route(peer: Peer) -> None:
-    response = peer.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, ext_fields={"topic": "T"})
-    assert response.code == 17
-    assert response.remark == (
-        "No topic route info in name server for the topic: T\n"
-        "See http://rocketmq.apache.org/docs/faq/ for further details."
-    )
-
-
 def test_missing_topic_is_read_as_null(peer: Peer) -> None:
     response = peer.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC)
     assert response.code == 17

@@ -19,15 +19,6 @@ def test_unknown_broker_counts_as_changed(peer: Peer) -> None:
     assert (response.code, response.ext_fields, response.body) == (0, {"changed": "true"}, b"")
 
 
-def test_known_version_is_returned(peer: Peer) -> None:
-    register(peer, topic("T"))
-    response = query(peer, SAME)
-    assert (response.ext_fields, response.body) == ({"changed": "false"}, SAME)
-    for other in (b'{"counter":2,"timestamp":7}', b'{"counter":1,"timestamp":8}'):
-        response = query(peer, other)
-        assert (response.ext_fields, response.body) == ({"changed": "true"}, SAME)
-
-
 def test_unchanged_version_counts_as_a_registration(lab: NamesrvLab, peer: Peer) -> None:
     register(peer, topic("T"))
     for _ in range(10):

@@ -51,13 +51,6 @@ def test_registered_topic_has_a_route(lab: NamesrvLab, peer: Peer) -> None:
     assert [event.broker_addr for event in registered] == ["10.0.0.1:10911"]
 
 
-def test_body_with_another_checksum_is_refused(peer: Peer) -> None:
-    response = ask(peer, b'{"filterServerList":[]}', bodyCrc32="1")
-    assert (response.code, response.remark) == (1, "crc32 not match")
-    response = ask(peer, b"", bodyCrc32="1")
-    assert (response.code, response.remark) == (1, "crc32 not match")
-
-
 def test_checksum_zero_is_not_checked(peer: Peer) -> None:
     body = json.dumps({"topicConfigSerializeWrapper": wrapper(topic("T"))}).encode()
     assert ask(peer, body, bodyCrc32="0").code == 0
@@ -111,58 +104,10 @@ def test_body_before_3_0_11_is_the_wrapper_alone(lab: NamesrvLab, peer: Peer) ->
     assert ask(peer, b"", version=36).code == 0
 
 
-def test_queues_change_with_the_data_version_only(peer: Peer) -> None:
-    def perms() -> list[int]:
-        found = route(peer, "T")
-        assert found is not None
-        return [queue_data["perm"] for queue_data in found["queueDatas"]]
-
-    register(peer, topic("T", perm=6))
-    register(peer, topic("T", perm=4))
-    assert perms() == [6]
-    register(peer, topic("T", perm=4), counter=2)
-    assert perms() == [4]
-
-
-def test_removed_topic_stays_routed(peer: Peer) -> None:
-    register(peer, topic("T"), topic("U"))
-    register(peer, topic("T"), counter=2)
-    assert route(peer, "U") is not None
-
-
 def test_new_address_of_an_id_registers_its_queues_for_any_version(peer: Peer) -> None:
     register(peer, topic("T"), counter=1)
     register(peer, topic("U"), counter=1, addr="10.0.0.2:10911")
     assert route(peer, "U") is not None
-
-
-def test_slave_receives_its_masters_address(lab: NamesrvLab) -> None:
-    master, slave = lab.peer(), lab.peer()
-    first = register(slave, topic("S"), broker_id=1, addr="10.0.0.2:10911")
-    assert first.ext_fields == {}
-    register(master, topic("T"))
-    again = register(slave, topic("S"), broker_id=1, addr="10.0.0.2:10911", counter=2)
-    assert again.ext_fields == {
-        "haServerAddr": "10.0.0.1:10912",
-        "masterAddr": "10.0.0.1:10911",
-    }
-    assert route(master, "S") is None, "a slave's topics are not routed"
-    found = route(master, "T")
-    assert found is not None
-    assert found["brokerDatas"][0]["brokerAddrs"] == {
-        "0": "10.0.0.1:10911",
-        "1": "10.0.0.2:10911",
-    }
-    master.close()
-    assert register(slave, broker_id=1, addr="10.0.0.2:10911").ext_fields == {}
-
-
-def test_slave_that_became_master_has_one_id_only(peer: Peer) -> None:
-    register(peer, broker_id=1)
-    register(peer, topic("T"), broker_id=0)
-    found = route(peer, "T")
-    assert found is not None
-    assert found["brokerDatas"][0]["brokerAddrs"] == {"0": "10.0.0.1:10911"}
 
 
 def test_empty_list_removes_filter_servers(lab: NamesrvLab, peer: Peer) -> None:

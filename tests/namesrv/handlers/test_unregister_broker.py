@@ -29,15 +29,6 @@ def test_last_broker_of_a_name_removes_its_queues_and_its_cluster(
     assert not [timer for timer in lab.clock.timers() if timer.kind == "broker_expiry"]
 
 
-def test_topics_stay_routed_while_a_slave_has_the_name(peer: Peer) -> None:
-    register(peer, topic("T"))
-    register(peer, broker_id=1, addr="10.0.0.2:10911")
-    unregister(peer)
-    found = route(peer, "T")
-    assert found is not None
-    assert found["brokerDatas"][0]["brokerAddrs"] == {"1": "10.0.0.2:10911"}
-
-
 def test_other_brokers_keep_their_queues_of_a_shared_topic(peer: Peer) -> None:
     register(peer, topic("T"))
     register(peer, topic("T"), name="broker-b", addr="10.0.0.2:10911")

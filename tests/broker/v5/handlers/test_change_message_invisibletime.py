@@ -67,12 +67,6 @@ def test_time_beyond_that_of_timers_is_refused(lab: BrokerLab, peer: Peer) -> No
     assert change(peer, later, again, longest_ms).code == 0
 
 
-def test_change_of_an_offset_without_a_message_is_refused(peer: Peer) -> None:
-    send(peer)
-    popped = Popped(pop(peer))
-    assert change(peer, popped, popped.messages[0], 1_000, offset=1).code == 208
-
-
 def test_longest_time_stays_a_long_in_the_file(broker: Broker, peer: Peer) -> None:
     send(peer)
     popped = Popped(pop(peer, order=True, queue_id=0))

@@ -32,16 +32,6 @@ def bodies(answer: RemotingCommand) -> list[bytes]:
     return [message.body for message in decode_records(bytes(answer.body))]
 
 
-def test_peek_leaves_messages_where_they_are(peer: Peer, broker: Broker) -> None:
-    for body in (b"a", b"b"):
-        send(peer, body)
-    for _ in range(2):
-        answer = peek(peer, max_msg_nums=1)
-        assert (answer.code, answer.remark, bodies(answer)) == (0, "FOUND", [b"a"])
-        assert answer.ext_fields["restNum"] == "2"
-    assert broker.offsets.query(GROUP, TOPIC, 0) == -1
-
-
 def test_peek_begins_behind_the_last_pop(peer: Peer) -> None:
     for body in (b"a", b"b"):
         send(peer, body)

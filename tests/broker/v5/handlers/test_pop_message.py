@@ -55,26 +55,6 @@ def test_pop_returns_messages_of_all_queues_with_their_offsets(broker: Broker, p
     assert "orderCountInfo" not in fields
 
 
-def test_pop_hides_its_messages_from_the_next_pop(broker: Broker, peer: Peer) -> None:
-    send(peer)
-    assert Popped(pop(peer)).bodies == [b"hello"]
-    again = pop(peer)
-    assert (again.code, again.remark) == (210, "NO_MESSAGE_IN_QUEUE")
-    assert broker.offsets.query(GROUP, TOPIC, 0) == 1
-
-
-def test_pops_of_two_groups_each_get_the_message(peer: Peer) -> None:
-    send(peer)
-    assert Popped(pop(peer)).bodies == [b"hello"]
-    assert Popped(pop(peer, consumer_group="others")).bodies == [b"hello"]
-
-
-def test_pop_counts_the_messages_it_leaves(peer: Peer) -> None:
-    for _ in range(5):
-        send(peer)
-    assert pop(peer, max_msg_nums=2).ext_fields["restNum"] == "3"
-
-
 def test_pop_of_one_queue_leaves_the_others(peer: Peer) -> None:
     send(peer, b"a", queue_id=0)
     send(peer, b"b", queue_id=1)
@@ -92,33 +72,6 @@ def test_first_pop_begins_at_the_end_of_a_topic_that_is_not_new(peer: Peer, brok
     broker.config.access_message_in_memory_max_ratio = 0
     late = pop(peer, init_mode=1, consumer_group="late", queue_id=0)
     assert len(Popped(late).messages) == 1
-
-
-# -- filters ----------------------------------------------------------------------------------
-
-
-def test_pop_by_tag_passes_over_other_messages(peer: Peer, broker: Broker) -> None:
-    for tag in ("A", "B", "A"):
-        send(peer, tag.encode(), tag=tag)
-    assert Popped(pop(peer, exp="A", exp_type="TAG")).bodies == [b"A", b"A"]
-    assert broker.offsets.query(GROUP, TOPIC, 0) == 3
-
-
-def test_pop_that_matches_nothing_still_moves(peer: Peer, broker: Broker) -> None:
-    send(peer, tag="B")
-    assert pop(peer, exp="A", exp_type="TAG").code == 210
-    assert broker.offsets.query(GROUP, TOPIC, 0) == 1
-
-
-def test_pop_by_expression_needs_no_heartbeat(peer: Peer) -> None:
-    send(peer, b"a", tag="A")
-    send(peer, b"b", tag="B")
-    assert Popped(pop(peer, exp="TAGS = 'B'", exp_type="SQL92")).bodies == [b"b"]
-
-
-def test_pop_with_a_broken_expression_is_refused(peer: Peer) -> None:
-    answer = pop(peer, exp="a >", exp_type="SQL92")
-    assert (answer.code, answer.remark) == (23, "parse the consumer's subscription failed")
 
 
 # -- acknowledged or not ----------------------------------------------------------------------
