@@ -1,4 +1,4 @@
-"""NOTIFICATION: whether there is something to pop."""
+"""NOTIFICATION: whether there is something to pop, as far as no recording shows it."""
 
 from __future__ import annotations
 
@@ -52,23 +52,6 @@ def test_no_request_looks_into_endlessly_many_queues(
     assert (answer.code, answer.remark) == (1, notified.remark)
 
 
-def test_notification_says_whether_there_is_a_message(peer: Peer) -> None:
-    assert not has_message(peer)
-    send(peer)
-    assert has_message(peer)
-    assert has_message(peer, queue_id=0)
-    assert not has_message(peer, queue_id=1)
-    pop(peer)
-    assert not has_message(peer)
-
-
-def test_notification_by_tag_looks_at_the_queue(peer: Peer) -> None:
-    send(peer, tag="B")
-    assert not has_message(peer, exp="A", exp_type="TAG")
-    send(peer, tag="A")
-    assert has_message(peer, exp="A", exp_type="TAG")
-
-
 def test_notification_knows_of_revived_messages(lab: BrokerLab, peer: Peer) -> None:
     send(peer)
     pop(peer)
@@ -84,14 +67,6 @@ def test_notification_in_order_knows_of_the_lock(lab: BrokerLab, peer: Peer) -> 
     assert has_message(peer, order=True, queue_id=0)
 
 
-def test_held_notification_is_answered_by_an_arrival(peer: Peer) -> None:
-    answer = wait(peer)
-    assert not answer.over
-    send(peer)
-    assert answer.response is not None
-    assert answer.response.ext_fields == {"hasMsg": "true", "pollingFull": "false"}
-
-
 def test_arrival_wakes_the_newest_notification(peer: Peer) -> None:
     answers = [wait(peer) for _ in range(2)]
     send(peer)
@@ -103,8 +78,3 @@ def test_held_notification_ends_with_its_time(lab: BrokerLab, peer: Peer) -> Non
     lab.pass_time(29_951)
     assert answer.response is not None
     assert answer.response.ext_fields["hasMsg"] == "false"
-
-
-def test_notification_of_an_unknown_topic_is_refused(peer: Peer) -> None:
-    answer = peer.ask(RequestCode5.NOTIFICATION, notification_header(topic="no"))
-    assert answer.code == 17

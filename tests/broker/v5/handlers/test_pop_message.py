@@ -21,7 +21,6 @@ from tests.support.pops import (
     Popped,
     ack,
     batch_ack,
-    held_pops,
     long_pop,
     pop,
     send,
@@ -240,16 +239,6 @@ def test_messages_of_a_deleted_topic_are_not_revived(
 # -- long polling -----------------------------------------------------------------------------
 
 
-def test_held_pop_is_answered_by_an_arrival(peer: Peer) -> None:
-    answer = long_pop(peer)
-    assert not answer.over
-    assert held_pops(peer) == 1
-    send(peer)
-    assert answer.response is not None
-    assert Popped(answer.response).bodies == [b"hello"]
-    assert held_pops(peer) == 0
-
-
 def test_held_pop_ends_with_its_time(lab: BrokerLab, peer: Peer) -> None:
     answer = long_pop(peer, 15_000)
     lab.pass_time(14_950)
@@ -281,14 +270,6 @@ def test_held_pop_gets_a_revived_message(lab: BrokerLab, peer: Peer) -> None:
     lab.pass_time(REVIVED_MS)
     assert answer.response is not None
     assert Popped(answer.response).bodies == [b"hello"]
-
-
-def test_pops_beyond_the_limit_are_not_held(broker: Broker, peer: Peer) -> None:
-    broker5(broker).pop.config.pop_polling_size = 0
-    first, second = long_pop(peer), long_pop(peer)
-    assert not first.over
-    assert second.response is not None
-    assert second.response.code == 209
 
 
 def test_held_pop_of_a_closed_connection_takes_nothing(lab: BrokerLab, broker: Broker) -> None:

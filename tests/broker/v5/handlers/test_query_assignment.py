@@ -60,11 +60,6 @@ def assigned(answer: RemotingCommand) -> tuple[set[str], list[tuple[str, int]]]:
 ALL = [("broker-a", 0), ("broker-a", 1), ("broker-b", 0), ("broker-b", 1)]
 
 
-def test_assignment_without_members_is_none(peer: Peer) -> None:
-    answer = assignment(peer)
-    assert (answer.code, bytes(answer.body)) == (0, b"{}")
-
-
 def test_single_member_pulls_all_queues(peer: Peer) -> None:
     consume(peer, group=GROUP)
     assert assigned(assignment(peer)) == ({"PULL"}, ALL)

@@ -57,13 +57,6 @@ def test_deletion_is_a_timer_message_of_the_same_second(lab: TimerLab) -> None:
     }
 
 
-def test_recall_twice_is_answered_twice(lab: TimerLab) -> None:
-    recall_handle = lab.send(TIMER_DELAY_SEC=3).ext_fields["recallHandle"]
-    assert [lab.recall(recall_handle).code for _ in range(2)] == [0, 0]
-    lab.pass_time(5_000)
-    assert lab.messages() == []
-
-
 def test_recall_of_an_unknown_message_has_no_effect(lab: TimerLab) -> None:
     lab.send(TIMER_DELIVER_MS=SECOND_MS + 5_500)
     assert lab.recall(handle(key="other")).code == 0
@@ -110,21 +103,11 @@ def test_handle_is_checked(
     assert said(lab.recall(recall_handle)) == (code, remark)
 
 
-def test_unknown_topic_is_refused(lab: TimerLab) -> None:
-    expected = (17, "recall failed, the topic[none] not exist")
-    assert said(lab.recall(handle(), topic="none")) == expected
-
-
 def test_topic_must_be_named(lab: TimerLab) -> None:
     answer = lab.client.ask(370, ext_fields={"recallHandle": handle()})
     assert answer.code == 1
     assert answer.remark is not None
     assert answer.remark.startswith("java.lang.NullPointerException")
-
-
-def test_recall_has_to_be_enabled(lab: TimerLab) -> None:
-    lab.config.recall_message_enable = False
-    assert said(lab.recall(handle())) == (16, "recall failed, operation is forbidden")
 
 
 def test_broker_that_is_not_writeable_recalls_if_the_config_says_so(lab: TimerLab) -> None:

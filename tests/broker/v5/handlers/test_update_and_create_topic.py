@@ -12,7 +12,6 @@ from tests.support.peer import Peer
 
 ALLOWED = "allowing only ^[%|a-zA-Z0-9_-]+$"
 TOO_LONG = "and it's longer than topic max length: 255"
-ONLY_ADD = "only add attribute is supported while creating topic. key: "
 
 
 def create(peer: Peer, topic: str = "orders", **more: str) -> RemotingCommand:
@@ -38,18 +37,6 @@ def test_topic_is_created_with_attributes_and_order(broker: Broker, peer: Peer) 
     assert config.attributes == {"message.type": "FIFO", "queue.type": "SimpleCQ"}
     shown = peer.ask(RequestCode5.GET_TOPIC_CONFIG, ext_fields={"topic": "orders"}).body
     assert b'"attributes":{' in shown
-
-
-def test_attributes_are_changed_added_and_deleted(broker: Broker, peer: Peer) -> None:
-    create(peer, attributes="+message.type=FIFO")
-    create(peer, attributes="+message.type=DELAY,+lite.topic.expiration=5")
-    config = broker.topics.select("orders")
-    assert config is not None
-    assert config.attributes == {"message.type": "DELAY", "lite.topic.expiration": "5"}
-    create(peer, attributes="-lite.topic.expiration")
-    config = broker.topics.select("orders")
-    assert config is not None
-    assert config.attributes == {"message.type": "DELAY"}
 
 
 def test_topic_that_is_the_same_keeps_its_version(broker: Broker, peer: Peer) -> None:
@@ -117,14 +104,6 @@ def test_wrong_attributes_are_refused(
     else:
         assert answer.remark == remark
     assert broker.topics.select("orders") is None
-
-
-def test_fixed_attribute_is_not_changed_later(peer: Peer) -> None:
-    create(peer)
-    answer = create(peer, attributes="+queue.type=SimpleCQ")
-    assert answer.remark == "attempt to update an unchangeable attribute. key: queue.type"
-    answer = create(peer, attributes="-message.type")
-    assert answer.remark == "attempt to delete a nonexistent key: message.type"
 
 
 def test_wrong_filter_type_is_refused(peer: Peer) -> None:
