@@ -17,8 +17,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make serve   start the local cluster (name server 127.0.0.1:9876)"
-	@echo "make quick   ruff, and the tests that take under a second, in QUICK_TIME"
-	@echo "make check   lint, and every test that needs no JVM, in CHECK_TIME"
+	@echo "make quick   ruff, and the tests that take under a second, in two and a half minutes"
+	@echo "make check   lint, and every test that needs no JVM"
 	@echo "make test    lint, and every test, those against real RocketMQ included"
 	@echo "make wheel   build a wheel in dist/; its hot modules are compiled where there is a C compiler"
 	@echo "make check-wheel  build a wheel and run a share of the tests on it; ARGS='-n 3' runs all tests"
@@ -66,10 +66,12 @@ OLDEST_PYSPARK := 4.2.0
 
 oldest-pyspark: setup .venv/.oldest-pyspark-$(OLDEST_PYSPARK)
 
-# While you write: neither mypy nor the tests that are marked as slow, each for a reason.
+# While you write: no mypy, none of the tests that are marked as slow, and none of the folders that
+# repeat a mechanism many times (attacks, simulations, recordings) or start pytest itself.
+QUICK := tests --ignore tests/bench --ignore tests/sim --ignore tests/attack --ignore tests/fixtures
 quick: setup
 	$(BIN)/ruff check .
-	$(PYTEST) -n auto -m "not jvm and not slow" --ignore tests/bench $(ARGS)
+	$(PYTEST) -n auto -m "not jvm and not slow" $(QUICK) $(ARGS)
 
 # Only tests/, and the recordings replayed on the fake: no JVM, no Spark, no Go.
 check: lint

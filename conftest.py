@@ -35,10 +35,11 @@ YIELDING_NICENESS = 10
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Return how many workers ``-n auto`` starts: one for each core, and two for live tests.
 
-    Workers of the groups "crowded" and "waiting" leave a core idle half of the time.
+    Workers of the groups "crowded" and "waiting" leave a core idle half of the time. One more is
+    enough without them: some tests wait for sockets.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    live = 0 if "not jvm" in config.getoption("markexpr") else len(LIVE_GROUPS)
+    live = 1 if "not jvm" in config.getoption("markexpr") else len(LIVE_GROUPS)
     return (cores or 1) + live
 
 
@@ -58,8 +59,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     A Java client gives a broker three seconds to answer, and Spark alone would take every core. A
     process cannot raise its priority again: a worker gets its group of live tests first.
     """
-    if not gc.get_freeze_count():  # a test before this one has ended its `ShortCollections`
-        gc.freeze()
     if hasattr(item.config, "workerinput") and not _is_live(item):
         lower_priority()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 
 import pytest
 
@@ -12,6 +13,14 @@ from bench.stall_lab import AT_MOST_MS
 SIZE = 0.05
 """Attacks of a twentieth of the bench's size. Where the cost grew with the size, the longest turn
 was up to 600 ms even so."""
+
+
+@pytest.fixture(autouse=True)
+def frozen() -> Iterator[None]:
+    """At its end a cluster of the bench lets the collector look at all objects, those of all
+    tests, too: each later collection of this worker would take a second."""
+    yield
+    gc.freeze()
 
 
 @pytest.mark.parametrize("name", stall.ATTACKS)
