@@ -26,7 +26,7 @@ from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.frame import frame_bytes
 from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.compiled import MODULES
-from tests.support.sources import name_of, nodes_of, tree_of
+from tests.support.sources import READ_BY_ONE_WORKER, name_of, nodes_of, python_files, tree_of
 
 ROOT = Path(__file__).parents[2]
 WHEEL = os.environ.get("FAKEMQ_TESTED_WHEEL", "")
@@ -55,6 +55,43 @@ def test_modules_beside_compiled_ones_refer_to_nothing_weakly() -> None:
         )
     ]
     assert not found
+
+
+@READ_BY_ONE_WORKER
+def test_subclass_of_a_compiled_class_is_compiled_too() -> None:
+    """Python refuses any other: a reference whose broker is left out could not start."""
+    native = {
+        f"{module}.{node.name}"
+        for module in MODULES
+        for node in tree_of(source_of(module)).body
+        if isinstance(node, ast.ClassDef)
+    }
+    assert native_subclasses(native, outside=set()) > {"fakemq.broker.v5.broker.Broker5"}
+    assert not native_subclasses(native, outside=set(MODULES))
+
+
+def native_subclasses(native: set[str], *, outside: set[str]) -> set[str]:
+    """Return the classes with a base in ``native`` that another module has."""
+    found = set()
+    for path in python_files("fakemq"):
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        tree = tree_of(path)
+        imported = {
+            one.asname or one.name: f"{node.module}.{one.name}"
+            for node in nodes_of(tree)
+            if isinstance(node, ast.ImportFrom)
+            for one in node.names
+        }
+        found |= {
+            f"{module}.{node.name}"
+            for node in tree.body
+            if isinstance(node, ast.ClassDef)
+            and module not in outside
+            and any(
+                imported.get(ast.unparse(base).partition("[")[0]) in native for base in node.bases
+            )
+        }
+    return found
 
 
 def test_list_is_sorted() -> None:
