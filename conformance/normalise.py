@@ -126,11 +126,18 @@ def made_id_bytes(properties: Mapping[str, str]) -> int:
     return len(unique_id) if _UNIQUE_ID.fullmatch(unique_id) else 0
 
 
+LOG_MOST_BYTES = 1 << 48
+"""An offset that no log has. The unique ids of a fake broker have the form of an offset id, whose
+port and upper bytes of the offset are a checksum: they may be the port of a broker by chance."""
+
+
 def without_offset_ids(text: str, names: Mapping[str, str], places: Places) -> str:
     """Ids that say where a message is stored: by the broker and the number of the place."""
 
     def name(found: re.Match[str]) -> str:
         place = decode_offset_id(found[0])
+        if place.physical_offset >= LOG_MOST_BYTES:
+            return found[0]
         broker = names.get(format_host(place.store_host))
         return found[0] if broker is None else places.name(broker, place.physical_offset)
 

@@ -23,7 +23,7 @@ from conformance.normalise import (
 )
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.message import encode_record
-from fakemq.protocol.message_id import create_offset_id
+from fakemq.protocol.message_id import UniqueIdGenerator, create_offset_id
 
 NOW_MS = 1_700_000_000_000
 NAMES = {"127.0.0.1:10911": "broker-a", "127.0.0.1:5": "client"}
@@ -77,6 +77,11 @@ def test_offset_id_keeps_its_broker_and_unique_id_is_kept() -> None:
     places = Places()
     seen = without_offset_ids(f"{one},{other},{two},{one}", NAMES, places)
     assert seen == f"<place 1 at broker-a>,{other},<place 2 at broker-a>,<place 1 at broker-a>"
+
+
+def test_unique_id_of_a_broker_is_no_place_though_it_has_the_port_of_one() -> None:
+    made = UniqueIdGenerator("127.0.0.1", 0, 10911 << 16 | 0x6C91).create(NOW_MS)
+    assert without_offset_ids(made, NAMES, Places()) == made
 
 
 def test_number_is_a_place_in_fields_that_hold_places(normaliser: Normaliser) -> None:
