@@ -57,6 +57,7 @@ def test_modules_beside_compiled_ones_refer_to_nothing_weakly() -> None:
     assert not found
 
 
+@pytest.mark.skipif(bool(WHEEL), reason="it reads the sources of a checkout")
 @READ_BY_ONE_WORKER
 def test_subclass_of_a_compiled_class_is_compiled_too() -> None:
     """Python refuses any other: a reference whose broker is left out could not start."""
