@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help:
 	@echo "make serve   start the local cluster (name server 127.0.0.1:9876)"
 	@echo "make quick   ruff, and the tests that take under a second, in two and a half minutes"
-	@echo "make check   lint, and every test that needs no JVM"
+	@echo "make check   lint, and every test that needs no JVM, in six minutes"
 	@echo "make test    lint, and every test, those against real RocketMQ included"
 	@echo "make wheel   build a wheel in dist/; its hot modules are compiled where there is a C compiler"
 	@echo "make check-wheel  build a wheel and run a share of the tests on it; ARGS='-n 3' runs all tests"
