@@ -100,9 +100,9 @@ class CallerCarrier(Selecting):
         """Take what arrived since the last call: the end of a connection, perhaps."""
         for _ in range(_READS_BETWEEN_TASKS):
             ready = self._selector.select(0)
-            if not ready:
+            if not ready and self._turns.wait_ms() != 0:
                 return
-            self._do_due(ready)
+            self._do_due(ready, timers=True)
 
     def _task_ended(
         self, running: RunningTask[T], value: T | None, error: BaseException | None

@@ -140,8 +140,7 @@ class Channel:
             reply(_too_much(self.addr, self.unsent_bytes))
             return
         is_oneway = command.flag & FLAG_ONEWAY != 0
-        self._active_ms = self._shell.elapsed_ms()
-        due_ms = self._active_ms + timeout_ms
+        due_ms = self._shell.elapsed_ms() + timeout_ms
         if self.state is _OPEN:
             self._send(frame)
             if is_oneway:
@@ -251,7 +250,7 @@ class Channel:
 
     def _check_idle(self) -> None:
         idle_ms = self._shell.elapsed_ms() - self._active_ms
-        if idle_ms >= IDLE_MS and not self._requests and not self.unsent_bytes:
+        if idle_ms >= IDLE_MS and not self._requests:
             self.lost()
             return
         delay_ms = IDLE_MS - idle_ms if idle_ms < IDLE_MS else IDLE_MS
@@ -324,6 +323,7 @@ class Channel:
         """Take the number of bytes that were written of the last `data_to_send`."""
         self._sending = self._sending[count:]
         self.unsent_bytes -= count
+        self._active_ms = self._shell.elapsed_ms()
 
     def __repr__(self) -> str:
         return f"<channel to {self.addr}, {self.state.name}, {len(self._requests)} requests>"

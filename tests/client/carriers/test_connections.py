@@ -170,6 +170,16 @@ def test_idle_channel_is_closed() -> None:
     assert lab.timers == []
 
 
+def test_channel_to_a_peer_that_reads_nothing_is_idle() -> None:
+    lab = ChannelLab()
+    peer = lab.open()
+    lab.advance(1)
+    lab.request(oneway=True)
+    assert peer.channel.data_to_send()
+    lab.advance(IDLE_MS)
+    assert lab.disconnected == [peer.channel]
+
+
 # -- ends -----------------------------------------------------------------------------------------
 
 
