@@ -13,6 +13,7 @@ from fakemq.protocol.v5.codes import RequestCode5
 
 if TYPE_CHECKING:
     from fakemq.protocol.headers import offset, pop, query
+    from fakemq.protocol.v5.headers import controller as v5_controller
     from fakemq.protocol.v5.headers import group as v5_group
     from fakemq.protocol.v5.headers import namesrv as v5_namesrv
     from fakemq.protocol.v5.headers import offset as v5_offset
@@ -57,6 +58,31 @@ GET_BROKER_HA_STATUS: Row[NoHeader, NoHeader]
 RECALL_MESSAGE: Row[v5_timer.RecallMessageRequestHeader, v5_timer.RecallMessageResponseHeader]
 BROKER_HEARTBEAT: Row[v5_namesrv.BrokerHeartbeatRequestHeader, NoHeader]
 GET_BROKER_MEMBER_GROUP: Row[v5_namesrv.GetBrokerMemberGroupRequestHeader, NoHeader]
+CONTROLLER_ALTER_SYNC_STATE_SET: Row[
+    v5_controller.AlterSyncStateSetRequestHeader, v5_controller.AlterSyncStateSetResponseHeader
+]
+CONTROLLER_ELECT_MASTER: Row[
+    v5_controller.ElectMasterRequestHeader, v5_controller.ElectMasterResponseHeader
+]
+CONTROLLER_REGISTER_BROKER: Row[
+    v5_controller.RegisterBrokerToControllerRequestHeader,
+    v5_controller.RegisterBrokerToControllerResponseHeader,
+]
+CONTROLLER_GET_REPLICA_INFO: Row[
+    v5_controller.GetReplicaInfoRequestHeader, v5_controller.GetReplicaInfoResponseHeader
+]
+CONTROLLER_GET_METADATA_INFO: Row[NoHeader, v5_controller.GetMetaDataResponseHeader]
+CONTROLLER_GET_SYNC_STATE_DATA: Row[NoHeader, NoHeader]
+NOTIFY_BROKER_ROLE_CHANGED: Row[v5_controller.NotifyBrokerRoleChangedRequestHeader, NoHeader]
+UPDATE_CONTROLLER_CONFIG: Row[NoHeader, NoHeader]
+GET_CONTROLLER_CONFIG: Row[NoHeader, NoHeader]
+CLEAN_BROKER_DATA: Row[v5_controller.CleanControllerBrokerDataRequestHeader, NoHeader]
+CONTROLLER_GET_NEXT_BROKER_ID: Row[
+    v5_controller.GetNextBrokerIdRequestHeader, v5_controller.GetNextBrokerIdResponseHeader
+]
+CONTROLLER_APPLY_BROKER_ID: Row[
+    v5_controller.ApplyBrokerIdRequestHeader, v5_controller.ApplyBrokerIdResponseHeader
+]
 POP_MESSAGE: Row[pop.PopMessageRequestHeader, pop.PopMessageResponseHeader]
 ACK_MESSAGE: Row[pop.AckMessageRequestHeader, NoHeader]
 BATCH_ACK_MESSAGE: Row[NoHeader, NoHeader]
