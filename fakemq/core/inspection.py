@@ -20,7 +20,7 @@ from fakemq.protocol.hosts import format_host
 from fakemq.protocol.limits import MESSAGE_BODY_MAX_BYTES
 from fakemq.protocol.message import MessageExt, decompressed_body
 from fakemq.protocol.topics import SCHEDULE_TOPIC
-from fakemq.store.delay_levels import queue_id_to_delay_level
+from fakemq.store.delay_detour import queue_id_to_delay_level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

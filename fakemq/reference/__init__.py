@@ -1,9 +1,9 @@
 """References: the releases of RocketMQ that name servers and brokers behave as.
 
-A `Reference` is data: what a release says, answers and begins with. The default, 4.9.7, is here;
-each other one has a module, which is imported only for a cluster of it. Behaviour that differs is
-in subclasses of the nodes, and in handlers of their own. docs/architecture.md says how another one
-is added.
+A `Reference` is data: what a release says and answers, and what it begins with besides 4.9.7's own
+topics (`fakemq.broker.tables.topics`). The default, 4.9.7, is here; each other one has a module,
+which is imported only for a cluster of it. Behaviour that differs is in subclasses of the nodes,
+and in handlers of their own. docs/architecture.md says how another one is added.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The get path: from a queue offset to the records of the log that one get returns."""
+"""The get path: from a queue offset to the records of one get, and whether memory has them."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from fakemq.protocol.topics import SCHEDULE_TOPIC
 from fakemq.store.light_queues import NO_LIGHT_QUEUES, LightEntry, LightRule
 
 if TYPE_CHECKING:
-    from fakemq.store.delay_levels import DelayLevels
+    from fakemq.store.delay_detour import DelayLevels
 
 SECTOR_BYTES = 512
 """A disk writes this number of bytes completely or not at all."""

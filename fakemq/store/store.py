@@ -34,7 +34,7 @@ from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
 from fakemq.protocol.topics import LMQ_PREFIX, SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC
 from fakemq.store.commitlog import CommitLog
 from fakemq.store.consumequeue import UNIT_BYTES, ConsumeQueue, ConsumeQueues
-from fakemq.store.delay_levels import DelayLevels
+from fakemq.store.delay_detour import DelayLevels
 from fakemq.store.disk_space import DiskSpace
 from fakemq.store.index import IndexService
 from fakemq.store.log_dispatch import LogDispatch

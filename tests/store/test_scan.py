@@ -20,7 +20,7 @@ from fakemq.protocol.message import (
 )
 from fakemq.protocol.properties import TAGS, encode_properties_as_java
 from fakemq.store import record_scan
-from fakemq.store.delay_levels import DelayLevels
+from fakemq.store.delay_detour import DelayLevels
 from fakemq.store.record_scan import ARRIVING, End, RecordRange, read_range
 from fakemq.store.results import LogRecord
 

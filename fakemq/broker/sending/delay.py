@@ -1,6 +1,6 @@
 """Delivery of delayed messages: from the queues of the schedule topic to their real topics.
 
-The store puts messages into the schedule topic (`fakemq.store.delay_levels`). Java checks each
+The store puts messages into the schedule topic (`fakemq.store.delay_detour`). Java checks each
 level every 100 ms; here the first message of a level has a deadline, and a level without messages
 has none. Clients cannot see a difference with enableScheduleAsyncDeliver.
 
@@ -24,7 +24,7 @@ from fakemq.protocol.properties import (
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
 )
 from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_HALF_TOPIC
-from fakemq.store.delay_levels import delay_level_to_queue_id, queue_id_to_delay_level
+from fakemq.store.delay_detour import delay_level_to_queue_id, queue_id_to_delay_level
 from fakemq.store.inner_message import InnerMessage
 
 if TYPE_CHECKING:

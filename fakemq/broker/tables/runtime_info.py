@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.protocol.java import java_double_text
 from fakemq.protocol.topics import SCHEDULE_TOPIC
-from fakemq.store.delay_levels import delay_level_to_queue_id
+from fakemq.store.delay_detour import delay_level_to_queue_id
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker

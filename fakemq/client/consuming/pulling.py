@@ -1,4 +1,4 @@
-"""Pulls the messages of a consumer's queues, each queue by a task of its own.
+"""Pulls the messages of a consumer's queues, each by a task, and stops while too much waits.
 
 Source: client/impl/consumer/DefaultMQPushConsumerImpl.java#pullMessage (4.9.7)
 """

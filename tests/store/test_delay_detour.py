@@ -11,7 +11,7 @@ from fakemq.protocol.delay_levels import parse_delay_levels
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.message import tags_code
 from fakemq.protocol.sysflag import MessageSysFlag
-from fakemq.store.delay_levels import DelayLevels
+from fakemq.store.delay_detour import DelayLevels
 from fakemq.store.inner_message import inner_message
 from fakemq.store.results import PutMessageStatus
 from tests.support.store_lab import StoreLab
