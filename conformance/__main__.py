@@ -65,7 +65,12 @@ def _record(chosen: list[Scenario], reference: str) -> int:
     """Return how many could not be recorded."""
     failed = 0
     for config, together in by_config(chosen):
-        with java_target(config, together[0].slaves, reference, grpc=together[0].grpc) as target:
+        with java_target(
+            *(config, together[0].slaves, reference),
+            grpc=together[0].grpc,
+            controllers=together[0].controllers,
+            replicas=together[0].replicas,
+        ) as target:
             for scenario in together:
                 began_ms = real_elapsed_ms()
                 try:
@@ -81,7 +86,12 @@ def _record(chosen: list[Scenario], reference: str) -> int:
 
 def _show(chosen: list[Scenario], reference: str) -> int:
     for scenario in chosen:
-        with fake_target(scenario.config, scenario.slaves, reference, grpc=scenario.grpc) as target:
+        with fake_target(
+            *(scenario.config, scenario.slaves, reference),
+            grpc=scenario.grpc,
+            controllers=scenario.controllers,
+            replicas=scenario.replicas,
+        ) as target:
             print(scenario.transcript(target))
     return 0
 

@@ -72,6 +72,7 @@ def recorded(reference: str = REFERENCE) -> list[Scenario]:
         if reference == REFERENCE
         or one.releases
         or one.grpc
+        or one.controllers
         or recording_path(one, reference).exists()
     ]
 
@@ -125,7 +126,12 @@ def first_difference(found: str) -> str:
 
 def replay(scenario: Scenario, accepted: Iterable[Difference], reference: str = REFERENCE) -> str:
     """Run a scenario on the fake; return how it differs from its recording, "" if it does not."""
-    with fake_target(scenario.config, scenario.slaves, reference, grpc=scenario.grpc) as target:
+    with fake_target(
+        *(scenario.config, scenario.slaves, reference),
+        grpc=scenario.grpc,
+        controllers=scenario.controllers,
+        replicas=scenario.replicas,
+    ) as target:
         seen = scenario.transcript(target)
     return diff(expected(scenario, accepted, reference), seen, scenario, "fakemq")
 

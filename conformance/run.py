@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from conformance.normalise import Normaliser
 from conformance.targets.accounts import ADMIN, SECRET, needs_accounts
+from conformance.wire.listener import Listener
 from conformance.wire.peer import NO_CODE, Answer, Body, Display, Frame, Peer, Pending
 from conformance.wire.releases import RELEASES
 from conformance.wire.requests import HELD, group_config, pull_fields
@@ -46,6 +47,8 @@ class Target(Protocol):
     """The release that it is, or behaves as."""
     config: Mapping[str, str]
     """What its brokers are configured with."""
+    places: Mapping[str, str]
+    """Where its nodes are, by name, where controllers decide which of them is a master."""
     silence_s: float
     """How long nothing comes where nothing will."""
 
@@ -64,13 +67,15 @@ class Run:
 
     Places are ``namesrv``, ``broker-a``, ``broker-b`` or the slave ``broker-a-1``, and for a
     broker's fast port ``broker-a vip``. A peer is a connection with the name of a client:
-    ``client`` where it does not matter.
+    ``client`` where it does not matter. With controllers, places are ``controller-0``, which leads
+    when the run begins, and replicas by the ids that controllers gave them: ``broker-a@1``.
     """
 
     def __init__(self, title: str, target: Target) -> None:
         self._target = target
         self._peers: dict[tuple[str, str], Peer] = {}
         self._rpc_peers: dict[str, RpcPeer] = {}
+        self._listeners: list[Listener] = []
         self._client_ids = f"{zlib.crc32(title.encode()):08x}"
         self.lines = [f"# {title}"]
         checks = needs_accounts(target.config)
@@ -86,11 +91,15 @@ class Run:
         self.config = target.config
         """What the brokers of this cluster are configured with."""
         self.addrs = {"namesrv": target.namesrv_addr}
-        brokers = self.client.cluster_info().broker_addr_table
-        self._masters = sum(broker.cluster == CLUSTER for broker in brokers.values())
-        for name, broker in brokers.items():
-            for broker_id, addr in broker.broker_addrs.items():
-                self._add_place(name if broker_id == 0 else f"{name}-{broker_id}", addr)
+        self._masters = 1
+        for place, addr in target.places.items():
+            self._add_place(place, addr)
+        if not target.places:
+            brokers = self.client.cluster_info().broker_addr_table
+            self._masters = sum(broker.cluster == CLUSTER for broker in brokers.values())
+            for name, broker in brokers.items():
+                for broker_id, addr in broker.broker_addrs.items():
+                    self._add_place(name if broker_id == 0 else f"{name}-{broker_id}", addr)
         names = {addr: place for place, addr in self.addrs.items()}
         if target.grpc_addr:
             names[target.grpc_addr] = "proxy"
@@ -106,6 +115,8 @@ class Run:
                 peer.close()
             for caller in self._rpc_peers.values():
                 caller.close()
+            for listener in self._listeners:
+                listener.close()
             self.client.close()
 
     def _add_place(self, place: str, addr: str) -> None:
@@ -125,6 +136,12 @@ class Run:
             peer = Peer(name, place, addr, self.normaliser, self.lines, release)
             self._peers[name, place] = peer
         return peer
+
+    def listener(self, name: str, place: str) -> Listener:
+        """Return a new place that a node can connect to, as to a broker of that name."""
+        listener = Listener(name, place, self.normaliser, self.lines, RELEASES[self.reference])
+        self._listeners.append(listener)
+        return listener
 
     def grpc(self, name: str = "client") -> RpcPeer:
         """Return the gRPC client of that name, a new one at first use."""

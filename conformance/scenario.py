@@ -13,7 +13,7 @@ from pkgutil import iter_modules
 from typing import NamedTuple
 
 from conformance.run import Run, Target
-from conformance.targets.java_jars import REFERENCE, REFERENCES
+from conformance.targets.java_jars import NEWEST, REFERENCE, REFERENCES
 
 LONG_S = 15
 """What takes longer in real time is run on a real cluster when it is recorded only."""
@@ -42,6 +42,10 @@ class Scenario(NamedTuple):
     """What it was recorded from, where that is not as `references` says."""
     grpc: bool = False
     """Whether it is about gRPC clients: a real cluster is of 5.x, and has a proxy of 5.5.0."""
+    controllers: int = 0
+    """How many controllers of 5.5.0 there are; each of the real ones is in a name server."""
+    replicas: int = 0
+    """How many replicas of broker-a the controllers elect the master of; there are no others."""
 
     @property
     def name(self) -> str:
@@ -50,6 +54,8 @@ class Scenario(NamedTuple):
     @property
     def references(self) -> tuple[str, ...]:
         """The releases it can be recorded from: only 4.9.7 if it is long or has a slave."""
+        if self.controllers:
+            return (NEWEST,)
         if self.grpc:
             return self.releases or REFERENCES[1:]
         return self.releases or ((REFERENCE,) if self.is_long or self.slaves else REFERENCES)
@@ -68,7 +74,8 @@ class Scenario(NamedTuple):
         """Run it, and give what was seen."""
         with Run(self.title, target).running() as run:
             if self.config:
-                run.note(f"brokers with {_pairs(self.config)}")
+                nodes = "controllers" if self.controllers and not self.replicas else "brokers"
+                run.note(f"{nodes} with {_pairs(self.config)}")
             if self.quick:
                 run.note(f"recorded with {_pairs(self.quick)}")
             if self.real_s:
@@ -94,6 +101,8 @@ def scenario(
     quick: Mapping[str, str] | None = None,
     releases: tuple[str, ...] = (),
     grpc: bool = False,
+    controllers: int = 0,
+    replicas: int = 0,
 ) -> Callable[[Callable[[Run], None]], Callable[[Run], None]]:
     """Register the function below as a scenario; its name names the recording.
 
@@ -102,7 +111,8 @@ def scenario(
 
     def register(function: Callable[[Run], None]) -> Callable[[Run], None]:
         found = Scenario(
-            title, function, config or {}, real_s, slaves, family, quick or {}, releases, grpc
+            *(title, function, config or {}, real_s, slaves, family, quick or {}, releases, grpc),
+            *(controllers, replicas),
         )
         if found.name in _scenarios:
             raise ValueError(f"two scenarios are called {found.name}")
@@ -132,11 +142,13 @@ def minutes(reference: str = REFERENCE) -> list[Scenario]:
 def by_config(chosen: Iterable[Scenario]) -> list[tuple[Mapping[str, str], list[Scenario]]]:
     """Scenarios with those that can share a real cluster; those of the default config first.
 
-    One with a slave has a cluster for itself: it leaves brokers that were killed and started.
-    Those of gRPC clients need a proxy.
+    One with a slave, replicas or several controllers has a cluster for itself: it leaves nodes
+    that were killed and started. Those of gRPC clients need a proxy.
     """
     groups: dict[tuple[str, tuple[tuple[str, str], ...]], list[Scenario]] = {("", ()): []}
     for one in chosen:
-        needs = one.name if one.slaves else "proxy" if one.grpc else ""
+        alone = one.slaves or one.replicas or one.controllers > 1
+        shared = "proxy" if one.grpc else "controller" if one.controllers else ""
+        needs = one.name if alone else shared
         groups.setdefault((needs, tuple(sorted(one.real_config.items()))), []).append(one)
     return [(dict(config), found) for (_, config), found in groups.items() if found]

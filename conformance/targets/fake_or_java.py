@@ -5,14 +5,16 @@ from __future__ import annotations
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import fakemq
 from conformance.targets.accounts import RULES, needs_accounts
 from conformance.targets.java_cluster import SMALL_JVM, JavaCluster
-from conformance.targets.java_jars import REFERENCE
+from conformance.targets.java_controllers import JavaControllers
+from conformance.targets.java_jars import NEWEST, REFERENCE
 from conformance.targets.java_proxy import java_proxy
 from conformance.targets.master_slave_pairs import Member, Node, pair
 from conformance.targets.replicas import send_until_safe
@@ -21,6 +23,7 @@ from fakemq.client import Client
 from fakemq.clock.machine_time import real_wall_ms
 from fakemq.errors import ConfigWarning
 
+N = TypeVar("N", bound=Node)
 MASTERS = 2
 WIDE_JVM = (*SMALL_JVM, "-XX:MaxDirectMemorySize=1g")
 """Brokers that are sent bodies of 4 MiB run out of what JVMs of 256 MiB have for them."""
@@ -32,6 +35,7 @@ class FakeTarget:
     """A frozen fakemq cluster: time passes when the scenario says so."""
 
     silence_s = QUIET_S
+    places: Mapping[str, str] = {}
 
     def __init__(
         self,
@@ -62,6 +66,7 @@ class JavaTarget:
     """A real cluster: time passes by itself."""
 
     silence_s = SILENCE_S
+    places: Mapping[str, str] = {}
 
     def __init__(
         self,
@@ -91,12 +96,19 @@ def fake_target(
     reference: str = REFERENCE,
     *,
     grpc: bool = False,
+    controllers: int = 0,
+    replicas: int = 0,
 ) -> Iterator[FakeTarget]:
     """A fresh fake whose brokers are configured so: two masters, or one and its slave.
 
-    With ``grpc``, it serves gRPC clients.
+    With ``grpc``, it serves gRPC clients; with ``controllers``, these elect the master of
+    ``replicas``.
     """
     config = config or {}
+    if controllers:
+        with _fake_controllers(config, controllers, replicas, reference) as target:
+            yield target
+        return
     masters = 1 if slaves else MASTERS
     acl = RULES if needs_accounts(config) else None
     with warnings.catch_warnings():
@@ -123,12 +135,18 @@ def java_target(
     *,
     grpc: bool = False,
     masters: int = MASTERS,
+    controllers: int = 0,
+    replicas: int = 0,
 ) -> Iterator[JavaTarget]:
     """A fresh real cluster of a release whose brokers are configured so.
 
-    With ``grpc``, it has a proxy.
+    With ``grpc``, it has a proxy; with ``controllers``, these elect the master of ``replicas``.
     """
     config = config or {}
+    if controllers:
+        with JavaControllers(controllers, replicas=replicas, config=config) as running:
+            yield _java_controllers(running, config)
+        return
     if slaves:
         assert reference == REFERENCE, "scenarios with slaves are recorded of 4.9.7 only"
         with _java_pair(config) as target:
@@ -144,6 +162,28 @@ def java_target(
         cluster = stack.enter_context(real)
         addr = stack.enter_context(java_proxy(cluster.namesrv_addr)).addr if grpc else ""
         yield JavaTarget(cluster.namesrv_addr, config, cluster.broker, reference, addr)
+
+
+def _java_controllers(real: JavaControllers, config: Mapping[str, str]) -> JavaTarget:
+    """The controllers that lead and follow are named as they are when the scenario begins."""
+    leader_addr = real.leader_addr()
+    nodes: dict[str, Node] = {**_leader_first(real.controllers, leader_addr), **real.brokers}
+    target = JavaTarget(real.namesrv_addr, config, nodes.__getitem__, NEWEST)
+    target.places = {name: node.addr for name, node in nodes.items()}
+    return target
+
+
+@contextmanager
+def _fake_controllers(
+    config: Mapping[str, str], controllers: int, replicas: int, reference: str
+) -> Iterator[FakeTarget]:
+    raise NotImplementedError("fakemq has no controllers yet")
+
+
+def _leader_first(nodes: Sequence[N], leader_addr: str) -> dict[str, N]:
+    """Return controllers by name: ``controller-0`` leads."""
+    ordered = sorted(nodes, key=lambda one: one.addr != leader_addr)
+    return {f"controller-{number}": one for number, one in enumerate(ordered)}
 
 
 @contextmanager

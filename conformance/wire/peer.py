@@ -107,13 +107,14 @@ class Peer:
         normaliser: Normaliser,
         lines: list[str],
         release: Release = RELEASES[REFERENCE],
+        connected: socket.socket | None = None,
     ) -> None:
         self.name = name
         self.place = place
         self._release = release
         self._normaliser = normaliser
         self._lines = lines
-        self._socket = _connected(addr, name, normaliser.names)
+        self._socket = connected or _connected(addr, name, normaliser.names)
         self._connection = RawConnection.over(self._socket)
         self._answers: dict[int, Frame] = {}
         self._opaque = 0
