@@ -259,8 +259,9 @@ class Run:
 
     def kill(self, place: str) -> None:
         """Kill a broker: no clean-up of any kind."""
-        self._leave(place, "is killed")
+        self.note(f"{place} is killed")
         self._target.broker(place).kill()
+        self._hang_up(place)  # it sees no end of a connection before its own
 
     def stop(self, place: str) -> None:
         """Stop a broker as it should be."""
@@ -286,6 +287,9 @@ class Run:
 
     def _leave(self, place: str, why: str) -> None:
         self.note(f"{place} {why}")
+        self._hang_up(place)
+
+    def _hang_up(self, place: str) -> None:
         for name, where in [key for key in self._peers if key[1].startswith(place)]:
             self._peers.pop((name, where)).close()
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 SECTIONS = {
-    "Run a cluster": ("serve", "namesrv", "broker"),
+    "Run a cluster": ("serve", "namesrv", "broker", "controller"),
     "Look at a running cluster, fake or real": (
         *("topics", "queues", "groups", "lag", "send", "tail", "browse", "trace"),
         *("brokers", "clients"),

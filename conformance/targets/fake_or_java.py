@@ -22,6 +22,7 @@ from conformance.wire.peer import SILENCE_S
 from fakemq.client import Client
 from fakemq.clock.machine_time import real_wall_ms
 from fakemq.errors import ConfigWarning
+from fakemq.handles.controllers import ControllerHandle
 
 N = TypeVar("N", bound=Node)
 MASTERS = 2
@@ -46,7 +47,8 @@ class FakeTarget:
     ) -> None:
         self._cluster = cluster
         self.reference = reference
-        self._brokers: dict[str, Node] = {}
+        self.nodes: dict[str, Node] = {}
+        """Those that a test has asked for, and controllers."""
         self.namesrv_addr = cluster.namesrv_addr
         self.grpc_addr = grpc_addr
         self.config = config
@@ -59,7 +61,9 @@ class FakeTarget:
         self._cluster.clock.advance(ms / 1000, outside_peers=True)
 
     def broker(self, place: str) -> Node:
-        return self._brokers.setdefault(place, Member(self._cluster.broker(place)))
+        if place not in self.nodes:
+            self.nodes[place] = Member(self._cluster.broker(place))
+        return self.nodes[place]
 
 
 class JavaTarget:
@@ -177,7 +181,32 @@ def _java_controllers(real: JavaControllers, config: Mapping[str, str]) -> JavaT
 def _fake_controllers(
     config: Mapping[str, str], controllers: int, replicas: int, reference: str
 ) -> Iterator[FakeTarget]:
-    raise NotImplementedError("fakemq has no controllers yet")
+    if replicas:
+        raise NotImplementedError("brokers of fakemq join no controllers yet")
+    keys: dict[str, object] = {"controllerDLegerGroup": "group-of-controllers"}
+    keys |= {"mappedFileSize": 1 << 20, **config}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConfigWarning)  # mappedFileSize does nothing
+        made = fakemq.Cluster(
+            controllers=controllers, reference=reference, clock="frozen", config=keys
+        )
+    with made as mq:
+        target = FakeTarget(mq, config, reference)
+        nodes = {one.name: _FakeController(one) for one in mq.controllers}
+        target.nodes.update(nodes)
+        target.places = {name: one.addr for name, one in nodes.items()}
+        yield target
+
+
+class _FakeController:
+    """A controller of a cluster in this process."""
+
+    def __init__(self, handle: ControllerHandle) -> None:
+        self._handle = handle
+        self.addr = handle.addr
+        self.config: dict[str, str] = {}
+        self.kill, self.stop, self.start = handle.kill, handle.stop, handle.restart
+        self.pause, self.resume = handle.pause, handle.resume
 
 
 def _leader_first(nodes: Sequence[N], leader_addr: str) -> dict[str, N]:

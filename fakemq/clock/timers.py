@@ -59,6 +59,11 @@ DOMAINS: dict[str, Domain] = {
     "pop_revive": Domain.DEADLINE,  # PopReviveService (5.5.0), 2 s after the invisible time
     # QueueLevelConsumerOrderInfoLockManager (5.5.0): a queue that is consumed in order is free
     "invisible": Domain.DEADLINE,
+    # controllers (5.5.0)
+    "controller_append": Domain.DEADLINE,  # DLedgerController#appendToDLedgerAndWait, 5 s
+    "controller_election": Domain.DEADLINE,  # Raft's timers, 7 to 9.2 s, jRaft 1 to 2 s
+    "controller_expiry": Domain.LIVENESS,  # scanNotActiveBroker, 10 s, scan 2 s / 5 s
+    "controller_scan": Domain.DEADLINE,  # scanInactiveMasterAndTriggerReelect, 5 s
     # gRPC front
     "grpc_cache": Domain.DEADLINE,  # routes and groups, expireAfterAccess, 300 s
     "grpc_client_expiry": Domain.LIVENESS,  # scanNotActiveChannel, 120 s, scan 10 s / 10 s

@@ -40,11 +40,13 @@ _WHOSE: dict[type[Config], str] = {BrokerConfig: "broker's", NamesrvConfig: "nam
 class Settings:
     """The checked settings of one source: values by attribute, the place of each, and all texts."""
 
-    __slots__ = ("name", "texts", "values", "where")
+    __slots__ = ("name", "others", "texts", "values", "where")
 
     def __init__(self, name: str = "") -> None:
         self.name = name
         self.values: dict[str, Value] = {}
+        self.others: dict[str, Value] = {}
+        """The values for another kind of node; see ``also`` of `load`."""
         self.where: dict[str, str] = {}
         self.texts: dict[str, str] = {}
         """By Java name, unknown keys too."""
@@ -82,10 +84,13 @@ def load(
     kind: type[Config],
     *,
     name: str = "config",
+    also: type[Config] | None = None,
     strict: bool = False,
     warn: Warn = warn_user,
 ) -> Settings:
     """Read and check one source for a broker or a name server.
+
+    Keys that ``also`` has, another kind of node, are kept apart for it.
 
     ``name`` is the name of a mapping in errors; that of a file is its path. An unknown key is a
     warning, and so are all keys together that have no effect (those that are `rows.Idle`); with
@@ -93,10 +98,16 @@ def load(
     value and for a file that cannot be read.
     """
     with complaining(warn, strict=strict) as complain:
-        return _load(source, kind, name, complain)
+        return _load(source, kind, name, complain, also)
 
 
-def _load(source: ConfigSource, kind: type[Config], name: str, complain: Warn) -> Settings:
+def _load(
+    source: ConfigSource,
+    kind: type[Config],
+    name: str,
+    complain: Warn,
+    also: type[Config] | None,
+) -> Settings:
     if isinstance(source, Mapping):
         entries = iter([(name, str(key), text_of(value)) for key, value in source.items()])
     else:
@@ -104,11 +115,17 @@ def _load(source: ConfigSource, kind: type[Config], name: str, complain: Warn) -
         entries = file_entries(name)
     settings = Settings(name)
     known = keys_of(kind)
+    of_others = {} if also is None else keys_of(also)
     unknown_keys = 0
     wrong: dict[str, str] = {}
     for where, key_name, text in entries:
         settings.texts[key_name] = text
         key = known.get(key_name)
+        other = of_others.get(key_name)
+        if other is not None:
+            settings.others[other.attribute] = parsed(other, text, where)
+            if key is None:
+                continue
         if key is None:
             unknown_keys += 1
             if unknown_keys <= _MOST_UNKNOWN:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from fakemq.config.files import ConfigSource, Settings, Warn, complaining, load, warn_user
 from fakemq.config.model import BrokerConfig, Value, keys_of, text_of
@@ -254,6 +254,7 @@ def refuse_shared_ports(
     namesrv_ports: Sequence[int] = (),
     grpc_port: int | None = None,
     control_port: int | None = None,
+    others: Iterable[tuple[int, str]] = (),
 ) -> None:
     """Raise ConfigError if two nodes want one port, or a port is invalid; 0 means a free port."""
     owners: dict[int, str] = {}
@@ -262,6 +263,7 @@ def refuse_shared_ports(
         wanted.append((grpc_port, "gRPC clients (grpc)"))
     if control_port:
         wanted.append((control_port, "the control port (control_port)"))
+    wanted += [(port, owner) for port, owner in others if port]
     for config in configs:
         port, node = config.listen_port, config.node_name
         if port:

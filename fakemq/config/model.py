@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 Value: TypeAlias = str | int | bool | None
 
-_NOT_IN_ANSWERS = (BrokerStartupKeys, NewerKeys)
-"""Tables of keys that are in none of Java's config objects."""
-
 
 class Key:
     """One config key: Java's name, the attribute here, and the table with its row."""
@@ -85,6 +82,8 @@ class Config:
     release: ClassVar[str] = "4.9.7"
     """The release of RocketMQ that has these keys."""
     tables: ClassVar[tuple[type, ...]]
+    not_in_answers: ClassVar[tuple[type, ...]] = (BrokerStartupKeys, NewerKeys)
+    """Tables of keys that are in none of the config objects that Java's answers show."""
     answers_are_sorted: ClassVar[bool] = False
     """Whether answers have their keys in order; if not, in that of Java's map."""
 
@@ -125,7 +124,7 @@ class Config:
         return {
             key.field_name: text_of(getattr(self, key.attribute))
             for key in keys_of(type(self)).values()
-            if key.table not in _NOT_IN_ANSWERS and getattr(self, key.attribute) is not None
+            if key.table not in self.not_in_answers and getattr(self, key.attribute) is not None
         }
 
     def further_properties(self) -> dict[str, str]:
@@ -136,7 +135,7 @@ class Config:
         if not self.texts:
             return {}
         keys = keys_of(type(self)).values()
-        names = {key.field_name for key in keys if key.table not in _NOT_IN_ANSWERS}
+        names = {key.field_name for key in keys if key.table not in self.not_in_answers}
         return {name: text for name, text in self.texts.items() if name not in names}
 
     def printed(self, *, important: bool = False) -> str:

@@ -32,6 +32,7 @@ class ClusterOptions(TypedDict, total=False):
     masters: int
     slaves: int
     reference: str | None
+    controllers: int
     grpc: bool | int | None
     proxy_protocol_from: str | Iterable[str]
     store: str | os.PathLike[str] | None

@@ -80,7 +80,12 @@ OPTIONS = (
         *("reference", "text", None),
         "The release of RocketMQ that name servers and brokers behave as.",
         metavar="4.9.7|5.3.2|5.5.0",
-        chosen="4.9.7; 5.5.0 with a gRPC port",
+        chosen="4.9.7; 5.5.0 with a gRPC port or controllers",
+    ),
+    Option(
+        *("controllers", "number", 0),
+        "Number of controllers, which elect the masters of groups of brokers in controller mode;"
+        " see docs/controllers.md. Ports from 9870 on the command line, else free ones.",
     ),
     Option(
         *("grpc", "number", None),

@@ -1,5 +1,7 @@
 """The specification of a cluster: a plain value, made here for the command line and for Python."""
 
+# Over 400 lines: a whole cluster and each single node are made of the same parts.
+
 from __future__ import annotations
 
 import os
@@ -30,9 +32,9 @@ from fakemq.config.layout import (
     lone_broker,
     refuse_shared_ports,
 )
-from fakemq.config.model import BrokerConfig, NamesrvConfig, Value
+from fakemq.config.model import BrokerConfig, Config, NamesrvConfig, Value
 from fakemq.config.options import DEFAULTS, require_options
-from fakemq.errors import ConfigError
+from fakemq.errors import ConfigError, NotYetSupported
 from fakemq.protocol.hosts import bracketed
 from fakemq.reference import NAMES, V4_9_7, Reference, find_reference
 
@@ -40,8 +42,10 @@ if TYPE_CHECKING:
     from fakemq.config.control import ControlSpec
     from fakemq.config.option_types import ClusterOptions
     from fakemq.config.tls import TlsSettings
+    from fakemq.config.v5.controller.spec import ControllerSpec
 
 NAMESRV_PORT = 9876
+CONTROLLER_PORT = 9870
 NEWEST = NAMES[-1]
 MOST_NODES = 1_000
 """The most masters, slaves of a master, or name servers: a broker needs three ports."""
@@ -79,6 +83,8 @@ class ClusterSpec(msgspec.Struct, frozen=True, kw_only=True):
     """broker-a-0, broker-a-1 …, broker-b-0 …; none for a lone name server."""
     reference: Reference = V4_9_7
     """The release of RocketMQ that the nodes behave as; the configs are those of that release."""
+    controllers: tuple[ControllerSpec, ...] = ()
+    """controller-0, controller-1, …"""
     grpc_port: int | None = None
     """The port for gRPC clients; None without one."""
     proxy_protocol_from: tuple[str, ...] = ()
@@ -120,6 +126,7 @@ def cluster_spec(
     ``topics`` is read by `declared_topics`. Raise ConfigError, NotYetSupported,
     and TypeError for an unknown option.
     """
+    # Over 70 lines: a few for each option.
     require_options(options)
     given = DEFAULTS.copy()
     given.update(options)
@@ -133,15 +140,18 @@ def cluster_spec(
     advertised = bracketed(advertise or _reachable_at(listen))
     namesrv_ports = _namesrv_ports(given["namesrv_port"], given["namesrvs"], free_ports)
     grpc_port = _grpc_port(given["grpc"])
-    reference = _reference(given["reference"], grpc_port)
+    count = whole("controllers", given["controllers"], 0, MOST_NODES)
+    reference = _reference(given["reference"], grpc_port, count)
     kind, namesrv_kind = config_classes(reference)
     with complaining(warn, strict=strict) as complain:
         tls = tls_spec(given["tls"], given["tls_config"], warn=complain)
+        also = _controller_config() if count else None
+        sources = _sources(given["config"], kind, complain, also)
         brokers = lay_out(
             masters=whole("masters", given["masters"], 1, MOST_NODES),
             slaves=whole("slaves", given["slaves"], 0, MOST_NODES),
             kind=kind,
-            sources=_sources(given["config"], kind, complain),
+            sources=sources,
             defaults=_tls_keys(tls),
             advertise=advertised,
             base_port=_port("broker_port", broker_port, 0 if free_ports else BROKER_PORT),
@@ -153,7 +163,12 @@ def cluster_spec(
             complain=complain,
         )
     control = _control(given["control_port"], given["control_listen"], given["control_token"])
-    refuse_shared_ports(brokers, namesrv_ports, grpc_port, control.port if control else None)
+    first_port = CONTROLLER_PORT if namesrv_ports[0] else 0
+    controllers = _controllers(count, advertised, first_port, sources, store)
+    others = [(one.port, one.name) for one in controllers]
+    refuse_shared_ports(
+        brokers, namesrv_ports, grpc_port, control.port if control else None, others
+    )
     require_supported(brokers)
     return ClusterSpec(
         listen=listen,
@@ -162,6 +177,7 @@ def cluster_spec(
         namesrv_config=namesrv_kind(listen_port=namesrv_ports[0]),
         broker_configs=brokers,
         reference=reference,
+        controllers=controllers,
         grpc_port=grpc_port,
         proxy_protocol_from=_proxy_protocol_from(given["proxy_protocol_from"], grpc_port),
         store=store or MEMORY,
@@ -210,11 +226,41 @@ def _proxy_protocol_from(given: str | Iterable[str], grpc_port: int | None) -> t
     return proxy_protocol_from(given)
 
 
-def _reference(given: str | None, grpc_port: int | None) -> Reference:
-    """Return the release that nodes behave as: that of POP for a gRPC port, unless one is given."""
+def _controller_config() -> type[Config]:
+    from fakemq.config.v5.controller.model import ControllerConfig  # most clusters have none
+
+    return ControllerConfig
+
+
+def _controllers(
+    count: int,
+    host: str,
+    first_port: int,
+    sources: Sequence[Settings],
+    store: str | os.PathLike[str] | None,
+) -> tuple[ControllerSpec, ...]:
+    if not count:
+        return ()
+    from fakemq.config.v5.controller.spec import controllers_of_cluster  # most clusters have none
+
+    folder = None if store in (None, MEMORY) else os.path.join(os.fspath(store), "controllers")
+    keys = {name: value for source in sources for name, value in source.others.items()}
+    return controllers_of_cluster(count, host, first_port, keys, folder)
+
+
+def _reference(given: str | None, grpc_port: int | None, controllers: int = 0) -> Reference:
+    """Return the release that nodes behave as: the newest for what only it has, if none is given.
+
+    That is a gRPC port, which needs POP, or controllers.
+    """
     if given is None:
-        return V4_9_7 if grpc_port is None else find_reference(NEWEST)
+        return V4_9_7 if grpc_port is None and not controllers else find_reference(NEWEST)
     reference = find_reference(given)
+    if controllers and reference.name != NEWEST:
+        raise ConfigError(
+            f"controllers={controllers}: fakemq has controllers of {NEWEST} only, not of {given}:"
+            f" expected reference {NEWEST}, or none"
+        )
     if grpc_port is not None and reference is V4_9_7:
         raise ConfigError(
             f"grpc={grpc_port}: gRPC clients need brokers with POP, which reference {given} does"
@@ -280,7 +326,11 @@ def namesrv_spec(
     found = _reference(reference, None)
     _, kind = config_classes(found)
     config = kind()
-    if source is not None:
+    controllers: tuple[ControllerSpec, ...] = ()
+    embedded = _with_controller(source, found, strict=strict, warn=warn)
+    if embedded is not None:
+        config, controllers = embedded[0], embedded[1:]
+    elif source is not None:
         settings = load(source, kind, strict=strict, warn=warn)
         config.assign(settings.values)
         config.texts = settings.texts
@@ -291,6 +341,54 @@ def namesrv_spec(
         namesrv_config=config,
         broker_configs=(),
         reference=found,
+        controllers=controllers,
+        tls=tls,
+    )
+
+
+def _with_controller(
+    source: ConfigSource | None, reference: Reference, *, strict: bool, warn: Warn
+) -> tuple[NamesrvConfig, ControllerSpec] | None:
+    """Return the configs in a file of a name server with a controller in it; None for another."""
+    if source is None or reference is V4_9_7:
+        return None
+    said = load(source, config_classes(reference)[1], warn=lambda text: None).values
+    if not said.get("enable_controller_in_namesrv"):
+        return None
+    if reference.name != NEWEST:
+        raise NotYetSupported(
+            f"enableControllerInNamesrv=true is not supported with reference {reference.name};"
+            f" supported: reference {NEWEST}"
+        )
+    from fakemq.config.v5.controller.spec import namesrv_with_controller  # most have none
+
+    return namesrv_with_controller(source, strict=strict, warn=warn)
+
+
+def controller_spec(
+    source: ConfigSource | None = None,
+    *,
+    reference: str | None = None,
+    tls: TlsSpec = TlsSpec(),  # noqa: B008 - frozen
+    strict: bool = False,
+    warn: Warn = warn_user,
+) -> ClusterSpec:
+    """Return one controller and nothing else, as mqcontroller is: reachable from everywhere.
+
+    Raise ConfigError for a file without the addresses of the group; NotYetSupported for a group
+    with others.
+    """
+    from fakemq.config.v5.controller.spec import controller_of_file
+
+    found = _reference(reference or NEWEST, None, controllers=1)
+    return ClusterSpec(
+        listen=EVERYWHERE,
+        advertised_host=local_address(),
+        namesrv_ports=(),
+        namesrv_config=config_classes(found)[1](),
+        broker_configs=(),
+        reference=found,
+        controllers=(controller_of_file(source, strict=strict, warn=warn),),
         tls=tls,
     )
 
@@ -359,12 +457,13 @@ def _sources(
     config: ConfigSource | Iterable[ConfigSource],
     kind: type[BrokerConfig],
     complain: Warn,
+    also: type[Config] | None,
 ) -> Sequence[Settings]:
     if isinstance(config, str | os.PathLike | Mapping):
-        loaded = [load(config, kind, warn=complain)]
+        loaded = [load(config, kind, also=also, warn=complain)]
     else:
         loaded = [
-            load(source, kind, name=f"config[{index}]", warn=complain)
+            load(source, kind, name=f"config[{index}]", also=also, warn=complain)
             for index, source in enumerate(config)
         ]
     for settings in loaded:

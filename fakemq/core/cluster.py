@@ -42,7 +42,7 @@ from fakemq.store.memory_files import MemoryFiles
 from fakemq.store.store import MessageStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from fakemq.broker.acl.access import AccessControl
     from fakemq.broker.image import NodeImage
@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from fakemq.config.checked import TopicSpec
     from fakemq.config.model import BrokerConfig
     from fakemq.config.spec import ClusterSpec
+    from fakemq.controller.controller import Controller
+    from fakemq.controller.making import Controllers
     from fakemq.core.guests import Guests
     from fakemq.core.snapshots import Snapshot
     from fakemq.core.views import Deadline
@@ -82,6 +84,7 @@ class ClusterCore:
         open_tcp: OpenTcp | None = None,
         links: OpenLinks | None = None,
         grpc_port: int | None = None,
+        controller_addrs: Sequence[str] = (),
     ) -> None:
         self.spec = spec
         self.clock = Clock(frozen=spec.clock == "frozen", start_at_ms=spec.start_at_ms)
@@ -107,6 +110,11 @@ class ClusterCore:
         """Connects to addresses outside the cluster; None if it is without sockets."""
         self._guests: Guests | None = None
         self.name_servers = [self._make_name_server(n) for n in range(len(namesrv_addrs))]
+        self.controllers: Controllers | None = None
+        """The controllers; None without any."""
+        self.controller_addrs = controller_addrs
+        if spec.controllers:
+            self.controllers = self._make_controllers()
         self.brokers: dict[str, Broker] = {}
         self._beginning: dict[str, NodeImage] = {}
         """The data of ``store_from`` by node name; loaded at the start and at each reset."""
@@ -137,6 +145,21 @@ class ClusterCore:
             kv_file=kv_file,
             faults=self.faults,
             reference=self.spec.reference,
+        )
+
+    def _make_controllers(self) -> Controllers:
+        from fakemq.controller.making import make_controllers  # most clusters have none
+
+        return make_controllers(
+            self.spec.controllers,
+            self.controller_addrs,
+            self.clock,
+            self.journal,
+            self.faults,
+            self.randomness,
+            self.spec.reference,
+            self.network,
+            self.open_tcp,
         )
 
     def _make_broker(self, spec: BrokerConfig, port: int) -> Broker:
@@ -221,6 +244,11 @@ class ClusterCore:
             name_server.start(addr)
             is_up = partial(getattr, name_server, "running")
             self.network.listen(addr, name_server.accept, name_server.name, is_up)
+        if self.controllers is not None:
+            for controller, addr in zip(self.controllers.nodes, self.controller_addrs, strict=True):
+                is_up = partial(getattr, controller, "running")
+                self.network.listen(addr, controller.accept, controller.name, is_up)
+            self.controllers.start(self.controller_addrs)
         for broker in self.brokers.values():
             self.start_broker(broker)
         self._begin_with_copy()
@@ -260,6 +288,8 @@ class ClusterCore:
             if broker.running:
                 broker.stop()
         self.network.settle()
+        if self.controllers is not None:
+            self.controllers.stop()
         for name_server in self.name_servers:
             name_server.stop()
         self.network.settle()
@@ -300,7 +330,8 @@ class ClusterCore:
             clock.skew_ms = 0
         if self.proxy is not None:
             self.proxy.resume()
-        nodes: list[Broker | NameServer] = [*self.brokers.values(), *self.name_servers]
+        nodes: list[Broker | NameServer | Controller]
+        nodes = [*self.brokers.values(), *self.name_servers, *self._controllers]
         for node in nodes:
             node.resume()
         for timer in sorted(self.clock.timers()):
@@ -312,6 +343,8 @@ class ClusterCore:
             self.proxy.reset()
         for node in nodes:
             node.reset()
+        if self.controllers is not None:
+            self.controllers.group.reset()
         self._begin_with_copy()
         self.randomness.reset()
         self.journal.clear()
@@ -489,6 +522,8 @@ class ClusterCore:
     def node_clocks(self) -> list[NodeClock]:
         """Return the clock of each node, name servers first."""
         clocks = [name_server.clock for name_server in self.name_servers]
+        if self.controllers is not None:
+            clocks += self.controllers.clocks
         clocks += [broker.clock for broker in self.brokers.values()]
         return clocks if self.proxy is None else [*clocks, self.proxy.clock]
 
@@ -506,6 +541,7 @@ class ClusterCore:
         # at their own times.
         states = [broker.state for broker in self.brokers.values()]
         states += [name_server.state for name_server in self.name_servers]
+        states += [controller.state for controller in self._controllers]
         if self.proxy is not None:
             states.append(self.proxy.state)
         quiet = (NodeState.RUNNING, NodeState.STOPPED)
@@ -528,6 +564,24 @@ class ClusterCore:
     def start_name_server(self, name_server: NameServer) -> None:
         """Start a name server that was stopped; it knows no brokers until they register."""
         name_server.start(self.namesrv_addrs[self.name_servers.index(name_server)])
+
+    @property
+    def _controllers(self) -> Sequence[Controller]:
+        return () if self.controllers is None else self.controllers.nodes
+
+    def controllers_called(self, which: str | int | None) -> list[Controller]:
+        """Return the controller with a number, name or address; all of them for None."""
+        if which is None:
+            return list(self._controllers)
+        for number, one in enumerate(self._controllers):
+            if which in (number, one.name, self.controller_addrs[number]):
+                return [one]
+        there = ", ".join(one.name for one in self._controllers) or "none"
+        raise LookupError(f"no controller {which!r}; there are: {there}")
+
+    def start_controller(self, controller: Controller) -> None:
+        """Start a controller that was stopped; it knows no living broker until one beats."""
+        controller.start(self.controller_addrs[self._controllers.index(controller)])
 
     def name_servers_called(self, which: str | int | None) -> list[NameServer]:
         """Return the name server with a number, name or address; all of them for None."""

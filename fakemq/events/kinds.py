@@ -11,6 +11,7 @@ from fakemq.errors import did_you_mean
 from fakemq.events.core import Event
 
 MODULES = (
+    "fakemq.events.controller",
     "fakemq.events.core",
     "fakemq.events.faults",
     "fakemq.events.filters",

@@ -27,6 +27,11 @@ OF_BROKERS = frozenset(RequestCode5) - {
 }
 """The codes that a name server is not sent."""
 
+OF_CONTROLLERS = frozenset(range(1001, 1014)) - {
+    *(RequestCode5.GET_BROKER_EPOCH_CACHE, RequestCode5.NOTIFY_BROKER_ROLE_CHANGED)
+}
+"""The codes that only a controller is sent."""
+
 WITH_HEADERS: dict[int, tuple[int, ...]] = {
     RequestCode5.POP_MESSAGE: (
         *(ResponseCode5.POLLING_FULL, ResponseCode5.POLLING_TIMEOUT),

@@ -20,6 +20,7 @@ from fakemq.journal.wakes import Waiter
 if TYPE_CHECKING:
     from fakemq.core.cluster import ClusterCore
     from fakemq.core.snapshots import Snapshot
+    from fakemq.handles.controllers import ControllersHandle
     from fakemq.handles.faults import Fault, Faults
     from fakemq.handles.name_servers import NameServerHandle
     from fakemq.handles.proxies import ProxyHandle
@@ -152,6 +153,13 @@ class ClusterBase(StoredMessages):
         from fakemq.handles.name_servers import NameServerHandle  # many tests hold none
 
         return [NameServerHandle(self._running, one) for one in self._core.name_servers]
+
+    @property
+    def controllers(self) -> ControllersHandle:
+        """All controllers: ``mq.controllers[0]``, ``mq.controllers.leader``."""
+        from fakemq.handles.controllers import ControllersHandle  # most clusters have none
+
+        return ControllersHandle(self._running)
 
     @property
     def proxy(self) -> ProxyHandle:

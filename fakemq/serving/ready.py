@@ -13,6 +13,7 @@ from fakemq.errors import FakemqError
 from fakemq.files.regular import require_regular
 
 if TYPE_CHECKING:
+    from fakemq.config.spec import ClusterSpec
     from fakemq.serving.server import ClusterServer
     from fakemq.serving.tls import ClusterTls
 
@@ -51,6 +52,8 @@ class ReadyInfo(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     control: str | None = None
     """The URL of the control port."""
+    controllers: str | msgspec.UnsetType = msgspec.UNSET
+    """``host:port[;host:port]``, as brokers' controllerAddr; left out without controllers."""
     grpc: str | msgspec.UnsetType = msgspec.UNSET
     """``host:port`` for gRPC clients; left out without such a port."""
     tls: ReadyTls | msgspec.UnsetType = msgspec.UNSET
@@ -73,14 +76,20 @@ def ready_info(server: ClusterServer, control_url: str | None) -> ReadyInfo:
         for broker in core.brokers.values()
     )
     return ReadyInfo(
-        namesrv=";".join(core.namesrv_addrs) or core.spec.broker_configs[0].namesrv_addr or "",
+        namesrv=";".join(core.namesrv_addrs) or _outside_name_servers(core.spec),
         cluster=core.spec.cluster_name,
         pid=os.getpid(),
         control=control_url,
+        controllers=";".join(core.controller_addrs) or msgspec.UNSET,
         grpc=server.grpc_addr or msgspec.UNSET,
         tls=_ready_tls(server.tls),
         brokers=brokers,
     )
+
+
+def _outside_name_servers(spec: ClusterSpec) -> str:
+    """Return the name servers of a lone broker; "" for a lone controller."""
+    return (spec.broker_configs[0].namesrv_addr or "") if spec.broker_configs else ""
 
 
 def _ready_tls(tls: ClusterTls) -> ReadyTls | msgspec.UnsetType:
@@ -96,6 +105,8 @@ def ready_line(info: ReadyInfo) -> str:
     parts = [f"namesrv {info.namesrv or 'none'}"]
     if brokers:
         parts.append(f"brokers {brokers}")
+    if info.controllers is not msgspec.UNSET:
+        parts.append(f"controllers {info.controllers}")
     if info.grpc is not msgspec.UNSET:
         parts.append(f"grpc {info.grpc}")
     if info.control is not None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
+from fakemq.broker.broker import Broker
 from fakemq.clock.slices import Work
 from fakemq.core.cluster import ClusterCore
 from fakemq.core.views import NODE
@@ -30,10 +31,10 @@ from fakemq.serving.listener import (
 from fakemq.serving.tls import ClusterTls
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
     from fakemq.clock.slices import Steps
     from fakemq.config.files import ConfigSource
     from fakemq.config.spec import ClusterSpec
+    from fakemq.controller.controller import Controller
     from fakemq.core.snapshots import Snapshot
     from fakemq.journal.file import JournalFile
     from fakemq.net.link import Accept
@@ -68,6 +69,9 @@ class ClusterServer:
                 self._port(port, f"name server {number}", "namesrv_port")
                 for number, port in enumerate(spec.namesrv_ports)
             ]
+            self._controller_ports = [
+                self._port(one.port, one.name, "controllers") for one in spec.controllers
+            ]
             self._broker_ports = [
                 self._broker_port(config.listen_port, config.node_name)
                 for config in spec.broker_configs
@@ -82,6 +86,10 @@ class ClusterServer:
                 open_tcp=self._tcp.open,
                 links=self._links,
                 grpc_port=None if self._grpc_port is None else self._grpc_port.port,
+                controller_addrs=[
+                    f"{one.host}:{port.port}"
+                    for one, port in zip(spec.controllers, self._controller_ports, strict=True)
+                ],
             )
         except BaseException:
             self._close_ports()
@@ -126,6 +134,10 @@ class ClusterServer:
             # That of the spec, with which it begins again: a peer may change the present one.
             config = self.spec.namesrv_config
             self._listeners[name] = [self._listener(name, port, name_server.accept, door, config)]
+        controllers = self.core.controllers_called(None)
+        for controller, port in zip(controllers, self._controller_ports, strict=True):
+            name, options = controller.name, cast("SocketOptions", controller.config)
+            self._listeners[name] = [self._listener(name, port, controller.accept, door, options)]
         for broker, ports in zip(self.core.brokers.values(), self._broker_ports, strict=True):
             self._listeners[broker.name] = [
                 self._listener(broker.name, ports.main, broker.accept, door, broker.config),
@@ -255,12 +267,14 @@ class ClusterServer:
         broker.kill(lose_unsynced=lose_unsynced)
         self.core.network.settle()
 
-    def kill_node(self, node: Broker | NameServer) -> None:
-        """Kill a broker or a name server, by `kill_broker` or `stop_name_server`."""
-        if isinstance(node, NameServer):
+    def kill_node(self, node: Broker | NameServer | Controller) -> None:
+        """Kill a node, by `kill_broker`, `stop_name_server` or `stop_controller`."""
+        if isinstance(node, Broker):
+            self.kill_broker(node)
+        elif isinstance(node, NameServer):
             self.stop_name_server(node, "kill")
         else:
-            self.kill_broker(node)
+            self.stop_controller(node, "kill")
 
     def stop_name_server(self, name_server: NameServer, how: str = "stop") -> None:
         """Close the name server at once, without its tables; its port refuses connections."""
@@ -273,6 +287,18 @@ class ClusterServer:
         self.stop_name_server(name_server)
         self.core.start_name_server(name_server)
         self._listen(name_server.name)
+
+    def stop_controller(self, controller: Controller, how: str = "stop") -> None:
+        """Close the controller at once; its port refuses connections. The group keeps the log."""
+        self._close_listeners(controller.name)
+        controller.stop(how)
+        self.core.network.settle()
+
+    def restart_controller(self, controller: Controller) -> None:
+        """Start a controller that is down, or stop and start a running one; same port."""
+        self.stop_controller(controller)
+        self.core.start_controller(controller)
+        self._listen(controller.name)
 
     def stop_proxy(self, how: str = "stop") -> None:
         """Stop the gRPC front if there is one; its port stays reserved and refuses connections."""
@@ -331,6 +357,9 @@ class ClusterServer:
         for name_server in self.core.name_servers:
             if not name_server.running:
                 self.restart_name_server(name_server)
+        for controller in self.core.controllers_called(None):
+            if not controller.running:
+                self.restart_controller(controller)
         for broker in self.core.brokers.values():
             if not broker.running:
                 await self.restart_broker(broker)

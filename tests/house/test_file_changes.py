@@ -18,6 +18,7 @@ pytestmark = READ_BY_ONE_WORKER
 
 DOORS = {
     "fakemq/broker/acl/homes.py": "accounts: beside the file, then renamed",
+    "fakemq/controller/log.py": "the controllers' log: at its end, or beside it, then renamed",
     "fakemq/files/regular.py": "opens files, and writes one anew",
     "fakemq/files/texts.py": "config files: beside the file, then renamed",
     "fakemq/store/directory_file.py": "bytes, times and flushes of a store's file",

@@ -12,14 +12,16 @@ from fakemq.config import keys
 from fakemq.config.model import BrokerConfig, NamesrvConfig, keys_of
 from fakemq.config.rows import row_of
 from fakemq.config.v5 import keys as v5_keys
+from fakemq.config.v5.controller import keys as controller_keys
+from fakemq.config.v5.controller.model import ControllerConfig
 from fakemq.config.v5.model import BrokerConfig5, NamesrvConfig5
 from tests.support.imports import ROOT
 
-KINDS = (BrokerConfig, NamesrvConfig, BrokerConfig5, NamesrvConfig5)
+KINDS = (BrokerConfig, NamesrvConfig, BrokerConfig5, NamesrvConfig5, ControllerConfig)
 KEYS = [key for kind in KINDS for key in keys_of(kind).values()]
 TABLES = [
     table
-    for module in (keys, v5_keys)
+    for module in (keys, v5_keys, controller_keys)
     for table in vars(module).values()
     if isinstance(table, type) and table.__module__ == module.__name__
 ]
@@ -30,7 +32,7 @@ OTHER_DEFAULTS = {"listen_port"}
 """The keys of NettyServerConfig whose defaults brokers and name servers replace, as Java's do."""
 
 
-@pytest.mark.parametrize("path", ["keys.py", "v5/keys.py"])
+@pytest.mark.parametrize("path", ["keys.py", "v5/keys.py", "v5/controller/keys.py"])
 def test_table_has_one_row_for_each_key(path: str) -> None:
     for table in ast.parse((CONFIG / path).read_text(encoding="utf-8")).body:
         if isinstance(table, ast.ClassDef):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fakemq.broker.broker import broker_class
+from fakemq.controller.controller import Controller
 from fakemq.namesrv.namesrv import name_server_class
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.grpc.table import RPCS
@@ -75,6 +76,10 @@ def _answered_by(reference: Reference) -> dict[int, str]:
             nodes.setdefault(code, []).append(node)
     cells = {code: ", ".join(names) for code, names in nodes.items()}
     cells |= {code: f"out of scope: {why}" for code, why in reference.out_of_scope.items()}
+    if reference.name == NAMES[-1]:
+        of_controllers = dict.fromkeys(Controller.handlers.load(), "controller")
+        of_controllers[RequestCode5.BROKER_HEARTBEAT] = "name server, controller"
+        cells |= of_controllers
     known = RequestCode if reference.name == NAMES[0] else (*RequestCode, *RequestCode5)
     return cells | dict.fromkeys(ASKED_OF_CLIENTS & {*known}, "asks clients")
 

@@ -30,7 +30,7 @@ LAYERS = (
     "net store",
     "dispatch",
     "ha",
-    "namesrv broker",
+    "controller namesrv broker",
     "proxy",
     "core",
     "dump biographies serving inside",

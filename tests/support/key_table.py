@@ -7,6 +7,8 @@ from collections import Counter
 from fakemq.config import keys
 from fakemq.config.model import BrokerConfig, Config, Key, NamesrvConfig, keys_of, text_of
 from fakemq.config.v5 import keys as v5_keys
+from fakemq.config.v5.controller import keys as controller_keys
+from fakemq.config.v5.controller.model import ControllerConfig
 from fakemq.config.v5.model import BrokerConfig5, NamesrvConfig5
 from fakemq.config.v5_3.model import BrokerConfig53, NamesrvConfig53
 from tests.support.imports import ROOT
@@ -52,6 +54,7 @@ _NODES: dict[tuple[str, str], type[Config]] = {
     ("5.3.2", "name server"): NamesrvConfig53,
     ("5.5.0", "broker"): BrokerConfig5,
     ("5.5.0", "name server"): NamesrvConfig5,
+    ("5.5.0", "controller"): ControllerConfig,
 }
 
 _V5_TOP = """
@@ -76,6 +79,12 @@ _V5_PARTS: tuple[tuple[str, type[Config], type[Config], type], ...] = (
 )
 
 
+_CONTROLLER_PARTS = (
+    ("ControllerConfig", controller_keys.ControllerKeys),
+    ("JraftConfig", controller_keys.JraftKeys),
+)
+
+
 def key_page() -> str:
     """Return the text of docs/config.md."""
     of_5, own = keys_of(BrokerConfig5), keys_of(BrokerConfig)
@@ -92,6 +101,10 @@ def key_page() -> str:
             *(_part(*part) for part in _PARTS),
             _V5_TOP.format(gone=", ".join(f"`{name}`" for name in gone)),
             *(_v5_part(*part) for part in _V5_PARTS),
+            *(
+                _part(f"{title} of 5.5.0", ControllerConfig, table)
+                for title, table in _CONTROLLER_PARTS
+            ),
             _V5_3_BOTTOM.format(gone=newer, flush=flush),
         )
     )

@@ -37,6 +37,7 @@ _FOLDERS = (
         "control",
         "core",
         "dispatch",
+        "controller",
         "ha",
         "journal",
         "namesrv",

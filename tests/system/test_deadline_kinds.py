@@ -42,6 +42,11 @@ from fakemq.protocol.headers.client import (
 from fakemq.protocol.headers.namesrv import RegisterBrokerRequestHeader
 from fakemq.protocol.sysflag import PullSysFlag
 from fakemq.protocol.v5.codes import RequestCode5
+from fakemq.protocol.v5.headers.controller import (
+    ApplyBrokerIdRequestHeader,
+    ElectMasterRequestHeader,
+)
+from fakemq.protocol.v5.headers.namesrv import BrokerHeartbeatRequestHeader
 from fakemq.proxy.proxy import Proxy
 from tests.support.broker_lab import send_header
 from tests.support.clients import GROUP, consumer_data, pull_header, subscription
@@ -124,6 +129,38 @@ def register_once(scene: Scene) -> None:
     )
     assert peer.ask(RequestCode.REGISTER_BROKER, header, body).code == 0
     talk_of_other_things(scene, peer)
+
+
+def elect_a_silent_master(scene: Scene, *, beats: bool = True) -> TcpPeer:
+    """A replica asks to be the master of its group."""
+    peer = scene.peer(scene.mq.controllers.addr.partition(";")[0])
+    applied = ApplyBrokerIdRequestHeader(
+        cluster_name="c", broker_name="b", applied_broker_id=1, register_check_code="h:1;7"
+    )
+    assert peer.ask(RequestCode5.CONTROLLER_APPLY_BROKER_ID, applied).code == 0
+    if beats:
+        beat = BrokerHeartbeatRequestHeader(
+            cluster_name="c", broker_addr="h:1", broker_name="b", broker_id=1
+        )
+        assert peer.ask(RequestCode5.BROKER_HEARTBEAT, beat).code == 0
+    elected = ElectMasterRequestHeader(broker_name="b", broker_id=1)
+    assert peer.ask(RequestCode5.CONTROLLER_ELECT_MASTER, elected).code == 0
+    return peer
+
+
+def kill_the_leader(scene: Scene) -> None:
+    scene.mq.controllers[0].kill()
+
+
+def change_without_majority(scene: Scene) -> None:
+    peer = scene.peer(scene.mq.controllers[0].addr)
+    for one in (1, 2):
+        scene.mq.controllers[one].kill()
+    header = ApplyBrokerIdRequestHeader(
+        broker_name="b", applied_broker_id=1, register_check_code="h:1;7"
+    )
+    peer.send(RequestCode5.CONTROLLER_APPLY_BROKER_ID, header)
+    scene.mq.wait_for(lambda: waits_for(scene.mq, "controller_append"))
 
 
 def beat_once(scene: Scene) -> None:
@@ -414,6 +451,12 @@ KINDS: dict[str, Kind] = {
     "grpc_renew": Kind(receive_with_renewals, {"grpc": True}),
     "grpc_settings": Kind(be_a_consumer_in_no_group, {"grpc": True}),
     "grpc_transaction_data": Kind(leave_a_half_message, {"grpc": True}),
+    "controller_append": Kind(change_without_majority, {"controllers": 3}),
+    "controller_election": Kind(kill_the_leader, {"controllers": 3}),
+    "controller_expiry": Kind(elect_a_silent_master, {"controllers": 1}, outside=True),
+    "controller_scan": Kind(
+        lambda scene: elect_a_silent_master(scene, beats=False), {"controllers": 1}
+    ),
     "acl_watch": Kind(nothing, {"acl": {"accounts": []}}),
     "protect_broker": Kind(read_slowly, {"config": SLOW_READERS}),
     "delay_level": Kind(lambda scene: scene.send(DELAY="3")),

@@ -41,7 +41,7 @@ WHEEL = "the wheel is made from the timer log"
 ROCKSDB = "there is no RocksDB store"
 METRICS = "there are no exporters of metrics"
 LITE = "there are no lite topics"
-CONTROLLER = "there are no controllers"
+CONTROLLER = "no broker joins a controller yet"
 CONTAINER = "no slave acts as a master"
 ALONE = "a broker is started without a container"
 COMPACTION = "topics are not compacted"
@@ -533,7 +533,9 @@ class NamesrvKeys5(keys.NamesrvKeys):
         bool, Acts("whether 224, 311, 312 and 313, lists of some topics, are answered")
     ] = True
     notify_min_broker_id_changed: Annotated[bool, Idle(CONTAINER)] = False
-    enable_controller_in_namesrv: Annotated[bool, Idle(CONTROLLER)] = False
+    enable_controller_in_namesrv: Annotated[
+        bool, Acts("whether a controller runs beside it; its keys are in the same file")
+    ] = False
     need_wait_for_service: Annotated[bool, Acts("whether routes are refused after a start")] = False
     wait_seconds_for_service: Annotated[int, Acts("how long")] = 45
     delete_topic_with_broker_registration: Annotated[bool, Idle(NOT_YET)] = False

@@ -244,6 +244,7 @@ def _end(core: ClusterCore, end: str) -> str:
 
     checked.text("the end of a link", end)
     names = [one.name for one in core.name_servers]
+    names += [one.name for one in core.controllers_called(None)]
     if core.proxy is not None:
         names.append(core.proxy.name)
     if end == CLIENTS or end in names or end in core.brokers:

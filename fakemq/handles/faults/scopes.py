@@ -11,6 +11,7 @@ from fakemq.config import checked
 from fakemq.errors import ConfigError, did_you_mean
 from fakemq.faults.plan import Scope
 from fakemq.faults.request_scope import fields_of
+from fakemq.namesrv.namesrv import NameServer
 from fakemq.namesrv.namesrv import handles as name_server_handles
 from fakemq.protocol.codes import RequestCode, ResponseCode, code_name
 from fakemq.protocol.java import INT_MAX
@@ -18,15 +19,15 @@ from fakemq.protocol.java import INT_MAX
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from fakemq.controller.controller import Controller
     from fakemq.core.cluster import ClusterCore
-    from fakemq.namesrv.namesrv import NameServer
 
 
 class Where(TypedDict, total=False):
     """For which requests a fault acts; a limit that is not given does not limit."""
 
     node: str | None
-    """The broker or name server that gets the request; a bare brokerName means its master."""
+    """The node that gets the request, no front; a bare brokerName means its master."""
     topic: str | None
     """The topic that the request names."""
     queue: int | None
@@ -191,17 +192,21 @@ def _require_named(code: int, where: Where) -> None:
             raise ConfigError(f"a {code_name(code)} names no {name}: {name}= can never apply{has}")
 
 
-def _require_receiver(code: int, node: Broker | NameServer) -> None:
+def _require_receiver(code: int, node: Broker | NameServer | Controller) -> None:
     """Raise ConfigError for a node that gets no request of this code.
 
     A code that no kind of node handles passes: clients may send it to any node.
     """
-    if isinstance(node, Broker):
+    if _is_of_controllers(code):
+        wrong, receivers = isinstance(node, Broker | NameServer), "controllers"
+    elif isinstance(node, Broker):
         wrong = broker_handles.find(code) is None and name_server_handles.find(code) is not None
         receivers = "name servers"
-    else:
+    elif isinstance(node, NameServer):
         wrong = name_server_handles.find(code) is None and _is_of_brokers(code)
         receivers = "brokers"
+    else:
+        wrong, receivers = node.handlers.find(code) is None, "brokers or name servers"
     if wrong:
         name = code_name(code)
         raise ConfigError(f"a {name} is for {receivers}: node={node.name!r} can never apply")
@@ -216,17 +221,30 @@ def _is_of_brokers(code: int) -> bool:
     return code in OF_BROKERS
 
 
-def node_called(core: ClusterCore, name: str) -> Broker | NameServer:
-    """Return the broker or name server ``name``; LookupError, with all names, if there is none."""
-    for name_server in core.name_servers:
-        if name_server.name == name:
-            return name_server
+def _is_of_controllers(code: int) -> bool:
+    """Return whether only controllers are sent this code."""
+    if code in list(RequestCode):
+        return False
+    from fakemq.faults.v5_requests import OF_CONTROLLERS
+
+    return code in OF_CONTROLLERS
+
+
+def node_called(core: ClusterCore, name: str) -> Broker | NameServer | Controller:
+    """Return the node ``name``, no front; LookupError, with all names, if there is none."""
+    controllers = core.controllers_called(None)
+    others: list[NameServer | Controller] = [*core.name_servers, *controllers]
+    for one in others:
+        if one.name == name:
+            return one
     try:
         return core.broker(name)
     except LookupError as error:
-        there = [*core.brokers, *(one.name for one in core.name_servers)]
+        there = [*core.brokers, *(one.name for one in others)]
         hint = did_you_mean(name, there, lists=False)
         names = ", ".join(one.name for one in core.name_servers)
+        if controllers:
+            names += f"; controllers: {', '.join(one.name for one in controllers)}"
         raise LookupError(f"{error}; name servers: {names or 'none'}{hint}") from None
 
 

@@ -18,7 +18,7 @@ from fakemq.net.outbound import CONNECT_TIMEOUT_MS
 from fakemq.net.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fakemq.clock.clock import Clock
     from fakemq.clock.timers import Timer
@@ -72,6 +72,9 @@ class LinkedCluster(Protocol):
     def name_servers(self) -> Sequence[LinkedNode]: ...
     @property
     def proxy(self) -> LinkedFront | None: ...
+
+    def controllers_called(self, which: None) -> Iterable[LinkedNode]:
+        """Return all controllers."""
 
 
 class LinkPlan:
@@ -270,7 +273,8 @@ class LinkPlan:
 def node_names(core: LinkedCluster) -> set[str]:
     """Return the names of a cluster's nodes."""
     fronts = () if core.proxy is None else (core.proxy.name,)
-    return {*core.brokers, *(one.name for one in core.name_servers), *fronts}
+    controllers = (one.name for one in core.controllers_called(None))
+    return {*core.brokers, *(one.name for one in core.name_servers), *controllers, *fronts}
 
 
 def plan_of(core: LinkedCluster) -> LinkPlan:

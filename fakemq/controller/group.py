@@ -1,0 +1,209 @@
+"""All controllers of one cluster: what they have in common is one state, one log and one leader.
+
+There is no Raft between them. What anyone can see of it is here: a leader serves as long as it and
+most of the others are up; when it goes, another one takes over after a deadline,
+``controller_election``; without a leader, requests that need one are refused.
+
+- DLedger: controllers that still name the dead leader do so for the first 6 s (three heartbeats of
+  2 s that did not come). The new one serves after 7.0 to 9.2 s, by the cluster's seed.
+- jRaft: 1 s (jRaftElectionTimeoutMs), and 1.0 to 2.0 s.
+
+A leader that has lost most of the others does not know it at first: it answers reads, and a request
+that changes something gets code 1 after 5 s. At the deadline it leads no more.
+
+Source: controller/impl/DLedgerController.java, JRaftController.java (5.5.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from fakemq.controller.log import SPARE_LINES
+from fakemq.controller.state import State, apply
+from fakemq.dispatch.node import NodeState
+from fakemq.events.controller import ControllerDeposed, ControllerElected
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Iterable
+
+    from fakemq.clock.node_clock import NodeClock
+    from fakemq.clock.timers import Timer
+    from fakemq.config.v5.controller.model import ControllerConfig
+    from fakemq.controller.events import ControllerEvent
+    from fakemq.controller.log import EventLog
+    from fakemq.journal.journal import Journal
+
+NAME = "controllers"
+"""The owner of the group's deadlines."""
+ELECTION_MS = {False: (7_000, 9_200), True: (1_000, 2_000)}
+"""Whether it is jRaft → how long an election takes, at least and at most."""
+SILENCE_MS = {False: 6_000, True: 1_000}
+"""The same → how long a leader that is gone is still named."""
+
+
+class GroupMember(Protocol):
+    """A controller, as its group uses it."""
+
+    name: str
+    peer_id: str
+    addr: str
+    state: NodeState
+
+    def begin_leading(self) -> None:
+        """Begin the duties of a leader."""
+
+    def end_leading(self) -> None:
+        """End the duties of a leader."""
+
+
+class ControllerGroup:
+    """The controllers of one cluster; ``log`` keeps their events, None for memory only."""
+
+    def __init__(
+        self,
+        config: ControllerConfig,
+        clock: NodeClock,
+        journal: Journal,
+        randomness: random.Random,
+        log: EventLog | None = None,
+    ) -> None:
+        self.name = config.group or ""
+        self.is_jraft = config.is_jraft
+        self.clock = clock
+        self.members: list[GroupMember] = []
+        self.state = State()
+        self.leader: GroupMember | None = None
+        """The one that serves; it may lack a majority for a while."""
+        self.term = 0
+        self._journal = journal
+        self._randomness = randomness
+        self._log = log
+        self._election: Timer | None = None
+        self._named: GroupMember | None = None
+        """The last leader, which others still name for a while."""
+        self._lost_ms = 0
+
+    # -- life ---------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Read the log; raise ConfigError if it cannot be used."""
+        if self._log is None:
+            return
+        self.state = State()
+        for event in self._log.open():
+            apply(self.state, event)
+        groups = self.state.replica_infos
+        if self._log.lines > 2 * len(groups) + SPARE_LINES:
+            self._log.rewrite(map(self.state.kept, groups))
+
+    def elect_first(self) -> None:
+        """Let the first controller lead at once, as a cluster is ready when it has started."""
+        if self.leader is None and self._has_majority:
+            self._lead(self._up[0])
+
+    def close(self) -> None:
+        """Close the log; the controllers are stopped before."""
+        self.clock.cancel_all()
+        self._election = self.leader = None
+        if self._log is not None:
+            self._log.close()
+
+    def reset(self) -> None:
+        """Let the first controller lead, as at the start; all of them run.
+
+        What brokers have registered stays: a broker that has its id does not apply for one again.
+        """
+        if self.leader is not None and self.leader is not self.members[0]:
+            self._depose("reset")
+        self.elect_first()
+
+    def joined(self) -> None:
+        """Take note that a controller is up: one that was down, or paused."""
+        if self.leader is not None and self._has_majority:
+            self.clock.cancel(self._election)
+            self._election = None
+        self._arm()
+
+    def left(self, controller: GroupMember, why: str) -> None:
+        """Take note that a controller is down or paused; ``why`` goes to the journal."""
+        if controller is self.leader:
+            self._depose(why)
+        self._arm()
+
+    @property
+    def _up(self) -> list[GroupMember]:
+        return [one for one in self.members if one.state is NodeState.RUNNING]
+
+    @property
+    def _has_majority(self) -> bool:
+        return 2 * len(self._up) > len(self.members)
+
+    def _arm(self) -> None:
+        """Begin an election, or the end of a leader without majority, unless it has begun."""
+        wanted = self._has_majority is (self.leader is None)
+        if wanted and self._election is None:
+            least_ms, most_ms = ELECTION_MS[self.is_jraft]
+            delay_ms = self._randomness.randint(least_ms, most_ms)
+            self._election = self.clock.call_later(
+                delay_ms, self._decide, kind="controller_election"
+            )
+
+    def _decide(self) -> None:
+        self._election = None
+        if self.leader is not None and not self._has_majority:
+            self._depose("no majority")
+            self._named = None
+        elif self.leader is None and self._has_majority:
+            self._lead(self._randomness.choice(self._up))
+
+    def _lead(self, controller: GroupMember) -> None:
+        self.clock.cancel(self._election)
+        self._election = None
+        self.term += 1
+        self.leader = self._named = controller
+        self._journal.add(ControllerElected(node=controller.name, term=self.term))
+        controller.begin_leading()
+
+    def _depose(self, why: str) -> None:
+        leader, self.leader = self.leader, None
+        assert leader is not None
+        self._lost_ms = self.clock.elapsed_ms()
+        self.clock.cancel(self._election)
+        self._election = None
+        leader.end_leading()
+        self._journal.add(ControllerDeposed(node=leader.name, why=why))
+
+    @property
+    def peers(self) -> str:
+        """All controllers, as CONTROLLER_GET_METADATA_INFO answers them."""
+        if self.is_jraft:
+            return "".join(f"{one.addr};" for one in self.members)
+        return "".join(f"{one.peer_id}:{one.addr};" for one in self.members)
+
+    # -- what controllers answer --------------------------------------------------------------
+
+    def named_leader(self, asked: GroupMember) -> GroupMember | None:
+        """Return the controller that ``asked`` believes to be the leader; None for none."""
+        if self.leader is not None:
+            return self.leader
+        silent_ms = self.clock.elapsed_ms() - self._lost_ms
+        if self._named is asked or silent_ms >= SILENCE_MS[self.is_jraft]:
+            return None
+        return self._named
+
+    @property
+    def can_commit(self) -> bool:
+        """Whether what the leader writes reaches most of the others."""
+        return self.leader is not None and self._has_majority
+
+    def commit(self, events: Iterable[ControllerEvent]) -> None:
+        """Write events to the log, then apply them; raise StoreError if the log cannot be written.
+
+        The group `can_commit`.
+        """
+        events = tuple(events)
+        if self._log is not None:
+            self._log.append(events)
+        for event in events:
+            apply(self.state, event)

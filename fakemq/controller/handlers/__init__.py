@@ -1,0 +1,1 @@
+"""What a controller answers: one module for each request code, found by its name."""

@@ -1,0 +1,214 @@
+"""Which brokers live, by their heartbeats to one controller.
+
+Java scans all of them every 5 s, or as scanNotActiveBrokerInterval says, first after 2 s. Here each
+has one timer, due at the tick of that grid at which the scan would find it.
+
+A broker is dead, too, when the connection closes on which its *first* heartbeat came, even if later
+ones came on another. Its next heartbeat makes it live again.
+
+Source: controller/impl/heartbeat/DefaultBrokerHeartbeatManager.java (5.5.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from fakemq.clock.timers import next_tick_ms
+from fakemq.protocol.java import INT_MAX, int32, java_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fakemq.clock.node_clock import NodeClock
+    from fakemq.clock.timers import Timer
+    from fakemq.journal.journal import Journal
+    from fakemq.net.session import Session
+    from fakemq.protocol.v5.headers.namesrv import BrokerHeartbeatRequestHeader
+
+SCAN_FIRST_MS = 2_000
+DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS = 10_000
+LONGEST_TIMEOUT_MS = 366 * 24 * 3_600_000
+"""A year: no time-out is longer here."""
+MOST_BROKERS = 20_000
+"""How many brokers a controller watches; the heartbeats of others are lost. Java has no limit."""
+TOO_MANY = "heartbeats of too many brokers"
+"""Kind of warning about peers that say they are brokers."""
+
+
+class BrokerIdentityInfo(NamedTuple):
+    """Which broker it is.
+
+    Source: controller/impl/heartbeat/BrokerIdentityInfo.java (5.5.0)
+    """
+
+    cluster: str | None
+    broker_name: str | None
+    broker_id: int
+
+    @property
+    def bucket(self) -> int:
+        """Where a map of Java's 512 buckets has it: of one connection the lowest dies first."""
+        code = 1
+        for part in self:
+            code = int32(31 * code + java_hash(part))
+        return (code ^ (code & 0xFFFF_FFFF) >> 16) & 511
+
+
+class LiveBroker(msgspec.Struct):
+    """What the heartbeats of a broker said, and when the last one came."""
+
+    session: Session
+    """The connection of the first one."""
+    outside: bool
+    last_update_ms: int
+    """By the axis of its peers: real time for a broker outside the cluster."""
+    timeout_ms: int
+    election_priority: int
+    epoch: int
+    max_offset: int
+    """Of an epoch it never falls, nor does the epoch: a heartbeat may be late."""
+    timer: Timer | None = None
+
+
+class Liveness:
+    """The brokers that send one controller heartbeats; ``on_inactive`` is called for the dead."""
+
+    def __init__(
+        self,
+        name: str,
+        clock: NodeClock,
+        journal: Journal,
+        on_inactive: Callable[[BrokerIdentityInfo, str], None],
+    ) -> None:
+        self._name = name
+        self._clock = clock
+        self._journal = journal
+        self._on_inactive = on_inactive
+        self._table: dict[BrokerIdentityInfo, LiveBroker] = {}
+        self._of_session: dict[Session, dict[BrokerIdentityInfo, None]] = {}
+        self._started_ms = {False: 0, True: 0}
+        self._period_ms = 5_000
+
+    def start(self, period_ms: int) -> None:
+        """Begin the scans, one every ``period_ms``, at this moment on both axes."""
+        self._period_ms = period_ms
+        self._started_ms = {
+            outside: self._clock.elapsed_ms(outside=outside) for outside in (False, True)
+        }
+
+    def beat(self, header: BrokerHeartbeatRequestHeader, broker_id: int, session: Session) -> bool:
+        """Take a heartbeat; return whether the broker was dead, or new, before."""
+        # Java does not miss them: such a broker is one that no request names.
+        cluster, name = header.get("cluster_name", None), header.get("broker_name", None)
+        identity = BrokerIdentityInfo(cluster, name, broker_id)
+        epoch = -1 if header.epoch is None else header.epoch
+        max_offset = -1 if header.max_offset is None else header.max_offset
+        timeout_ms = header.heartbeat_timeout_mills
+        if timeout_ms is None:
+            timeout_ms = DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS
+        timeout_ms = max(-1, min(timeout_ms, LONGEST_TIMEOUT_MS))
+        priority = INT_MAX if header.election_priority is None else header.election_priority
+        live = self._table.get(identity)
+        if live is not None:
+            was_alive = self._counts(live)
+            live.last_update_ms = self._now_ms(live)
+            live.timeout_ms, live.election_priority = timeout_ms, priority
+            if (epoch, max_offset) > (live.epoch, live.max_offset):
+                live.epoch, live.max_offset = epoch, max_offset
+            self._watch(identity, live)
+            return not was_alive
+        if len(self._table) >= MOST_BROKERS:
+            text = f"a heartbeat of {name} ({broker_id}) is lost: {MOST_BROKERS:,} brokers live"
+            self._journal.peer_warnings.warn(self._name, TOO_MANY, text)
+            return False
+        outside = session.outside
+        now_ms = self._clock.elapsed_ms(outside=outside)
+        live = LiveBroker(session, outside, now_ms, timeout_ms, priority, epoch, max_offset)
+        self._table[identity] = live
+        self._of_session.setdefault(session, {})[identity] = None
+        self._watch(identity, live)
+        return True
+
+    def is_alive(self, cluster: str | None, broker_name: str, broker_id: int) -> bool:
+        """Return whether the last heartbeat of a broker still counts."""
+        live = self._table.get(BrokerIdentityInfo(cluster, broker_name, broker_id))
+        return live is not None and self._counts(live)
+
+    def standing(self, cluster: str | None, broker_name: str, broker_id: int) -> LiveBroker | None:
+        """Return what a broker's heartbeats said; None if it sends none."""
+        return self._table.get(BrokerIdentityInfo(cluster, broker_name, broker_id))
+
+    def closed(self, session: Session) -> None:
+        """Count as dead, at once, one broker whose first heartbeat came on a closed connection.
+
+        Java removes one of them, too; others on this connection live until their time-outs.
+        """
+        identities = self._of_session.pop(session, None)
+        if identities:
+            first = min(identities, key=lambda one: one.bucket)
+            self._remove(first)
+            self._on_inactive(first, "channel closed")
+
+    def clear(self) -> None:
+        """Forget all of them; nothing is called."""
+        for live in self._table.values():
+            self._clock.cancel(live.timer)
+        self._table.clear()
+        self._of_session.clear()
+
+    def _counts(self, live: LiveBroker) -> bool:
+        return live.last_update_ms + live.timeout_ms >= self._now_ms(live)
+
+    def _now_ms(self, live: LiveBroker) -> int:
+        return self._clock.elapsed_ms(outside=live.outside)
+
+    def _watch(self, identity: BrokerIdentityInfo, live: LiveBroker) -> None:
+        """Start the timer of a broker, unless it has one that is early enough."""
+        due_ms = self._due_ms(live)
+        if live.timer is not None and live.timer.pending and live.timer.due_ms <= due_ms:
+            return
+        self._clock.cancel(live.timer)
+
+        def move(ms: int) -> None:
+            live.last_update_ms += ms
+
+        def look() -> None:
+            if self._table.get(identity) is live:
+                live.timer = None
+                self._look(identity, live)
+
+        live.timer = self._clock.call_later(
+            due_ms - self._now_ms(live),
+            look,
+            kind="controller_expiry",
+            outside=live.outside,
+            routine=move,
+        )
+
+    def _due_ms(self, live: LiveBroker) -> int:
+        return next_tick_ms(
+            # Java compares with a strict >: a broker lives after exactly its time-out.
+            live.last_update_ms + live.timeout_ms + 1,
+            self._started_ms[live.outside],
+            SCAN_FIRST_MS,
+            self._period_ms,
+        )
+
+    def _look(self, identity: BrokerIdentityInfo, live: LiveBroker) -> None:
+        if self._due_ms(live) > self._now_ms(live):
+            self._watch(identity, live)
+            return
+        self._remove(identity)
+        live.session.close(f"{identity.broker_name} ({identity.broker_id}) is silent")
+        self._on_inactive(identity, "expired")
+
+    def _remove(self, identity: BrokerIdentityInfo) -> None:
+        live = self._table.pop(identity)
+        self._clock.cancel(live.timer)
+        others = self._of_session.get(live.session)
+        if others is not None:
+            others.pop(identity, None)
+            if not others:
+                del self._of_session[live.session]

@@ -1,0 +1,148 @@
+"""A group of controllers: one leads, another takes over, and without most of them none does."""
+
+from __future__ import annotations
+
+import pytest
+
+from fakemq.config.v5.controller.model import ControllerConfig
+from fakemq.controller.group import ELECTION_MS
+from fakemq.events.controller import ControllerDeposed, ControllerElected
+from fakemq.protocol.v5.codes import RequestCode5
+from tests.support.controller_lab import ControllerLab
+
+
+def metadata(lab: ControllerLab, at: int) -> dict[str, str]:
+    peer = lab.broker(1, at).peer
+    answer = peer.ask(RequestCode5.CONTROLLER_GET_METADATA_INFO)
+    assert answer.code == 0
+    return answer.ext_fields
+
+
+def test_first_controller_leads_and_all_say_so() -> None:
+    lab = ControllerLab(3)
+    peers = "n0:127.0.0.1:9800;n1:127.0.0.1:9801;n2:127.0.0.1:9802;"
+    for at in range(3):
+        assert metadata(lab, at) == {
+            "group": "g",
+            "controllerLeaderId": "n0",
+            "controllerLeaderAddress": "127.0.0.1:9800",
+            "isLeader": "true" if at == 0 else "false",
+            "peers": peers,
+        }
+
+
+def test_follower_refuses_what_needs_a_leader() -> None:
+    lab = ControllerLab(3)
+    answer = lab.broker(1, at=1).apply()
+    assert (answer.code, answer.remark) == (2007, "The controller is not in leader state")
+    assert answer.ext_fields == {}
+
+
+@pytest.mark.parametrize("how", ["kill", "pause"])
+def test_leader_that_is_gone_is_replaced_after_a_deadline(how: str) -> None:
+    lab = ControllerLab(3)
+    lab.broker(1).join()
+    if how == "kill":
+        lab.controllers[0].stop("kill")
+    else:
+        lab.controllers[0].pause()
+    assert metadata(lab, 1)["controllerLeaderId"] == "n0", "they still believe in it"
+    lab.clock.advance_ms(6_000)
+    assert "controllerLeaderId" not in metadata(lab, 1)
+    assert lab.broker(1, at=1).apply().code == 2007
+    lab.clock.advance_ms(3_200)
+    leader = lab.group.leader
+    assert leader in lab.controllers[1:]
+    at = [one.leads for one in lab.controllers].index(True)
+    assert lab.broker(1, at).apply().code == 0, "it knows what the old one knew"
+    assert [one.term for one in lab.journal.find(ControllerElected)] == [1, 2]
+    assert lab.journal.find(ControllerDeposed)[-1] == ControllerDeposed(
+        node="controller-0", why=how
+    )
+
+
+def test_paused_leader_follows_when_it_continues() -> None:
+    lab = ControllerLab(3)
+    lab.controllers[0].pause()
+    lab.clock.advance_ms(9_200)
+    lab.controllers[0].resume()
+    assert lab.broker(1).apply().code == 2007
+    assert metadata(lab, 0)["isLeader"] == "false"
+
+
+def test_leader_without_majority_reads_but_changes_nothing_and_then_leads_no_more() -> None:
+    lab = ControllerLab(3)
+    replica = lab.broker(1).join()
+    for one in lab.controllers[1:]:
+        one.stop("kill")
+    assert replica.info().code == 0
+    late = lab.broker(2)
+    answer = late.peer.send(
+        RequestCode5.CONTROLLER_APPLY_BROKER_ID,
+        ext_fields={"brokerName": "broker-a", "appliedBrokerId": "2", "registerCheckCode": "a;1"},
+        timeout_ms=20_000,
+    )
+    assert not answer.over
+    lab.clock.advance_ms(5_000)
+    assert answer.response is not None
+    assert answer.response.code == 1
+    lab.clock.advance_ms(4_200)
+    assert replica.info().code == 2007
+    assert "controllerLeaderAddress" not in metadata(lab, 0)
+    lab.controllers[1].start("127.0.0.1:9801")
+    lab.clock.advance_ms(9_200)
+    assert lab.group.leader is not None
+    assert lab.group.state.replica_infos["broker-a"].replicas.keys() == {1}
+
+
+def test_leader_that_gets_its_majority_back_stays() -> None:
+    lab = ControllerLab(3)
+    for one in lab.controllers[1:]:
+        one.stop("kill")
+    lab.controllers[1].start("127.0.0.1:9801")
+    lab.clock.advance_ms(20_000)
+    assert lab.group.leader is lab.controllers[0]
+    assert lab.broker(1).apply().code == 0
+
+
+def test_election_of_jraft_is_shorter_and_has_its_own_texts() -> None:
+    lab = ControllerLab(3, ControllerConfig(controller_type="jRaft"))
+    assert metadata(lab, 1)["group"] == "jRaft-Controller"
+    assert metadata(lab, 1)["peers"] == "127.0.0.1:9800;127.0.0.1:9801;127.0.0.1:9802;"
+    lab.controllers[0].stop("kill")
+    lab.clock.advance_ms(1_000)
+    if lab.group.leader is None:
+        assert metadata(lab, 1)["controllerLeaderId"] == ""
+    lab.clock.advance_ms(ELECTION_MS[True][1])
+    assert lab.group.leader is not None
+
+
+def test_new_leader_elects_a_master_whose_death_no_controller_saw() -> None:
+    lab = ControllerLab(3)
+    first = lab.broker(1).join()
+    second = [lab.broker(2, at) for at in range(3)]
+    second[0].apply()
+    for one in second:
+        one.beat()
+    first.elect()
+    first.alter([1, 2], epoch=1, set_epoch=1)
+    lab.controllers[0].stop("kill")
+    for _ in range(15):
+        lab.clock.advance_ms(1_000)
+        for one in second[1:]:
+            one.beat()
+    leader = lab.group.leader
+    assert leader is not None
+    at = [one.leads for one in lab.controllers].index(True)
+    assert lab.broker(9, at).master == ("2", "2")
+
+
+def test_controllers_of_one_seed_elect_the_same_leader() -> None:
+    leaders = set()
+    for _ in range(3):
+        lab = ControllerLab(5)
+        lab.controllers[0].stop("kill")
+        lab.clock.advance_ms(9_200)
+        assert lab.group.leader is not None
+        leaders.add(lab.group.leader.name)
+    assert len(leaders) == 1
