@@ -2,7 +2,7 @@
 
 A JVM spends most of its start on reading, verifying and linking classes. Java's class data sharing
 writes the classes that one JVM has loaded into a file, and later JVMs map that file. There are
-three archives: of a 4.9.7 broker, which its name server uses, too, and of clients of both versions.
+four archives: of a broker, which its name server uses, too, and of a client, each of both versions.
 
 Source: https://docs.oracle.com/en/java/javase/17/docs/specs/man/java.html (Class Data Sharing)
 """
@@ -21,6 +21,7 @@ from conformance.targets.java_cluster import SMALL_JVM as SERVER_JVM
 from conformance.targets.java_cluster import JavaCluster
 from conformance.targets.java_jars import (
     CLIENT_VERSIONS,
+    NEWEST,
     REFERENCE,
     Kind,
     class_path,
@@ -39,7 +40,8 @@ def use_archives() -> None:
     That takes some ten seconds, once for each build. A JVM without a suitable archive starts as
     usual, so that a Java that cannot write one is no error.
     """
-    _use(REFERENCE, "server", _dump_server)
+    for version in (REFERENCE, NEWEST):
+        _use(version, "server", _dump_server)
     for version in CLIENT_VERSIONS:
         _use(version, "client", _dump_client)
 
