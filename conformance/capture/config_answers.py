@@ -11,7 +11,8 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from conformance.targets.java_cluster import SMALL_JVM, JavaBroker, JavaNode, free_port
+from conformance.targets.free_ports import free_port
+from conformance.targets.java_cluster import SMALL_JVM, JavaBroker, JavaNode
 from conformance.targets.java_jars import REFERENCE, REFERENCES
 from conformance.wire.raw import call, frame, split
 

@@ -11,7 +11,8 @@ import pytest
 
 import fakemq
 from conformance.live.groups import WAITING
-from conformance.targets.java_cluster import JavaBroker, JavaNode, free_port, wait_until
+from conformance.targets.free_ports import free_port
+from conformance.targets.java_cluster import JavaBroker, JavaNode, wait_until
 from conformance.wire.raw import call, create_topic, frame, json_header, split
 from fakemq.client.blocking import Client
 from fakemq.client.messages import Message

@@ -15,12 +15,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from conformance.targets.free_ports import free_port
 from conformance.targets.java_cluster import (
     READY_TIMEOUT_S,
     SMALL_JVM,
     JavaBroker,
     JavaNode,
-    free_port,
     wait_until,
 )
 from conformance.targets.java_jars import NEWEST

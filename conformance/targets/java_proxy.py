@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from conformance.targets.java_cluster import SMALL_JVM, JavaNode, free_port
+from conformance.targets.free_ports import free_port
+from conformance.targets.java_cluster import SMALL_JVM, JavaNode
 from conformance.targets.java_jars import NEWEST, Extra
 
 TLS_JVM = tuple(flag for flag in SMALL_JVM if not flag.startswith("-Dtls."))

@@ -17,12 +17,12 @@ from threading import Barrier
 from typing import NamedTuple, Protocol, TypeVar
 
 import fakemq
+from conformance.targets.free_ports import free_port
 from conformance.targets.java_cluster import (
     SMALL_JVM,
     JavaBroker,
     JavaCluster,
     JavaNode,
-    free_port,
     wait_until,
 )
 from conformance.targets.java_jars import REFERENCE

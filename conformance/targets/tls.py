@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from conformance.targets.java_cluster import SMALL_JVM, JavaNode, free_port
+from conformance.targets.free_ports import free_port
+from conformance.targets.java_cluster import SMALL_JVM, JavaNode
 from fakemq.tls.authority import Authority
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from conformance.targets import java_cluster
-from conformance.targets.java_cluster import free_port
+from conformance.targets import free_ports
+from conformance.targets.free_ports import free_port
 
 
 def test_free_port_is_reserved_for_this_process() -> None:
     port = free_port(broker=True)
-    code = f"from conformance.targets import java_cluster; print(java_cluster._reserve({port}))"
+    code = f"from conformance.targets import free_ports; print(free_ports._reserve({port}))"
     command = [sys.executable, "-c", code]
     asked = subprocess.run(command, capture_output=True, text=True, check=True)
     assert asked.stdout.split() == ["False"]
-    assert not java_cluster._reserve(port)
+    assert not free_ports._reserve(port)
