@@ -11,7 +11,7 @@ from pathlib import Path
 
 from conformance.drivers.builds import CACHE, BuildError, run_tool, up_to_date
 from conformance.targets.java_cluster import OPENS
-from conformance.targets.java_jars import REFERENCE, class_path
+from conformance.targets.java_jars import MAVEN_ENVIRONMENT, REFERENCE, class_path
 
 SOURCES = Path(__file__).parents[1] / "java_project"
 _HOME = CACHE / "java" / "project"
@@ -42,9 +42,9 @@ def _build() -> None:
         "org.apache.maven.plugins:maven-dependency-plugin:3.6.0:copy",
         *(f"-Dartifact={_JUNIT}", f"-DoutputDirectory={_HOME / 'lib'}"),
     )
-    output = run_tool([*copy, "--offline"], _HOME, {})
+    output = run_tool([*copy, "--offline"], _HOME, MAVEN_ENVIRONMENT)
     if output is not None:  # the network only if something is not cached yet
-        output = run_tool(copy, _HOME, {})
+        output = run_tool(copy, _HOME, MAVEN_ENVIRONMENT)
     if output is None:
         classes = f"{_HOME / 'lib'}/*{os.pathsep}{class_path(REFERENCE)}"
         compiler = ("javac", "-nowarn", "--release", "11", "-d", str(_HOME / "classes"))

@@ -17,6 +17,7 @@ import pytest
 from conformance.drivers.builds import CACHE, BuildError, run_tool, up_to_date
 from conformance.drivers.java_program import SMALL_JVM
 from conformance.live.groups import CROWDED
+from conformance.targets.java_jars import MAVEN_ENVIRONMENT
 from conformance.targets.processes import FakemqProcess
 
 # Slow: a JVM, and what comes again after seconds.
@@ -66,9 +67,9 @@ def build() -> None:
         *(f"-Dmaven.repo.local={repository}", f"-DoutputDirectory={HOME / 'lib'}"),
         "dependency:copy-dependencies",
     ]
-    output = run_tool([*command, "--offline"], HOME, {})
+    output = run_tool([*command, "--offline"], HOME, MAVEN_ENVIRONMENT)
     if output is not None:  # the network only when something is not cached yet
-        output = run_tool(command, HOME, {})
+        output = run_tool(command, HOME, MAVEN_ENVIRONMENT)
     if output is None:
         paths = map(str, sorted(SOURCES.rglob("*.java")))
         words = ("javac", "-nowarn", "-d", str(HOME / "classes"), "-cp", f"{HOME / 'lib'}/*")

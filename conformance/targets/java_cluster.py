@@ -21,6 +21,7 @@ from conformance.targets.accounts import needs_accounts, write_rules
 from conformance.targets.free_ports import free_port
 from conformance.targets.java_jars import REFERENCE, Extra, archive_flags, class_path
 from conformance.targets.stopped_process import stop_process
+from conformance.targets.timer_slack import late_timers
 from conformance.wire.raw import call, create_topic, frame
 
 READY_TIMEOUT_S, STOP_TIMEOUT_S = 60.0, 30.0
@@ -128,7 +129,7 @@ class JavaNode:
             *("-cp", class_path(self.version, self.extra)),
             *("conformance.Launcher", self._main, *self.arguments()),
         ]
-        with open(self.home / "stdout.log", "wb") as out:
+        with open(self.home / "stdout.log", "wb") as out, late_timers():
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,  # its end shows the JVM that we are gone
