@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fakemq.client.consuming.received import ConsumeStatus as ConsumeStatus
     from fakemq.client.consuming.received import Pulled as Pulled
     from fakemq.client.consuming.received import ReceivedMessage as ReceivedMessage
+    from fakemq.client.consuming.settings import SQL as SQL
     from fakemq.client.consuming.settings import ConsumeFrom as ConsumeFrom
     from fakemq.client.consuming.settings import MessageModel as MessageModel
     from fakemq.client.consuming.settings import Selector as Selector
@@ -39,9 +40,9 @@ if TYPE_CHECKING:
         AsyncLitePullConsumer as AsyncLitePullConsumer,
     )
     from fakemq.client.faces.async_producer import AsyncProducer as AsyncProducer
-    from fakemq.client.faces.async_pull_scheduling import AsyncPullScheduling as AsyncPullScheduling
-    from fakemq.client.faces.async_pull_scheduling import AsyncPullTask as AsyncPullTask
     from fakemq.client.faces.async_pulling import AsyncPullConsumer as AsyncPullConsumer
+    from fakemq.client.faces.async_pulling import AsyncPullScheduling as AsyncPullScheduling
+    from fakemq.client.faces.async_pulling import AsyncPullTask as AsyncPullTask
     from fakemq.client.faces.async_pulling import AsyncScheduledPulling as AsyncScheduledPulling
     from fakemq.client.faces.async_push_consumer import AsyncPushConsumer as AsyncPushConsumer
     from fakemq.client.faces.handlers import OnMessage as OnMessage
@@ -54,12 +55,11 @@ if TYPE_CHECKING:
     from fakemq.client.faces.messages import SendOptions as SendOptions
     from fakemq.client.faces.options import AsyncCheck as AsyncCheck
     from fakemq.client.faces.producer import Producer as Producer
-    from fakemq.client.faces.pull_scheduling import PullScheduling as PullScheduling
-    from fakemq.client.faces.pull_scheduling import PullTask as PullTask
     from fakemq.client.faces.pulling import PullConsumer as PullConsumer
+    from fakemq.client.faces.pulling import PullScheduling as PullScheduling
+    from fakemq.client.faces.pulling import PullTask as PullTask
     from fakemq.client.faces.pulling import ScheduledPulling as ScheduledPulling
     from fakemq.client.faces.push_consumer import PushConsumer as PushConsumer
-    from fakemq.client.faces.selectors import SQL as SQL
     from fakemq.client.messages import LocalTransactionState as LocalTransactionState
     from fakemq.client.messages import Message as Message
     from fakemq.client.messages import PullResult as PullResult
@@ -85,8 +85,8 @@ _HOMES = {
     "AsyncLitePullConsumer": "client.faces.async_lite_pull_consumer",
     "AsyncProducer": "client.faces.async_producer",
     "AsyncPullConsumer": "client.faces.async_pulling",
-    "AsyncPullScheduling": "client.faces.async_pull_scheduling",
-    "AsyncPullTask": "client.faces.async_pull_scheduling",
+    "AsyncPullScheduling": "client.faces.async_pulling",
+    "AsyncPullTask": "client.faces.async_pulling",
     "AsyncPushConsumer": "client.faces.async_push_consumer",
     "AsyncScheduledPulling": "client.faces.async_pulling",
     "BatchOptions": "client.faces.messages",
@@ -113,9 +113,9 @@ _HOMES = {
     "Producer": "client.faces.producer",
     "PullConsumer": "client.faces.pulling",
     "PullResult": "client.messages",
-    "PullScheduling": "client.faces.pull_scheduling",
+    "PullScheduling": "client.faces.pulling",
     "PullStatus": "client.messages",
-    "PullTask": "client.faces.pull_scheduling",
+    "PullTask": "client.faces.pulling",
     "PullTaskContext": "client.consuming.pull_schedule",
     "Pulled": "client.consuming.received",
     "PushConsumer": "client.faces.push_consumer",
@@ -123,7 +123,7 @@ _HOMES = {
     "ReceivedMessage": "client.consuming.received",
     "RemotingError": "client.errors",
     "RequestTimeoutError": "client.errors",
-    "SQL": "client.faces.selectors",
+    "SQL": "client.consuming.settings",
     "ScheduledPulling": "client.faces.pulling",
     "Selector": "client.consuming.settings",
     "SendOptions": "client.faces.messages",

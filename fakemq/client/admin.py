@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from fakemq.client.arguments import require_fit_body
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.instance import ClientInstance
 from fakemq.client.messages import viewed_messages
-from fakemq.client.numbers import require_fit_body
 from fakemq.client.operation import Operation, Reading
 from fakemq.client.routes import MASTER_ID, masters
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig

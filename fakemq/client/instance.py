@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.client.addresses import vip_addr
-from fakemq.client.arguments import require_queue
+from fakemq.client.arguments import require_fit, require_queue
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.name_servers import NameServers
-from fakemq.client.numbers import require_fit
 from fakemq.client.operation import Operation, Reading, ask, ask_ok
 from fakemq.client.options import ClientConfig
 from fakemq.client.routes import MASTER_ID, Route, RouteTable

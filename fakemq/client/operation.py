@@ -11,8 +11,8 @@ from collections.abc import Generator
 from types import TracebackType
 from typing import NamedTuple, TypeAlias, TypeVar
 
+from fakemq.client.arguments import require_wait
 from fakemq.client.errors import MQBrokerError, RemotingCommandError
-from fakemq.client.numbers import require_wait
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
 from fakemq.protocol.errors import ProtocolError

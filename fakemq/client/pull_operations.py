@@ -6,11 +6,10 @@ from collections.abc import Iterable
 
 import msgspec
 
-from fakemq.client.arguments import require_queue
+from fakemq.client.arguments import require_int, require_queue
 from fakemq.client.errors import MQBrokerError, MQClientError
 from fakemq.client.instance import ClientInstance
 from fakemq.client.messages import PullResult, PullStatus, pulled_messages
-from fakemq.client.numbers import require_int
 from fakemq.client.operation import Operation, Reading, ask, tell
 from fakemq.client.routes import MASTER_ID, BrokerAddr
 from fakemq.protocol.bodies.heartbeat import CheckClientRequestBody, ConsumerData, SubscriptionData

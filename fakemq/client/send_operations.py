@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from fakemq.client.addresses import vip_addr
+from fakemq.client.arguments import require_int, require_wait
 from fakemq.client.errors import (
     MQBrokerError,
     MQClientError,
@@ -20,7 +21,6 @@ from fakemq.client.errors import (
 )
 from fakemq.client.instance import ClientInstance
 from fakemq.client.messages import Message, SendResult, SendStatus, batch_body, require_message
-from fakemq.client.numbers import require_int, require_wait
 from fakemq.client.operation import Call, Operation, tell
 from fakemq.client.producing import namespace
 from fakemq.client.producing.send_commands import SendCommands, broker_topic

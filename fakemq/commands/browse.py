@@ -20,9 +20,8 @@ def browse(cluster: RunningCluster, message_id: str, topic: str | None) -> Itera
     ID is a unique id, which producers print, or an offset id. Without --topic every topic is
     asked for a unique id.
     """
-    from fakemq.commands.found_message import broker_of, found_message
+    from fakemq.commands.found_message import broker_of, found_message, message_row
     from fakemq.commands.output import as_fields
-    from fakemq.commands.shown_message import message_row
 
     message = found_message(cluster, message_id, topic)
     yield as_fields("message", message_row(message, broker_of(cluster, message)))

@@ -314,8 +314,8 @@ def start_ms(text: str) -> int:
 
 def print_message(message: MessageExt, broker: str, *, as_json: bool) -> None:
     """Print one message as a line: when and where it was stored, its tags, keys and body."""
+    from fakemq.commands.found_message import body_text, message_row, own_properties
     from fakemq.commands.output import cell, is_terminal, json_line, time_text, write_line
-    from fakemq.commands.shown_message import body_text, message_row, own_properties
 
     if as_json:
         write_line(json_line({"kind": "message", **message_row(message, broker)}))

@@ -23,7 +23,7 @@ from fakemq.config.model import (
     parsed,
     text_of,
 )
-from fakemq.errors import ConfigError, ConfigWarning, did_you_mean, printable
+from fakemq.errors import ConfigError, ConfigWarning, NotYetSupported, did_you_mean, printable
 
 ConfigSource: TypeAlias = "str | os.PathLike[str] | Mapping[str, object]"
 """The path of a ``.properties`` file, or a mapping of RocketMQ's keys to values or their text."""
@@ -141,11 +141,8 @@ def _load(
         complain(f"{name}: {more} more unknown keys; expected lines such as brokerName=broker-a")
     if wrong:
         raise ConfigError("\n".join(wrong.values()))
-    if settings.values:
-        from fakemq.config.effects import idle_keys  # many clusters have no config
-
-        if idle := idle_keys(kind, settings.values):
-            complain(f"{name}: without effect here, see docs/config.md: {', '.join(idle)}")
+    if settings.values and (idle := idle_keys(kind, settings.values)):
+        complain(f"{name}: without effect here, see docs/config.md: {', '.join(idle)}")
     return settings
 
 
@@ -180,3 +177,40 @@ def _hint(name: str, kind: type[Config]) -> str:
 
 def _java_class(key: Key) -> str:
     return key.table.__name__.removesuffix("Keys") + "Config"
+
+
+# What a config key does here: it acts, it is accepted without effect, or it is refused.
+#
+# Its row says which (`fakemq.config.keys`); docs/config.md is made from the rows. Tests compare
+# them with what the code reads.
+def idle_keys(kind: type[Config], values: Mapping[str, Value]) -> list[str]:
+    """Return Java's names of the keys that were set, other than to their default, in vain."""
+    return [
+        key.name
+        for key in keys_of(kind).values()
+        if key.attribute in values
+        and values[key.attribute] != getattr(kind, key.attribute)
+        and key.row.idle is not None
+    ]
+
+
+def missing(config: BrokerConfig) -> dict[str, str]:
+    """Return the features that a broker needs and fakemq lacks: Java's key → the line of text."""
+    lines = {}
+    for key in keys_of(type(config)).values():
+        value = getattr(config, key.attribute)
+        if "Unsupported(" not in key.declared or value == getattr(type(config), key.attribute):
+            continue
+        refused = key.row.refused
+        assert refused is not None
+        yet = "" if refused.for_good else " yet"
+        lines[key.name] = (
+            f"{key.name}={text_of(value)} is not supported{yet}; supported: {refused.instead}"
+        )
+    return lines
+
+
+def require_broker(config: BrokerConfig) -> None:
+    """Raise NotYetSupported if this broker needs a missing feature."""
+    for line in missing(config).values():
+        raise NotYetSupported(f"{config.node_name}: {line}")

@@ -21,8 +21,15 @@ from fakemq.config.checked import (
     path_text,
     whole,
 )
-from fakemq.config.effects import require_broker
-from fakemq.config.files import ConfigSource, Settings, Warn, complaining, load, warn_user
+from fakemq.config.files import (
+    ConfigSource,
+    Settings,
+    Warn,
+    complaining,
+    load,
+    require_broker,
+    warn_user,
+)
 from fakemq.config.keys import BrokerRole, FlushDiskType
 from fakemq.config.layout import (
     BROKER_PORT,

@@ -11,7 +11,7 @@ from fakemq.config.checked import DEFAULT_QUEUES, check_message_type
 from fakemq.control.control import Control
 from fakemq.control.endpoints import SEED_MAX_BYTES, Body, Query, endpoint
 from fakemq.control.results import Done, Refusal
-from fakemq.core import changes, inspection, message_types
+from fakemq.core import changes, inspection
 from fakemq.core.finding import find
 from fakemq.core.near_names import check_topic
 from fakemq.core.views import Delayed, Message, Queue
@@ -213,7 +213,7 @@ def _state(control: Control, topic: str) -> TopicState:
     check_topic(control.core, topic, may_come=False)
     queues = inspection.queues(control.core, topic)
     stored = sum(queue.max_offset - queue.min_offset for queue in queues)
-    kind = message_types.last_message_type(control.core, topic)
+    kind = changes.last_message_type(control.core, topic)
     return TopicState(name=topic, queues=queues, messages=stored, message_type=kind)
 
 

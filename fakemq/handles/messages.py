@@ -233,7 +233,7 @@ class StoredMessages(Handle):
     ) -> Steps[str]:
         found = yield from self._diagnosis(topic, group)
         if too_many and topic is not None and group is not None:
-            from fakemq.biographies.first_start import older_than_group
+            from fakemq.biographies.groups import older_than_group
 
             chronicle = self._biographer().chronicle()
             found += yield from older_than_group(self._core, chronicle, topic, group)

@@ -61,16 +61,16 @@ class TopicHandle(Handle):
         It is the attribute ``message.type``; a topic without it is ``NORMAL``. Raise LookupError if
         no running master has the topic.
         """
-        from fakemq.core import message_types  # few tests do this
+        from fakemq.core import changes  # few tests do this
 
-        return self._call(lambda: message_types.message_type(self._core, self.name))
+        return self._call(lambda: changes.message_type(self._core, self.name))
 
     @message_type.setter
     def message_type(self, value: str) -> None:
         """Set it, as ``+message.type`` does; only a cluster of 5.5.0 has it."""
-        from fakemq.core import message_types
+        from fakemq.core import changes
 
-        self._call(lambda: message_types.set_message_type(self._core, self.name, value))
+        self._call(lambda: changes.set_message_type(self._core, self.name, value))
 
     def delete(self) -> None:
         """Delete the topic at every broker that has it; offsets that groups committed stay."""

@@ -17,8 +17,8 @@ from __future__ import annotations
 import hmac
 from typing import TYPE_CHECKING, Any
 
+from fakemq.broker.acl.access import note_refusal
 from fakemq.broker.acl.errors import AclError
-from fakemq.broker.acl.refusals import note_refusal
 from fakemq.broker.acl.rights import RPCS
 from fakemq.journal.journal import shortened
 from fakemq.protocol.hosts import host_of

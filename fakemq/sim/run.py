@@ -192,7 +192,7 @@ def _consumer(core: ClusterCore, plan: ConsumerPlan, draw: random.Random) -> Con
 
 def _set_types(core: ClusterCore, plan: Plan) -> None:
     if plan.types:
-        from fakemq.core.message_types import set_message_type  # of 5.5.0
+        from fakemq.core.changes import set_message_type  # of 5.5.0
 
         for topic, message_type in plan.types.items():
             set_message_type(core, topic, message_type)

@@ -7,6 +7,7 @@ from contextlib import closing
 
 import pytest
 
+from fakemq.client.blocking_base import Parallel
 from fakemq.client.carriers.callers_thread import CallerCarrier
 from fakemq.client.errors import (
     RemotingConnectError,
@@ -14,7 +15,6 @@ from fakemq.client.errors import (
     RemotingTimeoutError,
 )
 from fakemq.client.operation import Operation, ask, tell
-from fakemq.client.parallel import Parallel
 from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.errors import FakemqError
 from fakemq.protocol.command import RemotingCommand

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fakemq.config.effects import idle_keys
-from fakemq.config.files import load
+from fakemq.config.files import idle_keys, load
 from fakemq.config.model import BrokerConfig, Config, NamesrvConfig, keys_of
 from fakemq.config.v5.model import BrokerConfig5, NamesrvConfig5
 from fakemq.errors import ConfigError, ConfigWarning

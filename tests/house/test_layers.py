@@ -40,7 +40,7 @@ EDGES = (
         "net.tcp",
         "net.tls",
         "serving",
-        "spark.audit.progress",
+        "spark.audit.command",
     ),
 )
 """Folders and modules that know an event loop, sockets or threads; all others are synchronous."""

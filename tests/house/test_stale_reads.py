@@ -23,7 +23,7 @@ ROWS: dict[str, dict[str, str]] = {
         "_Search.faults: found": ANSWER,
         "_Search.uncertain: deliveries": ANSWER,
     },
-    "biographies/first_start.py": {
+    "biographies/groups.py": {
         "older_than_group: joined": ANSWER,
         "older_than_group: entry": ANSWER,
     },

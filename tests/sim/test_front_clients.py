@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from fakemq.config.spec import cluster_spec
+from fakemq.core.changes import set_message_type
 from fakemq.core.cluster import ClusterCore
-from fakemq.core.message_types import set_message_type
 from fakemq.events import DeadLettered, ScheduledDelivered
 from fakemq.events.grpc import HandleRenewed, OrphanAsked
 from fakemq.events.pop import Acknowledged, InvisibleTimeChanged, Popped, Revived

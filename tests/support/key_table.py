@@ -31,7 +31,7 @@ UPDATE_BROKER_CONFIG (`mqadmin updateBrokerConfig`):
 
 An unknown key is a warning, with `--strict` an error; a value that the key cannot have is an error.
 RocketMQ ignores both. `python -m fakemq -p` prints all keys with their values. This page is made
-from `fakemq/config/effects.py`.
+from `fakemq/config/files.py`.
 
 ## How many
 

@@ -24,7 +24,6 @@ TWINS: Final = {
     f"{CLIENT}/asynchronous.py": f"{CLIENT}/blocking.py",
     f"{FACES}/async_lite_pull_consumer.py": f"{FACES}/lite_pull_consumer.py",
     f"{FACES}/async_producer.py": f"{FACES}/producer.py",
-    f"{FACES}/async_pull_scheduling.py": f"{FACES}/pull_scheduling.py",
     f"{FACES}/async_pulling.py": f"{FACES}/pulling.py",
 }
 """What is made, by what it is made from."""

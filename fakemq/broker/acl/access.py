@@ -5,16 +5,20 @@ Source: broker/BrokerController.java#initialAcl, srvutil/AclFileWatchService.jav
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fakemq.broker.acl.errors import AclError
 from fakemq.broker.acl.permission_manager import PlainPermissionManager
-from fakemq.broker.acl.refusals import note_refusal
 from fakemq.dispatch.outcomes import answer_to_error
 from fakemq.errors import ConfigError, printable
-from fakemq.events.core import Warned
+from fakemq.events.core import AccessRefused, Warned
+from fakemq.journal.journal import shortened
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.hosts import host_of
+from fakemq.protocol.topics import RETRY_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.answers import Outcome
     from fakemq.dispatch.node import NodeContext
+    from fakemq.journal.journal import Journal
     from fakemq.net.session import Dispatch, Session
     from fakemq.protocol.command import RemotingCommand
 
@@ -181,3 +186,47 @@ class AccessControl:
             self._refused.append(printable(f"{self._node.name}: {text}"))
             return
         self._node.journal.add(Warned(node=self._node.name, text=printable(text)))
+
+
+# Writes to the journal what access control refused.
+
+NAMED_AT_MOST = 8
+"""How many groups, and topics, an entry names: a request may name very many."""
+LOOKS_AT_MOST = 200
+"""How many needs of a request are read for that."""
+
+
+def note_refusal(
+    journal: Journal,
+    *,
+    node: str,
+    peer: str,
+    host: str,
+    needs: Iterable[tuple[str | None, object]],
+    why: str,
+) -> None:
+    """Write that a request was refused, with the groups and topics that it is about.
+
+    ``needs`` is what it asks for. Only the first are read, as the caller may have no right to
+    anything; if that raises AclError, the request cannot be read.
+    """
+    groups, topics = dict[str, None](), dict[str, None]()
+    with suppress(AclError):
+        for name, _ in islice(needs, LOOKS_AT_MOST):
+            if name is not None:
+                is_group = name.startswith(RETRY_PREFIX)
+                found = groups if is_group else topics
+                if len(found) < NAMED_AT_MOST:
+                    found[shortened(name.removeprefix(RETRY_PREFIX) if is_group else name)] = None
+            if len(groups) == len(topics) == NAMED_AT_MOST:
+                break
+    journal.add(
+        AccessRefused(
+            node=node,
+            peer=peer,
+            host=host,
+            groups=tuple(groups),
+            topics=tuple(topics),
+            why=shortened(why),
+        )
+    )

@@ -6,7 +6,8 @@ filter/FilterFactory.java (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Protocol
 
 from fakemq.broker.filters.sql_parser import compile_sql
 from fakemq.broker.filters.sql_tokens import FilterTooLongError, MQFilterError
@@ -14,11 +15,11 @@ from fakemq.protocol.limits import SUBSCRIPTION_MAX_CHARS
 from fakemq.protocol.message import record_properties_bytes
 from fakemq.protocol.properties import RETRY_TOPIC, decode_properties
 from fakemq.protocol.subscription import ExpressionType
+from fakemq.store.message_filter import MessageFilter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from fakemq.broker.filters.pull_filter import PullFilter
     from fakemq.broker.filters.sql_expressions import Expression
 
 
@@ -139,3 +140,21 @@ class ExpressionForRetryMessageFilter(_Cost):
 
 def _decoded(properties: bytes) -> dict[str, str]:
     return decode_properties(properties.decode("utf-8", "replace"))
+
+
+# The filter of a pull, as the store and held pulls call it.
+class PullFilter(MessageFilter, Protocol):
+    """Source: store/MessageFilter.java#isMatchedByCommitLog (4.9.7), whose arguments exclude
+    each other
+    """
+
+    def is_matched_by_properties(self, properties: bytes) -> bool:
+        """As by the commit log, of a message that has just arrived, its properties as stored."""
+
+    @property
+    def tags_codes(self) -> frozenset[int] | None:
+        """The hashes of tags that alone decide; None if properties decide, too."""
+
+    @property
+    def condition(self) -> Hashable:
+        """What it asks of a record: two filters with the same condition take the same records."""

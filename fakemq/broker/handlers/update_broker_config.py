@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
 from fakemq.broker.registration import when_registered
-from fakemq.config.effects import missing
+from fakemq.config.files import missing
 from fakemq.config.updates import UNREADABLE, properties_of, update
 from fakemq.dispatch.answers import Parked, Refused, Reply, Request
 from fakemq.protocol import table

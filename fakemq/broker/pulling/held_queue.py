@@ -20,7 +20,7 @@ from fakemq.protocol.java import int32
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
 
-    from fakemq.broker.filters.pull_filter import PullFilter
+    from fakemq.broker.filters.expressions import PullFilter
     from fakemq.clock.node_clock import NodeClock
     from fakemq.clock.timers import Timer
     from fakemq.dispatch.answers import Reply, Request

@@ -24,7 +24,7 @@ from fakemq.protocol.codes import ResponseCode
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from fakemq.broker.filters.pull_filter import PullFilter
+    from fakemq.broker.filters.expressions import PullFilter
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.answers import Reply, Request
     from fakemq.dispatch.node import NodeContext

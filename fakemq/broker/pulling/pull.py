@@ -45,7 +45,7 @@ from fakemq.store.results import GetMessageResult, GetMessageStatus, queue_offse
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
-    from fakemq.broker.filters.pull_filter import PullFilter
+    from fakemq.broker.filters.expressions import PullFilter
     from fakemq.broker.filters.sql_expressions import Expression
     from fakemq.journal.journal import Cause
     from fakemq.journal.noted import Noted

@@ -9,13 +9,13 @@ from concurrent.futures import Future
 from itertools import count
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from fakemq.client.arguments import require_wait
 from fakemq.client.carrier import Cancellable, OnRequest, Performed, Reply
 from fakemq.client.carriers.ending import TaskEnd
 from fakemq.client.carriers.io_thread import IoThread
 from fakemq.client.carriers.ownership import OwnProcess, closed_error
 from fakemq.client.carriers.pool import DEFAULT_SIZE
 from fakemq.client.errors import MQClientError, RemotingTooMuchRequestError
-from fakemq.client.numbers import require_wait
 from fakemq.client.operation import Call
 from fakemq.client.running_task import RunningTask
 from fakemq.client.tasks import Task

@@ -14,18 +14,21 @@ from typing import TYPE_CHECKING
 from fakemq.client.arguments import one_queue, queue_offset, several_queues, topic_name, wait_ms
 from fakemq.client.consuming.allocation.strategy import java_text
 from fakemq.client.consuming.lite_offsets import LiteOffsets
-from fakemq.client.consuming.lite_poll import LitePoll
 from fakemq.client.consuming.lite_queues import LiteQueues, MessageQueueListener
 from fakemq.client.consuming.lite_settings import MIN_AUTO_COMMIT_INTERVAL_MS, LitePullSettings
-from fakemq.client.consuming.lite_subscriptions import LiteSubscriptions, SubscriptionType
-from fakemq.client.consuming.pull_info import lite_running_info
 from fakemq.client.consuming.queue_listeners import QueueListener, QueueListeners, fetch_queues
-from fakemq.client.consuming.read_ahead import ReadAhead
+from fakemq.client.consuming.read_ahead import LitePoll, ReadAhead
 from fakemq.client.consuming.rebalance import Rebalancer
 from fakemq.client.consuming.received import ReceivedMessage
 from fakemq.client.consuming.requests import handle_consumer_requests
+from fakemq.client.consuming.running_info import lite_running_info
 from fakemq.client.consuming.settings import Selector
-from fakemq.client.consuming.subscriptions import check_in_broker, require_subscription
+from fakemq.client.consuming.subscriptions import (
+    LiteSubscriptions,
+    SubscriptionType,
+    check_in_broker,
+    require_subscription,
+)
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.producing.namespace import unwrap_queue, wrap, wrap_queue
 from fakemq.client.pull_operations import PullOperations
@@ -252,11 +255,8 @@ class LitePullConsumerCore:
 
     def polling(self, timeout_ms: int | None = None) -> LitePoll:
         """Return a `poll` that can be taken back, for shells whose calls can be cancelled."""
-        if timeout_ms is None:
-            timeout_ms = self.settings.poll_timeout_ms
-        else:
-            wait_ms(timeout_ms)
-        return LitePoll(self._reading, self.services.carrier, self._begin_poll, timeout_ms)
+        limit_ms = self.settings.poll_timeout_ms if timeout_ms is None else wait_ms(timeout_ms)
+        return LitePoll(self._reading, self.services.carrier, self._begin_poll, limit_ms)
 
     def _begin_poll(self) -> None:
         self._require_running()

@@ -6,10 +6,9 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from fakemq.client.consuming.assigned_queue import AssignedQueue
 from fakemq.client.consuming.lite_settings import LitePullSettings
 from fakemq.client.consuming.offsets import OffsetStore
-from fakemq.client.consuming.read_ahead import ReadAhead
+from fakemq.client.consuming.read_ahead import AssignedQueue, ReadAhead
 from fakemq.client.producing.namespace import unwrap, unwrap_queue
 from fakemq.client.tasks import Perform, Task
 from fakemq.errors import FakemqError

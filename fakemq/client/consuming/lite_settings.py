@@ -8,12 +8,12 @@ from datetime import datetime
 import msgspec
 
 from fakemq.client.consuming.allocation import AllocateStrategy, averagely
-from fakemq.client.consuming.pull_checks import check_pulling
 from fakemq.client.consuming.settings import (
     CONSUME_FROM_WHERE,
     ConsumeFrom,
     MessageModel,
     Selector,
+    check_pulling,
 )
 from fakemq.client.consuming.start_offset import timestamp_ms
 from fakemq.client.errors import MQClientError

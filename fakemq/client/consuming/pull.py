@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, TypeAlias
 from fakemq.client.admin import Admin
 from fakemq.client.arguments import one_queue, queue_offset, topic_name
 from fakemq.client.consuming.lite_offsets import offset_store
-from fakemq.client.consuming.pull_info import pull_running_info
 from fakemq.client.consuming.pull_settings import PullSettings
 from fakemq.client.consuming.queue_listeners import fetch_queues
 from fakemq.client.consuming.rebalance import Rebalancer
 from fakemq.client.consuming.received import Pulled, ReceivedMessage
 from fakemq.client.consuming.requests import handle_consumer_requests
+from fakemq.client.consuming.running_info import pull_running_info
 from fakemq.client.consuming.send_back import SendingBack, require_sent_back
 from fakemq.client.consuming.settings import Selector
 from fakemq.client.consuming.subscriptions import built_subscription

@@ -7,8 +7,7 @@ from collections.abc import Collection
 import msgspec
 
 from fakemq.client.consuming.allocation import AllocateStrategy, averagely
-from fakemq.client.consuming.pull_checks import check_pulling
-from fakemq.client.consuming.settings import MessageModel
+from fakemq.client.consuming.settings import MessageModel, check_pulling
 from fakemq.config.checked import whole
 from fakemq.protocol.java import INT_MAX
 

@@ -10,14 +10,15 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakemq.client.consuming.assigned_queue import AssignedQueue
 from fakemq.client.consuming.lite_settings import LitePullSettings
+from fakemq.client.consuming.process_queue import ProcessQueue
 from fakemq.client.consuming.received import ReceivedMessage
 from fakemq.client.errors import MQBrokerError
 from fakemq.client.messages import PullResult, PullStatus
 from fakemq.client.producing.namespace import unwrap
 from fakemq.client.producing.trace import TraceDispatcher, TraceKind
 from fakemq.client.pull_operations import PullOperations
+from fakemq.client.running_task import RunningTask
 from fakemq.client.tasks import Signal, Sleep, Task, Wait
 from fakemq.errors import FakemqError
 from fakemq.protocol.bodies.heartbeat import SubscriptionData
@@ -26,6 +27,7 @@ from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.subscription import is_tag_type
 
 if TYPE_CHECKING:
+    from fakemq.client.carrier import Carrier
     from fakemq.client.services import ClientServices
 
 _log = logging.getLogger("fakemq.client")
@@ -277,3 +279,94 @@ class ReadAhead:
         if self._held_back % _LOG_EVERY == 0:
             _log.warning("%s, so do flow control, %r", reason, assigned)
         self._held_back += 1
+
+
+# One poll of a lite pull consumer, whose messages are not lost if its caller is cancelled.
+class LitePoll:
+    """One poll: carry `task`, and call `put_back` if its result has not reached the caller.
+
+    A call can be cancelled in the moment in which its messages come. Without `put_back` they would
+    count as consumed, and a later poll would commit them.
+    """
+
+    def __init__(
+        self, reading: ReadAhead, carrier: Carrier, begin: Callable[[], None], timeout_ms: int
+    ) -> None:
+        """``begin`` is called first; it raises unless the consumer runs."""
+        self._reading = reading
+        self._carrier = carrier
+        self._begin = begin
+        self._timeout_ms = timeout_ms
+        self._batch: PolledBatch | None = None
+
+    def task(self) -> Task[list[ReceivedMessage]]:
+        """Return the messages of one pull; wait for them, and return none after the time-out."""
+        self._begin()
+        reading, elapsed_ms = self._reading, self._carrier.elapsed_ms
+        until_ms = elapsed_ms() + self._timeout_ms
+        while (batch := reading.take()) is None:
+            left_ms = until_ms - elapsed_ms()
+            if left_ms <= 0 or reading.is_over:
+                return []
+            reading.arrived.clear()
+            yield Wait(reading.arrived, left_ms, "client_poll")
+        self._batch = batch
+        return batch.messages
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether what it returned is still to be consumed here.
+
+        It is not after a seek in its queue, nor when the consumer has lost the queue or ended.
+        """
+        return self._batch is None or self._batch.is_valid
+
+    def put_back(self) -> None:
+        """Let the next poll return the messages; do nothing if there are none, or twice.
+
+        Call it on the thread of the carrier. A queue that was dropped meanwhile, or that reads at
+        another offset after a seek, does not take them back.
+        """
+        batch, self._batch = self._batch, None
+        if batch is not None:
+            self._reading.put_back(batch)
+
+
+# One queue of a lite pull consumer: its offsets, and the messages that wait for a poll.
+class AssignedQueue:
+    """A queue that is pulled from, until it is ``dropped``: then no poll returns its messages.
+
+    Source: client/impl/consumer/AssignedMessageQueue.java (4.9.7)
+    """
+
+    __slots__ = (
+        "cleared",
+        "consume_offset",
+        "process_queue",
+        "pull_offset",
+        "pulling",
+        "queue",
+        "resumed",
+    )
+
+    def __init__(self, queue: MessageQueue, pull_offset: int | None, now_ms: int) -> None:
+        self.queue = queue
+        self.process_queue = ProcessQueue(queue, 0 if pull_offset is None else pull_offset, now_ms)
+        """The messages that wait."""
+        self.pull_offset = pull_offset
+        """Where the next pull begins; None if it is still to be asked for."""
+        self.consume_offset: int | None = None
+        """What `commit` commits: the first offset that no poll has returned. None before a poll."""
+        self.cleared = 0
+        """Counts how often its messages were forgotten, as by a seek."""
+        self.pulling: RunningTask[None] | None = None
+        self.resumed = Signal()
+        """Set unless the queue is paused."""
+        self.resumed.set()
+
+    @property
+    def dropped(self) -> bool:
+        return self.process_queue.dropped
+
+    def __repr__(self) -> str:
+        return f"<assigned {self.queue}, pull from {self.pull_offset}, {self.process_queue!r}>"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
 from fakemq.client.consuming.allocation import AllocateStrategy, averagely
+from fakemq.client.errors import MQClientError
+from fakemq.client.producing.group_names import DEFAULT_CONSUMER_GROUP, require_group
 from fakemq.protocol.java import INT_MAX
 from fakemq.protocol.subscription import SUB_ALL, ExpressionType
-from fakemq.protocol.topics import TRACE_TOPIC
+from fakemq.protocol.topics import FAQ, TRACE_TOPIC
 
 ConsumeFrom: TypeAlias = Literal["last", "first", "timestamp"]
 MessageModel: TypeAlias = Literal["CLUSTERING", "BROADCASTING"]
@@ -118,3 +120,51 @@ class PushSettings(msgspec.Struct, frozen=True, kw_only=True):
     trace: bool = False
     """Send a trace of each message to ``trace_topic``."""
     trace_topic: str = TRACE_TOPIC
+
+
+# What is checked when a consumer that pulls starts, with Java's texts.
+class PullingSettings(Protocol):
+    """What lite pull and pull consumers have in common."""
+
+    @property
+    def message_model(self) -> MessageModel: ...
+    @property
+    def allocate(self) -> AllocateStrategy: ...
+    @property
+    def broker_suspend_max_time_ms(self) -> int: ...
+    @property
+    def consumer_timeout_when_suspend_ms(self) -> int: ...
+
+
+def check_pulling(settings: PullingSettings, group: str) -> None:
+    """Raise MQClientError for settings with which no consumer starts.
+
+    ``group`` is the group in its namespace.
+
+    Source: client/impl/consumer/DefaultLitePullConsumerImpl.java#checkConfig,
+    DefaultMQPullConsumerImpl.java#checkConfig (4.9.7)
+    """
+    require_group(group)
+    if group == DEFAULT_CONSUMER_GROUP:
+        raise MQClientError(
+            f"consumerGroup can not equal {DEFAULT_CONSUMER_GROUP},"
+            f" please specify another one.{FAQ}"
+        )
+    if settings.message_model not in ("CLUSTERING", "BROADCASTING"):
+        raise MQClientError(
+            f"messageModel is {settings.message_model!r}: expected CLUSTERING or BROADCASTING{FAQ}"
+        )
+    if not callable(settings.allocate):
+        raise MQClientError(f"allocateMessageQueueStrategy is null{FAQ}")
+    if settings.consumer_timeout_when_suspend_ms < settings.broker_suspend_max_time_ms:
+        raise MQClientError(
+            "Long polling mode, the consumer consumerTimeoutMillisWhenSuspend must greater than"
+            f" brokerSuspendMaxTimeMillis{FAQ}"
+        )
+
+
+SQL = Selector.by_sql
+"""``{"orders": SQL("amount > 100 AND region = 'eu'")}``: by an SQL92 expression over properties.
+
+The broker needs ``enablePropertyFilter=true``.
+"""

@@ -19,9 +19,9 @@ from fakemq.client.service_state import ServiceState
 from fakemq.protocol.bodies.queue import MessageQueue
 
 if TYPE_CHECKING:
-    from fakemq.client.consuming.lite_poll import LitePoll
     from fakemq.client.consuming.lite_queues import MessageQueueListener
     from fakemq.client.consuming.queue_listeners import QueueListener
+    from fakemq.client.consuming.read_ahead import LitePoll
     from fakemq.client.consuming.settings import Selector
     from fakemq.client.faces.host import HostedCarrier
     from fakemq.client.services import ClientServices

@@ -13,13 +13,12 @@ from fakemq.client.consuming.received import Listener, ReceivedMessage
 from fakemq.client.errors import MQClientError
 from fakemq.client.faces.async_base import AsyncFace
 from fakemq.client.faces.async_loops import AsyncCalls, AsyncHandover, AsyncMessageLoop
-from fakemq.client.faces.blocking_calls import Calls
 from fakemq.client.faces.handlers import (
     OnMessage,
 )
 from fakemq.client.faces.push_base import PushFace
 from fakemq.client.faces.signature import shows_options
-from fakemq.client.faces.user_threads import UserThreads
+from fakemq.client.faces.user_threads import Calls, UserThreads
 
 if TYPE_CHECKING:
     from fakemq.client.faces.host import HostedCarrier

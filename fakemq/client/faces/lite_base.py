@@ -21,8 +21,8 @@ from fakemq.errors import ConfigError
 from fakemq.protocol.bodies.queue import MessageQueue
 
 if TYPE_CHECKING:
-    from fakemq.client.consuming.lite_poll import LitePoll
     from fakemq.client.consuming.lite_queues import MessageQueueListener
+    from fakemq.client.consuming.read_ahead import LitePoll
     from fakemq.client.consuming.settings import Selector
     from fakemq.client.services import ClientServices
     from fakemq.client.tasks import Task

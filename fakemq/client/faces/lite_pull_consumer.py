@@ -20,9 +20,9 @@ from fakemq.protocol.bodies.queue import MessageQueue
 
 if TYPE_CHECKING:
     from fakemq.client.carriers.blocking import ThreadCarrier
-    from fakemq.client.consuming.lite_poll import LitePoll
     from fakemq.client.consuming.lite_queues import MessageQueueListener
     from fakemq.client.consuming.queue_listeners import QueueListener
+    from fakemq.client.consuming.read_ahead import LitePoll
     from fakemq.client.consuming.settings import Selector
     from fakemq.client.services import ClientServices
     from fakemq.client.tasks import Task

@@ -10,13 +10,13 @@ from fakemq.client.consuming.push import PushConsumerCore
 from fakemq.client.consuming.received import ReceivedMessage
 from fakemq.client.errors import MQClientError
 from fakemq.client.faces.blocking_base import BlockingFace
-from fakemq.client.faces.blocking_calls import Calls
 from fakemq.client.faces.handlers import (
     OnMessage,
 )
 from fakemq.client.faces.loops import Handover, MessageLoop
 from fakemq.client.faces.push_base import PushFace
 from fakemq.client.faces.signature import shows_options
+from fakemq.client.faces.user_threads import Calls
 
 if TYPE_CHECKING:
     from fakemq.client.carriers.blocking import ThreadCarrier

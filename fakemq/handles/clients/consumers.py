@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 from fakemq.client.consuming.offsets import MemoryOffsets
 from fakemq.client.consuming.push import PushConsumerCore
 from fakemq.client.errors import MQClientError
-from fakemq.client.faces.blocking_calls import Calls
 from fakemq.client.faces.handlers import Handlers, Subscribe
 from fakemq.client.faces.options import PushOptions
 from fakemq.client.faces.push_consumer import PushConsumer
-from fakemq.client.faces.user_threads import UserThreads
+from fakemq.client.faces.user_threads import Calls, UserThreads
 from fakemq.errors import ConfigError
 from fakemq.handles.clients.hosting import BlockingInside, InsideFace, address
 from fakemq.handles.clients.recording import OnMessage, Recorded, Recording

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar
 
 from fakemq.config import checked
-from fakemq.errors import ArgumentError, ConfigError, did_you_mean
+from fakemq.errors import ArgumentError, ConfigError, counted, did_you_mean, printable
 from fakemq.faults.plan import ALWAYS, ActiveFault, Point, Scope, When
-from fakemq.handles.faults.scopes import Where
+from fakemq.handles.faults.scopes import FAMILIES, Where
 from fakemq.handles.running import Handle, Running
+from fakemq.protocol.codes import code_name
 
 if TYPE_CHECKING:
     from fakemq.namesrv.namesrv import NameServer
@@ -130,7 +132,6 @@ class Fault(Handle):
 
         For example, a fault of SEND_MESSAGE never acts on clients that send by SEND_MESSAGE_V2.
         """
-        from fakemq.handles.faults.near_misses import similar_requests  # for failures
 
         return self._call(lambda: similar_requests(self._placed))
 
@@ -188,3 +189,57 @@ class FaultPlacing(Handle):
         LookupError if there is none.
         """
         return self._core.name_servers_called(namesrv)
+
+
+# What a fault that never acted could have acted on, had its limits been a little different.
+
+_SHOWN_AT_MOST = 3
+
+
+def similar_requests(placed: ActiveFault[Any]) -> str:
+    """Return which similar requests came, as the end of a sentence; "" for no fault of requests.
+
+    Example: ``similar requests came: SEND_MESSAGE_V2 3 times ("send" covers all sends)``.
+    """
+    if placed.scope.code is None and placed.scope.rpc is None:
+        return ""
+    found: Counter[str] = Counter()
+    family = ""
+    for (field, value), times in placed.near_misses.items():
+        if field == "rpc":
+            continue  # RPCs have no kin: a client that sends also asks for routes
+        if field != "code":
+            found[f"with {field}={_one(value)}"] += times
+        elif isinstance(value, int) and (common := _kinship(placed, value)) is not None:
+            found[code_name(value)] += times
+            family = family or common
+    if not found:
+        return "no similar request came"
+    shown = ", ".join(
+        f"{what} {counted(times, 'time')}" for what, times in found.most_common(_SHOWN_AT_MOST)
+    )
+    hint = f' ("{family}" covers them all)' if family else ""
+    return printable(f"similar requests came: {shown}{hint}")
+
+
+def _kinship(placed: ActiveFault[Any], code: int) -> str | None:
+    """Return the family that a code shares with the fault's, "" if only the names are similar.
+
+    None if they have nothing in common.
+    """
+    codes = placed.scope.code
+    wanted = codes if isinstance(codes, frozenset) else {codes}
+    for name, members in FAMILIES.items():
+        if code in members and wanted.intersection(members):
+            return name
+    names = sorted(code_name(one) for one in wanted if one is not None)
+    return "" if did_you_mean(code_name(code), names, cutoff=0.75, lists=False) else None
+
+
+def _one(value: object) -> str:
+    """Return a value of a case; of several the first ones."""
+    if isinstance(value, frozenset):
+        several = sorted(map(str, value))
+        more = ", …" if len(several) > _SHOWN_AT_MOST else ""
+        return " or ".join(several[:_SHOWN_AT_MOST]) + more or "none"
+    return "none" if value is None else str(value)

@@ -35,9 +35,15 @@ from fakemq.proxy.checks import (
     checked_group,
     checked_topic,
 )
-from fakemq.proxy.consuming import PopHeader, acknowledge, bury, return_message
+from fakemq.proxy.consuming import (
+    PopHeader,
+    acknowledge,
+    bury,
+    handle_of,
+    popped_messages,
+    return_message,
+)
 from fakemq.proxy.messages import received_message
-from fakemq.proxy.popped import handle_of, popped_messages
 from fakemq.proxy.receipts import AUTO_INVISIBLE_MS
 from fakemq.proxy.registry import handles
 from fakemq.proxy.settings import LONG_POLLING_MAX_MS, LONG_POLLING_MIN_MS

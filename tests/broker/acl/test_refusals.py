@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakemq.broker.acl import needs as needs_of_requests
+from fakemq.broker.acl.access import LOOKS_AT_MOST, NAMED_AT_MOST, note_refusal
 from fakemq.broker.acl.accounts import REFUSED_AT_MOST, Account, PlainAccessConfig
 from fakemq.broker.acl.errors import AclError
 from fakemq.broker.acl.homes import MemoryHome
 from fakemq.broker.acl.needs import Need
 from fakemq.broker.acl.permission_manager import PlainPermissionManager
 from fakemq.broker.acl.permissions import Perm
-from fakemq.broker.acl.refusals import LOOKS_AT_MOST, NAMED_AT_MOST, note_refusal
 from fakemq.broker.acl.rights import Rights
 from fakemq.clock.clock import Clock
 from fakemq.events import AccessRefused

@@ -16,11 +16,10 @@ import pytest
 import fakemq
 from fakemq.client import MQClientError
 from fakemq.client.consuming.received import SUCCESS
-from fakemq.client.faces.blocking_calls import Calls
 from fakemq.client.faces.functions import Kind
 from fakemq.client.faces.handlers import Handlers
 from fakemq.client.faces.loops import Delivery, Handover, MessageLoop
-from fakemq.client.faces.user_threads import UserThreads
+from fakemq.client.faces.user_threads import Calls, UserThreads
 from tests.support.consuming_faces import LONG_S, RETRY, Seen, consumed, consumer
 from tests.support.eventually import eventually
 

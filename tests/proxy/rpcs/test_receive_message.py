@@ -18,7 +18,7 @@ from fakemq.protocol.grpc.status import GrpcStatus
 from fakemq.protocol.message import decode_records
 from fakemq.protocol.pop import POP_CK
 from fakemq.protocol.v5.codes import RequestCode5
-from fakemq.proxy import popped
+from fakemq.proxy import consuming
 from tests.support.proxy_lab import Asked, FrontClient, ProxyLab, handle_of, message
 
 if TYPE_CHECKING:
@@ -544,7 +544,7 @@ def poison(lab: ProxyLab, monkeypatch: pytest.MonkeyPatch, message_id: str) -> N
                 one.properties[POP_CK] = "x"
         return found
 
-    monkeypatch.setattr(popped, "decode_records", decoded)
+    monkeypatch.setattr(consuming, "decode_records", decoded)
 
 
 def test_message_with_a_wrong_handle_is_written_with_the_others_and_not_prolonged(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fakemq.spark.audit import Summary, Verdict, audit, audited
+from fakemq.spark.audit.command import STEPS
 from fakemq.spark.audit.pipeline import Asked
-from fakemq.spark.audit.progress import STEPS
 from tests.support.audit_runs import clean_run, faulty_run
 from tests.support.pages import run_block
 from tests.support.timed_store import TimedStore

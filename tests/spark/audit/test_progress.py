@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from fakemq.spark.audit.progress import STEPS, AuditBar
+from fakemq.spark.audit.command import STEPS, AuditBar
 from tests.support.terminal import HandTime, Terminal
 
 

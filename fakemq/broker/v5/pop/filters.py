@@ -21,7 +21,7 @@ from fakemq.protocol.subscription import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fakemq.broker.filters.pull_filter import PullFilter
+    from fakemq.broker.filters.expressions import PullFilter
     from fakemq.protocol.bodies.heartbeat import SubscriptionData
 
 

@@ -21,7 +21,7 @@ from fakemq.protocol.headers.pop import NotificationRequestHeader, NotificationR
 from fakemq.protocol.pop import pop_retry_topic
 
 if TYPE_CHECKING:
-    from fakemq.broker.filters.pull_filter import PullFilter
+    from fakemq.broker.filters.expressions import PullFilter
     from fakemq.broker.v5.broker import Broker5
 
 _Request: TypeAlias = Request[NotificationRequestHeader]

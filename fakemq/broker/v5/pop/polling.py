@@ -27,7 +27,7 @@ from fakemq.protocol.topics import RETRY_PREFIX
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from fakemq.broker.filters.pull_filter import PullFilter
+    from fakemq.broker.filters.expressions import PullFilter
     from fakemq.clock.slices import Steps
     from fakemq.clock.timers import Timer
     from fakemq.config.model import BrokerConfig
