@@ -750,11 +750,13 @@ class Broker:
 
     def check_transactions(self) -> Round:
         """Check all half messages once."""
-        from fakemq.broker.sending.transaction_asking import Parts  # no broker needs these to start
+        from fakemq.broker.sending.transaction_asking import (
+            CheckParts,  # no broker needs these to start
+        )
         from fakemq.broker.sending.transaction_check import check
 
         return check(
-            Parts(
+            CheckParts(
                 node=self.node,
                 store=self.store,
                 topics=self.topics,

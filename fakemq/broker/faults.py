@@ -37,7 +37,7 @@ CALLS = (
 """The codes that brokers send to clients."""
 
 
-class ClientCall(NamedTuple):
+class ClientRequest(NamedTuple):
     """What a broker is about to send a client."""
 
     node: NodeContext[BrokerConfig]
@@ -51,14 +51,14 @@ class ClientCall(NamedTuple):
 class CallFault:
     """The effect of a fault on a call."""
 
-    def apply(self, call: ClientCall) -> None:
+    def apply(self, call: ClientRequest) -> None:
         raise NotImplementedError
 
 
 class DropCall(CallFault):
     """The call is lost."""
 
-    def apply(self, call: ClientCall) -> None:
+    def apply(self, call: ClientRequest) -> None:
         call.lose()
 
 
@@ -68,7 +68,7 @@ class DelayCall(CallFault):
     def __init__(self, ms: int) -> None:
         self._ms = ms
 
-    def apply(self, call: ClientCall) -> None:
+    def apply(self, call: ClientRequest) -> None:
         journal = call.node.journal
         cause = journal.cause
 
@@ -86,7 +86,7 @@ class DuplicateCall(CallFault):
     def __init__(self, copies: int) -> None:
         self._copies = copies
 
-    def apply(self, call: ClientCall) -> None:
+    def apply(self, call: ClientRequest) -> None:
         for _ in range(self._copies):
             call.send()
 
@@ -96,7 +96,7 @@ class ReorderCalls(CallFault):
 
     def __init__(self, count: int) -> None:
         self._count = count
-        self._held: list[ClientCall] = []
+        self._held: list[ClientRequest] = []
 
     @property
     def waiting(self) -> int:
@@ -104,7 +104,7 @@ class ReorderCalls(CallFault):
         self._held = [one for one in self._held if not one.session.closed]
         return len(self._held)
 
-    def apply(self, call: ClientCall) -> None:
+    def apply(self, call: ClientRequest) -> None:
         self._held.append(call)
         call.lose()
         if self.waiting == self._count:
@@ -118,7 +118,7 @@ class ReorderCalls(CallFault):
             one.send()
         return len(held)
 
-    def _take(self) -> list[ClientCall]:
+    def _take(self) -> list[ClientRequest]:
         held, self._held = self._held, []
         return held
 
@@ -145,7 +145,7 @@ def intercept_call(
         return False
     on = f"{code_name(command.code)} to {session.remote_addr}"
     with node.journal.because(placed.hit(node.name, on)):
-        placed.action.apply(ClientCall(node, session, send, lose))
+        placed.action.apply(ClientRequest(node, session, send, lose))
     return True
 
 

@@ -119,7 +119,7 @@ class Axis:
         self._passed_ms += ms
 
 
-class ClockState(NamedTuple):
+class SavedClock(NamedTuple):
     """The state of a clock, as `Clock.state` returns it and `Clock.restore` takes it."""
 
     frozen: bool
@@ -416,11 +416,11 @@ class Clock:
         self.release_moment()
         self._wall.set(at_ms)
 
-    def state(self) -> ClockState:
+    def state(self) -> SavedClock:
         """Return the state that `restore` takes."""
-        return ClockState(self.frozen, self.rate, self.now_ms(), self._wall.offset_ms)
+        return SavedClock(self.frozen, self.rate, self.now_ms(), self._wall.offset_ms)
 
-    def restore(self, state: ClockState) -> None:
+    def restore(self, state: SavedClock) -> None:
         """Return to a state; no time passes and no timer fires.
 
         There are two cases:

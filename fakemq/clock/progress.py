@@ -11,7 +11,7 @@ BYTES = "bytes"
 """The unit that is shown as MiB."""
 
 
-class Progress:
+class ProgressBar:
     """A bar on a terminal, once the work has taken a second; nothing on other outputs.
 
     ``unit`` names what is counted: `BYTES`, or a plural such as ``seeds``; ``title`` stands before

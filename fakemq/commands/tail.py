@@ -81,9 +81,9 @@ def tail(
     queues = chosen_queues(cluster, topic, only)
     if start is None:
         count = DEFAULT_COUNT if count is None else count
-        reader = Reader(cluster, queues, tags, sql, last=count)
+        reader = TailReader(cluster, queues, tags, sql, last=count)
     else:
-        reader = Reader(cluster, queues, tags, sql, since_ms=start_ms(start))
+        reader = TailReader(cluster, queues, tags, sql, since_ms=start_ms(start))
 
     def show(message: MessageExt, broker: str) -> None:
         print_message(message, broker, as_json=as_json)
@@ -118,7 +118,7 @@ def chosen_queues(cluster: RunningCluster, topic: str, only: str | None) -> list
     return found
 
 
-class Reader:
+class TailReader:
     """Reads queues by pulls, each from an offset of its own; commits nothing.
 
     It begins ``last`` messages before the end of each queue; without ``last`` at the first message

@@ -23,7 +23,7 @@ from fakemq.config.keys import (
 from fakemq.errors import ConfigError, printable
 
 if TYPE_CHECKING:
-    from fakemq.config.rows import Row
+    from fakemq.config.rows import KeyRow
 
 Value: TypeAlias = str | int | bool | None
 
@@ -38,7 +38,7 @@ class Key:
         self.table = table
         self.declared = declared
         """The text of its row: a start looks for words there, and evaluates none."""
-        self._row: Row | None = None
+        self._row: KeyRow | None = None
         first, *rest = attribute.split("_")
         self.name = _given(declared, "Named('") or first + "".join(map(str.capitalize, rest))
         """Java's name."""
@@ -49,7 +49,7 @@ class Key:
         return f"<Key {self.name}: {self.declared}>"
 
     @property
-    def row(self) -> Row:
+    def row(self) -> KeyRow:
         """What the tables say of it."""
         if self._row is None:
             from fakemq.config.rows import row_of  # most starts ask for names and defaults only

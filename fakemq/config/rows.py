@@ -202,7 +202,7 @@ IMPORTANT, GONE = Mark.IMPORTANT, Mark.GONE
 # -- reading a row --------------------------------------------------------------------------------
 
 
-class Row:
+class KeyRow:
     """What the row of a key says."""
 
     def __init__(self, kind: Kind, words: list[object]) -> None:
@@ -218,7 +218,7 @@ def _first(words: list[object], kind: Any) -> Any:
     return next((word for word in words if isinstance(word, kind)), None)
 
 
-def row_of(table: type, attribute: str) -> Row:
+def row_of(table: type, attribute: str) -> KeyRow:
     """Return what the tables say of a key: those of later releases first, each what is new."""
     kind: Kind | None = None
     words: list[object] = []
@@ -231,7 +231,7 @@ def row_of(table: type, attribute: str) -> Row:
                 kind = _kind(of_type, more)
             words += more
     assert kind is not None, f"{table.__name__} has no {attribute}"
-    return Row(kind, words)
+    return KeyRow(kind, words)
 
 
 def _kind(of_type: Any, words: list[object]) -> Kind:

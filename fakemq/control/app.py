@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from fakemq.control import routes
-from fakemq.control.endpoints import Endpoint
+from fakemq.control.endpoints import HttpEndpoint
 from fakemq.control.results import Asset, Refusal, Stream, Text
 from fakemq.core.views import NODE
 from fakemq.errors import NO_MEMORY, ConfigError, FakemqError, NotYetSupported
@@ -197,7 +197,7 @@ _METHODS = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]
 With fewer, Starlette would answer 405 before the authorisation."""
 
 
-def _answering(control: Control, guard: Guard, here: dict[str, Endpoint]) -> Answer:
+def _answering(control: Control, guard: Guard, here: dict[str, HttpEndpoint]) -> Answer:
     async def respond(request: Request) -> Response:
         method = "GET" if request.method == "HEAD" else request.method
         chosen = here.get(method)

@@ -8,14 +8,14 @@ from typing import Annotated
 import msgspec
 
 from fakemq.control.control import Control
-from fakemq.control.endpoints import Body, endpoint
+from fakemq.control.endpoints import RequestBody, endpoint
 from fakemq.control.results import Done, Refusal
 from fakemq.control.topics import Base64
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
 
-class Sent(Body):
+class Sent(RequestBody):
     topic: str
     count: Count | None = None
     """The number of messages; by default at least one."""
@@ -25,7 +25,7 @@ class Sent(Body):
     tags: str | None = None
 
 
-class Consumed(Body):
+class Consumed(RequestBody):
     topic: str
     group: str
     count: Count | None = None
@@ -33,12 +33,12 @@ class Consumed(Body):
     bodies: list[str | Base64] | None = None
 
 
-class OfGroup(Body):
+class OfGroup(RequestBody):
     topic: str
     group: str
 
 
-class InDlq(Body):
+class InDlq(RequestBody):
     group: str
     count: Count | None = None
     """The number of dead letters; by default at least one."""

@@ -11,7 +11,7 @@ import msgspec
 from fakemq.clock.clock import MAX_RATE, MIN_RATE
 from fakemq.clock.durations import duration_ms, instant_ms
 from fakemq.control.control import Control
-from fakemq.control.endpoints import Body, endpoint
+from fakemq.control.endpoints import RequestBody, endpoint
 from fakemq.control.results import Done, Duration, Refusal
 from fakemq.core.movement import Movement
 from fakemq.core.views import Deadline
@@ -39,32 +39,32 @@ class Moved(msgspec.Struct, frozen=True, kw_only=True):
     """The deadlines that fired, in order; the last 10,000 if there are more."""
 
 
-class Advance(Body):
+class Advance(RequestBody):
     duration: Duration
     outside_peers: bool = False
     """Let the liveness of clients outside the process age as well."""
 
 
-class AdvanceTo(Body):
+class AdvanceTo(RequestBody):
     instant: str
     """ISO 8601, in UTC unless it has an offset."""
     outside_peers: bool = False
 
 
-class AdvanceToNext(Body):
+class AdvanceToNext(RequestBody):
     kind: str
     """Such as ``delay_level`` or ``txn_check``; ``GET /v1/clock/timers`` shows the kinds."""
     outside_peers: bool = False
 
 
-class Rate(Body):
+class Rate(RequestBody):
     rate: Annotated[
         float, msgspec.Meta(extra_json_schema={"minimum": MIN_RATE, "maximum": MAX_RATE})
     ]
     """The factor to real time; 1 is real time."""
 
 
-class Hold(Body):
+class Hold(RequestBody):
     why: str
 
 

@@ -51,11 +51,11 @@ class Query(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """The query parameters of an endpoint; a list is given by repeating its name."""
 
 
-class Body(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class RequestBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """The JSON body of an endpoint; a request without a body has an empty object."""
 
 
-class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
+class HttpEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """One method of one path."""
 
     method: str
@@ -68,7 +68,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     in_path: tuple[str, ...]
     """The names in the path, in the order of the function's parameters."""
     query: type[Query] | None
-    body: type[Body] | None
+    body: type[RequestBody] | None
     body_max_bytes: int
     result: object
     """The type of the result."""
@@ -110,7 +110,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
         return await result if isinstance(result, Awaitable) else result
 
 
-ENDPOINTS: list[Endpoint] = []
+ENDPOINTS: list[HttpEndpoint] = []
 """Every endpoint, in the order of declaration."""
 
 
@@ -122,13 +122,16 @@ def endpoint(
     waits: bool = False,
     body_max_bytes: int = BODY_MAX_BYTES,
 ) -> Callable[[Function], Function]:
-    """Declare a function as the endpoint of ``method`` at ``path``; see `Endpoint` for flags."""
+    """Declare a function as the endpoint of ``method`` at ``path``.
+
+    The flags are those of `HttpEndpoint`.
+    """
 
     def declare(function: Function) -> Function:
         hints = get_type_hints(function, include_extras=True)
         names = [name for name in inspect.signature(function).parameters if name != "control"]
         ENDPOINTS.append(
-            Endpoint(
+            HttpEndpoint(
                 method=method,
                 path=path,
                 function=function,
@@ -164,7 +167,7 @@ def _decoded_query(kind: type[Query], given: dict[str, list[str]]) -> Query:
     return query
 
 
-def _decoded_body(kind: type[Body], given: bytes) -> Body:
+def _decoded_body(kind: type[RequestBody], given: bytes) -> RequestBody:
     given = given or b"{}"
     strings = _count_of_strings(given)
     if strings > STRINGS_MAX:

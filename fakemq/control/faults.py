@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from fakemq.control.control import Control
-from fakemq.control.endpoints import Body, endpoint
+from fakemq.control.endpoints import RequestBody, endpoint
 from fakemq.control.results import Argument, Done, Refusal
 from fakemq.errors import did_you_mean
 from fakemq.handles.faults import Faults, Placing
@@ -39,7 +39,7 @@ class FaultKind(msgspec.Struct, frozen=True, kw_only=True):
     doc: str
 
 
-class PlaceFault(Body):
+class PlaceFault(RequestBody):
     fault: str
     """The name of a kind, such as ``silence``; ``GET /v1/faults/kinds`` has them all."""
     args: list[Argument] = msgspec.field(default_factory=list)

@@ -6,7 +6,7 @@ import msgspec
 
 from fakemq.clock.slices import finished
 from fakemq.control.control import Control
-from fakemq.control.endpoints import Body, Query, endpoint
+from fakemq.control.endpoints import Query, RequestBody, endpoint
 from fakemq.control.results import Done, Refusal
 from fakemq.control.topics import Name
 from fakemq.core.views import Member
@@ -44,7 +44,7 @@ class WithTopics(Query):
     """Topics to show even if the group has committed no offset there."""
 
 
-class Settings(Body):
+class Settings(RequestBody):
     settings: dict[str, bool | Long]
     """The settings to change, such as ``{"retry_max_times": 3, "consume_enable": false}``."""
 

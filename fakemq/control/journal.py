@@ -48,7 +48,7 @@ class Happenings(msgspec.Struct, frozen=True, kw_only=True):
     """It grows with each reset of the journal; the value of ``epoch`` for the next request."""
 
 
-class Find(Query):
+class EventSearch(Query):
     kind: str | None = None
     """Only events of this kind, such as ``Delivered``."""
     where: list[str] = msgspec.field(default_factory=list)
@@ -123,7 +123,7 @@ def text_of(value: object) -> str:
 
 
 @endpoint("GET", "/v1/journal", waits=True)
-async def get_journal(control: Control, query: Find) -> Happenings:
+async def get_journal(control: Control, query: EventSearch) -> Happenings:
     """Return the journal's entries, oldest first; with a timeout, wait for the next ones."""
     wanted = Wanted(query.kind, where_fields(query.where))
     journal = control.core.journal

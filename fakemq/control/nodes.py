@@ -11,7 +11,7 @@ from fakemq.config.files import ConfigSource
 from fakemq.config.layout import MEMORY
 from fakemq.control.clock import ClockState, clock_state
 from fakemq.control.control import Control
-from fakemq.control.endpoints import Body, endpoint
+from fakemq.control.endpoints import RequestBody, endpoint
 from fakemq.control.results import Duration, Refusal
 from fakemq.handles.brokers import demoted, promoted
 from fakemq.handles.name_servers import NameServerHandle
@@ -108,31 +108,31 @@ class ClusterState(msgspec.Struct, frozen=True, kw_only=True):
     """It grows with each reset of the journal, whose numbers then begin at 1 again."""
 
 
-class Kill(Body):
+class Kill(RequestBody):
     lose_unsynced: bool = False
     """Lose the bytes that no flush has written, too."""
 
 
-class Skew(Body):
+class Skew(RequestBody):
     by: Duration
     """How far the node's clock is ahead of the cluster's, or behind: ``"+5s"``, ``"-300ms"``, 0."""
 
 
-class DiskSize(Body):
+class DiskSize(RequestBody):
     size: str | Long | None
     """The size of the disk of its store, as in ``"64MiB"``; null for the real size."""
 
 
-class Promote(Body):
+class Promote(RequestBody):
     role: str = "ASYNC_MASTER"
 
 
-class Demote(Body):
+class Demote(RequestBody):
     broker_id: Long
     """An id that no other broker of its brokerName has."""
 
 
-class Restart(Body):
+class Restart(RequestBody):
     config: dict[str, str | Long | bool] = msgspec.field(default_factory=dict)
     """RocketMQ's configuration keys to change."""
 

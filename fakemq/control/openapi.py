@@ -8,7 +8,7 @@ from typing import TypeAlias
 import msgspec
 
 from fakemq.control.control import Control
-from fakemq.control.endpoints import ENDPOINTS, Endpoint, endpoint
+from fakemq.control.endpoints import ENDPOINTS, HttpEndpoint, endpoint
 from fakemq.control.results import Asset, Error, Stream, Text
 
 Json: TypeAlias = dict[str, object]
@@ -67,7 +67,7 @@ def _schema_of_anything(kind: type) -> Json:
     return {"description": "Any value."}  # an empty schema would be right, but msgspec refuses it
 
 
-def _operation(one: Endpoint, schema_of: dict[str, Json]) -> Json:
+def _operation(one: HttpEndpoint, schema_of: dict[str, Json]) -> Json:
     summary, _, rest = one.doc.partition("\n\n")
     operation: Json = {
         "operationId": one.name,
@@ -93,20 +93,20 @@ def _operation(one: Endpoint, schema_of: dict[str, Json]) -> Json:
     return operation
 
 
-def _given(one: Endpoint, schema_of: dict[str, Json]) -> Json:
+def _given(one: HttpEndpoint, schema_of: dict[str, Json]) -> Json:
     if one.result in _NOT_JSON:
         return {_NOT_JSON[one.result]: {"schema": {"type": "string"}}}
     return {"application/json": {"schema": schema_of[repr(one.result)]}}
 
 
-def _in_path(one: Endpoint) -> list[Json]:
+def _in_path(one: HttpEndpoint) -> list[Json]:
     return [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in one.in_path
     ]
 
 
-def _in_query(one: Endpoint) -> list[Json]:
+def _in_query(one: HttpEndpoint) -> list[Json]:
     if one.query is None:
         return []
     (_,), components = msgspec.json.schema_components([one.query], ref_template=_REF)

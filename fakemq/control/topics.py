@@ -9,7 +9,7 @@ import msgspec
 
 from fakemq.config.checked import DEFAULT_QUEUES, check_message_type
 from fakemq.control.control import Control
-from fakemq.control.endpoints import SEED_MAX_BYTES, Body, Query, endpoint
+from fakemq.control.endpoints import SEED_MAX_BYTES, Query, RequestBody, endpoint
 from fakemq.control.results import Done, Refusal
 from fakemq.core import changes, inspection
 from fakemq.core.finding import find
@@ -37,7 +37,7 @@ class TopicState(msgspec.Struct, frozen=True, kw_only=True):
     """``NORMAL``, ``FIFO``, ``DELAY``, ``TRANSACTION``, …: what gRPC clients may send to it."""
 
 
-class ChangeTopic(Body):
+class ChangeTopic(RequestBody):
     queues: Int | None = None
     """The number of read queues, and of write queues unless ``write_queues`` is given; 8 for a new
     topic."""
@@ -77,11 +77,11 @@ class Messages(msgspec.Struct, frozen=True, kw_only=True):
     messages: list[ShownMessage]
 
 
-class Base64(Body):
+class Base64(RequestBody):
     base64: bytes
 
 
-class Seed(Body):
+class Seed(RequestBody):
     bodies: list[str | Base64]
     """Each body is a text, or an object such as ``{"base64": "AAE="}``."""
     tags: str = ""

@@ -11,7 +11,7 @@ import msgspec
 
 from fakemq.clock.durations import span_ms
 from fakemq.control.control import Control, wait_ms
-from fakemq.control.endpoints import Body, endpoint
+from fakemq.control.endpoints import RequestBody, endpoint
 from fakemq.control.journal import Wanted, text_of
 from fakemq.control.results import Duration, Refusal
 from fakemq.control.topics import Offset
@@ -27,7 +27,7 @@ from fakemq.protocol.bodies.body import Long
 Count = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 
 
-class Lag(Body):
+class Lag(RequestBody):
     """A group's lag in a topic is at most this number of messages."""
 
     group: str
@@ -35,14 +35,14 @@ class Lag(Body):
     at_most: Offset = 0
 
 
-class Stored(Body):
+class Stored(RequestBody):
     """A topic holds at least this number of messages."""
 
     topic: str
     at_least: Count = 1
 
 
-class DeliveredTimes(Body):
+class DeliveredTimes(RequestBody):
     """At least this number of a topic's messages left in pull answers, to one group or to all."""
 
     topic: str
@@ -50,14 +50,14 @@ class DeliveredTimes(Body):
     at_least: Count = 1
 
 
-class Joined(Body):
+class Joined(RequestBody):
     """A group has at least this number of members."""
 
     group: str
     at_least: Count = 1
 
 
-class Happened(Body):
+class Happened(RequestBody):
     """The journal has at least this number of events of a kind with these field values."""
 
     kind: str | None = None
@@ -68,7 +68,7 @@ class Happened(Body):
     at_least: Count = 1
 
 
-class Conditions(Body):
+class Conditions(RequestBody):
     """The conditions: all that are given must hold at the same moment."""
 
     lag: Lag | None = None

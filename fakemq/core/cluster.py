@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from fakemq.broker.acl.access import AccessControl
     from fakemq.broker.image import NodeImage
-    from fakemq.clock.clock import ClockState
+    from fakemq.clock.clock import SavedClock
     from fakemq.config.checked import TopicSpec
     from fakemq.config.model import BrokerConfig
     from fakemq.config.spec import ClusterSpec
@@ -405,7 +405,7 @@ class ClusterCore:
         """
         self._jump(lambda: self.clock.jump_to(at_ms))
 
-    def restore_clock(self, state: ClockState) -> None:
+    def restore_clock(self, state: SavedClock) -> None:
         """Restore a state of the clock; this is a jump if its wall time changes."""
         self._jump(lambda: self.clock.restore(state))
 

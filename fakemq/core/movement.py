@@ -26,7 +26,7 @@ SHOWN = 10_000
 """How many deadlines a movement in parts remembers: its caller is a peer."""
 
 
-class Moved(Protocol):
+class MovedCluster(Protocol):
     """The cluster whose time is moved."""
 
     clock: Clock
@@ -56,7 +56,7 @@ class Movement:
 
     def __init__(
         self,
-        core: Moved,
+        core: MovedCluster,
         ms: int,
         outside_peers: bool = False,
         more_ms: Callable[[], int | None] = lambda: None,

@@ -139,7 +139,7 @@ class Close(RequestFault):
         intercepted.session.close("a fault")
 
 
-class Kill(RequestFault):
+class KillNode(RequestFault):
     """Kill the node at once; ``kill`` is called with its name."""
 
     def __init__(self, kill: Callable[[str], None]) -> None:

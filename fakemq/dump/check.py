@@ -48,7 +48,7 @@ from fakemq.store.stored_entries import (
 if TYPE_CHECKING:
     from fakemq.protocol.message import MessageExt
     from fakemq.store.stored_file import StoredFile
-    from fakemq.store.stored_node import Row, StoredNode
+    from fakemq.store.stored_node import FileRow, StoredNode
 
 FINDINGS_A_FILE = 50
 """The most findings of one file that are listed; the others are counted."""
@@ -151,7 +151,7 @@ def _ignore(size_bytes: int) -> None:
 
 
 def check_queue(
-    node: StoredNode, topic: str, queue_id: int, row: Row, passed: Passed
+    node: StoredNode, topic: str, queue_id: int, row: FileRow, passed: Passed
 ) -> Iterator[Finding]:
     """Check that entries have no gap, and that each points to its record."""
     yield from check_row(row, UNIT_BYTES)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from fakemq.store.findings import Finding
 
 if TYPE_CHECKING:
-    from fakemq.store.stored_node import Row
+    from fakemq.store.stored_node import FileRow
 
 
-def check_row(row: Row, unit_bytes: int) -> Iterator[Finding]:
+def check_row(row: FileRow, unit_bytes: int) -> Iterator[Finding]:
     """Check that files have one size and are named by their offsets, and that none is missing."""
     size_bytes = row.file_size_bytes
     expected = row.min_offset

@@ -35,7 +35,7 @@ from fakemq.store.timer.wheel import FILE_BYTES
 if TYPE_CHECKING:
     from fakemq.protocol.message import MessageExt
     from fakemq.store.stored_entries import QueueUnit
-    from fakemq.store.stored_node import Row, StoredNode
+    from fakemq.store.stored_node import FileRow, StoredNode
 
 MISSING = "the file is missing"
 WRONG_SUM = "its checksum is wrong"
@@ -61,7 +61,7 @@ def check_timers(node: StoredNode) -> Iterator[Finding]:
     yield from _check_wheel(node, checkpoint, found)
 
 
-def _places(row: Row) -> Iterator[tuple[int, TimerUnit | None]]:
+def _places(row: FileRow) -> Iterator[tuple[int, TimerUnit | None]]:
     """Yield the positions where units are or should be, with the good ones."""
     for file in row.files:
         end = min(units_end(file.size_bytes), -(-file.data_end() // UNIT_BYTES) * UNIT_BYTES)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
-from fakemq.clock.progress import Progress
+from fakemq.clock.progress import ProgressBar
 from fakemq.dump import rows, show
 from fakemq.dump.check import check
 from fakemq.errors import ConfigError, counted, did_you_mean
@@ -104,8 +104,8 @@ def check_store(
     return FOUND if count else 0
 
 
-def _progress(nodes: Sequence[StoredNode]) -> Progress:
-    return Progress(sum(node.size_bytes for node in nodes), sys.stderr, look_every=_LOOK_EVERY)
+def _progress(nodes: Sequence[StoredNode]) -> ProgressBar:
+    return ProgressBar(sum(node.size_bytes for node in nodes), sys.stderr, look_every=_LOOK_EVERY)
 
 
 def _ignore(size_bytes: int) -> None:

@@ -40,7 +40,7 @@ class ExplainMore(Protocol):
     ) -> Steps[str]: ...
 
 
-class Wanted:
+class WantedMessages:
     """How many messages, or which bodies, an assertion wants; at least one by default.
 
     Raise ConfigError for a number or bodies that cannot be.
@@ -89,7 +89,7 @@ class Wanted:
 def why_not_sent(
     stored: Steps[list[Message]],
     topic: str,
-    wanted: Wanted,
+    wanted: WantedMessages,
     keys: str | None,
     tags: str | None,
     explain: Explain,
@@ -112,7 +112,7 @@ def why_not_sent(
 
 
 def why_not_in_dlq(
-    stored: Steps[list[Message]], group: str, wanted: Wanted, explain: Explain
+    stored: Steps[list[Message]], group: str, wanted: WantedMessages, explain: Explain
 ) -> Steps[str]:
     """Look whether the dead letters of a group, the stored messages, are the wanted ones."""
     dead = yield from stored
@@ -121,7 +121,11 @@ def why_not_in_dlq(
 
 
 def why_not_consumed(
-    stored: Steps[list[Message]], topic: str, group: str, wanted: Wanted, explain: ExplainMore
+    stored: Steps[list[Message]],
+    topic: str,
+    group: str,
+    wanted: WantedMessages,
+    explain: ExplainMore,
 ) -> Steps[str]:
     """Look whether a group has acknowledged the wanted messages of a topic, by default all."""
     messages = yield from stored

@@ -273,10 +273,10 @@ class StoredMessages(Handle):
         ``keys`` and ``tags`` select the messages to look at. All assertions raise AssertionError,
         which says what was seen, the likely reasons, and the biographies of the messages.
         """
-        from fakemq.handles.assertions import Wanted, why_not_sent
+        from fakemq.handles.assertions import WantedMessages, why_not_sent
 
         __tracebackhide__ = True
-        wanted, stored = Wanted(count, bodies), self._stored(topic)
+        wanted, stored = WantedMessages(count, bodies), self._stored(topic)
         self._require(why_not_sent(stored, topic, wanted, keys, tags, self._explain_stored))
 
     def assert_nothing_sent(self, topic: str) -> None:
@@ -303,11 +303,11 @@ class StoredMessages(Handle):
         retry is; a message that went to the DLQ is never consumed, and neither is one that no
         member received although the group committed past it, as a tag filter makes it do.
         """
-        from fakemq.handles.assertions import Wanted, why_not_consumed
+        from fakemq.handles.assertions import WantedMessages, why_not_consumed
 
         __tracebackhide__ = True
         self._check_group(group)
-        wanted, stored = Wanted(count, bodies), self._stored_with_biographies(topic)
+        wanted, stored = WantedMessages(count, bodies), self._stored_with_biographies(topic)
         self._require(why_not_consumed(stored, topic, group, wanted, self._explain))
 
     def assert_delivered_once(self, topic: str, group: str) -> None:
@@ -339,11 +339,11 @@ class StoredMessages(Handle):
         bodies: Iterable[bytes | str] | None = None,
     ) -> None:
         """Assert that ``group`` has ``count`` dead letters, these ``bodies``, or at least one."""
-        from fakemq.handles.assertions import Wanted, why_not_in_dlq
+        from fakemq.handles.assertions import WantedMessages, why_not_in_dlq
 
         __tracebackhide__ = True
         self._check_group(group)
-        wanted, stored = Wanted(count, bodies), self._stored(dlq_topic(group))
+        wanted, stored = WantedMessages(count, bodies), self._stored(dlq_topic(group))
         self._require(why_not_in_dlq(stored, group, wanted, self._explain_stored))
 
     def _stored_with_biographies(self, topic: str) -> Steps[list[Message]]:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 if TYPE_CHECKING:
     from fakemq.biographies.biographer import Biographer
     from fakemq.core.cluster import ClusterCore
-    from fakemq.serving.thread import RunningCluster
+    from fakemq.serving.thread import ServedCluster
 
 T = TypeVar("T")
-Running = Callable[[], "RunningCluster"]
+Running = Callable[[], "ServedCluster"]
 """A function that returns the running cluster, or raises RuntimeError."""
 
 PRODUCERS = "producers"
@@ -48,7 +48,7 @@ class LongCall:
 class ClusterLife:
     """One run of a cluster; shared by its `Cluster` and `AsyncCluster` objects."""
 
-    def __init__(self, running: RunningCluster | None = None) -> None:
+    def __init__(self, running: ServedCluster | None = None) -> None:
         self.thread = running
         """None before the start and after the stop."""
         self.control_url: str | None = None
@@ -60,7 +60,7 @@ class ClusterLife:
         self.waits: set[LongCall] = set()
         """Calls to wake when the cluster is stopped."""
 
-    def running(self) -> RunningCluster:
+    def running(self) -> ServedCluster:
         """Return the running cluster; raise RuntimeError if it does not run."""
         if self.thread is None:
             raise RuntimeError(
@@ -79,7 +79,7 @@ class ClusterLife:
         if self.thread is not None:
             self.thread.call(self.thread.server.core.close_guests)
 
-    def end(self) -> RunningCluster | None:
+    def end(self) -> ServedCluster | None:
         """Clear the running cluster and return it; every waiting call fails."""
         thread, self.thread = self.thread, None
         self.control_url = self.biographer = None
@@ -104,7 +104,7 @@ class Handle:
         return self._running().call(function)
 
 
-def moved(running: RunningCluster, move: Callable[[], T], wait: LongCall | None = None) -> T:
+def moved(running: ServedCluster, move: Callable[[], T], wait: LongCall | None = None) -> T:
     """Call ``move``, which moves time, on the cluster's thread, and return its result.
 
     The move ends early when ``wait`` is given up, or at Ctrl-C in the caller's thread.

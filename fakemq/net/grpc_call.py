@@ -89,7 +89,7 @@ class GrpcCall(Generic[RequestT, ResponseT]):
         self,
         session: CallSession,
         stream_id: int,
-        route: Route,
+        route: RpcRoute,
         metadata: Mapping[str, str],
         deadline_ms: int | None,
     ) -> None:
@@ -197,7 +197,7 @@ Dispatch = Callable[[GrpcCall[Any, Any], Any], None]
 """Takes a call and its first message; answers now or later."""
 
 
-class Route(NamedTuple):
+class RpcRoute(NamedTuple):
     """Where the calls of one path go."""
 
     rpc: Rpc

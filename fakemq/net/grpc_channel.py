@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fakemq.net.link import CLOSED_BY_PEER
 from fakemq.protocol.grpc.framing import MessageReader, framed
 from fakemq.protocol.grpc.status import GrpcStatus
-from fakemq.protocol.http2.client import ClientConnection, FieldsReceived, GoesAway
+from fakemq.protocol.http2.client import FieldsReceived, GoesAway, Http2Client
 from fakemq.protocol.http2.events import DataReceived, Http2Error
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class GrpcChannel:
         """What the server did that no server may do, if anything."""
         self._node = node
         self._authority = authority
-        self._http2 = ClientConnection()
+        self._http2 = Http2Client()
         self._calls: dict[int, ClientCall] = {}
 
     @property

@@ -19,7 +19,7 @@ from fakemq.clock.slices import Steps, finished, leaving
 from fakemq.clock.timers import Timer
 from fakemq.events.core import LinkClosed, LinkOpened, failure
 from fakemq.journal.journal import Journal, shortened
-from fakemq.net.grpc_call import GRPC_FIELDS, GrpcCall, Route, is_grpc, refusal, trailers
+from fakemq.net.grpc_call import GRPC_FIELDS, GrpcCall, RpcRoute, is_grpc, refusal, trailers
 from fakemq.net.link import CLOSED_BY_PEER, UNREAD, Link
 from fakemq.protocol.grpc.framing import MessageError, MessageReader, whole_message
 from fakemq.protocol.grpc.rpc import timeout_ms
@@ -63,7 +63,7 @@ _HEADERS: Final = encode(
 _OK: Final = encode([("grpc-status", "0")])
 
 
-class Owner(Protocol):
+class GrpcOwner(Protocol):
     """The node that has this end of the connection."""
 
     name: str
@@ -80,7 +80,7 @@ class GrpcSession:
     language = "grpc"
 
     def __init__(
-        self, link: Link, owner: Owner, routes: Mapping[str, Route], idle_ms: int = IDLE_MS
+        self, link: Link, owner: GrpcOwner, routes: Mapping[str, RpcRoute], idle_ms: int = IDLE_MS
     ) -> None:
         self.link = link
         self.outside = link.outside

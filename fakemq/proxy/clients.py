@@ -59,7 +59,7 @@ def _too_many(most: int, what: str) -> RpcError:
     return RpcError(Code.TOO_MANY_REQUESTS, f"fakemq takes no more than {most} {what}")
 
 
-class Stream(Protocol):
+class TelemetryStream(Protocol):
     """A telemetry stream, as it is used to tell a client something."""
 
     @property
@@ -92,7 +92,7 @@ class Client:
         """The connection of its last heartbeat."""
         self._others: list[Connection] = []
         """Its earlier connections that were open when it used another one."""
-        self.stream: Stream | None = None
+        self.stream: TelemetryStream | None = None
         """Its newest telemetry stream, by which it is notified."""
         self.groups: dict[tuple[str, str], None] = {}
         """Kind and name of each group that it is in."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from fakemq.proxy.call import Connection
     from fakemq.proxy.proxy import Proxy
     from fakemq.proxy.receipts import ReceiptHandle, Renewed
-    from fakemq.proxy.routes import Queue
+    from fakemq.proxy.routes import RouteQueue
 
 NACK_MS = 1_000
 
@@ -264,7 +264,7 @@ class ChangeHeader(UsualHeader, gc=False):
 # Source: client/impl/MQClientAPIImpl.java#processPopResponse,
 # proxy/processor/ConsumerProcessor.java#filterPopResult (5.5.0)
 def popped_messages(
-    reply: Reply[Any], queue: Queue, topic: str, in_order: bool
+    reply: Reply[Any], queue: RouteQueue, topic: str, in_order: bool
 ) -> list[MessageExt]:
     """Return the messages of an answer, each with its handle as property POP_CK."""
     body = reply.body

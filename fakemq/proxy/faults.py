@@ -30,7 +30,7 @@ _NEED_THEIR_CALL: Final = frozenset({"ReceiveMessage", "Heartbeat", "Telemetry"}
 client that does not exist."""
 
 
-class Intercepted(NamedTuple):
+class InterceptedRpc(NamedTuple):
     """An RPC, or its answer, that a fault affects."""
 
     front: Proxy
@@ -42,7 +42,7 @@ class Intercepted(NamedTuple):
 class RpcFault:
     """The action of a fault at one of the RPC points."""
 
-    def apply(self, intercepted: Intercepted) -> None:
+    def apply(self, intercepted: InterceptedRpc) -> None:
         raise NotImplementedError
 
 
@@ -52,7 +52,7 @@ class AnswerStatus(RpcFault):
     def __init__(self, code: Code, text: str) -> None:
         self._code, self._text = code, text
 
-    def apply(self, intercepted: Intercepted) -> None:
+    def apply(self, intercepted: InterceptedRpc) -> None:
         call = intercepted.call
         call.send_now(call.rpc.response(status=status(self._code, self._text)))
         if not call.rpc.request_stream:
@@ -65,7 +65,7 @@ class EndWithStatus(RpcFault):
     def __init__(self, grpc_status: GrpcStatus, text: str) -> None:
         self._status, self._text = grpc_status, text
 
-    def apply(self, intercepted: Intercepted) -> None:
+    def apply(self, intercepted: InterceptedRpc) -> None:
         intercepted.call.end_now(self._status, self._text)
 
 
@@ -75,7 +75,7 @@ class DelayRpc(RpcFault):
     def __init__(self, ms: int) -> None:
         self._ms = ms
 
-    def apply(self, intercepted: Intercepted) -> None:
+    def apply(self, intercepted: InterceptedRpc) -> None:
         front, call, proceed = intercepted
         within = front.journal.resume()
 
@@ -90,7 +90,7 @@ class DelayRpc(RpcFault):
 class DropRpc(RpcFault):
     """Lose the RPC, or its answer: the caller waits until its deadline."""
 
-    def apply(self, intercepted: Intercepted) -> None:
+    def apply(self, intercepted: InterceptedRpc) -> None:
         pass
 
 
@@ -100,14 +100,14 @@ class ResetRpc(RpcFault):
     def __init__(self, code: int) -> None:
         self._code = code
 
-    def apply(self, intercepted: Intercepted) -> None:
+    def apply(self, intercepted: InterceptedRpc) -> None:
         intercepted.call.session.reset_call(intercepted.call, self._code)
 
 
 class LeaveOpen(RpcFault):
     """Send the answer without its end: the caller has the messages, and no status."""
 
-    def apply(self, intercepted: Intercepted) -> None:
+    def apply(self, intercepted: InterceptedRpc) -> None:
         gate = intercepted.call.gate
         intercepted.proceed()
         if gate is not None and not intercepted.call.closed:
@@ -117,7 +117,7 @@ class LeaveOpen(RpcFault):
 class GoAway(RpcFault):
     """Close the connection with a GOAWAY; the RPC, or its answer, is lost."""
 
-    def apply(self, intercepted: Intercepted) -> None:
+    def apply(self, intercepted: InterceptedRpc) -> None:
         intercepted.call.session.close("a fault")
 
 
@@ -165,7 +165,7 @@ class _Gate:
             self._proceed()
             return
         call = self._context.call
-        _hit(fault, Intercepted(self._front, call, self._proceed))
+        _hit(fault, InterceptedRpc(self._front, call, self._proceed))
         if call.rpc.request_stream and call.gate is self:
             call.gate = None  # the fault was for this message, the stream has more
 
@@ -188,7 +188,7 @@ def intercept_rpc(
     fault = _chosen(BEFORE_RPC, front, rpc_scope(front.name, context, message))
     if fault is None:
         return False
-    _hit(fault, Intercepted(front, context.call, proceed))
+    _hit(fault, InterceptedRpc(front, context.call, proceed))
     return True
 
 
@@ -203,7 +203,7 @@ def _chosen(
     return front.faults.choose(point, happening)
 
 
-def _hit(fault: ActiveFault[RpcAction], intercepted: Intercepted) -> None:
+def _hit(fault: ActiveFault[RpcAction], intercepted: InterceptedRpc) -> None:
     front, call = intercepted.front, intercepted.call
     on = f"{call.rpc.name} of {call.remote_addr}"
     with front.journal.because(fault.hit(front.name, on)):

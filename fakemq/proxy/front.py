@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fakemq.net.grpc_call import Route
+from fakemq.net.grpc_call import RpcRoute
 from fakemq.protocol.grpc.table import RPCS
 from fakemq.proxy import reflection
 from fakemq.proxy.consuming import change_renewed
@@ -45,6 +45,6 @@ def make_front(
         brokers=brokers,
     )
     proxy.change_renewed = partial(change_renewed, proxy)
-    proxy.paths = {rpc.path: Route(rpc, partial(dispatch, proxy)) for rpc in RPCS}
+    proxy.paths = {rpc.path: RpcRoute(rpc, partial(dispatch, proxy)) for rpc in RPCS}
     proxy.paths |= reflection.routes()
     return proxy

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from fakemq.journal.journal import Journal
     from fakemq.later import Later
     from fakemq.namesrv.namesrv import NameServer
-    from fakemq.net.grpc_call import Route
+    from fakemq.net.grpc_call import RpcRoute
     from fakemq.net.link import Link
     from fakemq.net.session import OnReply
     from fakemq.protocol.command import RemotingCommand
@@ -79,7 +79,7 @@ class Proxy:
         self.sessions: dict[GrpcSession, None] = {}
         self.unwritten_bytes = 0
         """The size of the popped messages that their callers do not read yet."""
-        self.paths: dict[str, Route] = {}
+        self.paths: dict[str, RpcRoute] = {}
         """What is answered, by path; the maker of the front sets it before the start."""
         self._brokers = brokers
         self.routes = Routes(clock, name_servers, brokers, randomness)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from google.protobuf.descriptor import FileDescriptor
 
-from fakemq.net.grpc_call import Route
+from fakemq.net.grpc_call import RpcRoute
 from fakemq.protocol.grpc.pool import POOL
 from fakemq.protocol.grpc.reflection_messages import (
     FileDescriptorResponse,
@@ -40,7 +40,7 @@ _KINDS: Final = {
 """Questions, and what is missing when there is no answer."""
 
 
-def routes() -> dict[str, Route]:
+def routes() -> dict[str, RpcRoute]:
     """Return the paths of reflection, of both versions."""
     rpcs = [
         Rpc(
@@ -53,7 +53,7 @@ def routes() -> dict[str, Route]:
         )
         for one in _SERVICES
     ]
-    return {rpc.path: Route(rpc, begin) for rpc in rpcs}
+    return {rpc.path: RpcRoute(rpc, begin) for rpc in rpcs}
 
 
 def begin(call: Call, request: ServerReflectionRequest) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
     from fakemq.protocol.grpc.messages import SubscriptionEntry
     from fakemq.proxy.call import Context
-    from fakemq.proxy.clients import Client, Stream
+    from fakemq.proxy.clients import Client, TelemetryStream
     from fakemq.proxy.proxy import Proxy
 
 _LANGUAGES: Final = frozenset({*LanguageCode.__members__, "NODE_JS"})
@@ -46,7 +46,7 @@ def checked_language(context: Context) -> str:
 
 
 def register_producer(
-    proxy: Proxy, context: Context, topics: Iterable[str], stream: Stream | None = None
+    proxy: Proxy, context: Context, topics: Iterable[str], stream: TelemetryStream | None = None
 ) -> Steps[None]:
     """Make a client a producer of topics; with a stream, it is notified by that from now on."""
     of_transactions = []

@@ -33,7 +33,7 @@ UNSPECIFIED: Final = "UNSPECIFIED"
 _INT32: Final = 1 << 32
 
 
-class Queue(NamedTuple):
+class RouteQueue(NamedTuple):
     """A queue of a topic, or with the id -1 all queues of a broker."""
 
     broker_name: str
@@ -41,7 +41,7 @@ class Queue(NamedTuple):
     broker_addr: str
 
 
-class WriteQueues(Sequence[Queue]):
+class WriteQueues(Sequence[RouteQueue]):
     """Queues by their number; each is made when it is asked for, because a topic may have 2^31."""
 
     def __init__(self, of_brokers: Iterable[tuple[str, str, int]]) -> None:
@@ -52,16 +52,16 @@ class WriteQueues(Sequence[Queue]):
         return sum(count for _, _, count in self._of_brokers)
 
     @overload
-    def __getitem__(self, index: int) -> Queue: ...
+    def __getitem__(self, index: int) -> RouteQueue: ...
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Queue]: ...
-    def __getitem__(self, index: int | slice) -> Queue | Sequence[Queue]:
+    def __getitem__(self, index: slice) -> Sequence[RouteQueue]: ...
+    def __getitem__(self, index: int | slice) -> RouteQueue | Sequence[RouteQueue]:
         if isinstance(index, slice):
             return [self[number] for number in range(*index.indices(len(self)))]
         left = index
         for name, addr, count in self._of_brokers:
             if 0 <= left < count:
-                return Queue(name, left, addr)
+                return RouteQueue(name, left, addr)
             left -= count
         raise IndexError(index)
 
@@ -89,7 +89,7 @@ class TopicRoute(NamedTuple):
                 of_brokers.append((name, addr, max(0, data.write_queue_nums)))
         return WriteQueues(of_brokers)
 
-    def readable_brokers(self) -> list[Queue]:
+    def readable_brokers(self) -> list[RouteQueue]:
         """Return the brokers with queues that can be read, as one queue each.
 
         Source: MessageQueueSelector.java#buildRead, #buildBrokerActingQueues
@@ -101,7 +101,7 @@ class TopicRoute(NamedTuple):
             of_broker = addrs.get(name)
             if of_broker and data.perm & PermName.READ and data.read_queue_nums > 0:
                 first = next(iter(of_broker.values()))
-                found.append(Queue(name, -1, of_broker.get(0, first)))
+                found.append(RouteQueue(name, -1, of_broker.get(0, first)))
         return found
 
 
@@ -183,11 +183,11 @@ class Routes:
 
     # -- choosing a queue ---------------------------------------------------------------------
 
-    def next_write_queue(self, route: TopicRoute) -> Queue | None:
+    def next_write_queue(self, route: TopicRoute) -> RouteQueue | None:
         """Return the queues that can be sent to in turn; None if there are none."""
         return self._next(route, False, route.write_queues())
 
-    def broker_to_read(self, route: TopicRoute, broker_name: str) -> Queue | None:
+    def broker_to_read(self, route: TopicRoute, broker_name: str) -> RouteQueue | None:
         """Return a broker by its name, else each in turn; None if no queue can be read.
 
         Source: proxy/grpc/v2/consumer/ReceiveMessageActivity.java#select
@@ -198,7 +198,9 @@ class Routes:
                 return one
         return self._next(route, True, brokers)
 
-    def _next(self, route: TopicRoute, read: bool, queues: Sequence[Queue]) -> Queue | None:
+    def _next(
+        self, route: TopicRoute, read: bool, queues: Sequence[RouteQueue]
+    ) -> RouteQueue | None:
         if not queues:
             return None
         turn = route.turns.get(read)

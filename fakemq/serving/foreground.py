@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from fakemq.clock.progress import Progress
+from fakemq.clock.progress import ProgressBar
 from fakemq.serving.driver import EventLoop
 from fakemq.serving.ready import (
     ReadyInfo,
@@ -192,11 +192,11 @@ class _Bar:
     def __init__(self, node: str, stream: TextIO) -> None:
         self._node = node
         self._stream = stream
-        self._progress: Progress | None = None
+        self._progress: ProgressBar | None = None
 
     def read(self, done_bytes: int, total_bytes: int) -> None:
         if self._progress is None:
-            self._progress = Progress(
+            self._progress = ProgressBar(
                 total_bytes, self._stream, title=f"{self._node}: checks its log"
             )
         self._progress.reached(done_bytes)

@@ -25,7 +25,7 @@ STOPPED = "the cluster has been stopped"
 _LAST_TURNS_S = 1.0
 
 
-class RunningCluster(Protocol):
+class ServedCluster(Protocol):
     """A running cluster, and the way for its caller to reach it from any thread."""
 
     server: ClusterServer

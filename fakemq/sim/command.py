@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
-from fakemq.clock.progress import Progress
+from fakemq.clock.progress import ProgressBar
 from fakemq.errors import ConfigError, counted
 from fakemq.sim.drawing import draw_plan
 from fakemq.sim.plan import REFERENCES
@@ -34,7 +34,7 @@ def replay_one(
         write(text)
 
     # Among the lines of the journal on the same terminal a bar would be in the way.
-    progress = Progress(plan.length_ms, sys.stderr, "virtual ms", look_every=256)
+    progress = ProgressBar(plan.length_ms, sys.stderr, "virtual ms", look_every=256)
     with progress, store_folder() as root:
         result = replay(plan, root, show, None if sys.stdout.isatty() else progress.reached)
     if not result.violated:
@@ -77,7 +77,7 @@ def run_campaign(
             write(f"seed {outcome.seed}: {outcome.failure}")
 
     seeds_of = range(int(first), int(end))
-    progress = Progress(len(seeds_of), sys.stderr, "seeds")
+    progress = ProgressBar(len(seeds_of), sys.stderr, "seeds")
     work = partial(run_worker, reference=reference, grpc=grpc)
     campaign = Campaign(minutes, jobs, report, work)
     interrupted = False

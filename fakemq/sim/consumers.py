@@ -69,7 +69,7 @@ class Consumer(SimulatedClient):
         return well
 
 
-class Member(Consumer):
+class MemberConsumer(Consumer):
     """A member of its group, by a push consumer."""
 
     def tasks(self) -> list[Task[None]]:

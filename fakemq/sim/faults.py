@@ -46,7 +46,7 @@ EVERYTHING = "everything"
 """The target of a fault that affects the whole cluster."""
 
 
-class FaultKind(NamedTuple):
+class FaultRow(NamedTuple):
     """One row of the table; most faults last for a while, some only for a moment."""
 
     targets: Callable[[Plan], Sequence[str]]
@@ -249,16 +249,16 @@ def _flush_ms(draw: random.Random) -> int:
     return draw.choice((2, 40, 700, 6_000))
 
 
-FAULTS: dict[str, FaultKind] = {
-    "kill": FaultKind(_nodes, _kill, _start, 90_000),
-    "crash": FaultKind(_disks, _crash, _start, weight=12, loses_machine=True),
-    "stop": FaultKind(_nodes, _stop, _start),
-    "kill_after_revive": FaultKind(
+FAULTS: dict[str, FaultRow] = {
+    "kill": FaultRow(_nodes, _kill, _start, 90_000),
+    "crash": FaultRow(_disks, _crash, _start, weight=12, loses_machine=True),
+    "stop": FaultRow(_nodes, _stop, _start),
+    "kill_after_revive": FaultRow(
         _masters_that_revive, _kill_after_revive, _start_if_killed, 90_000, weight=4
     ),
-    "pause": FaultKind(_nodes, _pause, _resume),
-    "silence": FaultKind(_nodes, _silence, _remove, 150_000),
-    "lose_machine": FaultKind(
+    "pause": FaultRow(_nodes, _pause, _resume),
+    "silence": FaultRow(_nodes, _silence, _remove, 150_000),
+    "lose_machine": FaultRow(
         _masters_that_slaves_outlive,
         _lose_machine,
         _restart_slave,
@@ -268,31 +268,31 @@ FAULTS: dict[str, FaultKind] = {
         loses_machine=True,
         for_good=True,
     ),
-    "clock_skew": FaultKind(_nodes, _skew, _unskew, amounts=_skews, weight=4),
-    "clock_jump": FaultKind(_all, _jump, _nothing, 0, _skews),
-    "kill_namesrv": FaultKind(_name_servers, _kill_name_server, _start_name_server),
-    "kill_front": FaultKind(_front, _kill_front, _start_front, 90_000, weight=10),
-    "stop_front": FaultKind(_front, _stop_front, _start_front, weight=6),
-    "pause_front": FaultKind(_front, _pause_front, _resume_front, weight=6),
-    "kill_consumer": FaultKind(
+    "clock_skew": FaultRow(_nodes, _skew, _unskew, amounts=_skews, weight=4),
+    "clock_jump": FaultRow(_all, _jump, _nothing, 0, _skews),
+    "kill_namesrv": FaultRow(_name_servers, _kill_name_server, _start_name_server),
+    "kill_front": FaultRow(_front, _kill_front, _start_front, 90_000, weight=10),
+    "stop_front": FaultRow(_front, _stop_front, _start_front, weight=6),
+    "pause_front": FaultRow(_front, _pause_front, _resume_front, weight=6),
+    "kill_consumer": FaultRow(
         _members, _kill_client, _replace_client, 90_000, lambda draw: draw.randrange(2)
     ),
-    "hold_slave": FaultKind(slaves, hold_slave, _remove, 40_000, weight=4),
-    "withhold_acks": FaultKind(slaves, withhold_acks, _remove, 40_000, weight=5),
-    "tear_transfer": FaultKind(slaves, tear_transfer, _remove, 40_000, _byte, weight=4),
-    "reorder_metadata": FaultKind(slaves, reorder_metadata, _remove, 60_000, weight=3),
-    "slow_flush": FaultKind(disks, slow_flush, _remove, 40_000, _flush_ms, weight=8),
-    "disk_full": FaultKind(disks_without_old_files, disk_full, _remove, 40_000, weight=10),
+    "hold_slave": FaultRow(slaves, hold_slave, _remove, 40_000, weight=4),
+    "withhold_acks": FaultRow(slaves, withhold_acks, _remove, 40_000, weight=5),
+    "tear_transfer": FaultRow(slaves, tear_transfer, _remove, 40_000, _byte, weight=4),
+    "reorder_metadata": FaultRow(slaves, reorder_metadata, _remove, 60_000, weight=3),
+    "slow_flush": FaultRow(disks, slow_flush, _remove, 40_000, _flush_ms, weight=8),
+    "disk_full": FaultRow(disks_without_old_files, disk_full, _remove, 40_000, weight=10),
     **{
-        name: FaultKind(requests_of, disturb_requests, _remove, 40_000, kind.amounts, weight=4)
+        name: FaultRow(requests_of, disturb_requests, _remove, 40_000, kind.amounts, weight=4)
         for name, kind in REQUEST_KINDS.items()
     },
     **{
-        name: FaultKind(pop_requests_of, disturb_requests, _remove, 40_000, kind.amounts, weight=6)
+        name: FaultRow(pop_requests_of, disturb_requests, _remove, 40_000, kind.amounts, weight=6)
         for name, kind in V5_KINDS.items()
     },
     **{
-        name: FaultKind(links_of, break_link, _remove, kind.longest_ms, kind.amounts)
+        name: FaultRow(links_of, break_link, _remove, kind.longest_ms, kind.amounts)
         for name, kind in LINK_KINDS.items()
     },
 }

@@ -8,7 +8,7 @@ from fakemq.broker.v5.broker import Broker5
 from fakemq.dispatch.node import NodeState
 from fakemq.protocol.pop import pop_retry_topic
 from fakemq.sim.history import MASTER
-from fakemq.sim.invariants.accounted import Waiting, unaccounted
+from fakemq.sim.invariants.accounted import Unacknowledged, unaccounted
 from fakemq.sim.invariants.invisibility import Invisibility
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.core.cluster import ClusterCore
     from fakemq.sim.history import History, Violation
-    from fakemq.sim.pops import Queue
+    from fakemq.sim.pops import GroupQueue
 
 
 class PopWatch:
@@ -67,9 +67,9 @@ class _Tables:
         assert isinstance(broker, Broker5), "only these have POP"
         self._pop = broker.pop
 
-    def waiting(self) -> set[Waiting]:
+    def waiting(self) -> set[Unacknowledged]:
         return {
-            Waiting(ck.group or "", ck.topic or "", ck.queue_id, offset, ck.pop_time)
+            Unacknowledged(ck.group or "", ck.topic or "", ck.queue_id, offset, ck.pop_time)
             for ck in (*self._pop.revive.waiting(), *self._pop.log.refused)
             for offset in ck.unacknowledged()
         }
@@ -82,7 +82,7 @@ class _Tables:
                 for queue_id in range(0 if config is None else config.read_queue_nums):
                     yield name, queue_id
 
-    def offsets(self, queue: Queue) -> tuple[int, int]:
+    def offsets(self, queue: GroupQueue) -> tuple[int, int]:
         _, group, topic, queue_id = queue
         store = self._broker.store
         following = self._pop.offsets.next_offset(topic, group, queue_id)

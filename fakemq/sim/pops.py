@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fakemq.journal.entries import Entry
 
 
-class Queue(NamedTuple):
+class GroupQueue(NamedTuple):
     """A queue of a node as one group sees it; ``topic`` may be the group's retry topic."""
 
     node: str
@@ -29,7 +29,7 @@ class Queue(NamedTuple):
 class PopHold(msgspec.Struct):
     """A message that is out, by one pop or one change of its invisible time."""
 
-    queue: Queue
+    queue: GroupQueue
     queue_offset: int
     pop_time_ms: int
     until_ms: int
@@ -68,7 +68,7 @@ def _ignore(*args: object) -> None:
     pass
 
 
-class Pops:
+class PopHistory:
     """Follows the entries of a history, oldest first.
 
     ``popped`` is called with every hold of a pop before it counts; ``revived`` with every event
@@ -91,30 +91,30 @@ class Pops:
     ) -> None:
         self._popped = popped
         self._revived = revived
-        self._holds: dict[Queue, dict[int, list[PopHold]]] = {}
+        self._holds: dict[GroupQueue, dict[int, list[PopHold]]] = {}
         self._skew_ms: dict[str, int] = {}
         self._appends: dict[str, list[tuple[int, int]]] = {}
         """Node → log offset and time of its records."""
         self._msg_ids: dict[tuple[str, str, int, int], str] = {}
         """Node, topic, queue id and queue offset → message id, if machines lose logs."""
-        self._at_slaves: dict[tuple[Queue, int], set[int]] = {}
+        self._at_slaves: dict[tuple[GroupQueue, int], set[int]] = {}
         """Pops at slaves: queue with its brokerName as the node, and queue offset → pop times."""
         self.lossy: set[str] = set()
         """Nodes that lost a part of their log."""
 
     # -- reading ------------------------------------------------------------------------------
 
-    def of(self, queue: Queue) -> Iterator[PopHold]:
+    def of(self, queue: GroupQueue) -> Iterator[PopHold]:
         """Yield all holds of a queue."""
         for holds in self._holds.get(queue, {}).values():
             yield from holds
 
-    def last(self, queue: Queue, queue_offset: int) -> PopHold | None:
+    def last(self, queue: GroupQueue, queue_offset: int) -> PopHold | None:
         """Return the last hold of a message; None if it was never popped."""
         holds = self._holds.get(queue, {}).get(queue_offset)
         return holds[-1] if holds else None
 
-    def had(self, queue: Queue, queue_offset: int) -> bool:
+    def had(self, queue: GroupQueue, queue_offset: int) -> bool:
         """Return whether a message was ever popped at its broker, or at a slave of it."""
         if self.last(queue, queue_offset) is not None:
             return True
@@ -164,7 +164,7 @@ class Pops:
         self._msg_ids[place] = event.msg_id
 
     def _pop(self, event: Popped, at_ms: int) -> None:
-        queue = Queue(event.node, event.group, event.topic, event.queue_id)
+        queue = GroupQueue(event.node, event.group, event.topic, event.queue_id)
         holds = self._holds.setdefault(queue, {})
         for offset in range(event.start_offset, event.start_offset + event.count):
             hold = PopHold(
@@ -186,12 +186,12 @@ class Pops:
                     one.replaced = True
             holds.setdefault(offset, []).append(hold)
 
-    def _find(self, queue: Queue, queue_offset: int, pop_time_ms: int) -> PopHold | None:
+    def _find(self, queue: GroupQueue, queue_offset: int, pop_time_ms: int) -> PopHold | None:
         holds = self._holds.get(queue, {}).get(queue_offset, ())
         return next((hold for hold in reversed(holds) if hold.pop_time_ms == pop_time_ms), None)
 
     def _acknowledge(self, event: Acknowledged, at_ms: int) -> None:
-        queue = Queue(event.node, event.group, event.topic, event.queue_id)
+        queue = GroupQueue(event.node, event.group, event.topic, event.queue_id)
         hold = self._find(queue, event.queue_offset, event.pop_time_ms)
         if hold is not None and hold.in_order and not event.has_effect:
             return  # the group's offset is past it, or it was popped again
@@ -201,7 +201,7 @@ class Pops:
                 hold.uncertain = True
 
     def _change(self, event: InvisibleTimeChanged, at_ms: int) -> None:
-        queue = Queue(event.node, event.group, event.topic, event.queue_id)
+        queue = GroupQueue(event.node, event.group, event.topic, event.queue_id)
         before = self._find(queue, event.queue_offset, event.pop_time_ms)
         in_order = event.next_pop_time_ms == event.pop_time_ms
         if in_order:
@@ -229,13 +229,13 @@ class Pops:
             )
         )
 
-    def _was_at_slave(self, queue: Queue, queue_offset: int, pop_time_ms: int) -> bool:
+    def _was_at_slave(self, queue: GroupQueue, queue_offset: int, pop_time_ms: int) -> bool:
         """Return whether a slave of the same brokerName has popped a message then."""
         of_any = queue._replace(node=broker_name(queue.node))
         return pop_time_ms in self._at_slaves.get((of_any, queue_offset), ())
 
     def _revive(self, event: Revived, at_ms: int) -> None:
-        queue = Queue(event.node, event.group, event.topic, event.queue_id)
+        queue = GroupQueue(event.node, event.group, event.topic, event.queue_id)
         hold = self._find(queue, event.queue_offset, event.pop_time_ms)
         self._revived(event, hold, at_ms + self._skew_ms.get(event.node, 0))
         if hold is not None:

@@ -12,7 +12,7 @@ from fakemq.clock.node_clock import NodeClock
 from fakemq.config.spec import ClusterSpec, cluster_spec
 from fakemq.core.cluster import ClusterCore
 from fakemq.randomness import Randomness
-from fakemq.sim.consumers import Consumer, Member, Reader
+from fakemq.sim.consumers import Consumer, MemberConsumer, Reader
 from fakemq.sim.events import FaultBegan, FaultEnded, Quiet
 from fakemq.sim.faults import FAULTS
 from fakemq.sim.history import APPENDS, KINDS, V5_KINDS, History
@@ -270,7 +270,7 @@ def _spec(plan: Plan, root: str | None) -> ClusterSpec:
 # The kinds of consumers that a plan may have.
 
 CONSUMER_KINDS: dict[str, type[Consumer]] = {
-    "member": Member,
+    "member": MemberConsumer,
     "popper": Popper,
     "ordered_popper": OrderedPopper,
     "reader": Reader,

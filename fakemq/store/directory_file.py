@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from fakemq.errors import StoreError
 from fakemq.files.regular import open_regular
-from fakemq.store.files import File, Reader
+from fakemq.store.files import File, LateReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ class Directory(Protocol):
     used_bytes: int
     """The bytes of all files together; a file adds what it appends."""
 
-    captures: list[Reader]
+    captures: list[LateReader]
     """As `Files.captures`."""
 
     def changing(self, file: File, start: int = 0, size_bytes: int | None = None) -> None:

@@ -20,7 +20,7 @@ from fakemq.files.regular import open_regular, require_regular, require_utf8
 from fakemq.store import wrong_sizes
 from fakemq.store.commitlog import FOLDER as LOG_FOLDER
 from fakemq.store.directory_file import PAGE_BYTES, DirectoryFile, descriptor, store_error
-from fakemq.store.files import Files, Reader
+from fakemq.store.files import Files, LateReader
 from fakemq.store.index import FOLDER as INDEX_FOLDER
 from fakemq.store.log_folders import LogFolders
 from fakemq.store.memory_files import size_text
@@ -48,7 +48,7 @@ _MOST_DESCRIPTORS: Final = 64
 """Held for files that are written; the others are opened again when they are."""
 
 
-class DiskSize(NamedTuple):
+class DiskCapacity(NamedTuple):
     """The size of a disk, and how much of it can still be written."""
 
     total_bytes: int
@@ -68,11 +68,11 @@ class DirectoryFiles(Files):
     def __init__(self, root: str, clock: NodeClock, log_paths: LogPaths | None = None) -> None:
         self.root = os.path.abspath(root)
         self.unflushed: dict[DirectoryFile, None] = {}
-        self.captures: list[Reader] = []
+        self.captures: list[LateReader] = []
         self.used_bytes = 0
         self.broken = ""
         self.damaged = False
-        self.disk: Callable[[str], DiskSize] = _ask_disk
+        self.disk: Callable[[str], DiskCapacity] = _ask_disk
         self.log_folders = LogFolders(log_paths or LogPaths((os.path.join(root, LOG_FOLDER),)))
         self.log_paths = log_paths
         """The folders of the log; None for the usual one below ``root``."""
@@ -421,7 +421,7 @@ def _unlink(full_path: str) -> None:
         raise store_error(full_path, "cannot be deleted", error) from None
 
 
-def _ask_disk(folder: str) -> DiskSize:
+def _ask_disk(folder: str) -> DiskCapacity:
     """Return the size of the disk of a folder, which may not be made yet."""
     while not os.path.exists(folder) and folder != os.path.dirname(folder):
         folder = os.path.dirname(folder)
@@ -429,4 +429,4 @@ def _ask_disk(folder: str) -> DiskSize:
         status = os.statvfs(folder)
     except OSError as error:
         raise store_error(folder, "its disk cannot be asked for its size", error) from None
-    return DiskSize(status.f_blocks * status.f_frsize, status.f_bavail * status.f_frsize)
+    return DiskCapacity(status.f_blocks * status.f_frsize, status.f_bavail * status.f_frsize)

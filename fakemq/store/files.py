@@ -64,7 +64,7 @@ class File(ABC):
         """Write all bytes to the disk, so that they survive a crash."""
 
 
-class Reader(Protocol):
+class LateReader(Protocol):
     """What reads the bytes of files later than at its moment."""
 
     def before_change(self, file: Any, start: int, end: int | None) -> None:
@@ -74,7 +74,7 @@ class Reader(Protocol):
 class Files(ABC):
     """The files of one node. Paths are relative, with slashes: ``commitlog/0000…``."""
 
-    captures: list[Reader]
+    captures: list[LateReader]
     """What `changing` calls before a byte in front of the ``position`` of a file changes."""
 
     used_bytes: int

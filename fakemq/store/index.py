@@ -228,7 +228,7 @@ class IndexFile:
             at = previous
 
 
-class Found(NamedTuple):
+class QueryOffsetResult(NamedTuple):
     """What a query finds, all of one index."""
 
     offsets: list[int]
@@ -457,7 +457,9 @@ class IndexService:
             now_ms += 1
         return path
 
-    def query(self, topic: str, key: str, max_num: int, begin_ms: int, end_ms: int) -> Steps[Found]:
+    def query(
+        self, topic: str, key: str, max_num: int, begin_ms: int, end_ms: int
+    ) -> Steps[QueryOffsetResult]:
         """Return the records of a key, newest first, at most maxMsgsNumBatch.
 
         Every record that was stored before the call is indexed first.
@@ -479,8 +481,8 @@ class IndexService:
             if file.begin_timestamp_ms < begin_ms or len(found) >= max_num:
                 break
         if last is None:
-            return Found(found, 0, 0)
-        return Found(found, last.end_timestamp_ms, last.end_phy_offset)
+            return QueryOffsetResult(found, 0, 0)
+        return QueryOffsetResult(found, last.end_timestamp_ms, last.end_phy_offset)
 
 
 def _has_keys(record: memoryview) -> bool:

@@ -63,14 +63,14 @@ _unpack_head = _USUAL_HEAD.unpack_from
 _pack_unit = CONSUME_QUEUE_UNIT.pack
 
 
-class End(NamedTuple):
+class ScanEnd(NamedTuple):
     """No record: the blank at a file's end, or the reason why the bytes are no good record."""
 
     blank: bool
     why: str
 
 
-ARRIVING = End(False, "")
+ARRIVING = ScanEnd(False, "")
 """No complete record: the rest of one is about to arrive."""
 
 
@@ -112,7 +112,7 @@ class RecordRange:
         self._light_by_queue: dict[tuple[bytes | str, int], QueueRun] = {}
         self.begin = self.at = begin
         self.runs: list[QueueRun] = []
-        self.stop: End | None = None
+        self.stop: ScanEnd | None = None
         self.oldest_ms = LONG_MAX
         """The earliest of their store times."""
         self.newest_ms = 0
@@ -197,13 +197,13 @@ class RecordRange:
         check = check_record(view[:end], at, check_crc=check_crc)
         message = check.message
         if message is None:
-            self.stop = End(check.status is RecordStatus.BLANK, check.reason)
+            self.stop = ScanEnd(check.status is RecordStatus.BLANK, check.reason)
             return
         stored_ms = message.store_timestamp_ms
         try:
             code = delay_levels.queue_code(message.topic, message.properties, stored_ms)
         except NumberFormatError as error:
-            self.stop = End(False, str(error))
+            self.stop = ScanEnd(False, str(error))
             return
         if check_torn:
             topic = at + record_size_bytes(message.sys_flag, len(message.body), 0, 0) - 2
@@ -211,7 +211,7 @@ class RecordRange:
             if _is_torn(view, topic, properties - 2) or _is_torn(
                 view, properties, at + check.size_bytes
             ):
-                self.stop = End(False, "topic or properties were never written")
+                self.stop = ScanEnd(False, "topic or properties were never written")
                 return
         queued = message.sys_flag & MessageSysFlag.TRANSACTION_MASK not in UNQUEUED
         key = _key(message.topic, message.queue_id)

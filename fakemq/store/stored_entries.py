@@ -17,7 +17,7 @@ from fakemq.store.stored_node import RecordWindow
 
 if TYPE_CHECKING:
     from fakemq.store.stored_file import StoredFile
-    from fakemq.store.stored_node import Row
+    from fakemq.store.stored_node import FileRow
 
 UNIT_BYTES = UNIT.size
 PRE_BLANK = UNIT.pack(0, 0x7FFF_FFFF, 0)
@@ -77,7 +77,7 @@ class QueueUnit(NamedTuple):
     tags_code: int
 
 
-def units(row: Row, passed: Passed) -> Iterator[QueueUnit]:
+def units(row: FileRow, passed: Passed) -> Iterator[QueueUnit]:
     """Yield the entries of a consume queue; blanks before the first one are skipped."""
     for file in row.files:
         for position, raw in written_units(file):
@@ -87,7 +87,7 @@ def units(row: Row, passed: Passed) -> Iterator[QueueUnit]:
         passed(file.size_bytes)
 
 
-def tags_code_of(code: int, extension: Row | None) -> int | None:
+def tags_code_of(code: int, extension: FileRow | None) -> int | None:
     """Return the tags code for what an entry has as such.
 
     It may be the address of a unit in the extension of the queue; None if no unit is there.

@@ -98,7 +98,7 @@ class RecordWindow(Window):
         return check
 
 
-class Row:
+class FileRow:
     """Files that are addressed as one long file, such as a commit log."""
 
     def __init__(self, files: OpenFiles, folders: Sequence[str], name: str) -> None:
@@ -146,14 +146,14 @@ class StoredNode:
         self.log_folders = log_folders or (os.path.join(root, "commitlog"),)
         self.name = os.path.basename(os.path.abspath(root))
         self._files = OpenFiles()
-        self.log = Row(self._files, self.log_folders, "commitlog")
-        self.timer_log = Row(self._files, (os.path.join(root, TIMERS),), TIMERS)
-        self._queues: dict[tuple[str, str, int], Row | None] = {}
+        self.log = FileRow(self._files, self.log_folders, "commitlog")
+        self.timer_log = FileRow(self._files, (os.path.join(root, TIMERS),), TIMERS)
+        self._queues: dict[tuple[str, str, int], FileRow | None] = {}
         self._last_asked: tuple[int, MessageExt | None] = (-1, None)
         self._window: RecordWindow | None = None
         """Where the last record was; the next one is often near."""
 
-    def queues(self) -> Iterator[tuple[str, int, Row]]:
+    def queues(self) -> Iterator[tuple[str, int, FileRow]]:
         """Yield topic, queue id and files of every consume queue, sorted."""
         folder = os.path.join(self.root, QUEUES)
         for topic in listed(folder):
@@ -163,27 +163,27 @@ class StoredNode:
                 if row is not None:
                     yield topic, queue_id, row
 
-    def queue(self, topic: str, queue_id: int) -> Row | None:
+    def queue(self, topic: str, queue_id: int) -> FileRow | None:
         """Return the files of one consume queue; None if it has no folder, or cannot have one."""
         return self._queue(topic, queue_id, QUEUES)
 
-    def extension(self, topic: str, queue_id: int) -> Row | None:
+    def extension(self, topic: str, queue_id: int) -> FileRow | None:
         """Return the files of the extension of a queue; None as for `queue`."""
         return self._queue(topic, queue_id, EXTENSION_FOLDER)
 
-    def _queue(self, topic: str, queue_id: int, below: str) -> Row | None:
+    def _queue(self, topic: str, queue_id: int, below: str) -> FileRow | None:
         key = below, topic, queue_id
         if key not in self._queues:
             self._queues[key] = self._read_queue(topic, queue_id, below)
         return self._queues[key]
 
-    def _read_queue(self, topic: str, queue_id: int, below: str) -> Row | None:
+    def _read_queue(self, topic: str, queue_id: int, below: str) -> FileRow | None:
         try:
             name = queue_folder(topic, queue_id, below)
         except NoQueueError:
             return None
         folder = os.path.join(self.root, *name.split("/"))
-        return Row(self._files, (folder,), name) if os.path.isdir(folder) else None
+        return FileRow(self._files, (folder,), name) if os.path.isdir(folder) else None
 
     def index_files(self) -> list[StoredFile]:
         """Return the index files, oldest first."""

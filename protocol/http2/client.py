@@ -48,7 +48,7 @@ class _Stream:
         self.received = 0
 
 
-class ClientConnection:
+class Http2Client:
     """Requests become bytes as the server's windows allow; its bytes become events."""
 
     def __init__(self) -> None:

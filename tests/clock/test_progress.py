@@ -6,13 +6,13 @@ from io import StringIO
 
 import pytest
 
-from fakemq.clock.progress import Progress
+from fakemq.clock.progress import ProgressBar
 from tests.support.terminal import HandTime, Terminal
 
 
 def test_bar_has_rate_and_time_left_once_it_takes_long() -> None:
     out, time = Terminal(), HandTime()
-    progress = Progress(2_000, out, "seeds", time=time)
+    progress = ProgressBar(2_000, out, "seeds", time=time)
     time.ms = 900
     progress.passed(10)
     assert out.getvalue() == ""
@@ -30,7 +30,7 @@ def test_bar_is_removed_when_the_work_fails() -> None:
     out, time = Terminal(), HandTime()
 
     def work() -> None:
-        with Progress(10, out, time=time) as progress:
+        with ProgressBar(10, out, time=time) as progress:
             time.ms = 2_000
             progress.passed(5)
             raise OSError("unreadable")
@@ -42,7 +42,7 @@ def test_bar_is_removed_when_the_work_fails() -> None:
 
 def test_bar_of_bytes_counts_mebibytes() -> None:
     out, time = Terminal(), HandTime()
-    progress = Progress(4 << 30, out, title="broker-a-0: checks its log", time=time)
+    progress = ProgressBar(4 << 30, out, title="broker-a-0: checks its log", time=time)
     time.ms = 2_000
     progress.reached(1 << 30)
     assert out.getvalue().startswith("\rbroker-a-0: checks its log [######  ")
@@ -56,7 +56,7 @@ def test_bar_of_bytes_counts_mebibytes() -> None:
 
 def test_other_outputs_have_no_bar() -> None:
     out, time = StringIO(), HandTime()
-    progress = Progress(10, out, "seeds", time=time)
+    progress = ProgressBar(10, out, "seeds", time=time)
     time.ms = 5_000
     progress.passed(5)
     progress.clear()

@@ -281,11 +281,11 @@ def test_watch_looks_again_until_it_is_interrupted(
 
 def test_follow_shows_messages_as_they_come(cluster: fakemq.Cluster) -> None:
     from fakemq.commands.running_cluster import TOOLS_GROUP, RunningCluster
-    from fakemq.commands.tail import Reader, chosen_queues
+    from fakemq.commands.tail import TailReader, chosen_queues
 
     asked = RunningCluster(cluster.namesrv_addr, {"consumer_group": TOOLS_GROUP})
     with Client(cluster.namesrv_addr) as sender:
-        reader = Reader(asked, chosen_queues(asked, "empty", None), last=0)
+        reader = TailReader(asked, chosen_queues(asked, "empty", None), last=0)
         reader.read_to_end()
         seen: list[bytes] = []
 

@@ -18,7 +18,7 @@ from fakemq.client.messages import PullResult
 from fakemq.client.operation import Operation
 from fakemq.commands import tail
 from fakemq.commands.running_cluster import AT_ONCE, TOOLS_GROUP, RunningCluster
-from fakemq.commands.tail import Reader, chosen_queues
+from fakemq.commands.tail import TailReader, chosen_queues
 from fakemq.handles.values import Message
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.message import MessageExt
@@ -142,13 +142,13 @@ def test_follower_tries_the_broker_again_and_says_so_once(
             mq.namesrv_addr, {"consumer_group": TOOLS_GROUP, "api_timeout_ms": 100}
         )
         broker.pause()
-        reader = Reader(asked, chosen_queues(asked, "orders", None), last=1)
+        reader = TailReader(asked, chosen_queues(asked, "orders", None), last=1)
         assert reader.read_to_end() == []
         seen: list[str] = []
         tries: list[int] = []
-        pull_now = Reader._pull_now
+        pull_now = TailReader._pull_now
 
-        def tried(self: Reader, queue: MessageQueue) -> Operation[PullResult]:
+        def tried(self: TailReader, queue: MessageQueue) -> Operation[PullResult]:
             tries.append(queue.queue_id)
             if len(tries) == 1:
                 send("one", "broker-a", 0)
@@ -165,7 +165,7 @@ def test_follower_tries_the_broker_again_and_says_so_once(
             if seen[-1] == "new":
                 raise KeyboardInterrupt
 
-        monkeypatch.setattr(Reader, "_pull_now", tried)
+        monkeypatch.setattr(TailReader, "_pull_now", tried)
         with pytest.raises(KeyboardInterrupt):
             reader.follow(on_message)
         asked.close()

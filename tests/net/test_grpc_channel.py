@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fakemq.net.grpc_call import GrpcCall, Route
+from fakemq.net.grpc_call import GrpcCall, RpcRoute
 from fakemq.net.grpc_channel import ClientCall, GrpcChannel
 from fakemq.net.grpc_session import GrpcSession
 from fakemq.net.memory import MemoryNetwork
@@ -25,7 +25,9 @@ class Pair:
         self.network = MemoryNetwork()
         self.calls: list[tuple[GrpcCall[Any, Any], Any]] = []
         lab = GrpcLab()
-        routes = {rpc.path: Route(rpc, lambda call, first: self._take(call, first)) for rpc in RPCS}
+        routes = {
+            rpc.path: RpcRoute(rpc, lambda call, first: self._take(call, first)) for rpc in RPCS
+        }
         self.sessions: list[GrpcSession] = []
 
         def accept(link: Any) -> GrpcSession:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fakemq.clock.slices import finished
 from fakemq.randomness import Randomness
-from fakemq.sim.consumers import AFTER_ERROR_MS, Member, Reader
+from fakemq.sim.consumers import AFTER_ERROR_MS, MemberConsumer, Reader
 from fakemq.sim.events import Consumed, Received
 from fakemq.sim.plan import ConsumerPlan
 from tests.support.inside_lab import InsideLab
@@ -23,14 +23,14 @@ PLAN = ConsumerPlan(
 )
 
 
-def consumer(lab: InsideLab, kind: type[Member | Reader]) -> Member | Reader:
+def consumer(lab: InsideLab, kind: type[MemberConsumer | Reader]) -> MemberConsumer | Reader:
     client = kind(lab.core, PLAN, Randomness(1).stream("consumer"))
     client.start()
     return client
 
 
 def test_member_begins_and_ends_each_message(lab: InsideLab) -> None:
-    consumer(lab, Member)
+    consumer(lab, MemberConsumer)
     lab.send(lab.program(), b"x")
     lab.core.advance(20)
     journal = lab.core.journal
@@ -40,7 +40,7 @@ def test_member_begins_and_ends_each_message(lab: InsideLab) -> None:
 
 def test_member_starts_when_a_name_server_answers(lab: InsideLab) -> None:
     lab.core.name_servers[0].stop("kill")
-    member = consumer(lab, Member)
+    member = consumer(lab, MemberConsumer)
     lab.core.advance(1)
     assert not member.services.consumers
     lab.core.start_name_server(lab.core.name_servers[0])

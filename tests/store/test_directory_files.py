@@ -20,7 +20,7 @@ from fakemq.clock.node_clock import NodeClock
 from fakemq.config.log_folders import LogPaths
 from fakemq.errors import StoreError
 from fakemq.store.directory_file import PAGE_BYTES
-from fakemq.store.directory_files import DirectoryFiles, DiskSize
+from fakemq.store.directory_files import DirectoryFiles, DiskCapacity
 from fakemq.store.mapped_file_queue import MappedFileQueue
 from fakemq.store.memory_files import MemoryFiles
 
@@ -216,15 +216,15 @@ def test_descriptors_are_lent_when_the_process_has_no_more(
 
 
 def test_free_room_is_that_of_the_disk(files: DirectoryFiles) -> None:
-    files.disk = lambda _: DiskSize(1 << 30, 64 << 20)
+    files.disk = lambda _: DiskCapacity(1 << 30, 64 << 20)
     assert files.has_room(1000)
     assert not files.has_room(60 << 20)
     assert files.used_ratio() == 1 - 64 / 1024
     where = f"free on the disk of {files.root}"
     assert files.full_reason() == f"less than 16 MiB would stay {where}"
-    files.disk = lambda _: DiskSize(1 << 30, (16 << 20) - 1)
+    files.disk = lambda _: DiskCapacity(1 << 30, (16 << 20) - 1)
     assert files.full_reason() == f"less than 16 MiB is {where}"
-    files.disk = lambda _: DiskSize(1 << 30, 1 << 30)
+    files.disk = lambda _: DiskCapacity(1 << 30, 1 << 30)
     assert files.has_room(60 << 20)
     files.broken = "it broke"
     assert not files.has_room(1)

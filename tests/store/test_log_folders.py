@@ -12,7 +12,7 @@ from fakemq.config.model import BrokerConfig
 from fakemq.errors import StoreError
 from fakemq.events.core import Warned
 from fakemq.store import image as images
-from fakemq.store.directory_files import DiskSize
+from fakemq.store.directory_files import DiskCapacity
 from tests.support.disk_lab import DiskLab
 
 LOG_BYTES = 4096
@@ -96,8 +96,8 @@ def test_read_only_folder_gets_no_new_file(tmp_path: Path) -> None:
 
 
 def full_disks(store: DiskLab, *names: str) -> None:
-    def disk(folder: str) -> DiskSize:
-        return DiskSize(GIB, GIB // 8 if Path(folder).name in names else GIB // 2)
+    def disk(folder: str) -> DiskCapacity:
+        return DiskCapacity(GIB, GIB // 8 if Path(folder).name in names else GIB // 2)
 
     store.files.disk = disk
 
@@ -144,7 +144,7 @@ def test_room_is_that_of_the_disk_of_the_last_file(tmp_path: Path) -> None:
     store = lab(tmp_path, "a", "b")
     with store:
         fill(store, 2)
-        store.files.disk = lambda folder: DiskSize(GIB, 0 if folder.endswith("b") else GIB)
+        store.files.disk = lambda folder: DiskCapacity(GIB, 0 if folder.endswith("b") else GIB)
         store.files._room_bytes = 0
         refused = store.put(b"x")
         assert not refused.ok

@@ -21,7 +21,7 @@ from fakemq.protocol.message import (
 from fakemq.protocol.properties import TAGS, encode_properties_as_java
 from fakemq.store import record_scan
 from fakemq.store.delay_detour import DelayLevels
-from fakemq.store.record_scan import ARRIVING, End, RecordRange, read_range
+from fakemq.store.record_scan import ARRIVING, RecordRange, ScanEnd, read_range
 from fakemq.store.results import LogRecord
 
 LEVELS = DelayLevels("1s 5s 10s")
@@ -82,7 +82,7 @@ def read(
     check_crc: bool = False,
     check_torn: bool = False,
     file_bytes: int | None = None,
-) -> tuple[list[LogRecord], End]:
+) -> tuple[list[LogRecord], ScanEnd]:
     """The records from a position on, and why none follows."""
     found: list[LogRecord] = []
     while True:

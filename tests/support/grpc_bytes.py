@@ -5,7 +5,7 @@ from __future__ import annotations
 from fakemq.protocol.grpc import messages as m
 from fakemq.protocol.grpc.framing import framed
 from fakemq.protocol.http2 import frames as f
-from fakemq.protocol.http2.client import ClientConnection
+from fakemq.protocol.http2.client import Http2Client
 from fakemq.protocol.http2.hpack import encode
 
 PATH = "/apache.rocketmq.v2.MessagingService/SendMessage"
@@ -24,7 +24,7 @@ def sent_message() -> bytes:
 
 def from_client(path: str = PATH, message: bytes | None = None, parts: int = 1) -> bytes:
     """A connection's begin, and one call, whose message is in several frames if asked."""
-    connection = ClientConnection()
+    connection = Http2Client()
     stream = connection.begin([(":method", "POST"), (":path", path), ("te", "trailers")])
     data = framed(sent_message() if message is None else message)
     for number in range(parts):

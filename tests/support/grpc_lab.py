@@ -18,7 +18,7 @@ from h2.events import (
 from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
 from fakemq.journal.journal import Journal
-from fakemq.net.grpc_call import GrpcCall, Route
+from fakemq.net.grpc_call import GrpcCall, RpcRoute
 from fakemq.net.grpc_session import GrpcSession
 from fakemq.protocol.grpc import messages as m
 from fakemq.protocol.grpc.framing import MessageReader, framed
@@ -67,7 +67,7 @@ class GrpcLab:
         self.calls: list[GrpcCall[Any, Any]] = []
         self.messages: list[Any] = []
         self.link = RecordingLink(outside)
-        routes = {rpc.path: Route(rpc, self.take) for rpc in RPCS}
+        routes = {rpc.path: RpcRoute(rpc, self.take) for rpc in RPCS}
         self.session = GrpcSession(self.link, self, routes)
         self.client = H2Connection(H2Configuration(client_side=True, header_encoding="ascii"))
         self.client.initiate_connection()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from fakemq.broker.acl.rights import BROKER, NAMESRV, RPCS, Row
+from fakemq.broker.acl.rights import BROKER, NAMESRV, RPCS, RightsRow
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.reference import NAMES, Reference, find_reference
@@ -58,7 +58,7 @@ def rights_page() -> str:
     )
 
 
-def _codes(rows: Mapping[int, Row]) -> str:
+def _codes(rows: Mapping[int, RightsRow]) -> str:
     return _table(
         ("code", "name", *NAMES),
         (
@@ -68,7 +68,7 @@ def _codes(rows: Mapping[int, Row]) -> str:
     )
 
 
-def _cell(code: int, row: Row, reference: Reference) -> str:
+def _cell(code: int, row: RightsRow, reference: Reference) -> str:
     rule = row.in_v5 if reference.folder else row.in_4_9_7
     return "–" if rule is None or code in reference.gone_codes else rule.asks
 

@@ -37,7 +37,7 @@ WATCH_PERIOD_MS = 5_000
 """Java looks this often for files that were changed, created or deleted."""
 
 
-class Door(Protocol):
+class GuardedDispatcher(Protocol):
     """What the door leads to: a `fakemq.dispatch.dispatcher.Dispatcher`."""
 
     def dispatch(self, session: Session, command: RemotingCommand) -> None:
@@ -119,7 +119,7 @@ class AccessControl:
         if running:
             self.start()
 
-    def door(self, inside: Door) -> Dispatch:
+    def door(self, inside: GuardedDispatcher) -> Dispatch:
         """Return what a session calls for each request: allowed requests go ``inside``."""
 
         def dispatch(session: Session, command: RemotingCommand) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fakemq.protocol.command import RemotingCommand
 
 
-class Row(NamedTuple):
+class RightsRow(NamedTuple):
     """What a code asks for in each release; None: the release has no such code.
 
     Nor has one that calls the code gone.
@@ -42,18 +42,18 @@ class Row(NamedTuple):
     in_v5: Rule | None
 
 
-def _both(rule: Rule) -> Row:
-    return Row(rule, rule)
+def _both(rule: Rule) -> RightsRow:
+    return RightsRow(rule, rule)
 
 
-def _open(rule: Rule) -> Row:
+def _open(rule: Rule) -> RightsRow:
     """Return the row of a code for which 4.9.7 asks nothing."""
-    return Row(_HOLE, rule)
+    return RightsRow(_HOLE, rule)
 
 
-def _later(rule: Rule) -> Row:
+def _later(rule: Rule) -> RightsRow:
     """Return the row of a code that 4.9.7 does not have."""
-    return Row(None, rule)
+    return RightsRow(None, rule)
 
 
 _HOLE = nothing("4.9.7 asks for none")
@@ -64,10 +64,10 @@ _POPPED = popped("topic", "consumerGroup")
 _SEND_BACK = read(group="group")
 _LOCKS = Rule("SUB for the group and the topics of its queues", needs.locks)
 
-BROKER: Final[Mapping[int, Row]] = {
+BROKER: Final[Mapping[int, RightsRow]] = {
     # messages
-    RequestCode.SEND_MESSAGE: Row(send_4_9_7("topic", "group"), send("topic")),
-    RequestCode.SEND_MESSAGE_V2: Row(send_4_9_7("b", "a"), send("b")),
+    RequestCode.SEND_MESSAGE: RightsRow(send_4_9_7("topic", "group"), send("topic")),
+    RequestCode.SEND_MESSAGE_V2: RightsRow(send_4_9_7("b", "a"), send("b")),
     RequestCode.SEND_BATCH_MESSAGE: _open(send("b")),
     RequestCode.SEND_REPLY_MESSAGE: _open(send("topic", replies=True)),
     RequestCode.SEND_REPLY_MESSAGE_V2: _open(send("b", replies=True)),
@@ -79,7 +79,7 @@ BROKER: Final[Mapping[int, Row]] = {
     RequestCode5.RECALL_MESSAGE: _later(read(topic="topic", perm=Perm.PUB)),
     RequestCode.PULL_MESSAGE: _both(_OFFSET),
     RequestCode.LITE_PULL_MESSAGE: _both(_OFFSET),
-    RequestCode.CONSUMER_SEND_MSG_BACK: Row(
+    RequestCode.CONSUMER_SEND_MSG_BACK: RightsRow(
         _SEND_BACK, needs.of_stored(needs.offset_in("offset"), Perm.SUB, _SEND_BACK)
     ),
     RequestCode.QUERY_MESSAGE: _both(read(topic="topic")),
@@ -112,7 +112,7 @@ BROKER: Final[Mapping[int, Row]] = {
     RequestCode.UNREGISTER_CLIENT: _both(
         read(group="consumerGroup", say="SUB for the consumer group")
     ),
-    RequestCode.CHECK_CLIENT_CONFIG: Row(
+    RequestCode.CHECK_CLIENT_CONFIG: RightsRow(
         _HOLE, nothing("it reads only the expression that it is sent")
     ),
     RequestCode.GET_CONSUMER_LIST_BY_GROUP: _both(_GROUP),
@@ -175,12 +175,12 @@ BROKER: Final[Mapping[int, Row]] = {
     RequestCode.DELETE_ACL_CONFIG: _open(ADMIN),
     RequestCode.GET_BROKER_CLUSTER_ACL_INFO: _open(ADMIN),
     RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG: _open(ADMIN),
-    RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG: Row(_HOLE, None),
+    RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG: RightsRow(_HOLE, None),
 }
 
 _FREE: Final = _both(nothing("a name server asks for no key"))
 
-NAMESRV: Final[Mapping[int, Row]] = {
+NAMESRV: Final[Mapping[int, RightsRow]] = {
     RequestCode.PUT_KV_CONFIG: _FREE,
     RequestCode.GET_KV_CONFIG: _FREE,
     RequestCode.DELETE_KV_CONFIG: _FREE,
@@ -191,7 +191,7 @@ NAMESRV: Final[Mapping[int, Row]] = {
     RequestCode.WIPE_WRITE_PERM_OF_BROKER: _FREE,
     RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: _FREE,
     RequestCode.DELETE_TOPIC_IN_NAMESRV: _FREE,
-    RequestCode5.REGISTER_TOPIC_IN_NAMESRV: Row(None, _FREE.in_v5),
+    RequestCode5.REGISTER_TOPIC_IN_NAMESRV: RightsRow(None, _FREE.in_v5),
     RequestCode.GET_KVLIST_BY_NAMESPACE: _FREE,
     RequestCode.GET_TOPICS_BY_CLUSTER: _FREE,
     RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS: _FREE,
@@ -202,8 +202,8 @@ NAMESRV: Final[Mapping[int, Row]] = {
     RequestCode.GET_NAMESRV_CONFIG: _FREE,
     RequestCode.QUERY_DATA_VERSION: _FREE,
     RequestCode.ADD_WRITE_PERM_OF_BROKER: _FREE,
-    RequestCode5.GET_BROKER_MEMBER_GROUP: Row(None, _FREE.in_v5),
-    RequestCode5.BROKER_HEARTBEAT: Row(None, _FREE.in_v5),
+    RequestCode5.GET_BROKER_MEMBER_GROUP: RightsRow(None, _FREE.in_v5),
+    RequestCode5.BROKER_HEARTBEAT: RightsRow(None, _FREE.in_v5),
 }
 
 _CONSUME: Final = RpcRule("SUB for the topic and the group", needs.rpc_consume)

@@ -39,9 +39,9 @@ from fakemq.broker.filters.sql_expressions import (
 from fakemq.broker.filters.sql_tokens import (
     TEXT_CONDITIONS,
     FilterTooLongError,
-    Kind,
     MQFilterError,
     Token,
+    TokenKind,
     Tokens,
     add_escapes,
     from_utf16_units,
@@ -60,12 +60,14 @@ Java has no limit here, but its stack holds no filter of over 10,000 conditions.
 
 _PARSE_EXCEPTION = "org.apache.rocketmq.filter.parser.ParseException: "
 
-_ORDERS = frozenset({Kind.GREATER, Kind.GREATER_EQUAL, Kind.LESS, Kind.LESS_EQUAL})
-_COMPARISONS = _ORDERS | {Kind.NOT, Kind.BETWEEN, Kind.IN}
+_ORDERS = frozenset(
+    {TokenKind.GREATER, TokenKind.GREATER_EQUAL, TokenKind.LESS, TokenKind.LESS_EQUAL}
+)
+_COMPARISONS = _ORDERS | {TokenKind.NOT, TokenKind.BETWEEN, TokenKind.IN}
 _COMPARISONS_5 = _COMPARISONS | TEXT_CONDITIONS
-_EQUALITIES = frozenset({Kind.EQUAL, Kind.NOT_EQUAL, Kind.IS})
-_LITERALS: dict[Kind, Callable[[str], Value]]
-_Words: TypeAlias = tuple[tuple[Kind, ...], ...]
+_EQUALITIES = frozenset({TokenKind.EQUAL, TokenKind.NOT_EQUAL, TokenKind.IS})
+_LITERALS: dict[TokenKind, Callable[[str], Value]]
+_Words: TypeAlias = tuple[tuple[TokenKind, ...], ...]
 
 
 @lru_cache(maxsize=100)
@@ -102,25 +104,25 @@ class _Parser:
         self._scanning = scanning
         self._is_v5 = text_conditions
         self._comparisons = _COMPARISONS_5 if text_conditions else _COMPARISONS
-        self._expected: set[Kind] = set()
+        self._expected: set[TokenKind] = set()
         self._depth = 0
         self.terms = 0
         """The number of operands."""
 
     # -- words --------------------------------------------------------------------------------
 
-    def _next_is(self, kinds: frozenset[Kind]) -> bool:
+    def _next_is(self, kinds: frozenset[TokenKind]) -> bool:
         if self._tokens[self._at].kind in kinds:
             return True
         self._expected |= kinds
         return False
 
-    def _is_ahead(self, first: Kind, second: Kind) -> bool:
+    def _is_ahead(self, first: TokenKind, second: TokenKind) -> bool:
         # Java reads the second word only if the first one matches.
         tokens, at = self._tokens, self._at
         return tokens[at].kind is first and tokens[at + 1].kind is second
 
-    def _take(self, kind: Kind, *, ahead: _Words = ()) -> Token:
+    def _take(self, kind: TokenKind, *, ahead: _Words = ()) -> Token:
         token = self._tokens[self._at]
         if token.kind is not kind:
             raise self._unexpected(kind, ahead=ahead)
@@ -131,13 +133,13 @@ class _Parser:
         self._expected.clear()
         return token
 
-    def _unexpected(self, *wanted: Kind, ahead: _Words = ()) -> MQFilterError:
+    def _unexpected(self, *wanted: TokenKind, ahead: _Words = ()) -> MQFilterError:
         """Return the error; ``ahead`` are the words that 5.5.0 has looked ahead for, in its order.
 
         Source: ParseException.java#initialise (4.9.7), SelectorParser.java#jj_rescan_token (5.5.0)
         """
         line, column = self._tokens.place(self._tokens[self._at].at)
-        expected = [kind.value for kind in Kind if kind in self._expected.union(wanted)]
+        expected = [kind.value for kind in TokenKind if kind in self._expected.union(wanted)]
         if self._is_v5:
             expected += [" ".join(kind.value for kind in kinds) for kinds in ahead]
         else:
@@ -152,7 +154,7 @@ class _Parser:
     def _encountered(self, count: int) -> Iterator[str]:
         for number in range(count):
             token = self._tokens[self._at + number]
-            if token.kind is Kind.EOF:
+            if token.kind is TokenKind.EOF:
                 yield token.kind.value
                 return
             yield f' {token.kind.value} "{add_escapes(token.image)} "'
@@ -166,7 +168,7 @@ class _Parser:
         left = self._and_expression()
         terms: list[Expression] = []
         while self._next_is(_OR):
-            self._take(Kind.OR)
+            self._take(TokenKind.OR)
             right = self._and_expression()
             terms += self._conditions([right] if terms else [left, right])
         return self._make(Or, terms) if terms else left
@@ -175,7 +177,7 @@ class _Parser:
         left = self._equality()
         terms: list[Expression] = []
         while self._next_is(_AND):
-            self._take(Kind.AND)
+            self._take(TokenKind.AND)
             right = self._equality()
             terms += self._conditions([right] if terms else [left, right])
         return self._make(And, terms) if terms else left
@@ -187,52 +189,52 @@ class _Parser:
         left = self._comparison()
         while self._next_is(_EQUALITIES):
             kind = self._tokens[self._at].kind
-            if kind is Kind.IS:
-                negated = not self._is_ahead(Kind.IS, Kind.NULL)
-                self._take(Kind.IS)
+            if kind is TokenKind.IS:
+                negated = not self._is_ahead(TokenKind.IS, TokenKind.NULL)
+                self._take(TokenKind.IS)
                 if negated:
-                    self._take(Kind.NOT, ahead=((Kind.NULL,),))
-                self._take(Kind.NULL)
+                    self._take(TokenKind.NOT, ahead=((TokenKind.NULL,),))
+                self._take(TokenKind.NULL)
                 left = self._make(_is_null, left, negated)
             else:
                 self._take(kind)
-                left = self._make(_equal, left, self._comparison(), kind is Kind.NOT_EQUAL)
+                left = self._make(_equal, left, self._comparison(), kind is TokenKind.NOT_EQUAL)
         return left
 
     def _comparison(self) -> Expression:
         left = self._operand()
         while self._next_is(self._comparisons):
-            negated = self._tokens[self._at].kind is Kind.NOT
+            negated = self._tokens[self._at].kind is TokenKind.NOT
             if negated:
                 if not any(
-                    self._is_ahead(Kind.NOT, kind)
+                    self._is_ahead(TokenKind.NOT, kind)
                     for _, kind in (_NEGATED_5 if self._is_v5 else _NEGATED)
                 ):
-                    raise self._unexpected(*self._comparisons - {Kind.NOT}, ahead=_NEGATED_5)
-                self._take(Kind.NOT)
+                    raise self._unexpected(*self._comparisons - {TokenKind.NOT}, ahead=_NEGATED_5)
+                self._take(TokenKind.NOT)
             kind = self._tokens[self._at].kind
             self._take(kind)
-            if kind is Kind.BETWEEN:
+            if kind is TokenKind.BETWEEN:
                 low = self._operand()
-                self._take(Kind.AND)
+                self._take(TokenKind.AND)
                 left = self._make(_between, left, low, self._operand(), negated)
-            elif kind is Kind.IN:
+            elif kind is TokenKind.IN:
                 left = self._make(_in, left, self._texts(), negated)
             elif kind in TEXT_CONDITIONS:
                 symbol = f"{'NOT ' if negated else ''}{kind.name}"
-                text = _string(self._take(Kind.STRING).image)
+                text = _string(self._take(TokenKind.STRING).image)
                 left = self._make(TextCondition, left, symbol, text)
             else:
                 left = self._make(_order, left, kind.value.strip('"'), self._operand())
         return left
 
     def _texts(self) -> list[str]:
-        self._take(Kind.OPEN)
-        texts = [_string(self._take(Kind.STRING).image)]
+        self._take(TokenKind.OPEN)
+        texts = [_string(self._take(TokenKind.STRING).image)]
         while self._next_is(_COMMA):
-            self._take(Kind.COMMA)
-            texts.append(_string(self._take(Kind.STRING).image))
-        self._take(Kind.CLOSE)
+            self._take(TokenKind.COMMA)
+            texts.append(_string(self._take(TokenKind.STRING).image))
+        self._take(TokenKind.CLOSE)
         return texts
 
     def _operand(self) -> Expression:
@@ -244,26 +246,26 @@ class _Parser:
         self._depth -= 1
         return operand
 
-    def _unary(self, kind: Kind) -> Expression:
-        if kind is Kind.PLUS and (self._scanning or self._is_operand_ahead()):
+    def _unary(self, kind: TokenKind) -> Expression:
+        if kind is TokenKind.PLUS and (self._scanning or self._is_operand_ahead()):
             self._take(kind)
             return self._operand()
-        if kind is Kind.MINUS:
+        if kind is TokenKind.MINUS:
             self._take(kind)
             return self._make(Negate, self._operand())
-        if kind is Kind.NOT:
+        if kind is TokenKind.NOT:
             self._take(kind)
             return self._make(_not, self._operand())
-        if kind is Kind.OPEN:
+        if kind is TokenKind.OPEN:
             self._take(kind)
             inner = self.expression()
-            self._take(Kind.CLOSE)
+            self._take(TokenKind.CLOSE)
             return inner
-        if kind is Kind.ID:
+        if kind is TokenKind.ID:
             return self._make(Property, self._take(kind).image)
         if kind in _LITERALS:
             return self._make(_literal, self._take(kind))
-        raise self._unexpected(*_OPERANDS, ahead=((Kind.PLUS,),))
+        raise self._unexpected(*_OPERANDS, ahead=((TokenKind.PLUS,),))
 
     def _is_operand_ahead(self) -> bool:
         # An error behind a plus is reported at the plus itself, unless no word can be read there.
@@ -278,13 +280,13 @@ class _Parser:
         return True
 
 
-_AND, _OR, _COMMA = (frozenset({kind}) for kind in (Kind.AND, Kind.OR, Kind.COMMA))
+_AND, _OR, _COMMA = (frozenset({kind}) for kind in (TokenKind.AND, TokenKind.OR, TokenKind.COMMA))
 _SCANNED = Expression()
-_NEGATED: _Words = ((Kind.NOT, Kind.BETWEEN), (Kind.NOT, Kind.IN))
+_NEGATED: _Words = ((TokenKind.NOT, TokenKind.BETWEEN), (TokenKind.NOT, TokenKind.IN))
 _NEGATED_5: _Words = (
-    (Kind.NOT, Kind.CONTAINS),
-    (Kind.NOT, Kind.STARTSWITH),
-    (Kind.NOT, Kind.ENDSWITH),
+    (TokenKind.NOT, TokenKind.CONTAINS),
+    (TokenKind.NOT, TokenKind.STARTSWITH),
+    (TokenKind.NOT, TokenKind.ENDSWITH),
     *_NEGATED,
 )
 
@@ -389,11 +391,11 @@ def _string(image: str) -> str:
 
 
 _LITERALS = {
-    Kind.STRING: _string,
-    Kind.DECIMAL: _decimal,
-    Kind.FLOATING_POINT: _floating_point,
-    Kind.TRUE: lambda _: True,
-    Kind.FALSE: lambda _: False,
-    Kind.NULL: lambda _: None,
+    TokenKind.STRING: _string,
+    TokenKind.DECIMAL: _decimal,
+    TokenKind.FLOATING_POINT: _floating_point,
+    TokenKind.TRUE: lambda _: True,
+    TokenKind.FALSE: lambda _: False,
+    TokenKind.NULL: lambda _: None,
 }
-_OPERANDS = frozenset({Kind.NOT, Kind.MINUS, Kind.OPEN, Kind.ID, *_LITERALS})
+_OPERANDS = frozenset({TokenKind.NOT, TokenKind.MINUS, TokenKind.OPEN, TokenKind.ID, *_LITERALS})

@@ -42,7 +42,7 @@ THREADS = 2
 """How many threads ask producers."""
 
 
-class Parts(NamedTuple):
+class CheckParts(NamedTuple):
     """The parts of a broker that a check needs."""
 
     node: NodeContext[BrokerConfig]
@@ -64,7 +64,7 @@ class Asking:
     Source: AbstractTransactionalMessageCheckListener.java#initExecutorService (4.9.7)
     """
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: CheckParts) -> None:
         self._parts = parts
         self._waiting: list[tuple[MessageExt, AppendMessageResult]] = []
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from fakemq.broker.sending.transaction_asking import Asking, Parts
+from fakemq.broker.sending.transaction_asking import Asking, CheckParts
 from fakemq.broker.sending.transactions import CID_SYS_RMQ_TRANS, check_times
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_long
@@ -45,7 +45,7 @@ OPS_AT_ONCE = 32
 _NO_NEW_MSG = (GetMessageStatus.NO_MESSAGE_IN_QUEUE, GetMessageStatus.OFFSET_OVERFLOW_ONE)
 
 
-def check(parts: Parts) -> Round:
+def check(parts: CheckParts) -> Round:
     """Look at every queue of the half topic; create the topic if it does not exist."""
     topic = parts.topics.create_in_send_back(TRANS_HALF_TOPIC, 1)
     asking = Asking(parts)
@@ -67,7 +67,7 @@ class _Step(Enum):
 class _QueueCheck:
     """One run over one half queue and the op queue that belongs to it."""
 
-    def __init__(self, parts: Parts, queue_id: int, asking: Asking) -> None:
+    def __init__(self, parts: CheckParts, queue_id: int, asking: Asking) -> None:
         self._parts = parts
         self._asking = asking
         self._queue_id = queue_id

@@ -72,7 +72,7 @@ TICKS_AFTER_CHANGE = 2
 B = TypeVar("B", bound="Body")
 
 
-class Table(Protocol[B]):
+class PersistedTable(Protocol[B]):
     """A table that has a config file."""
 
     def persisted(self) -> B:
@@ -117,7 +117,7 @@ class ConfigFile(Generic[B]):
         """Whether the broker runs: only then the grid has timers."""
         self._period_ms = period_ms
         """Returns the period of the grid on which the file is written."""
-        self._table: Table[B]
+        self._table: PersistedTable[B]
         self._clear: Callable[[], None]
         """Puts the table into the state of a first start."""
         self._in_steps: Callable[[], Steps[B]] | None = None
@@ -151,7 +151,7 @@ class ConfigFile(Generic[B]):
 
     def connect(
         self,
-        table: Table[B],
+        table: PersistedTable[B],
         clear: Callable[[], None],
         in_steps: Callable[[], Steps[B]] | None = None,
         captured: Callable[[], Steps[B]] | None = None,

@@ -27,7 +27,7 @@ class Address(NamedTuple):
     sockaddr: tuple[str | int | bytes, ...]
 
 
-class End(Protocol):
+class SocketEnd(Protocol):
     """What is behind a socket: a channel, or TLS and a channel."""
 
     def opened(self) -> None: ...
@@ -89,7 +89,7 @@ class Wire:
         self._addresses: deque[Address] = deque()
         self._reason = "the name of its host is not known"
 
-    def _end_of(self, channel: Channel) -> End:
+    def _end_of(self, channel: Channel) -> SocketEnd:
         if channel.tls is None:
             return channel
         from fakemq.client.carriers.secure import SecureEnd  # most clients are plain

@@ -29,7 +29,7 @@ SLICE_CALLS = 256
 _FAILED = (ConsumeStatus.RECONSUME_LATER, ConsumeStatus.ROLLBACK)
 
 
-class Batch:
+class ListenerBatch:
     """The messages of one call of the listener, and how it ended."""
 
     __slots__ = (
@@ -120,10 +120,10 @@ def ends_from_outside(error: BaseException) -> bool:
 class Slice(Protocol):
     """The batches of one worker: what it calls the listener with next."""
 
-    def next(self) -> Batch | None:
+    def next(self) -> ListenerBatch | None:
         """Return a batch; None if the worker has made enough calls, or nothing is left."""
 
-    def ended(self, batch: Batch) -> None:
+    def ended(self, batch: ListenerBatch) -> None:
         """Take a batch whose call is over; it has not ended if the listener did not begin."""
 
 

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fakemq.client.consuming.batch import SLICE_CALLS, SLICE_MS, Batch
+from fakemq.client.consuming.batch import SLICE_CALLS, SLICE_MS, ListenerBatch
 from fakemq.client.consuming.directly import consume_directly
 from fakemq.client.tasks import Signal, Sleep, Task, Wait
 
@@ -56,16 +56,16 @@ class ConcurrentService:
         self._context = context
         self._sending_back = sending_back
         self._carrier = context.services.carrier
-        self._waiting: deque[Batch] = deque()
-        self._finished: deque[Batch] = deque()
-        self._failed: deque[Batch] = deque()
+        self._waiting: deque[ListenerBatch] = deque()
+        self._finished: deque[ListenerBatch] = deque()
+        self._failed: deque[ListenerBatch] = deque()
         self._runners = 0
         self._rests = False
         self._stopped = False
         self._all_ended = Signal()
         self._all_ended.set()
         self._watch: Cancellable | None = None
-        self._waiting_at_watch: Batch | None = None
+        self._waiting_at_watch: ListenerBatch | None = None
         self._call_ms = 0.0
 
     @property
@@ -80,10 +80,10 @@ class ConcurrentService:
             return
         size = self._context.settings.consume_message_batch_max_size
         if size == 1:
-            self._waiting.extend([Batch(process_queue, [message]) for message in messages])
+            self._waiting.extend([ListenerBatch(process_queue, [message]) for message in messages])
         else:
             for at in range(0, len(messages), size):
-                self._waiting.append(Batch(process_queue, list(messages[at : at + size])))
+                self._waiting.append(ListenerBatch(process_queue, list(messages[at : at + size])))
         # A quick listener gains nothing from more runners: see `SLOW_MS`.
         takes_long = self._context.is_performed_one_by_one or self._call_ms >= SLOW_MS
         self._dispatch(self._runners + len(self._waiting) if takes_long else 1)
@@ -132,7 +132,7 @@ class ConcurrentService:
         self._waiting_at_watch = None
         self._dispatch(self._runners + len(self._waiting) if has_stopped else self._runners)
 
-    def _first_waiting(self) -> Batch | None:
+    def _first_waiting(self) -> ListenerBatch | None:
         try:
             return self._waiting[0]
         except IndexError:  # perhaps a worker has just taken it
@@ -230,7 +230,7 @@ class ConcurrentService:
         if offset is not None:
             self._context.offsets.update(process_queue.queue, offset, increase_only=True)
 
-    def _send_back(self, batch: Batch) -> Task[None]:
+    def _send_back(self, batch: ListenerBatch) -> Task[None]:
         """Send back those messages of a batch that were not consumed."""
         context, process_queue = self._context, batch.process_queue
         failed = batch.to_send_back(context.settings.delay_level_when_next_consume)
@@ -302,13 +302,13 @@ class _Slice:
 
     __slots__ = ("_began_ms", "_finished", "_over", "_waiting", "calls", "took_ms")
 
-    def __init__(self, waiting: deque[Batch], finished: deque[Batch]) -> None:
+    def __init__(self, waiting: deque[ListenerBatch], finished: deque[ListenerBatch]) -> None:
         self._waiting = waiting
         self._finished = finished
         self._began_ms = self.calls = self.took_ms = 0
         self._over = False
 
-    def next(self) -> Batch | None:
+    def next(self) -> ListenerBatch | None:
         while self._waiting and not self._over:
             try:
                 batch = self._waiting.popleft()
@@ -319,7 +319,7 @@ class _Slice:
                 return batch
         return None
 
-    def ended(self, batch: Batch) -> None:
+    def ended(self, batch: ListenerBatch) -> None:
         if not batch.has_ended:
             self._over = True
             return

@@ -8,7 +8,7 @@ from inspect import iscoroutinefunction, isgeneratorfunction
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from fakemq.client.carriers.awaiting import await_in_row
-from fakemq.client.consuming.batch import Batch, Slice, call_in_row
+from fakemq.client.consuming.batch import ListenerBatch, Slice, call_in_row
 from fakemq.client.consuming.offsets import OffsetStore
 from fakemq.client.consuming.process_queue import ProcessQueue
 from fakemq.client.consuming.received import Listener, ReceivedMessage
@@ -142,7 +142,7 @@ class ConsumerContext:
         elapsed_ms = self.services.carrier.elapsed_ms
         yield Perform(self._worker, (work, self.listener, elapsed_ms))
 
-    def perform(self, batch: Batch) -> Task[None]:
+    def perform(self, batch: ListenerBatch) -> Task[None]:
         """Have the listener called with a batch, by itself; its result or error is in the batch."""
         elapsed_ms = self.services.carrier.elapsed_ms
         traced: Consuming | None = None
@@ -162,7 +162,7 @@ class ConsumerContext:
                 traced, success=batch.is_well, return_type=self._return_type(batch)
             )
 
-    def _return_type(self, batch: Batch) -> ConsumeReturnType:
+    def _return_type(self, batch: ListenerBatch) -> ConsumeReturnType:
         """Source: ConsumeMessageConcurrentlyService.java#ConsumeRequest.run (4.9.7)"""
         if batch.error is not None:
             return ConsumeReturnType.EXCEPTION

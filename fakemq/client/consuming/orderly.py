@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fakemq.client.consuming.batch import SLICE_MS, Batch
+from fakemq.client.consuming.batch import SLICE_MS, ListenerBatch
 from fakemq.client.consuming.directly import consume_directly
 from fakemq.client.consuming.locks import FIRST_LOCK_MS, LOCK_INTERVAL_MS, QueueLocks
 from fakemq.client.consuming.received import DEAD_LETTER, ConsumeStatus
@@ -196,7 +196,9 @@ class OrderlyService:
         count = 1 if self._context.is_performed_one_by_one else SLICE_BATCHES
         messages = process_queue.peek(size * count)
         starts = range(0, len(messages), size)
-        return _Slice(self, [Batch(process_queue, messages[at : at + size]) for at in starts])
+        return _Slice(
+            self, [ListenerBatch(process_queue, messages[at : at + size]) for at in starts]
+        )
 
     def _perform(self, process_queue: ProcessQueue, current: _Slice) -> Task[None]:
         process_queue.not_performing.clear()
@@ -246,7 +248,7 @@ class OrderlyService:
         self._take(batch)
         return (yield from self._apply(process_queue, batch))
 
-    def _take(self, batch: Batch) -> None:
+    def _take(self, batch: ListenerBatch) -> None:
         well = _succeeded(batch)
         count = len(batch.messages)
         self._context.statistics.consumed(
@@ -262,7 +264,7 @@ class OrderlyService:
         if offset is not None and not process_queue.dropped:
             self._context.offsets.update(process_queue.queue, offset, increase_only=False)
 
-    def _apply(self, process_queue: ProcessQueue, batch: Batch) -> Task[bool]:
+    def _apply(self, process_queue: ProcessQueue, batch: ListenerBatch) -> Task[bool]:
         """Take the result of a batch that has not simply succeeded.
 
         Source: ConsumeMessageOrderlyService.java#processConsumeResult (4.9.7)
@@ -317,7 +319,7 @@ class OrderlyService:
         return remaining
 
 
-def _failed(batch: Batch) -> bool:
+def _failed(batch: ListenerBatch) -> bool:
     return (
         batch.error is not None
         or batch.result.status is ConsumeStatus.RECONSUME_LATER
@@ -325,7 +327,7 @@ def _failed(batch: Batch) -> bool:
     )
 
 
-def _succeeded(batch: Batch) -> bool:
+def _succeeded(batch: ListenerBatch) -> bool:
     return batch.result.status is ConsumeStatus.SUCCESS and not _failed(batch)
 
 
@@ -334,7 +336,7 @@ class _Slice:
 
     __slots__ = ("_began_ms", "_over", "_service", "applied", "batches", "begun")
 
-    def __init__(self, service: OrderlyService, batches: list[Batch]) -> None:
+    def __init__(self, service: OrderlyService, batches: list[ListenerBatch]) -> None:
         self._service = service
         self.batches = batches
         self._began_ms = 0
@@ -344,7 +346,7 @@ class _Slice:
         self.applied = 0
         """How many of their results were taken."""
 
-    def next(self) -> Batch | None:
+    def next(self) -> ListenerBatch | None:
         if self._over or self.begun == len(self.batches):
             return None
         batch = self.batches[self.begun]
@@ -353,7 +355,7 @@ class _Slice:
         self.begun += 1
         return batch
 
-    def ended(self, batch: Batch) -> None:
+    def ended(self, batch: ListenerBatch) -> None:
         if self.begun == 1:
             self._began_ms = batch.began_ms
         self._over = (

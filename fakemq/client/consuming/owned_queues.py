@@ -19,7 +19,7 @@ from fakemq.protocol.bodies.queue import MessageQueue
 if TYPE_CHECKING:
     from fakemq.client.consuming.context import ConsumerContext, ConsumeService
     from fakemq.client.consuming.locks import QueueLocks
-    from fakemq.client.consuming.pulling import Pulling
+    from fakemq.client.consuming.pulling import PullService
 
 _log = logging.getLogger("fakemq.client")
 
@@ -36,7 +36,7 @@ class OwnedQueues:
         self,
         context: ConsumerContext,
         service: ConsumeService,
-        pulling: Pulling,
+        pulling: PullService,
         locks: QueueLocks,
         subscriptions: Mapping[str, SubscriptionData],
     ) -> None:

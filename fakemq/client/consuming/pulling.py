@@ -53,7 +53,7 @@ LOG_EVERY = 1_000
 MIB = 1 << 20
 
 
-class Pulling:
+class PullService:
     """Pulls for one consumer, from all its queues."""
 
     def __init__(

@@ -17,7 +17,7 @@ from fakemq.client.consuming.offsets import LocalOffsets, OffsetStore, RemoteOff
 from fakemq.client.consuming.orderly import OrderlyService
 from fakemq.client.consuming.owned_queues import OwnedQueues
 from fakemq.client.consuming.process_queue import ProcessQueue
-from fakemq.client.consuming.pulling import Pulling
+from fakemq.client.consuming.pulling import PullService
 from fakemq.client.consuming.rebalance import Rebalancer
 from fakemq.client.consuming.received import Listener
 from fakemq.client.consuming.requests import handle_consumer_requests
@@ -348,7 +348,7 @@ class _Parts:
             self.service = OrderlyService(context, sending_back, self.locks)
         else:
             self.service = ConcurrentService(context, sending_back)
-        self.pulling = Pulling(context, operations, self.service, core.subscriptions)
+        self.pulling = PullService(context, operations, self.service, core.subscriptions)
         self.owned = OwnedQueues(
             context, self.service, self.pulling, self.locks, core.subscriptions
         )

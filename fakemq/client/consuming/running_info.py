@@ -22,7 +22,7 @@ from fakemq.protocol.versions import VERSION_DESCRIPTIONS
 if TYPE_CHECKING:
     from fakemq.client.consuming.context import ConsumerContext
     from fakemq.client.consuming.process_queue import ProcessQueue
-    from fakemq.client.consuming.pulling import Pulling
+    from fakemq.client.consuming.pulling import PullService
     from fakemq.client.instance import ClientInstance
 
 MIB = 1 << 20
@@ -30,7 +30,7 @@ NO_OFFSET = -1
 
 
 def running_info(
-    context: ConsumerContext, subscriptions: Sequence[SubscriptionData], pulling: Pulling
+    context: ConsumerContext, subscriptions: Sequence[SubscriptionData], pulling: PullService
 ) -> Task[ConsumerRunningInfo]:
     """Return the settings, queues, offsets and counters of a consumer."""
     info = ConsumerRunningInfo(
@@ -82,7 +82,7 @@ def _queue_info(
     return info
 
 
-def _properties(context: ConsumerContext, pulling: Pulling) -> dict[str, str]:
+def _properties(context: ConsumerContext, pulling: PullService) -> dict[str, str]:
     """Return the settings under the names of Java's fields."""
     settings, instance = context.settings, context.services.instance
     values: dict[str, object] = {

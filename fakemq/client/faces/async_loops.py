@@ -24,7 +24,7 @@ from fakemq.client.consuming.received import (
     ReceivedMessage,
 )
 from fakemq.client.faces.async_base import UserTasks
-from fakemq.client.faces.handlers import Handlers, outcome
+from fakemq.client.faces.handlers import ConsumerFunctions, outcome
 
 
 class AsyncDelivery:
@@ -199,7 +199,7 @@ def _finish(
 class AsyncCalls:
     """The listener that awaits async functions of the user, and calls plain ones in threads."""
 
-    def __init__(self, handlers: Handlers, user_tasks: UserTasks, threads: int) -> None:
+    def __init__(self, handlers: ConsumerFunctions, user_tasks: UserTasks, threads: int) -> None:
         self._handlers = handlers
         self._user_tasks = user_tasks
         self._limiter: anyio.CapacityLimiter | None = None

@@ -36,7 +36,7 @@ and ConsumeResult of RocketMQ 5's clients
 """
 
 
-class Handlers:
+class ConsumerFunctions:
     """The functions of one consumer, by topic, and its subscriptions."""
 
     def __init__(

@@ -43,7 +43,7 @@ class LiteParts:
         self.client = settled_client(namesrv_addr, options)
         self.subscriptions = subscriptions(subscribe)
         self._before_start: list[Callable[[LitePullConsumerCore], object]] = []
-        self.progress = Progress()
+        self.progress = LoopProgress()
 
     def subscribe(
         self, topic: str, expression: str | Selector, listener: MessageQueueListener | None
@@ -85,7 +85,7 @@ def _at_once(task: Task[None]) -> None:
         raise AssertionError(f"{step} before the start")
 
 
-class Progress:
+class LoopProgress:
     """How far loops over a consumer are, by queue: the offset behind the last finished message."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from fakemq.client.consuming.lite_pull import LitePullConsumerCore
 from fakemq.client.consuming.received import ReceivedMessage
 from fakemq.client.errors import MQClientError
 from fakemq.client.faces.blocking_base import BlockingFace
-from fakemq.client.faces.lite_base import Committing, LiteFace, Progress, to_commit
+from fakemq.client.faces.lite_base import Committing, LiteFace, LoopProgress, to_commit
 from fakemq.client.faces.signature import shows_options
 from fakemq.client.service_state import ServiceState
 from fakemq.protocol.bodies.queue import MessageQueue
@@ -161,7 +161,7 @@ class _PollLoop:
     """One loop over what a consumer polls; no generator, because a loop may be left unfinished."""
 
     def __init__(
-        self, consumer: LitePullConsumer, core: LitePullConsumerCore, progress: Progress
+        self, consumer: LitePullConsumer, core: LitePullConsumerCore, progress: LoopProgress
     ) -> None:
         self._consumer = consumer
         self._core = core

@@ -22,7 +22,7 @@ from fakemq.client.consuming.received import (
 from fakemq.client.faces.user_threads import UserThreads
 
 
-class Delivery:
+class LoopDelivery:
     """A message on its way to a loop, in it, or behind it."""
 
     __slots__ = ("_finished", "_result", "message")
@@ -55,7 +55,7 @@ class Handover:
     def __init__(self) -> None:
         self._changed = threading.Condition(threading.Lock())
         # Guarded by its lock.
-        self._waiting: deque[Delivery] = deque()
+        self._waiting: deque[LoopDelivery] = deque()
         self._closed = False
         self.loops: dict[int, weakref.ref[MessageLoop]] = {}
         """The loops that have not ended, by their id. Without a lock: the end of a loop may be a
@@ -72,7 +72,7 @@ class Handover:
         Raise NotConsumedError if the consumer ends before a loop takes it.
         """
         (message,) = messages
-        delivery = Delivery(message)
+        delivery = LoopDelivery(message)
         with self._changed:
             if self._closed:
                 raise NotConsumedError
@@ -129,7 +129,7 @@ class MessageLoop:
         self._handover = handover
         self._consumer = consumer  # a consumer that is looped over is not dropped
         self._user_threads = user_threads
-        self.current: Delivery | None = None
+        self.current: LoopDelivery | None = None
         """What its body consumes."""
         handover.loops[id(self)] = weakref.ref(self)
 

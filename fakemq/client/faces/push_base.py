@@ -14,7 +14,7 @@ from fakemq.client.errors import MQClientError
 from fakemq.client.faces.base import AWAIT_TERMINATION_MS, Face
 from fakemq.client.faces.functions import Kind
 from fakemq.client.faces.handlers import (
-    Handlers,
+    ConsumerFunctions,
     OnMessage,
     OnMessages,
     Subscribe,
@@ -53,7 +53,9 @@ class PushParts:
         arguments = ("subscribe", "on_message", "on_messages", "await_termination_ms_when_shutdown")
         self.settings = settled(face, PushSettings, chosen, arguments, group=group)
         self.client: Settled = settled_client(namesrv_addr, chosen)
-        self.handlers = Handlers(face, subscribe, on_message, on_messages, kind=kind, wrap=wrap)
+        self.handlers = ConsumerFunctions(
+            face, subscribe, on_message, on_messages, kind=kind, wrap=wrap
+        )
         if self.settings.consume_message_batch_max_size > 1 and on_messages is None:
             raise TypeError(
                 "consume_message_batch_max_size is for on_messages, which takes a batch: pass"

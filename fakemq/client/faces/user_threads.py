@@ -9,7 +9,7 @@ from threading import get_ident
 from typing import Any
 
 from fakemq.client.consuming.received import ConsumeResult, ReceivedMessage
-from fakemq.client.faces.handlers import Handlers, outcome
+from fakemq.client.faces.handlers import ConsumerFunctions, outcome
 
 
 class UserThreads:
@@ -52,7 +52,7 @@ class UserThreads:
 class Calls:
     """The listener that calls functions of the user."""
 
-    def __init__(self, handlers: Handlers, user_threads: UserThreads) -> None:
+    def __init__(self, handlers: ConsumerFunctions, user_threads: UserThreads) -> None:
         self._handlers = handlers
         self._user_threads = user_threads
 

@@ -44,14 +44,14 @@ _NO_HOST: Host = ("0.0.0.0", 0)  # of a reply that says no host
 Cancel: TypeAlias = Callable[[], None]
 
 
-class Request(Protocol):
+class RequestMessage(Protocol):
     """What a reply needs of the message that it answers."""
 
     @property
     def properties(self) -> Mapping[str, str]: ...
 
 
-def create_reply_message(request: Request, body: bytes | str) -> Message:
+def create_reply_message(request: RequestMessage, body: bytes | str) -> Message:
     """Return the message that answers a received request; send it by any producer.
 
     Raise MQClientError for a message that no broker has passed on as a request.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 from fakemq.client.consuming.offsets import MemoryOffsets
 from fakemq.client.consuming.push import PushConsumerCore
 from fakemq.client.errors import MQClientError
-from fakemq.client.faces.handlers import Handlers, Subscribe
+from fakemq.client.faces.handlers import ConsumerFunctions, Subscribe
 from fakemq.client.faces.options import PushOptions
 from fakemq.client.faces.push_consumer import PushConsumer
 from fakemq.client.faces.user_threads import Calls, UserThreads
@@ -79,7 +79,7 @@ class InsideConsuming(InsideFace[PushConsumerCore], Recorded):
         return super()._copied(found) if self.closed else self._running().call(found.copy)
 
 
-def _in_parts(handlers: Handlers) -> Listener:
+def _in_parts(handlers: ConsumerFunctions) -> Listener:
     """Return a listener whose calls may take time of the cluster: its carrier runs generators."""
 
     def listen(messages: Sequence[ReceivedMessage]) -> Generator[object, Any, object]:

@@ -261,13 +261,13 @@ class RequestFaults(FaultPlacing):
         3. At ``before_replicate`` an ASYNC_MASTER has answered, and no slave has the message; only
            for requests that store a message.
         """
-        from fakemq.dispatch.faults import Kill
+        from fakemq.dispatch.faults import KillNode
 
         def kill(node: str) -> None:
             server = self._running().server
             server.kill_node(node_called(server.core, node))
 
-        return self._place_request_fault("kill", requested(request), Kill(kill), limits)
+        return self._place_request_fault("kill", requested(request), KillNode(kill), limits)
 
     def pause(self, request: Request, **limits: Unpack[Limits]) -> Fault:
         """Pause the node when the request comes, as by SIGSTOP, until its ``resume()``.

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from fakemq.proxy.call import Context
     from fakemq.proxy.proxy import Proxy
     from fakemq.proxy.receipts import ReceiptHandle
-    from fakemq.proxy.routes import Queue
+    from fakemq.proxy.routes import RouteQueue
 
 MOST_MESSAGES: Final = 32
 UNREAD_MAX_BYTES: Final = 64 * 1024 * 1024
@@ -92,7 +92,7 @@ def receive_message(proxy: Proxy, context: Context, request: ReceiveMessageReque
 class _Wanted(NamedTuple):
     """What a request asks for."""
 
-    queue: Queue
+    queue: RouteQueue
     header: PopHeader
     tags: frozenset[str]
     """What the client filters by; the broker knows their hashes only."""

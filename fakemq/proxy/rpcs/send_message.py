@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from fakemq.protocol.grpc.messages import Message, SendMessageRequest
     from fakemq.proxy.call import Context
     from fakemq.proxy.proxy import Proxy
-    from fakemq.proxy.routes import Queue, TopicRoute
+    from fakemq.proxy.routes import RouteQueue, TopicRoute
 
 _UNSAFE: Final = {
     int(ResponseCode.FLUSH_DISK_TIMEOUT): (Code.MASTER_PERSISTENCE_TIMEOUT, "FLUSH_DISK_TIMEOUT"),
@@ -146,7 +146,7 @@ def check_type(expected: str, actual: str) -> None:
         )
 
 
-def _queue(proxy: Proxy, route: TopicRoute, alone: Message | None) -> Queue | None:
+def _queue(proxy: Proxy, route: TopicRoute, alone: Message | None) -> RouteQueue | None:
     """Return the queue for a request; ``alone`` is its only message.
 
     Source: SendMessageActivity.java#select
@@ -174,7 +174,7 @@ def _sys_flag(message: Message) -> int:
 
 def _command(
     topic: str,
-    queue: Queue,
+    queue: RouteQueue,
     sys_flag: int,
     messages: Any,
     made: list[dict[str, str]],
@@ -262,7 +262,7 @@ def _text(properties: dict[str, str]) -> str:
     )
 
 
-def _unsafe(reply: Reply[Any], queue: Queue) -> SendMessageResponse:
+def _unsafe(reply: Reply[Any], queue: RouteQueue) -> SendMessageResponse:
     """Return the answer for messages that are stored, but perhaps not safe; else raise RpcError."""
     found = _UNSAFE.get(reply.code)
     if found is None:
@@ -276,7 +276,7 @@ def _remember(
     proxy: Proxy,
     topic: str,
     transaction_id: str,
-    queue: Queue,
+    queue: RouteQueue,
     fields: dict[str, str],
     half_offset: int,
 ) -> None:

@@ -37,7 +37,7 @@ _SIZE_IN_MEMORY: Final = 10
 
 @handles("Telemetry")
 def telemetry(proxy: Proxy, context: Context, command: TelemetryCommand) -> None:
-    call, stream = context.call, Stream(proxy, context)
+    call, stream = context.call, ClientStream(proxy, context)
 
     def on_message(command: Any) -> None:
         received = proxy.journal.add(
@@ -66,7 +66,7 @@ def telemetry(proxy: Proxy, context: Context, command: TelemetryCommand) -> None
     _take(stream, command)
 
 
-class Stream:
+class ClientStream:
     """The stream of a client, by which the front sends commands to it at any time."""
 
     __slots__ = ("context", "proxy", "unfinished")
@@ -92,7 +92,7 @@ class Stream:
             client.stream = None
 
 
-def _take(stream: Stream, command: TelemetryCommand) -> None:
+def _take(stream: ClientStream, command: TelemetryCommand) -> None:
     kind, relay = command.WhichOneof("command"), stream.proxy.relay
     client_id = stream.context.client_id
     if kind == "settings":
@@ -103,7 +103,7 @@ def _take(stream: Stream, command: TelemetryCommand) -> None:
         relay.verified(client_id, command.status, command.verify_message_result)
 
 
-def _take_settings(stream: Stream, settings: Settings) -> None:
+def _take_settings(stream: ClientStream, settings: Settings) -> None:
     kind, proxy, context = settings.WhichOneof("pub_sub"), stream.proxy, stream.context
     if kind is None:
         _end(
@@ -132,7 +132,7 @@ def _take_settings(stream: Stream, settings: Settings) -> None:
     later.when_done(taken)
 
 
-def _settings_taken(stream: Stream, settings: Settings) -> Steps[Settings]:
+def _settings_taken(stream: ClientStream, settings: Settings) -> Steps[Settings]:
     """Register a client, keep its settings, and return those that hold."""
     proxy, context = stream.proxy, stream.context
     parts = yield from count_parts(settings)
@@ -151,7 +151,7 @@ def _settings_taken(stream: Stream, settings: Settings) -> Steps[Settings]:
     return proxy.settings.merged(raw)
 
 
-def _answer(stream: Stream, taken: Later[Settings]) -> None:
+def _answer(stream: ClientStream, taken: Later[Settings]) -> None:
     try:
         settings = taken.result()
     except Exception as raised:
@@ -166,7 +166,7 @@ def _answer(stream: Stream, taken: Later[Settings]) -> None:
         stream.over()  # meanwhile
 
 
-def _end(stream: Stream, status: GrpcStatus, text: str) -> None:
+def _end(stream: ClientStream, status: GrpcStatus, text: str) -> None:
     dispatcher.note(stream.proxy, stream.context, status.name)
     stream.context.call.end(status, text)
     stream.over()

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fakemq.sim.history import Violation
-from fakemq.sim.pops import Queue
+from fakemq.sim.pops import GroupQueue
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from fakemq.sim.pops import PopHold, Pops
+    from fakemq.sim.pops import PopHistory, PopHold
 
 NAME = "popped messages are accounted for"
 
 
-class Waiting(NamedTuple):
+class Unacknowledged(NamedTuple):
     """A message that a broker will revive unless it is acknowledged."""
 
     group: str
@@ -28,18 +28,18 @@ class Waiting(NamedTuple):
 class PopTables(Protocol):
     """What a broker knows of the messages that groups pop."""
 
-    def waiting(self) -> Collection[Waiting]:
+    def waiting(self) -> Collection[Unacknowledged]:
         """Return all messages that will be revived."""
 
     def queues(self, group: str) -> Iterator[tuple[str, int]]:
         """Yield topic and queue id of all queues that a group pops, with its retry topics."""
 
-    def offsets(self, queue: Queue) -> tuple[int, int]:
+    def offsets(self, queue: GroupQueue) -> tuple[int, int]:
         """Return the first queue offset that is stored, and the one of the next pop."""
 
 
 def unaccounted(
-    pops: Pops, node: str, groups: Collection[str], tables: PopTables
+    pops: PopHistory, node: str, groups: Collection[str], tables: PopTables
 ) -> Iterator[Violation]:
     """Yield messages of a running broker that no one has and that will not come again.
 
@@ -50,7 +50,7 @@ def unaccounted(
     waiting = set(tables.waiting())
     for group in groups:
         for topic, queue_id in tables.queues(group):
-            queue = Queue(node, group, topic, queue_id)
+            queue = GroupQueue(node, group, topic, queue_id)
             first, following = tables.offsets(queue)
             for hold in pops.of(queue):
                 if hold.is_open and not hold.uncertain and not _comes(hold, waiting, following):
@@ -67,8 +67,8 @@ def unaccounted(
                     yield Violation(NAME, text, (node,))
 
 
-def _comes(hold: PopHold, waiting: Collection[Waiting], following: int) -> bool:
+def _comes(hold: PopHold, waiting: Collection[Unacknowledged], following: int) -> bool:
     if hold.in_order:
         return hold.queue_offset >= following
     _, group, topic, queue_id = hold.queue
-    return Waiting(group, topic, queue_id, hold.queue_offset, hold.pop_time_ms) in waiting
+    return Unacknowledged(group, topic, queue_id, hold.queue_offset, hold.pop_time_ms) in waiting

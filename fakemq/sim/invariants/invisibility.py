@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.sim.history import Violation
-from fakemq.sim.pops import PopHold, Pops
+from fakemq.sim.pops import PopHistory, PopHold
 
 if TYPE_CHECKING:
     from fakemq.events.pop import Revived
@@ -29,7 +29,7 @@ class Invisibility:
     """
 
     def __init__(self) -> None:
-        self.pops = Pops(self._popped, self._revived)
+        self.pops = PopHistory(self._popped, self._revived)
         self.found: list[Violation] = []
 
     def _popped(self, hold: PopHold) -> None:

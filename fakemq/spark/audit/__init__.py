@@ -40,12 +40,12 @@ def audit(
     """
     return audited(
         spark,
-        pipeline.Asked(stores, acks, deliveries, journal, groups, topics, any_order),
+        pipeline.AuditRequest(stores, acks, deliveries, journal, groups, topics, any_order),
     )
 
 
 def audited(
-    spark: SparkSession, asked: pipeline.Asked, step: pipeline.Step = pipeline.no_step
+    spark: SparkSession, asked: pipeline.AuditRequest, step: pipeline.Step = pipeline.no_step
 ) -> Audit:
     """Do the same for options in one value; ``step`` is called after each part of the work."""
     there = pipeline.read(spark, asked)
@@ -59,7 +59,7 @@ class Audit:
     def __init__(
         self,
         tables: pipeline.RunTables,
-        asked: pipeline.Asked,
+        asked: pipeline.AuditRequest,
         step: pipeline.Step = pipeline.no_step,
     ) -> None:
         self._step = step

@@ -29,7 +29,7 @@ LOSS, TURN = "loss", "turn"
 """LOSS removes bytes of a log. TURN makes deliveries of a group, or of a broker, begin again."""
 
 
-class Happening(NamedTuple):
+class PossibleCause(NamedTuple):
     """One event that may be a cause."""
 
     seq: int
@@ -60,7 +60,7 @@ _DDL = (
 )
 
 
-def happenings(journal: JournalTables) -> list[Happening]:
+def happenings(journal: JournalTables) -> list[PossibleCause]:
     """Return the events of a journal that may be causes, the newest if there are too many."""
     rows = journal.happenings().orderBy(sf.desc("seq")).limit(EVENTS_AT_MOST).collect()
     by_seq = {row.seq: row for row in rows}
@@ -88,7 +88,7 @@ def happenings(journal: JournalTables) -> list[Happening]:
     return sorted(one for one in found if one is not None)
 
 
-def _of(row: Any, kind: str, text: str, **more: Any) -> Happening:
+def _of(row: Any, kind: str, text: str, **more: Any) -> PossibleCause:
     values: dict[str, Any] = {
         "group": "",
         "raw_topic": "",
@@ -99,7 +99,7 @@ def _of(row: Any, kind: str, text: str, **more: Any) -> Happening:
         "rank": 9,
         "fault": 0,
     } | more
-    return Happening(
+    return PossibleCause(
         seq=row.seq,
         at_ms=row.at_ms,
         node=row.node,
@@ -110,7 +110,7 @@ def _of(row: Any, kind: str, text: str, **more: Any) -> Happening:
     )
 
 
-def _happening(row: Any, by_seq: dict[int, Any]) -> Happening | None:
+def _happening(row: Any, by_seq: dict[int, Any]) -> PossibleCause | None:
     fields = row.fields
     if row.kind == "UnsyncedLost":
         why = _because(by_seq.get(row.cause), by_seq)
@@ -139,7 +139,7 @@ def _happening(row: Any, by_seq: dict[int, Any]) -> Happening | None:
     return None
 
 
-def _hit(row: Any) -> Happening:
+def _hit(row: Any) -> PossibleCause:
     fields = row.fields
     text = f"fault {fields.fault} {fields.what}: {fields.on}"
     where = _RANGE.search(fields.on)
@@ -172,7 +172,7 @@ def _because(row: Any, by_seq: dict[int, Any]) -> str:
     return ""
 
 
-def frame(spark: SparkSession, found: Iterable[Happening]) -> DataFrame:
+def frame(spark: SparkSession, found: Iterable[PossibleCause]) -> DataFrame:
     return spark.createDataFrame(list(found), _DDL)
 
 

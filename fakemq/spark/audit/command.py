@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Self, TextIO
 
 import msgspec
 
-from fakemq.clock.progress import Progress
+from fakemq.clock.progress import ProgressBar
 from fakemq.errors import ConfigError
 from fakemq.spark.audit import audited
 from fakemq.spark.audit.inputs import find_stores
-from fakemq.spark.audit.pipeline import Asked
+from fakemq.spark.audit.pipeline import AuditRequest
 from fakemq.spark.audit.report.screen import lines
 from fakemq.spark.audit.summarise import FINDINGS
 
@@ -36,7 +36,7 @@ FOUND = 1
 Write = Callable[[str], None]
 
 
-class AuditOptions(Asked, frozen=True):
+class AuditOptions(AuditRequest, frozen=True):
     """The options of the command."""
 
     report: str | None = None
@@ -143,7 +143,7 @@ class AuditBar:
 
     def __init__(self, stream: TextIO, *, time: TimeSource | None = None) -> None:
         self._shows = stream.isatty()
-        self._progress = Progress(STEPS, stream, "steps", title="audit", time=time)
+        self._progress = ProgressBar(STEPS, stream, "steps", title="audit", time=time)
         self._steps = 0
         self._shown = 0.0
         self._over = threading.Event()

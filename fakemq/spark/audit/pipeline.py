@@ -39,7 +39,7 @@ def no_step() -> None:
     """Count nothing."""
 
 
-class Asked(msgspec.Struct, frozen=True):
+class AuditRequest(msgspec.Struct, frozen=True):
     """The options of an audit; see `fakemq.spark.audit.audit`."""
 
     stores: Sequence[str]
@@ -80,7 +80,7 @@ class RunTables(NamedTuple):
     logs: DataFrame
 
 
-def read(spark: SparkSession, asked: Asked) -> Read:
+def read(spark: SparkSession, asked: AuditRequest) -> Read:
     """Read all inputs. Raise ConfigError for input that cannot be read."""
     nodes = find_stores(asked.stores)
     if not nodes:
@@ -110,7 +110,9 @@ def read(spark: SparkSession, asked: Asked) -> Read:
     )
 
 
-def tables(spark: SparkSession, asked: Asked, there: Read, step: Step = no_step) -> RunTables:
+def tables(
+    spark: SparkSession, asked: AuditRequest, there: Read, step: Step = no_step
+) -> RunTables:
     """Return everything up to the verdicts; ``step`` is called after each of nine tables."""
 
     def kept(frame: DataFrame) -> DataFrame:
@@ -153,7 +155,7 @@ def keep(frame: DataFrame) -> DataFrame:
     return frame.localCheckpoint(eager=False)
 
 
-def inputs(asked: Asked, nodes: Sequence[RunNode]) -> list[str]:
+def inputs(asked: AuditRequest, nodes: Sequence[RunNode]) -> list[str]:
     """Return one line for each input."""
     named = [(SEPARATOR.join((one.root, *one.log_folders)), one.name) for one in nodes]
     lines = [f"{folders}: store of {name}" for folders, name in named]
@@ -304,7 +306,7 @@ def _newest(committed: DataFrame, journal: JournalTables) -> DataFrame:
 
 def _groups(
     spark: SparkSession,
-    asked: Asked,
+    asked: AuditRequest,
     found: Positions,
     committed: DataFrame,
     taken: DataFrame,

@@ -16,7 +16,7 @@ from fakemq.spark.audit.summary import Count, FaultSummary, LagPoint, MessageSum
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row
 
-    from fakemq.spark.audit.pipeline import Asked, RunTables
+    from fakemq.spark.audit.pipeline import AuditRequest, RunTables
 
 FINDINGS = (Verdict.LOST, Verdict.STUCK, Verdict.DUPLICATED, Verdict.OUT_OF_ORDER)
 """The verdicts that make a command exit with 1, the worst first."""
@@ -203,7 +203,7 @@ def per_second(taken: DataFrame) -> list[tuple[int, int]]:
     return [(row[0], row[1]) for row in rows]
 
 
-def unknown(asked: Asked, counts: Sequence[Count]) -> list[str]:
+def unknown(asked: AuditRequest, counts: Sequence[Count]) -> list[str]:
     """Return requested groups and topics that occur nowhere; they may be misspelt."""
     groups, topics = {one.group for one in counts}, {one.topic for one in counts}
     return [

@@ -65,7 +65,7 @@ READ_OPTIONS = (
 GROUP_ID_PREFIX = "spark-rocketmq"
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class WantedQueues(msgspec.Struct, frozen=True):
     """What to read: exactly one field is not None."""
 
     topics: tuple[str, ...] | None = None
@@ -89,7 +89,7 @@ class Bound(msgspec.Struct, frozen=True):
         return self.each.get(queue) if self.everywhere is None else self.everywhere
 
 
-class Pulling(msgspec.Struct, frozen=True):
+class WorkerPulls(msgspec.Struct, frozen=True):
     """How workers pull; ``expression`` is the filter that the broker applies."""
 
     group: str
@@ -109,11 +109,11 @@ class ReadOptions(msgspec.Struct, frozen=True):
     """All options, parsed and checked."""
 
     connection: ClusterSettings
-    wanted: Wanted
+    wanted: WantedQueues
     start: Bound
     end: Bound
     latest_if_no_time: bool
-    pulling: Pulling
+    pulling: WorkerPulls
     include_properties: bool
     fail_on_data_loss: bool
     min_partitions: int | None
@@ -188,7 +188,7 @@ def _refuse(options: Options, whom: str, names: tuple[str, ...]) -> None:
             raise ConfigError(f"{options.source}: option {name} is not possible for {whom}")
 
 
-def _wanted(options: Options) -> Wanted:
+def _wanted(options: Options) -> WantedQueues:
     given = [name for name in WHAT_OPTIONS if options.text(name)]
     if len(given) != 1:
         raise ConfigError(
@@ -198,17 +198,17 @@ def _wanted(options: Options) -> Wanted:
     name = given[0]
     text = options.text(name) or ""
     if name == "assign":
-        return Wanted(queues=tuple(_parsed(options, name, parse_queues, ASSIGN_SHAPE)))
+        return WantedQueues(queues=tuple(_parsed(options, name, parse_queues, ASSIGN_SHAPE)))
     if name == "subscribePattern":
         try:
             re.compile(text)
         except re.error as error:
             raise options.bad(name, f"a regular expression ({error})") from None
-        return Wanted(pattern=text)
+        return WantedQueues(pattern=text)
     topics = tuple(dict.fromkeys(word for one in text.split(",") if (word := one.strip())))
     if not topics:
         raise options.bad(name, "a topic, or several separated by commas,")
-    return Wanted(topics=topics)
+    return WantedQueues(topics=topics)
 
 
 def _start(options: Options, *, streaming: bool) -> Bound:
@@ -254,7 +254,7 @@ def _offsets(options: Options, name: str, default: int) -> Bound:
     return Bound(name, each=offsets)
 
 
-def _pulling(options: Options) -> Pulling:
+def _pulling(options: Options) -> WorkerPulls:
     tags, sql = options.text("tags"), options.text("sql")
     if tags and sql:
         raise ConfigError(f"{options.source}: options tags and sql exclude each other")
@@ -263,7 +263,7 @@ def _pulling(options: Options) -> Pulling:
     except SubscriptionError:
         raise options.bad("tags", "tags separated by ||") from None
     prefix = options.text("groupIdPrefix") or GROUP_ID_PREFIX
-    return Pulling(
+    return WorkerPulls(
         group=options.text("group") or f"{prefix}-source",
         expression=sql or tags or SUB_ALL,
         expression_type=ExpressionType.SQL92 if sql else ExpressionType.TAG,

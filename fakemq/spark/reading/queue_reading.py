@@ -28,7 +28,7 @@ from fakemq.protocol.headers.pull import PullMessageResponseHeader
 from fakemq.protocol.subscription import build_subscription, is_tag_type
 from fakemq.spark.reading.bound_offsets import Wait, report_data_loss
 from fakemq.spark.reading.offsets import queue_text
-from fakemq.spark.reading.options import RETRIES, Pulling, ReadOptions
+from fakemq.spark.reading.options import RETRIES, ReadOptions, WorkerPulls
 from fakemq.spark.reading.planning import QueueRange
 from fakemq.spark.records.message_columns import message_batch
 from fakemq.spark.records.record_table import RecordTable
@@ -325,7 +325,7 @@ def pulled_rows(data: bytes, part: QueueRange, options: ReadOptions) -> Iterator
         table = table.some(range(count, len(table)))
 
 
-def _tags(pulling: Pulling) -> list[str]:
+def _tags(pulling: WorkerPulls) -> list[str]:
     if not is_tag_type(pulling.expression_type):
         return []
     return list(build_subscription("", pulling.expression, pulling.expression_type).tags_set)

@@ -12,7 +12,7 @@ from fakemq.protocol import topics
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.subscription import is_tag_type
 from fakemq.spark.reading.offsets import queue_texts
-from fakemq.spark.reading.options import Pulling, Wanted
+from fakemq.spark.reading.options import WantedQueues, WorkerPulls
 
 SYSTEM_TOPICS = frozenset(
     (
@@ -38,7 +38,7 @@ class NameServerError(FakemqError):
 
 
 def find_queues(
-    client: Client, wanted: Wanted, *, excused: Container[str] = ()
+    client: Client, wanted: WantedQueues, *, excused: Container[str] = ()
 ) -> list[MessageQueue]:
     """Return the readable queues of ``wanted``, sorted, from fresh routes.
 
@@ -54,7 +54,7 @@ def find_queues(
         ) from error
 
 
-def _found(client: Client, wanted: Wanted, excused: Container[str]) -> list[MessageQueue]:
+def _found(client: Client, wanted: WantedQueues, excused: Container[str]) -> list[MessageQueue]:
     if wanted.queues is not None:
         return _assigned(client, wanted.queues, excused)
     names = wanted.topics if wanted.topics is not None else _matching(client, wanted.pattern or "")
@@ -70,7 +70,7 @@ def _found(client: Client, wanted: Wanted, excused: Container[str]) -> list[Mess
     return sorted(found)
 
 
-def check_expression(client: Client, queues: Sequence[MessageQueue], pulling: Pulling) -> None:
+def check_expression(client: Client, queues: Sequence[MessageQueue], pulling: WorkerPulls) -> None:
     """Raise ConfigError if a broker rejects option sql; one broker of each name is asked."""
     if is_tag_type(pulling.expression_type):
         return
@@ -96,7 +96,7 @@ def brokers_there(client: Client) -> set[str]:
         ) from error
 
 
-def is_wanted(wanted: Wanted, queue: MessageQueue) -> bool:
+def is_wanted(wanted: WantedQueues, queue: MessageQueue) -> bool:
     """Return True if the options name this queue, which need not exist."""
     if wanted.queues is not None:
         return queue in wanted.queues

@@ -22,7 +22,7 @@ from fakemq.spark.stores.damage import Damage, damage_batches, gone, is_gone
 from fakemq.store.queue_folders import EXTENSION_FOLDER, queue_folder
 from fakemq.store.stored_entries import PRE_BLANK, UNIT_BYTES, tags_code_of
 from fakemq.store.stored_file import OpenFiles, StoredFile
-from fakemq.store.stored_node import Row
+from fakemq.store.stored_node import FileRow
 
 if TYPE_CHECKING:
     from fakemq.spark.stores.options import StoreOptions
@@ -168,7 +168,7 @@ def _tags_codes(codes: Ints, extension: str) -> pa.Array:
     """Return codes with those of the extension in place of addresses; null where none is found."""
     if not (codes < LEAST_TAGS_CODE).any():
         return pa.array(codes)
-    row = Row(OpenFiles(), (extension,), EXTENSION_FOLDER)
+    row = FileRow(OpenFiles(), (extension,), EXTENSION_FOLDER)
     return pa.array([tags_code_of(code, row) for code in codes.tolist()], pa.int64())
 
 
@@ -176,7 +176,7 @@ class RecordLookup:
     """The commit log of a node, read for many records at once."""
 
     def __init__(self, log_folders: tuple[str, ...]) -> None:
-        self._files = Row(OpenFiles(), log_folders, "commitlog").files
+        self._files = FileRow(OpenFiles(), log_folders, "commitlog").files
         self._begins = np.array([file.offset for file in self._files], np.int64)
 
     @property

@@ -12,7 +12,7 @@ from fakemq.broker.acl.accounts import Account, PlainAccessConfig
 from fakemq.broker.acl.errors import AclError
 from fakemq.broker.acl.needs import Rule
 from fakemq.broker.acl.permissions import Perm
-from fakemq.broker.acl.rights import BROKER, NAMESRV, RPCS, Rights, Row, merged
+from fakemq.broker.acl.rights import BROKER, NAMESRV, RPCS, Rights, RightsRow, merged
 from fakemq.broker.broker import broker_class
 from fakemq.namesrv.namesrv import name_server_class
 from fakemq.protocol.codes import RequestCode
@@ -30,7 +30,7 @@ NODES: dict[str, tuple[Callable[[Reference], Any], Any]] = {
 }
 
 
-def rule_of(row: Row, reference: Reference) -> Rule | None:
+def rule_of(row: RightsRow, reference: Reference) -> Rule | None:
     return row.in_4_9_7 if reference.name == "4.9.7" else row.in_v5
 
 

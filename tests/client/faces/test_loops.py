@@ -17,8 +17,8 @@ import fakemq
 from fakemq.client import MQClientError
 from fakemq.client.consuming.received import SUCCESS
 from fakemq.client.faces.functions import Kind
-from fakemq.client.faces.handlers import Handlers
-from fakemq.client.faces.loops import Delivery, Handover, MessageLoop
+from fakemq.client.faces.handlers import ConsumerFunctions
+from fakemq.client.faces.loops import Handover, LoopDelivery, MessageLoop
 from fakemq.client.faces.user_threads import Calls, UserThreads
 from tests.support.consuming_faces import LONG_S, RETRY, Seen, consumed, consumer
 from tests.support.eventually import eventually
@@ -133,9 +133,9 @@ def test_loop_over_a_consumer_with_functions_is_refused(mq: fakemq.Cluster) -> N
 MESSAGE: Any = "a message"
 
 
-def waiting(handover: Handover, count: int) -> list[Delivery]:
+def waiting(handover: Handover, count: int) -> list[LoopDelivery]:
     """Return messages that wait for loops."""
-    deliveries = [Delivery(MESSAGE) for _ in range(count)]
+    deliveries = [LoopDelivery(MESSAGE) for _ in range(count)]
     handover._waiting.extend(deliveries)
     return deliveries
 
@@ -154,7 +154,9 @@ def test_thread_with_two_loops_has_a_message_until_both_end() -> None:
 
 def test_call_within_a_call_leaves_the_mark_of_its_thread() -> None:
     threads = UserThreads()
-    handlers = Handlers("consumer", None, print, None, kind=Kind.PLAIN, wrap=lambda one: one)
+    handlers = ConsumerFunctions(
+        "consumer", None, print, None, kind=Kind.PLAIN, wrap=lambda one: one
+    )
     inner = Calls(handlers, threads)
     with threads.calling():
         inner([MESSAGE])

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fakemq
-from fakemq.broker.faults import ClientCall, ReorderCalls
+from fakemq.broker.faults import ClientRequest, ReorderCalls
 from fakemq.errors import ConfigError
 from fakemq.events import RequestHandled
 from fakemq.events.faults import FaultHit
@@ -168,7 +168,7 @@ def test_reordering_loses_nothing(count: int, calls: list[int], released_after: 
     for number, call in enumerate(calls):
         if number == released_after:
             action.release()
-        action.apply(ClientCall(broker.node, session, partial(sent.append, call), lambda: None))
+        action.apply(ClientRequest(broker.node, session, partial(sent.append, call), lambda: None))
     assert len(sent) == len(calls) - action.waiting
     assert action.waiting < count
     action.release()

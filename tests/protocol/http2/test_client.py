@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakemq.protocol.http2 import frames as f
-from fakemq.protocol.http2.client import ClientConnection, FieldsReceived, GoesAway
+from fakemq.protocol.http2.client import FieldsReceived, GoesAway, Http2Client
 from fakemq.protocol.http2.connection import ServerConnection
 from fakemq.protocol.http2.events import DataReceived, Http2Error, RequestBegun, StreamReset
 from fakemq.protocol.http2.hpack import encode
@@ -32,7 +32,7 @@ def cut(data: bytes, piece_bytes: int) -> list[bytes]:
 def test_requests_and_answers_of_any_size_arrive(
     sizes: list[tuple[int, int]], piece_bytes: int
 ) -> None:
-    client, server = ClientConnection(), ServerConnection()
+    client, server = Http2Client(), ServerConnection()
     if max(map(max, sizes)) > 100_000:
         piece_bytes = 1 << 20
     got: dict[int, bytes] = {}
@@ -78,7 +78,7 @@ def test_requests_and_answers_of_any_size_arrive(
 
 @given(SIZES)
 def test_h2_understands_a_request(size_bytes: int) -> None:
-    client = ClientConnection()
+    client = Http2Client()
     server = H2Connection(H2Configuration(client_side=False, header_encoding="latin-1"))
     server.initiate_connection()
     stream_id = client.begin(REQUEST)
@@ -101,8 +101,8 @@ def test_h2_understands_a_request(size_bytes: int) -> None:
     assert (received, ended) == (size_bytes, True)
 
 
-def started() -> tuple[ClientConnection, int]:
-    client = ClientConnection()
+def started() -> tuple[Http2Client, int]:
+    client = Http2Client()
     client.receive(f.frame(f.SETTINGS, 0, 0))
     return client, client.begin(REQUEST)
 
@@ -129,7 +129,7 @@ def test_reset_goaway_and_ping_are_understood() -> None:
 
 
 def test_end_without_bytes_waits_for_the_bytes_before_it() -> None:
-    client, server = ClientConnection(), ServerConnection()
+    client, server = Http2Client(), ServerConnection()
     stream_id = client.begin(REQUEST)
     client.send(stream_id, bytes(70_000))
     client.send(stream_id, b"", end=True)
@@ -174,4 +174,4 @@ def test_frame_that_no_server_sends_is_an_error(bad: bytes) -> None:
 
 def test_first_frame_has_settings() -> None:
     with pytest.raises(Http2Error, match="the first frame has no settings"):
-        ClientConnection().receive(f.frame(f.PING, 0, 0, bytes(8)))
+        Http2Client().receive(f.frame(f.PING, 0, 0, bytes(8)))

@@ -7,37 +7,37 @@ from collections.abc import Iterator
 import msgspec.structs
 
 from fakemq.events import Event
-from fakemq.sim.invariants.accounted import Waiting, unaccounted
-from fakemq.sim.pops import Pops, Queue
+from fakemq.sim.invariants.accounted import Unacknowledged, unaccounted
+from fakemq.sim.pops import GroupQueue, PopHistory
 from tests.support.histories import GROUP, NODE, TOPIC, acknowledged, history, popped, revived
 
 
 class Tables:
     """A broker with one queue, of which a group has popped all before ``following``."""
 
-    def __init__(self, following: int, *waiting: Waiting, first: int = 0) -> None:
+    def __init__(self, following: int, *waiting: Unacknowledged, first: int = 0) -> None:
         self._following = following
         self._waiting = waiting
         self._first = first
 
-    def waiting(self) -> tuple[Waiting, ...]:
+    def waiting(self) -> tuple[Unacknowledged, ...]:
         return self._waiting
 
     def queues(self, group: str) -> Iterator[tuple[str, int]]:
         yield TOPIC, 0
 
-    def offsets(self, queue: Queue) -> tuple[int, int]:
+    def offsets(self, queue: GroupQueue) -> tuple[int, int]:
         return self._first, self._following
 
 
 def found(tables: Tables, *events: Event) -> list[str]:
-    pops = Pops()
+    pops = PopHistory()
     pops.follow(history(*events).entries)
     return [one.text for one in unaccounted(pops, NODE, [GROUP], tables)]
 
 
-def waiting(offset: int, pop_time_ms: int) -> Waiting:
-    return Waiting(GROUP, TOPIC, 0, offset, pop_time_ms)
+def waiting(offset: int, pop_time_ms: int) -> Unacknowledged:
+    return Unacknowledged(GROUP, TOPIC, 0, offset, pop_time_ms)
 
 
 def test_acknowledged_waiting_and_visible_messages_are_accounted_for() -> None:

@@ -7,7 +7,7 @@ import pytest
 from fakemq.events import ClockSkewed, Event, LogAppended, NodeStopped
 from fakemq.events.store import UnsyncedLost
 from fakemq.sim.invariants.invisibility import Invisibility
-from fakemq.sim.pops import Queue
+from fakemq.sim.pops import GroupQueue
 from tests.support.histories import (
     GROUP,
     NODE,
@@ -154,7 +154,7 @@ def test_kill_loses_what_is_out_in_order_and_no_message() -> None:
     judge = Invisibility()
     judge.pops.follow(history(*story).entries)
     assert judge.pops.lost() == set()
-    assert [one.uncertain for one in judge.pops.of(Queue(NODE, GROUP, TOPIC, 0))] == [True]
+    assert [one.uncertain for one in judge.pops.of(GroupQueue(NODE, GROUP, TOPIC, 0))] == [True]
 
 
 def test_slave_forgets_what_it_popped() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from fakemq.spark.audit import Summary, Verdict, audit, audited
 from fakemq.spark.audit.command import STEPS
-from fakemq.spark.audit.pipeline import Asked
+from fakemq.spark.audit.pipeline import AuditRequest
 from tests.support.audit_runs import clean_run, faulty_run
 from tests.support.pages import run_block
 from tests.support.timed_store import TimedStore
@@ -34,7 +34,7 @@ def of(summary: Summary, verdict: Verdict) -> set[str]:
 def test_sound_run_has_no_findings(spark: SparkSession, tmp_path: Path) -> None:
     run = clean_run(tmp_path)
     steps: list[int] = []
-    asked = Asked([str(run.store)], journal=str(run.journal))
+    asked = AuditRequest([str(run.store)], journal=str(run.journal))
     summary = audited(spark, asked, lambda: steps.append(1)).summary()
     assert len(steps) + 1 == STEPS, "the command counts the start of Spark, too"
     assert summary.messages == []

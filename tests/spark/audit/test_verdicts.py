@@ -119,7 +119,7 @@ class AuditLab:
             stored,
             stored.where("damage is not null"),
         )
-        asked = pipeline.Asked([str(folder)])
+        asked = pipeline.AuditRequest([str(folder)])
         return Audit(pipeline.tables(spark, asked, there), asked)
 
 
