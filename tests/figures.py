@@ -83,7 +83,7 @@ def later_types() -> list[str]:
         for node in nodes_of(tree_of(path))
         if isinstance(node, ast.ClassDef)
         and FUTURES & {one.name for one in node.body if isinstance(one, ast.FunctionDef)}
-        and "Protocol" not in {ast.unparse(base) for base in node.bases}
+        and not {"Protocol", "Enum"} & {ast.unparse(base) for base in node.bases}
     )
 
 

@@ -10,12 +10,12 @@ from tests.support.sources import READ_BY_ONE_WORKER
 pytestmark = READ_BY_ONE_WORKER
 
 AT_MOST = {
-    "modules in no folder": 8,
-    "public class names of two modules": 64,
+    "modules in no folder": 7,
+    "public class names of two modules": 28,
     "drivers of generators": 3,
-    "types of later values": 3,
+    "types of later values": 2,
     "client transports": 1,
-    "files with a release in their name": 1,
+    "files with a release in their name": 0,
 }
 """Lower a figure when it has fallen."""
 
@@ -26,4 +26,5 @@ def test_figure_is_the_most_that_it_may_be(name: str) -> None:
 
 
 def test_every_figure_is_counted() -> None:
-    assert all(figure > 0 for figure in figures.figures().values())
+    found = figures.figures()
+    assert all(found[name] > 0 for name in found if AT_MOST.get(name) != 0)

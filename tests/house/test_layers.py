@@ -85,7 +85,6 @@ def test_folder_imports_its_own_v5_only_when_it_needs_it() -> None:
         and one.kind == "top"
         and is_of_five(one.target)
         and not is_of_five(one.source)
-        and one.source not in FORMER_NAMES
     ]
     assert early == []
 
@@ -94,14 +93,10 @@ def is_of_five(module: str) -> bool:
     return any(re.fullmatch(r"v5(_\d+)?", part) for part in module.split("."))
 
 
-FORMER_NAMES = {"protocol.codes_5_5_0"}
-"""Modules that users may import by names of before: they warn."""
-
-
 def test_no_file_has_a_release_in_its_name() -> None:
     """What belongs to a release is in a folder of it, such as ``v5``."""
     named = {module for module in modules() if re.search(r"_\d+_\d+|later", module)}
-    assert named == {*FORMER_NAMES, "later"}  # that is a value that comes later
+    assert named == {"later"}  # that is a value that comes later
 
 
 def test_commands_ask_running_clusters_by_the_client_alone() -> None:

@@ -39,7 +39,7 @@ LAYERS = (
     "control sim",
     "cluster",
     "spark",
-    "fakemq journal_file",
+    "fakemq",
     "fixtures",
     "commands",
     "cli",

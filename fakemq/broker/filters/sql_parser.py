@@ -41,8 +41,8 @@ from fakemq.broker.filters.sql_tokens import (
     FilterTooLongError,
     MQFilterError,
     Token,
-    TokenKind,
     Tokens,
+    WordKind,
     add_escapes,
     from_utf16_units,
 )
@@ -60,14 +60,12 @@ Java has no limit here, but its stack holds no filter of over 10,000 conditions.
 
 _PARSE_EXCEPTION = "org.apache.rocketmq.filter.parser.ParseException: "
 
-_ORDERS = frozenset(
-    {TokenKind.GREATER, TokenKind.GREATER_EQUAL, TokenKind.LESS, TokenKind.LESS_EQUAL}
-)
-_COMPARISONS = _ORDERS | {TokenKind.NOT, TokenKind.BETWEEN, TokenKind.IN}
+_ORDERS = frozenset({WordKind.GREATER, WordKind.GREATER_EQUAL, WordKind.LESS, WordKind.LESS_EQUAL})
+_COMPARISONS = _ORDERS | {WordKind.NOT, WordKind.BETWEEN, WordKind.IN}
 _COMPARISONS_5 = _COMPARISONS | TEXT_CONDITIONS
-_EQUALITIES = frozenset({TokenKind.EQUAL, TokenKind.NOT_EQUAL, TokenKind.IS})
-_LITERALS: dict[TokenKind, Callable[[str], Value]]
-_Words: TypeAlias = tuple[tuple[TokenKind, ...], ...]
+_EQUALITIES = frozenset({WordKind.EQUAL, WordKind.NOT_EQUAL, WordKind.IS})
+_LITERALS: dict[WordKind, Callable[[str], Value]]
+_Words: TypeAlias = tuple[tuple[WordKind, ...], ...]
 
 
 @lru_cache(maxsize=100)
@@ -104,25 +102,25 @@ class _Parser:
         self._scanning = scanning
         self._is_v5 = text_conditions
         self._comparisons = _COMPARISONS_5 if text_conditions else _COMPARISONS
-        self._expected: set[TokenKind] = set()
+        self._expected: set[WordKind] = set()
         self._depth = 0
         self.terms = 0
         """The number of operands."""
 
     # -- words --------------------------------------------------------------------------------
 
-    def _next_is(self, kinds: frozenset[TokenKind]) -> bool:
+    def _next_is(self, kinds: frozenset[WordKind]) -> bool:
         if self._tokens[self._at].kind in kinds:
             return True
         self._expected |= kinds
         return False
 
-    def _is_ahead(self, first: TokenKind, second: TokenKind) -> bool:
+    def _is_ahead(self, first: WordKind, second: WordKind) -> bool:
         # Java reads the second word only if the first one matches.
         tokens, at = self._tokens, self._at
         return tokens[at].kind is first and tokens[at + 1].kind is second
 
-    def _take(self, kind: TokenKind, *, ahead: _Words = ()) -> Token:
+    def _take(self, kind: WordKind, *, ahead: _Words = ()) -> Token:
         token = self._tokens[self._at]
         if token.kind is not kind:
             raise self._unexpected(kind, ahead=ahead)
@@ -133,13 +131,13 @@ class _Parser:
         self._expected.clear()
         return token
 
-    def _unexpected(self, *wanted: TokenKind, ahead: _Words = ()) -> MQFilterError:
+    def _unexpected(self, *wanted: WordKind, ahead: _Words = ()) -> MQFilterError:
         """Return the error; ``ahead`` are the words that 5.5.0 has looked ahead for, in its order.
 
         Source: ParseException.java#initialise (4.9.7), SelectorParser.java#jj_rescan_token (5.5.0)
         """
         line, column = self._tokens.place(self._tokens[self._at].at)
-        expected = [kind.value for kind in TokenKind if kind in self._expected.union(wanted)]
+        expected = [kind.value for kind in WordKind if kind in self._expected.union(wanted)]
         if self._is_v5:
             expected += [" ".join(kind.value for kind in kinds) for kinds in ahead]
         else:
@@ -154,7 +152,7 @@ class _Parser:
     def _encountered(self, count: int) -> Iterator[str]:
         for number in range(count):
             token = self._tokens[self._at + number]
-            if token.kind is TokenKind.EOF:
+            if token.kind is WordKind.EOF:
                 yield token.kind.value
                 return
             yield f' {token.kind.value} "{add_escapes(token.image)} "'
@@ -168,7 +166,7 @@ class _Parser:
         left = self._and_expression()
         terms: list[Expression] = []
         while self._next_is(_OR):
-            self._take(TokenKind.OR)
+            self._take(WordKind.OR)
             right = self._and_expression()
             terms += self._conditions([right] if terms else [left, right])
         return self._make(Or, terms) if terms else left
@@ -177,7 +175,7 @@ class _Parser:
         left = self._equality()
         terms: list[Expression] = []
         while self._next_is(_AND):
-            self._take(TokenKind.AND)
+            self._take(WordKind.AND)
             right = self._equality()
             terms += self._conditions([right] if terms else [left, right])
         return self._make(And, terms) if terms else left
@@ -189,52 +187,52 @@ class _Parser:
         left = self._comparison()
         while self._next_is(_EQUALITIES):
             kind = self._tokens[self._at].kind
-            if kind is TokenKind.IS:
-                negated = not self._is_ahead(TokenKind.IS, TokenKind.NULL)
-                self._take(TokenKind.IS)
+            if kind is WordKind.IS:
+                negated = not self._is_ahead(WordKind.IS, WordKind.NULL)
+                self._take(WordKind.IS)
                 if negated:
-                    self._take(TokenKind.NOT, ahead=((TokenKind.NULL,),))
-                self._take(TokenKind.NULL)
+                    self._take(WordKind.NOT, ahead=((WordKind.NULL,),))
+                self._take(WordKind.NULL)
                 left = self._make(_is_null, left, negated)
             else:
                 self._take(kind)
-                left = self._make(_equal, left, self._comparison(), kind is TokenKind.NOT_EQUAL)
+                left = self._make(_equal, left, self._comparison(), kind is WordKind.NOT_EQUAL)
         return left
 
     def _comparison(self) -> Expression:
         left = self._operand()
         while self._next_is(self._comparisons):
-            negated = self._tokens[self._at].kind is TokenKind.NOT
+            negated = self._tokens[self._at].kind is WordKind.NOT
             if negated:
                 if not any(
-                    self._is_ahead(TokenKind.NOT, kind)
+                    self._is_ahead(WordKind.NOT, kind)
                     for _, kind in (_NEGATED_5 if self._is_v5 else _NEGATED)
                 ):
-                    raise self._unexpected(*self._comparisons - {TokenKind.NOT}, ahead=_NEGATED_5)
-                self._take(TokenKind.NOT)
+                    raise self._unexpected(*self._comparisons - {WordKind.NOT}, ahead=_NEGATED_5)
+                self._take(WordKind.NOT)
             kind = self._tokens[self._at].kind
             self._take(kind)
-            if kind is TokenKind.BETWEEN:
+            if kind is WordKind.BETWEEN:
                 low = self._operand()
-                self._take(TokenKind.AND)
+                self._take(WordKind.AND)
                 left = self._make(_between, left, low, self._operand(), negated)
-            elif kind is TokenKind.IN:
+            elif kind is WordKind.IN:
                 left = self._make(_in, left, self._texts(), negated)
             elif kind in TEXT_CONDITIONS:
                 symbol = f"{'NOT ' if negated else ''}{kind.name}"
-                text = _string(self._take(TokenKind.STRING).image)
+                text = _string(self._take(WordKind.STRING).image)
                 left = self._make(TextCondition, left, symbol, text)
             else:
                 left = self._make(_order, left, kind.value.strip('"'), self._operand())
         return left
 
     def _texts(self) -> list[str]:
-        self._take(TokenKind.OPEN)
-        texts = [_string(self._take(TokenKind.STRING).image)]
+        self._take(WordKind.OPEN)
+        texts = [_string(self._take(WordKind.STRING).image)]
         while self._next_is(_COMMA):
-            self._take(TokenKind.COMMA)
-            texts.append(_string(self._take(TokenKind.STRING).image))
-        self._take(TokenKind.CLOSE)
+            self._take(WordKind.COMMA)
+            texts.append(_string(self._take(WordKind.STRING).image))
+        self._take(WordKind.CLOSE)
         return texts
 
     def _operand(self) -> Expression:
@@ -246,26 +244,26 @@ class _Parser:
         self._depth -= 1
         return operand
 
-    def _unary(self, kind: TokenKind) -> Expression:
-        if kind is TokenKind.PLUS and (self._scanning or self._is_operand_ahead()):
+    def _unary(self, kind: WordKind) -> Expression:
+        if kind is WordKind.PLUS and (self._scanning or self._is_operand_ahead()):
             self._take(kind)
             return self._operand()
-        if kind is TokenKind.MINUS:
+        if kind is WordKind.MINUS:
             self._take(kind)
             return self._make(Negate, self._operand())
-        if kind is TokenKind.NOT:
+        if kind is WordKind.NOT:
             self._take(kind)
             return self._make(_not, self._operand())
-        if kind is TokenKind.OPEN:
+        if kind is WordKind.OPEN:
             self._take(kind)
             inner = self.expression()
-            self._take(TokenKind.CLOSE)
+            self._take(WordKind.CLOSE)
             return inner
-        if kind is TokenKind.ID:
+        if kind is WordKind.ID:
             return self._make(Property, self._take(kind).image)
         if kind in _LITERALS:
             return self._make(_literal, self._take(kind))
-        raise self._unexpected(*_OPERANDS, ahead=((TokenKind.PLUS,),))
+        raise self._unexpected(*_OPERANDS, ahead=((WordKind.PLUS,),))
 
     def _is_operand_ahead(self) -> bool:
         # An error behind a plus is reported at the plus itself, unless no word can be read there.
@@ -280,13 +278,13 @@ class _Parser:
         return True
 
 
-_AND, _OR, _COMMA = (frozenset({kind}) for kind in (TokenKind.AND, TokenKind.OR, TokenKind.COMMA))
+_AND, _OR, _COMMA = (frozenset({kind}) for kind in (WordKind.AND, WordKind.OR, WordKind.COMMA))
 _SCANNED = Expression()
-_NEGATED: _Words = ((TokenKind.NOT, TokenKind.BETWEEN), (TokenKind.NOT, TokenKind.IN))
+_NEGATED: _Words = ((WordKind.NOT, WordKind.BETWEEN), (WordKind.NOT, WordKind.IN))
 _NEGATED_5: _Words = (
-    (TokenKind.NOT, TokenKind.CONTAINS),
-    (TokenKind.NOT, TokenKind.STARTSWITH),
-    (TokenKind.NOT, TokenKind.ENDSWITH),
+    (WordKind.NOT, WordKind.CONTAINS),
+    (WordKind.NOT, WordKind.STARTSWITH),
+    (WordKind.NOT, WordKind.ENDSWITH),
     *_NEGATED,
 )
 
@@ -391,11 +389,11 @@ def _string(image: str) -> str:
 
 
 _LITERALS = {
-    TokenKind.STRING: _string,
-    TokenKind.DECIMAL: _decimal,
-    TokenKind.FLOATING_POINT: _floating_point,
-    TokenKind.TRUE: lambda _: True,
-    TokenKind.FALSE: lambda _: False,
-    TokenKind.NULL: lambda _: None,
+    WordKind.STRING: _string,
+    WordKind.DECIMAL: _decimal,
+    WordKind.FLOATING_POINT: _floating_point,
+    WordKind.TRUE: lambda _: True,
+    WordKind.FALSE: lambda _: False,
+    WordKind.NULL: lambda _: None,
 }
-_OPERANDS = frozenset({TokenKind.NOT, TokenKind.MINUS, TokenKind.OPEN, TokenKind.ID, *_LITERALS})
+_OPERANDS = frozenset({WordKind.NOT, WordKind.MINUS, WordKind.OPEN, WordKind.ID, *_LITERALS})

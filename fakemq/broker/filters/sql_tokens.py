@@ -28,7 +28,7 @@ class FilterTooLongError(MQFilterError):
     """An expression is longer than what is read here; the text says so. Java has no limit."""
 
 
-class TokenKind(Enum):
+class WordKind(Enum):
     """Kinds of words, in the order of Java's constants; the value is the name in errors."""
 
     EOF = "<EOF>"
@@ -64,7 +64,7 @@ class TokenKind(Enum):
 class Token(NamedTuple):
     """A word: its kind, its text, and where it begins in UTF-16 units."""
 
-    kind: TokenKind
+    kind: WordKind
     image: str
     at: int
 
@@ -86,12 +86,12 @@ _WORD = re.compile(
     """,
     re.VERBOSE,
 )
-TEXT_CONDITIONS = frozenset({TokenKind.CONTAINS, TokenKind.STARTSWITH, TokenKind.ENDSWITH})
+TEXT_CONDITIONS = frozenset({WordKind.CONTAINS, WordKind.STARTSWITH, WordKind.ENDSWITH})
 """The words that only 5.5.0 knows."""
 
-_BY_IMAGE_5 = {kind.value.strip('"'): kind for kind in TokenKind if kind.value.startswith('"')}
+_BY_IMAGE_5 = {kind.value.strip('"'): kind for kind in WordKind if kind.value.startswith('"')}
 _BY_IMAGE = {image: kind for image, kind in _BY_IMAGE_5.items() if kind not in TEXT_CONDITIONS}
-_NAMED = {name: TokenKind[name] for name in ("FLOATING_POINT", "DECIMAL", "STRING")}
+_NAMED = {name: WordKind[name] for name in ("FLOATING_POINT", "DECIMAL", "STRING")}
 
 
 class Tokens:
@@ -121,14 +121,14 @@ class Tokens:
         skipped = nothing.match(text, self._end)
         at = self._end if skipped is None else skipped.end()
         if at == len(text):
-            return Token(TokenKind.EOF, "", at - 1)
+            return Token(WordKind.EOF, "", at - 1)
         match = _WORD.match(text, at)
         if match is None:
             raise self._error(at)
         self._end = match.end()
         image = match[0]
         kind = _NAMED.get(match.lastgroup or "")
-        return Token(kind or self._by_image.get(image.upper(), TokenKind.ID), image, at)
+        return Token(kind or self._by_image.get(image.upper(), WordKind.ID), image, at)
 
     def place(self, at: int) -> tuple[int, int]:
         """Return line and column of the unit at ``at``, both from 1; (0, 0) in an empty text.

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Unpack
-
-from msgspec.structs import astuple
 
 from fakemq.awaited import must_be_awaited
 from fakemq.client.faces.async_producer import AsyncProducer
@@ -15,10 +12,8 @@ from fakemq.client.faces.options import ProducerOptions
 from fakemq.client.producing.producer import ProducerCore
 from fakemq.handles.clients.async_hosting import AsyncInside
 from fakemq.handles.clients.hosting import address
-from fakemq.handles.clients.producers import BatchResult
 
 if TYPE_CHECKING:
-    from fakemq.client.faces.messages import BatchOptions
     from fakemq.client.messages import Message, SendResult
     from fakemq.handles.running import Running
 
@@ -30,12 +25,6 @@ class AsyncInsideProducer(AsyncInside[ProducerCore], AsyncProducer):
     def __init__(self, running: Running, group: str, **options: Unpack[ProducerOptions]) -> None:
         super().__init__(address(running), group=group, **options)
         self._enter(running, options)
-
-    async def send_batch(
-        self, messages: Iterable[Message], **options: Unpack[BatchOptions]
-    ) -> SendResult:
-        """Send messages as one batch, as `InsideProducer.send_batch`."""
-        return BatchResult(*astuple(await super().send_batch(messages, **options)))
 
     def send_async(
         self,

@@ -50,8 +50,6 @@ def test_batch_has_one_result_as_with_every_producer(mq: fakemq.Cluster) -> None
     sent = producer.send_batch(messages)
     assert (sent.status, sent.queue_offset) == (SendStatus.SEND_OK, 0)
     assert [one.queue_offset for one in producer.send_batches(messages)] == [0]
-    with pytest.warns(DeprecationWarning, match="reading it as a list goes"):
-        assert sent[0] is sent  # type: ignore[index]
     mq.assert_sent("orders", bodies=[b"one", b"two"] * 2)
 
 
