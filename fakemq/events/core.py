@@ -187,7 +187,8 @@ class BrokerRegistered(Event, frozen=True, kw_only=True, gc=False):
 class BrokerGone(Event, frozen=True, kw_only=True, gc=False):
     """A name server removed a broker.
 
-    ``why`` is ``unregistered``, ``expired`` or ``channel closed``.
+    ``why`` is ``unregistered``, ``expired``, ``channel closed``, or ``outdated``: another broker
+    with its id knows of a later master.
     """
 
     broker_name: str

@@ -71,6 +71,7 @@ class BrokerRegistration:
         channel: Channel,
         enable_acting_master: bool | None = None,
         is_prime_allowed: bool = False,
+        checks_state: bool = False,
     ) -> RegisterBrokerResult:
         """Add a broker, or renew its registration.
 
@@ -78,9 +79,11 @@ class BrokerRegistration:
         the last one or its address is new; otherwise ``topic_configs`` is not iterated over. With
         ``filter_server_list`` None that table does not change. Routes contain the broker's
         ``enable_acting_master``, as those of 5.x do. With ``is_prime_allowed`` the registration of
-        the slave with the lowest id changes the queues, too, as long as there is no master.
+        the slave with the lowest id changes the queues, too, as long as there is no master. With
+        ``checks_state`` an id stays with its broker if that knows of a later master: nothing else
+        is entered, and the answer has no addresses.
 
-        Source: RouteInfoManager#registerBroker
+        Source: RouteInfoManager#registerBroker (4.9.7, 5.5.0)
         """
         tables = self._tables
         addrs = self.enter_name(
@@ -90,6 +93,9 @@ class BrokerRegistration:
             broker_id=broker_id,
             enable_acting_master=enable_acting_master,
         )
+        if checks_state and self._is_outdated(addrs.get(broker_id), broker_addr, data_version):
+            self._leave_live(broker_addr, "outdated")
+            return RegisterBrokerResult()
         register_first = broker_id not in addrs
         tables.enter_addr(broker_name, broker_id, broker_addr)
         has_topics = broker_id == (min(addrs) if is_prime_allowed else MASTER_ID)
@@ -135,6 +141,17 @@ class BrokerRegistration:
             if name == broker_name and other_id != broker_id:
                 tables.remove_addr(name, other_id)
         return addrs
+
+    def _is_outdated(
+        self, holder: str | None, broker_addr: str, data_version: DataVersion | None
+    ) -> bool:
+        """Return whether another broker has the id, and is of a later state."""
+        live = self._tables.broker_live_table.get(holder or "")
+        return (
+            holder != broker_addr
+            and live is not None
+            and (_state_of(live.data_version) > _state_of(data_version))
+        )
 
     def master_for(self, broker_name: str, broker_id: int) -> RegisterBrokerResult:
         """Return the master's addresses for the answer to a broker's registration."""
@@ -363,6 +380,11 @@ class BrokerRegistration:
             del tables.topic_queue_table[topic]
         for broker_name in of_cluster:
             tables.remove_queues(topic, broker_name)
+
+
+def _state_of(data_version: DataVersion | None) -> int:
+    """Return the epoch of the master that a broker knows; 0 without a controller."""
+    return (data_version and data_version.state_version) or 0
 
 
 def _first_with(clusters: dict[str, dict[str, None]], broker_name: str) -> str | None:

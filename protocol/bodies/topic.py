@@ -22,15 +22,21 @@ _FILTER_TYPES = ("SINGLE_TAG", "MULTI_TAG")
 class DataVersion(FrozenBody, frozen=True):
     """When a table last changed, and how often it did. Java's default timestamp is now.
 
-    Source: common/DataVersion.java (4.9.7)
+    Source: common/DataVersion.java (4.9.7), remoting/protocol/DataVersion.java (5.5.0)
     """
 
     timestamp: Long = 0
     counter: Long = 0
+    state_version: Long | None = None
+    """Of a broker of 5.5.0 under a controller: the epoch of its master; None leaves it out."""
 
-    def next(self, now_ms: int) -> DataVersion:
-        """Return the version after one more change. Source: DataVersion.java#nextVersion (4.9.7)"""
-        return DataVersion(timestamp=now_ms, counter=self.counter + 1)
+    def next(self, now_ms: int, state_version: int | None = None) -> DataVersion:
+        """Return the version after one more change, with another ``state_version`` if one is given.
+
+        Source: DataVersion.java#nextVersion (4.9.7, 5.5.0)
+        """
+        state = self.state_version if state_version is None else state_version
+        return DataVersion(timestamp=now_ms, counter=self.counter + 1, state_version=state)
 
 
 class TopicConfig(Body):

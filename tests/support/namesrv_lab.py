@@ -79,10 +79,13 @@ def topic(name: str, *, queues: int = 4, perm: int = 6, sys_flag: int = 0) -> di
     }
 
 
-def wrapper(*topics: Mapping[str, object], counter: int = 1, at_ms: int = 7) -> dict[str, Any]:
-    """A TopicConfigSerializeWrapper."""
+def wrapper(
+    *topics: Mapping[str, object], counter: int = 1, at_ms: int = 7, state: int | None = None
+) -> dict[str, Any]:
+    """A TopicConfigSerializeWrapper; one of a broker under a controller has a state."""
+    version = {"counter": counter, "timestamp": at_ms}
     return {
-        "dataVersion": {"counter": counter, "timestamp": at_ms},
+        "dataVersion": version if state is None else version | {"stateVersion": state},
         "topicConfigTable": {str(config["topicName"]): config for config in topics},
     }
 
@@ -97,11 +100,12 @@ def register(
     counter: int = 1,
     filter_servers: list[str] | None = None,
     version: int = VERSION_4_9_7,
+    state: int | None = None,
 ) -> RemotingCommand:
     """Register a broker as Java's does, checksum included. Return the answer."""
     content: dict[str, Any] = {
         "filterServerList": filter_servers or [],
-        "topicConfigSerializeWrapper": wrapper(*topics, counter=counter),
+        "topicConfigSerializeWrapper": wrapper(*topics, counter=counter, state=state),
     }
     body = json.dumps(content).encode()
     fields = broker_fields(name=name, broker_id=broker_id, addr=addr, cluster=cluster)

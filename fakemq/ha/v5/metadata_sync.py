@@ -216,4 +216,8 @@ class SlaveSynchronize5(SlaveSynchronize):
 
 
 def _plain(version: DataVersion5) -> DataVersion:
-    return DataVersion(timestamp=version.timestamp, counter=version.counter)
+    return DataVersion(
+        timestamp=version.timestamp,
+        counter=version.counter,
+        state_version=version.state_version or None,
+    )

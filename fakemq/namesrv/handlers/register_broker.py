@@ -77,6 +77,7 @@ def register(
     registration: Registration,
     *,
     is_prime_allowed: bool = False,
+    checks_state: bool = False,
 ) -> Reply[RegisterBrokerResponseHeader]:
     """Enter a broker into the tables, and return the answer to it."""
     header = request.header
@@ -93,6 +94,7 @@ def register(
         channel=request.session,
         enable_acting_master=enable_acting_master(request),
         is_prime_allowed=is_prime_allowed,
+        checks_state=checks_state,
     )
     order_topics = node.kv.kv_table(NAMESPACE_ORDER_TOPIC_CONFIG)
     return Reply(

@@ -20,4 +20,8 @@ class DataVersion5(FrozenBody, frozen=True):
     @classmethod
     def of(cls, version: DataVersion) -> DataVersion5:
         """Return a version of 4.9.7 in this form; without a controller, its state is 0."""
-        return cls(counter=version.counter, timestamp=version.timestamp)
+        return cls(
+            counter=version.counter,
+            state_version=version.state_version or 0,
+            timestamp=version.timestamp,
+        )

@@ -1,7 +1,9 @@
 """REGISTER_BROKER (103): a broker, new or known, says where it is and what it has.
 
-Behaviour: as in 4.9.7. Without a master the slave with the lowest id says which topics there are.
-Without returnOrderTopicConfigToBroker the answer says nothing of topics in order.
+Behaviour: as in 4.9.7. An id stays with the broker that knows of the latest master: one that was
+master before gets an answer without addresses, and no longer counts as alive. Without a master the
+slave with the lowest id says which topics there are. Without returnOrderTopicConfigToBroker the
+answer says nothing of topics in order.
 Refused: a single topic of a broker that is not registered: SYSTEM_ERROR; its name is known then.
 
 Source: namesrv/processor/DefaultRequestProcessor.java#registerBroker,
@@ -47,7 +49,13 @@ def register_broker(
         )
         if header.broker_id not in addrs:
             raise Refused(ResponseCode.SYSTEM_ERROR, "register broker failed")
-    reply = register(node, request, registration, is_prime_allowed=says_acting is not None)
+    reply = register(
+        node,
+        request,
+        registration,
+        is_prime_allowed=says_acting is not None,
+        checks_state=True,
+    )
     if not node.config.return_order_topic_config_to_broker:
         reply.body = b""
     return reply
