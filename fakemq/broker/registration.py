@@ -94,6 +94,8 @@ class Registration:
         self._address_server: AddressServer | None = None
         """What names the name servers, if the config names none."""
         self._silences = node.faults.at(SILENCE)
+        self.isolated = False
+        """Whether it registers nowhere: a broker without a role is in no route."""
         self._soon = False
         self._last_body: tuple[TopicConfigSerializeWrapper, bool, bytes] | None = None
         self.first_round = all_of(())
@@ -328,7 +330,9 @@ class Registration:
     # -- inside -------------------------------------------------------------------------------
 
     def _addrs(self, addrs: Iterable[str]) -> list[str]:
-        """Return the name servers to which no fault silences the broker."""
+        """Return the name servers to which no fault silences the broker; none if `isolated`."""
+        if self.isolated:
+            return []
         if not self._silences:
             return list(addrs)
         return [addr for addr in addrs if not self._silenced(addr)]

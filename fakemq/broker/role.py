@@ -1,6 +1,7 @@
 """The role of a broker: which one it has, and how a running broker gets another one.
 
-A broker begins with the role of its config. Java's, and so this one, follows brokerRole also where
+A broker begins with the role of its config; under a controller it is fenced until that gives it
+one, see `fakemq.broker.v5.replicas`. Java's, and so this one, follows brokerRole also where
 a request sets it: it then acts as its new role where it is asked, but begins and ends nothing.
 `Role.become` is the whole change, as a controller asks for it.
 
@@ -16,6 +17,8 @@ from fakemq.dispatch.node import NodeState
 from fakemq.events.core import RoleChanged
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fakemq.config.keys import BrokerRole
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
@@ -63,7 +66,13 @@ class Role:
 
     @property
     def is_slave(self) -> bool:
+        """Whether it takes no messages and has no duties; a fenced broker is such a one, too."""
         return self._held.is_slave
+
+    @property
+    def fenced(self) -> bool:
+        """Whether it waits for a controller to give it a role: it takes no messages until then."""
+        return self._held.fenced
 
     @property
     def is_sync_master(self) -> bool:
@@ -71,15 +80,25 @@ class Role:
 
     def follow_config(self) -> None:
         """Have the role of the config: at a start, and where it was set."""
-        self._held.take(self._node.config.broker_role)
+        self._held.take(self._node.config.broker_role, fenced=self._held.fenced)
 
-    def become(self, role: BrokerRole, broker_id: int = MASTER_ID) -> None:
+    def fence(self) -> None:
+        """Have no role until the next `become`: at the start of a broker under a controller."""
+        self._held.take(self._node.config.broker_role, fenced=True)
+
+    def become(
+        self,
+        role: BrokerRole,
+        broker_id: int = MASTER_ID,
+        replicate: Callable[[], None] | None = None,
+    ) -> None:
         """Change the role of a running broker: a master has the id 0, each slave one of its own.
 
         Clients stay connected, slaves and master do not. What the old role did ends here, and what
         the new one does begins: replication, the delivery of delayed and timer messages, checks of
         transactions, the revival of popped messages. Then it registers. Nothing is cut from the
-        log but a record that has not arrived completely.
+        log but a record that has not arrived completely. Replication that lasts from role to role
+        changes by ``replicate``; without it, it ends and begins.
 
         Raise ValueError for a broker that does not run, and for an id that no such broker has.
         """
@@ -92,12 +111,16 @@ class Role:
         with node.journal.because(node.journal.add(event)):
             broker.store.finish_work()
             broker.end_duties(persist=True)
-            broker.stop_replication("role changed")
-            broker.store.end_following()
+            if replicate is None:
+                broker.stop_replication("role changed")
+                broker.store.end_following()
             node.config.broker_role, node.config.broker_id = role, broker_id
-            self.follow_config()
+            self._held.take(role)
+            if replicate is not None:
+                replicate()
             broker.begin_duties()
-            broker.start_replication()
+            if replicate is None:
+                broker.start_replication()
             broker.register_all()
 
     def __repr__(self) -> str:

@@ -137,11 +137,16 @@ class StoreRole:
     def __init__(self, name: BrokerRole) -> None:
         self.take(name)
 
-    def take(self, name: BrokerRole) -> None:
-        """Have another role from now on."""
+    def take(self, name: BrokerRole, *, fenced: bool = False) -> None:
+        """Have another role from now on.
+
+        A ``fenced`` broker waits for a controller to give it one. It counts as a slave: it takes no
+        messages and has no duties.
+        """
         self.name: BrokerRole = name
-        self.is_slave = name == "SLAVE"
-        self.is_sync_master = name == "SYNC_MASTER"
+        self.fenced = fenced
+        self.is_slave = fenced or name == "SLAVE"
+        self.is_sync_master = name == "SYNC_MASTER" and not fenced
 
 
 class MessageStore:

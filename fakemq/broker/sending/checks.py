@@ -36,7 +36,7 @@ def check_topic_name(broker: Broker, topic: str) -> None:
 
 def check_not_slave(broker: Broker) -> None:
     """Raise Refused at a slave: topics and groups are changed at masters only."""
-    if broker.role.is_slave:
+    if broker.role.is_slave and not broker.role.fenced:
         raise Refused(
             ResponseCode.SYSTEM_ERROR,
             "Can't modify topic or subscription group from slave broker, "

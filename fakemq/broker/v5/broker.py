@@ -186,7 +186,8 @@ class Broker5(Broker):
         return self.read_subscriptions.find(group, topic)
 
     def refuses_pulls(self) -> bool:
-        return self.role.is_slave and not self.config.slave_read_enable
+        role = self.role
+        return role.is_slave and not (role.fenced or self.config.slave_read_enable)
 
     def check_pull(self, group: str, topic: str) -> None:
         if self.forbidden.is_forbidden(group, topic):

@@ -53,11 +53,11 @@ _OTHER_TYPES = (DELAY_TIME_LEVEL, TIMER_DELIVER_MS, TIMER_DELAY_SEC, TIMER_DELAY
 
 
 def check_takes_messages(broker: Broker) -> None:
-    """Raise Refused at a slave.
+    """Raise Refused at a slave; what a fenced broker is sent, its store refuses.
 
     Source: SendMessageProcessor.java#rejectRequest (5.5.0)
     """
-    if broker.role.is_slave:
+    if broker.role.is_slave and not broker.role.fenced:
         raise Refused(ResponseCode.SYSTEM_BUSY, REJECTED)
 
 
