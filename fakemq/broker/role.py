@@ -1,6 +1,6 @@
 """The role of a broker: which one it has, and how a running broker gets another one.
 
-A broker begins with the role of its config; under a controller it is fenced until that gives it
+A broker begins with the role of its config; under a controller it is fenced until it is given
 one, see `fakemq.broker.v5.replicas`. Java's, and so this one, follows brokerRole also where
 a request sets it: it then acts as its new role where it is asked, but begins and ends nothing.
 `Role.become` is the whole change, as a controller asks for it.
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from fakemq.store.store import MessageStore
 
 MASTER_ID = 0
+NO_ID = -1
+"""The id of a broker that has no role yet."""
 
 
 class Serving(Protocol):
@@ -84,13 +86,16 @@ class Role:
 
     def fence(self) -> None:
         """Have no role until the next `become`: at the start of a broker under a controller."""
-        self._held.take(self._node.config.broker_role, fenced=True)
+        config = self._node.config
+        config.broker_role, config.broker_id = "ASYNC_MASTER", NO_ID
+        self._held.take(config.broker_role, fenced=True)
 
     def become(
         self,
         role: BrokerRole,
         broker_id: int = MASTER_ID,
         replicate: Callable[[], None] | None = None,
+        epoch: int = 0,
     ) -> None:
         """Change the role of a running broker: a master has the id 0, each slave one of its own.
 
@@ -98,7 +103,7 @@ class Role:
         the new one does begins: replication, the delivery of delayed and timer messages, checks of
         transactions, the revival of popped messages. Then it registers. Nothing is cut from the
         log but a record that has not arrived completely. Replication that lasts from role to role
-        changes by ``replicate``; without it, it ends and begins.
+        changes by ``replicate``; without it, it ends and begins. ``epoch`` is that of the master.
 
         Raise ValueError for a broker that does not run, and for an id that no such broker has.
         """
@@ -107,7 +112,7 @@ class Role:
             raise ValueError(f"{node.name} is {broker.state}: expected a running broker")
         if (role == "SLAVE") != (broker_id > MASTER_ID):
             raise ValueError(f"brokerId={broker_id}: a master has 0, a slave a positive one")
-        event = RoleChanged(node=node.name, role=role, broker_id=broker_id)
+        event = RoleChanged(node=node.name, role=role, broker_id=broker_id, epoch=epoch)
         with node.journal.because(node.journal.add(event)):
             broker.store.finish_work()
             broker.end_duties(persist=True)

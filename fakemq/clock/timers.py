@@ -85,6 +85,14 @@ DOMAINS: dict[str, Domain] = {
     "clean_files": Domain.DEADLINE,  # CleanCommitLogService, 60 s / 10 s
     "delete_files": Domain.DEADLINE,  # deleteCommitLogFilesInterval, 100 ms
     "slave_sync": Domain.LIVENESS,  # SlaveSynchronize, 3 s / 10 s
+    # a broker under a controller (5.5.0), ReplicasManager
+    "controller_addresses": Domain.LIVENESS,  # updateControllerAddr, 120 s / 120 s
+    "controller_heartbeat": Domain.LIVENESS,  # scheduleSendHeartbeat, 1 s / 1 s
+    "controller_leader": Domain.LIVENESS,  # updateControllerMetadata, 3 s / 10 s
+    "controller_reach": Domain.LIVENESS,  # scanAvailableControllerAddresses, 3 s / 3 s
+    "replica_metadata": Domain.LIVENESS,  # schedulingSyncBrokerMetadata, 3 s / 5 s
+    "replica_start": Domain.LIVENESS,  # startBasicService: pauses of up to 1 s, and 5 s
+    "sync_set_check": Domain.LIVENESS,  # schedulingCheckSyncStateSet, 3 s / 5 s
     # replication
     "ha_connect": Domain.LIVENESS,  # HAClient, 5 s
     "ha_transfer": Domain.LIVENESS,  # WriteSocketService without data, 100 ms

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from fakemq.events.core import PullHeld as PullHeld
     from fakemq.events.core import PullWoken as PullWoken
     from fakemq.events.core import QueuesLocked as QueuesLocked
+    from fakemq.events.core import ReplicaStateChanged as ReplicaStateChanged
     from fakemq.events.core import ReplyFailed as ReplyFailed
     from fakemq.events.core import RequestHandled as RequestHandled
     from fakemq.events.core import RequestReceived as RequestReceived

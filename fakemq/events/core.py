@@ -59,6 +59,19 @@ class RoleChanged(Event, frozen=True, kw_only=True, gc=False):
 
     role: str
     broker_id: int
+    epoch: int = 0
+    """The epoch of the master whom a controller has named; 0 without a controller."""
+
+
+class ReplicaStateChanged(Event, frozen=True, kw_only=True, gc=False):
+    """A broker under a controller has come one step further, or ended.
+
+    The states are, in this order: ``INITIAL``; ``FIRST_TIME_SYNC_CONTROLLER_METADATA_DONE``, it
+    knows the leader; ``REGISTER_TO_CONTROLLER_DONE``, it has its id; ``RUNNING``, its group has a
+    master, and it is no longer fenced; ``SHUTDOWN``.
+    """
+
+    state: str
 
 
 class LinkOpened(Event, frozen=True, kw_only=True, gc=False):

@@ -140,6 +140,10 @@ class Outbound:
 
         self._with_session(addr, send)
 
+    def connect(self, addr: str, opened: Callable[[Session | None], None]) -> None:
+        """Open the session to ``addr`` if it is not open; call ``opened`` with it, or with None."""
+        self._with_session(addr, opened)
+
     def soon(self, act: Callable[[], None]) -> None:
         """Call ``act`` on the network's next settling, after all that is being handled now."""
         self._network.post(act)

@@ -73,6 +73,7 @@ CONTROLLER_GET_REPLICA_INFO: Row[
 ]
 CONTROLLER_GET_METADATA_INFO: Row[NoHeader, v5_controller.GetMetaDataResponseHeader]
 CONTROLLER_GET_SYNC_STATE_DATA: Row[NoHeader, NoHeader]
+GET_BROKER_EPOCH_CACHE: Row[NoHeader, NoHeader]
 NOTIFY_BROKER_ROLE_CHANGED: Row[v5_controller.NotifyBrokerRoleChangedRequestHeader, NoHeader]
 UPDATE_CONTROLLER_CONFIG: Row[NoHeader, NoHeader]
 GET_CONTROLLER_CONFIG: Row[NoHeader, NoHeader]

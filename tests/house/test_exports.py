@@ -42,7 +42,8 @@ PUBLIC = {
         InvisibleTimeChanged KvConfigPrinted LinkClosed LinkOpened LogAppended MemberChanged
         MessageChecked MetadataSynchronized NodeStarted NodeStopped OffsetCommitted OffsetReset
         OffsetWentBack OrphanAsked PassedOver Popped PullHeld PullWoken QueuesLocked
-        Replicated ReplicationWaited ReplyFailed ReportBelieved RequestHandled RequestReceived
+        ReplicaStateChanged Replicated ReplicationWaited ReplyFailed ReportBelieved
+        RequestHandled RequestReceived
         Revived RoleChanged RouteRefused RoutineSkipped RpcHandled RpcReceived Scheduled
         ScheduledDelivered ScheduledDiscarded SentBack SlaveReported SnapshotRestored StoreRecovered
         StoreRepaired SubscriptionsDiffer TagCollided TimerDelivered TimerDiscarded

@@ -165,6 +165,8 @@ BROKER: Final[Mapping[int, RightsRow]] = {
     RequestCode5.GET_TIMER_CHECK_POINT: _later(ADMIN),
     RequestCode5.GET_TIMER_METRICS: _later(ADMIN),
     RequestCode5.GET_BROKER_HA_STATUS: _later(ADMIN),
+    RequestCode5.GET_BROKER_EPOCH_CACHE: _later(ADMIN),
+    RequestCode5.NOTIFY_BROKER_ROLE_CHANGED: _later(ADMIN),
     RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER: _open(ADMIN),
     RequestCode.VIEW_BROKER_STATS_DATA: _open(ADMIN),
     RequestCode.GET_BROKER_CONSUME_STATS: _open(ADMIN),

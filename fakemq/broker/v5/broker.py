@@ -5,7 +5,7 @@ Source: broker/BrokerController.java (5.5.0)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from fakemq.broker.broker import Broker
 from fakemq.broker.sending.transactions import TransactionalMessageService
@@ -23,11 +23,13 @@ from fakemq.dispatch.dispatcher import Dispatcher, VersionedDispatcher
 from fakemq.dispatch.registry import Handlers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from fakemq.broker.broker import SendRequest
     from fakemq.broker.image import NodeImage
     from fakemq.broker.popped import OutMessage
+    from fakemq.broker.v5.replicas.manager import ReplicasManager
+    from fakemq.broker.v5.replicas.node import Replication
     from fakemq.clock.slices import Steps
     from fakemq.config.v5.model import BrokerConfig5
     from fakemq.dispatch.answers import Refused
@@ -78,8 +80,43 @@ class Broker5(Broker):
         self.forbidden = ForbiddenTopics()
         self.fingerprints: dict[str, int] = {}
         """The fingerprint of each group's last heartbeat; 0 for one of the first form."""
+        self.replicas: ReplicasManager | None = None
+        """What a controller makes of it; None without one. A change of the key changes nothing."""
+        if config.enable_controller_mode:
+            from fakemq.broker.v5.replicas.manager import ReplicasManager  # few have a controller
+
+            self.replicas = ReplicasManager(node, self)
 
     # -- life ---------------------------------------------------------------------------------
+
+    def start(self, namesrv_addrs: Sequence[str] = ()) -> None:
+        if self.replicas is None:
+            super().start(namesrv_addrs)
+            return
+        self.replicas.fence()
+        super().start(namesrv_addrs)
+        self.replicas.start()
+
+    def stop(self, on_stopped: Callable[[], None] = lambda: None) -> None:
+        if self.replicas is not None:
+            self.replicas.stop()
+        super().stop(on_stopped)
+
+    def _end(self, how: str, lose_unsynced: bool = False) -> None:
+        if self.replicas is not None:
+            self.replicas.stop()
+        super()._end(how, lose_unsynced)
+
+    def start_replication(self) -> None:
+        if self.replicas is None:
+            super().start_replication()
+        else:
+            self.replication()  # whom it follows, the controller says
+
+    @property
+    def switching(self) -> Replication:
+        """Its replication, which changes with its role under a controller."""
+        return cast("Replication", self.replication())
 
     def _start_parts(self) -> None:
         self.versions.start(self.clock.now_ms())

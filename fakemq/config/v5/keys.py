@@ -102,7 +102,9 @@ class BrokerKeys5(keys.BrokerKeys):
     update_name_server_addr_period: Annotated[
         int, Acts("how soon a changed `namesrvAddr` is followed, at most; read at the start")
     ] = 1000 * 120
-    broker_heartbeat_interval: Annotated[int, Idle(CONTAINER)] = 1000
+    broker_heartbeat_interval: Annotated[
+        int, Acts("how often controllers get a heartbeat, in ms")
+    ] = 1000
     broker_not_active_timeout_millis: Annotated[Long, Idle(CONTAINER)] = 10 * 1000
     enable_net_work_flow_control: Annotated[
         bool, Idle("an answer waits until its connection takes it")
@@ -208,16 +210,28 @@ class BrokerKeys5(keys.BrokerKeys):
     lock_in_strict_mode: Annotated[bool, Idle(CONTAINER)] = False
     compatible_with_old_name_srv: Annotated[bool, Idle(CONTAINER)] = True
     enable_controller_mode: Annotated[bool, Unsupported("no controller")] = False
-    controller_addr: Annotated[str, Idle(CONTROLLER)] = ""
-    fetch_controller_addr_by_dns_lookup: Annotated[bool, Idle(CONTROLLER)] = False
-    sync_broker_metadata_period: Annotated[Long, Idle(CONTROLLER)] = 5 * 1000
-    check_sync_state_set_period: Annotated[Long, Idle(CONTROLLER)] = 5 * 1000
-    sync_controller_metadata_period: Annotated[Long, Idle(CONTROLLER)] = 10 * 1000
-    controller_heart_beat_timeout_mills: Annotated[Long, Idle(CONTROLLER)] = 10 * 1000
+    controller_addr: Annotated[
+        str, Acts("the controllers, `host:port` with semicolons between; followed within 2 minutes")
+    ] = ""
+    fetch_controller_addr_by_dns_lookup: Annotated[bool, Unsupported("controllerAddr")] = False
+    sync_broker_metadata_period: Annotated[
+        LongAboveZero, Acts("how often a broker asks for its group's master, in ms")
+    ] = 5 * 1000
+    check_sync_state_set_period: Annotated[
+        LongAboveZero, Acts("how often a master looks which slaves are in sync, in ms")
+    ] = 5 * 1000
+    sync_controller_metadata_period: Annotated[
+        LongAboveZero, Acts("how often a broker asks which controller leads, in ms")
+    ] = 10 * 1000
+    controller_heart_beat_timeout_mills: Annotated[
+        Long, Acts("how long after a heartbeat a controller takes a broker for alive, in ms")
+    ] = 10 * 1000
     validate_system_topic_when_update_topic: Annotated[
         bool, Acts("whether Java's own topics are left alone")
     ] = True
-    broker_election_priority: Annotated[int, Idle(CONTROLLER)] = (1 << 31) - 1
+    broker_election_priority: Annotated[
+        int, Acts("which of equal replicas is elected: the one with the lowest")
+    ] = (1 << 31) - 1
     use_static_subscription: Annotated[bool, Idle(METRICS)] = False
     metrics_exporter_type: Annotated[str, Idle(METRICS)] = "DISABLE"
     metrics_otel_cardinality_limit: Annotated[int, Idle(METRICS)] = 50 * 1000
@@ -323,7 +337,9 @@ class MessageStoreKeys5(keys.MessageStoreKeys):
     ha_slave_fallbehind_max: Annotated[int, Named("haMaxGapNotInSync")]
     enable_batch_push: Annotated[bool, JavaField("enableBatchPush")]
     store_path_epoch_file: Annotated[str | None, IMPORTANT, Idle(CONTROLLER)] = None
-    store_path_broker_identity: Annotated[str | None, IMPORTANT, Idle(CONTROLLER)] = None
+    store_path_broker_identity: Annotated[
+        str | None, IMPORTANT, Acts("the file with the broker's id at the controllers")
+    ] = None
     compaction_mapped_file_size: Annotated[int, Idle(COMPACTION)] = 100 * 1024 * 1024
     compaction_cq_mapped_file_size: Annotated[int, Idle(COMPACTION)] = 10 * 1024 * 1024
     compaction_schedule_internal: Annotated[int, Idle(COMPACTION)] = 15 * 60 * 1000

@@ -43,3 +43,27 @@ class HARuntimeInfo(Body):
     in_sync_slave_nums: Int = 0
     ha_connection_info: list[HAConnectionRuntimeInfo] = field(default_factory=list)
     ha_client_runtime_info: HAClientRuntimeInfo = field(default_factory=HAClientRuntimeInfo)
+
+
+class EpochOfLog(Body):
+    """The records of one master, from ``start_offset`` on; the last one ends at `LONG_MAX`.
+
+    Source: remoting/protocol/EpochEntry.java (5.5.0)
+    """
+
+    epoch: Int = 0
+    start_offset: Long = 0
+    end_offset: Long = 0
+
+
+class EpochEntryCache(Body):
+    """The epochs of a broker's log, and where the log ends.
+
+    Source: remoting/protocol/body/EpochEntryCache.java (5.5.0)
+    """
+
+    cluster_name: str | None = None
+    broker_name: str | None = None
+    broker_id: Long = 0
+    epoch_list: list[EpochOfLog] = field(default_factory=list)
+    max_offset: Long = 0

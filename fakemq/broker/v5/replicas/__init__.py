@@ -1,4 +1,4 @@
-"""A broker under a controller: who it is, which role it is given, and what it tells the controller.
+"""A broker under a controller: its id, its roles, and what it says to the controller.
 
 Source: broker/controller/ReplicasManager.java (5.5.0)
 """

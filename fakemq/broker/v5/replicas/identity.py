@@ -83,7 +83,7 @@ class Identity:
 
     What the disk refuses, and what is damaged, is one line in the journal; the file then counts as
     absent. A damaged ``brokerIdentity`` therefore costs the broker its id, as in Java.
-    Differs: an id below 1 is damage, too. No controller gives one.
+    Differs: an id below 1 is damage, too. No controller has one.
     """
 
     def __init__(self, node: NodeContext[BrokerConfig5]) -> None:

@@ -1,0 +1,361 @@
+"""A broker under a controller, from its start to its end: its states, its timers, its roles.
+
+The broker is fenced until it is RUNNING: it has an id, and its group has a master. What fails on
+the way is tried again after five seconds, for ever. Then the controller's word for a higher epoch
+changes the role, whichever way it comes: pushed (1008), fetched (1004), or in an answer (1002,
+1003).
+
+Source: broker/controller/ReplicasManager.java (5.5.0)
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from fakemq.broker.v5.replicas.controllers import (
+    MOST_REPLICAS,
+    GroupInfo,
+    KnownControllers,
+    NoAnswer,
+)
+from fakemq.broker.v5.replicas.identity import Identity
+from fakemq.broker.v5.replicas.registering import Registering
+from fakemq.broker.v5.replicas.timetable import Timetable
+from fakemq.dispatch.node import NodeState
+from fakemq.events.core import ReplicaStateChanged, failure
+from fakemq.later import drive
+from fakemq.protocol.v5.codes import ResponseCode5
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from fakemq.broker.v5.replicas.node import ManagedBroker
+    from fakemq.config.keys import BrokerRole
+    from fakemq.config.v5.model import BrokerConfig5
+    from fakemq.dispatch.node import NodeContext
+    from fakemq.later import Waits
+
+RETRY_MS = 5_000
+LEADER_TRIES, LEADER_PAUSE_MS = 3, 1_000
+REGISTER_TRIES, REGISTER_PAUSE_MS = 5, 1_000
+SCAN_MS = 3_000
+ADDRESSES_MS = 120_000
+FIRST_BEAT_MS = 1_000
+FIRST_TICK_MS = 3_000
+
+HEARTBEAT = "controller_heartbeat"
+SCAN = "controller_reach"
+ADDRESSES = "controller_addresses"
+LEADER = "controller_leader"
+METADATA = "replica_metadata"
+SET_CHECK = "sync_set_check"
+START = "replica_start"
+
+
+class ReplicaState(Enum):
+    """How far a broker is; the value is its public name."""
+
+    INITIAL = "INITIAL"
+    FIRST_TIME_SYNC_CONTROLLER_METADATA_DONE = "FIRST_TIME_SYNC_CONTROLLER_METADATA_DONE"
+    """It knows which controller leads."""
+    REGISTER_TO_CONTROLLER_DONE = "REGISTER_TO_CONTROLLER_DONE"
+    """It has its id, and waits for a master."""
+    RUNNING = "RUNNING"
+    SHUTDOWN = "SHUTDOWN"
+
+
+class ReplicasManager:
+    """One broker of a group that a controller manages."""
+
+    def __init__(self, node: NodeContext[BrokerConfig5], broker: ManagedBroker) -> None:
+        self._node = node
+        self._config = node.config
+        self._broker = broker
+        self.identity = Identity(node)
+        self.controllers = KnownControllers(node, lambda: broker.outbound)
+        self._registering = Registering(node, self.identity, self.controllers)
+        self._timetable = Timetable(node.clock, lambda: self.controllers.outside)
+        self.state = ReplicaState.SHUTDOWN
+        self.master_id: int | None = None
+        """The controller's id of the master; None while the broker knows none."""
+        self.master_addr = ""
+        self.master_epoch = 0
+        self.sync_state_set: frozenset[int] = frozenset()
+        self.sync_state_set_epoch = 0
+        self._is_polling = False
+
+    # -- what it says of itself ---------------------------------------------------------------
+
+    @property
+    def own_id(self) -> int | None:
+        """The controller's id of this broker."""
+        return self._registering.own_id
+
+    @property
+    def last_epoch(self) -> int:
+        """The last epoch of the log; -1 if it has none, as Java says."""
+        return self._broker.switching.epochs.last_epoch() or -1
+
+    @property
+    def max_offset(self) -> int:
+        return self._broker.store.max_phy_offset
+
+    @property
+    def confirm_offset(self) -> int:
+        return self._broker.switching.confirm_offset
+
+    @property
+    def is_master(self) -> bool:
+        return not self._broker.role.is_slave
+
+    # -- life ---------------------------------------------------------------------------------
+
+    def fence(self) -> None:
+        """Have no role and register nowhere, until the controller says more."""
+        self._broker.role.fence()
+        self._broker.registration.isolated = True
+
+    def start(self) -> None:
+        """Begin: the broker is fenced, and answers."""
+        self.master_id, self.master_addr, self.master_epoch = None, "", 0
+        self.sync_state_set, self.sync_state_set_epoch = frozenset(), 0
+        self._is_polling = False
+        self._registering.reset()
+        self.controllers.start()
+        self._broker.switching.on_set_should_change = self._report_set
+        self._enter(ReplicaState.INITIAL)
+        every = self._timetable.every
+        every(ADDRESSES, ADDRESSES_MS, lambda: ADDRESSES_MS, self.controllers.follow_config)
+        every(SCAN, SCAN_MS, lambda: SCAN_MS, self._scan)
+        every(HEARTBEAT, FIRST_BEAT_MS, lambda: self._config.broker_heartbeat_interval, self._beat)
+        self._carry_out(self._begin())
+
+    def stop(self) -> None:
+        """End: nothing more is asked or taken."""
+        if self.state is not ReplicaState.SHUTDOWN:
+            self._enter(ReplicaState.SHUTDOWN)
+            self._timetable.cancel_all()
+            self.controllers.stop()
+
+    def _begin(self) -> Waits[None]:
+        """Come to RUNNING, however often it takes."""
+        yield self.controllers.scan()
+        while not (yield from self._start_basic_service()):
+            yield self._timetable.pause(START, RETRY_MS)
+
+    def _start_basic_service(self) -> Waits[bool]:
+        """Continue from the present state; return whether the broker runs.
+
+        Source: ReplicasManager.java#startBasicService
+        """
+        if self.state is ReplicaState.INITIAL:
+            if not (yield from self._find_leader()):
+                return False
+            self._enter(ReplicaState.FIRST_TIME_SYNC_CONTROLLER_METADATA_DONE)
+        if self.state is ReplicaState.FIRST_TIME_SYNC_CONTROLLER_METADATA_DONE:
+            if not (yield from self._register()):
+                return False
+            self._enter(ReplicaState.REGISTER_TO_CONTROLLER_DONE)
+        if self.state is ReplicaState.REGISTER_TO_CONTROLLER_DONE:
+            self.controllers.beat(self)  # the regular ones begin with RUNNING
+            if self.master_id is None and not (yield from self._elect()):
+                return False
+            self._enter(ReplicaState.RUNNING)
+        self._timetable.every(
+            METADATA, FIRST_TICK_MS, lambda: self._config.sync_broker_metadata_period, self._poll
+        )
+        return True
+
+    def _find_leader(self) -> Waits[bool]:
+        for _ in range(LEADER_TRIES):
+            if (yield from self.controllers.find_leader()):
+                self._timetable.every(
+                    *(LEADER, FIRST_TICK_MS),
+                    lambda: self._config.sync_controller_metadata_period,
+                    lambda: self._carry_out(self.controllers.find_leader()),
+                )
+                return True
+            yield self._timetable.pause(START, LEADER_PAUSE_MS)
+        return False
+
+    def _register(self) -> Waits[bool]:
+        for _ in range(REGISTER_TRIES):
+            found = yield from self._registering.register()
+            if found is not None:
+                self._take(found)
+                return True
+            # Others may be asking for the same id.
+            pause_ms = self._node.randomness.randrange(REGISTER_PAUSE_MS)
+            yield self._timetable.pause(START, pause_ms)
+        return False
+
+    def _elect(self) -> Waits[bool]:
+        """Ask to be elected; return whether the group has a master now."""
+        own_id = self.own_id
+        if own_id is None:
+            return False
+        found = yield from self.controllers.elect_master(own_id)
+        if isinstance(found, NoAnswer) or not found.has_master:
+            return False
+        self._take(found)
+        return True
+
+    # -- ticks --------------------------------------------------------------------------------
+
+    def _scan(self) -> None:
+        self.controllers.scan()
+
+    def _beat(self) -> None:
+        if self.state is ReplicaState.RUNNING:
+            self.controllers.beat(self)
+
+    def _poll(self) -> None:
+        if not self._is_polling:
+            self._is_polling = True
+            self._carry_out(self._sync_metadata())
+
+    def _sync_metadata(self) -> Waits[None]:
+        """Compare with what the controller says, and follow it.
+
+        Source: ReplicasManager.java#schedulingSyncBrokerMetadata
+        """
+        try:
+            found = yield from self.controllers.replica_info()
+            if isinstance(found, NoAnswer):
+                if found.code == ResponseCode5.CONTROLLER_BROKER_METADATA_NOT_EXIST:
+                    yield from self._register_again()
+            elif found.master_epoch > self.master_epoch and not found.has_master:
+                yield from self._elect()
+            elif found.master_epoch > self.master_epoch:
+                self._take(found)
+            elif found.master_epoch == self.master_epoch and self.is_master:
+                self._take_set(found.members, found.set_epoch)
+        finally:
+            self._is_polling = False
+
+    def _register_again(self) -> Waits[None]:
+        """Tell a controller that knows nothing of the group, or nothing any more."""
+        if self.own_id is not None:
+            found = yield from self.controllers.register_broker(self.own_id)
+            if isinstance(found, GroupInfo):
+                self._take(found)
+
+    # -- roles --------------------------------------------------------------------------------
+
+    def change_broker_role(
+        self,
+        *,
+        master_id: int | None,
+        master_addr: str | None,
+        master_epoch: int,
+        set_epoch: int,
+        members: Iterable[int],
+    ) -> None:
+        """Take a role that the controller pushes; an epoch that is not higher changes nothing."""
+        found = frozenset(islice(members, MOST_REPLICAS))
+        self._take(GroupInfo(master_id, master_addr, master_epoch, set_epoch, found))
+
+    def _take(self, found: GroupInfo) -> None:
+        """Be what the controller says, if its epoch is higher.
+
+        Source: ReplicasManager.java#changeBrokerRole, #changeToMaster, #changeToSlave
+        """
+        own_id, broker = self.own_id, self._broker
+        if broker.state is not NodeState.RUNNING or own_id is None or found.master_id is None:
+            return
+        if found.master_epoch <= self.master_epoch:
+            return
+        stays = found.master_id == self.master_id
+        self.master_epoch, self.master_id = found.master_epoch, found.master_id
+        now_ms = self._node.clock.now_ms()
+        broker.topics.data_version = broker.topics.data_version.next(now_ms, found.master_epoch)
+        if found.master_id == own_id:
+            self.master_addr = broker.addr
+            self._lead(found, stays=stays and self.is_master)
+        else:
+            self.master_addr = found.master_addr or ""
+            self._follow(found.master_id, own_id, stays=stays)
+
+    def _lead(self, found: GroupInfo, *, stays: bool) -> None:
+        broker, replication = self._broker, self._broker.switching
+        self._take_set(found.members, found.set_epoch)
+        if stays:
+            replication.change_to_master(found.master_epoch)
+            broker.register_all()
+        else:
+            self._change_role(
+                "SYNC_MASTER", 0, lambda: replication.change_to_master(found.master_epoch)
+            )
+            self._timetable.every(
+                *(SET_CHECK, FIRST_TICK_MS),
+                lambda: self._config.check_sync_state_set_period,
+                replication.check_set,
+            )
+        replication.check_set()
+
+    def _follow(self, master_id: int, own_id: int, *, stays: bool) -> None:
+        broker, epoch = self._broker, self.master_epoch
+        if stays:
+            broker.register_all()
+            return
+        self._timetable.cancel(SET_CHECK)
+        self._change_role(
+            "SLAVE", own_id, lambda: broker.switching.change_to_slave(epoch, master_id, own_id)
+        )
+
+    def _change_role(self, role: BrokerRole, broker_id: int, replicate: Callable[[], None]) -> None:
+        self._broker.registration.isolated = False
+        self._broker.role.become(role, broker_id, replicate, epoch=self.master_epoch)
+
+    # -- the set of replicas in sync ----------------------------------------------------------
+
+    def _take_set(self, members: frozenset[int], set_epoch: int) -> None:
+        if set_epoch > self.sync_state_set_epoch:
+            self.sync_state_set, self.sync_state_set_epoch = members, set_epoch
+            self._broker.switching.take_set(members, set_epoch)
+
+    def _report_set(self, members: frozenset[int]) -> None:
+        """Ask the controller for another set; without an answer, the next poll brings it."""
+        if self.own_id is not None and self.state is not ReplicaState.SHUTDOWN:
+            self._carry_out(self._alter_set(self.own_id, members))
+
+    def _alter_set(self, own_id: int, members: frozenset[int]) -> Waits[None]:
+        found = yield from self.controllers.alter_sync_state_set(
+            own_id, self.master_epoch, members, self.sync_state_set_epoch
+        )
+        if not isinstance(found, NoAnswer):
+            self._take_set(*found)
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _carry_out(self, steps: Waits[object]) -> None:
+        """Do work that waits for controllers; an exception of it is written as a bug."""
+        work = drive(steps)
+        work.when_done(lambda: self._note_error(work.value))
+
+    def _note_error(self, value: object) -> None:
+        if isinstance(value, Exception):
+            self._node.journal.add(failure(self._node.name, None, value))
+
+    def _enter(self, state: ReplicaState) -> None:
+        assert state in _TRANSITIONS[self.state], (self.state, state)
+        self.state = state
+        self._node.journal.add(ReplicaStateChanged(node=self._node.name, state=state.value))
+
+
+_TRANSITIONS = {
+    ReplicaState.SHUTDOWN: (ReplicaState.INITIAL,),
+    ReplicaState.INITIAL: (
+        ReplicaState.FIRST_TIME_SYNC_CONTROLLER_METADATA_DONE,
+        ReplicaState.SHUTDOWN,
+    ),
+    ReplicaState.FIRST_TIME_SYNC_CONTROLLER_METADATA_DONE: (
+        ReplicaState.REGISTER_TO_CONTROLLER_DONE,
+        ReplicaState.SHUTDOWN,
+    ),
+    ReplicaState.REGISTER_TO_CONTROLLER_DONE: (ReplicaState.RUNNING, ReplicaState.SHUTDOWN),
+    ReplicaState.RUNNING: (ReplicaState.SHUTDOWN,),
+}
+"""State → the states that may follow: the next one, or the end."""

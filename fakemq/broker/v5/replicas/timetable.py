@@ -1,0 +1,67 @@
+"""What a broker under a controller does again and again, by the kind of its timer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.clock.timers import is_regular, notes_nothing
+from fakemq.later import Later
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fakemq.clock.node_clock import NodeClock
+    from fakemq.clock.timers import Timer
+
+LEAST_PERIOD_MS = 10
+"""A shorter period of a config counts as this: time must pass between two ticks."""
+
+
+class Timetable:
+    """The periodic work of one broker, and its pauses.
+
+    ``outside`` says whether the controllers are outside the cluster, so that real time counts.
+    """
+
+    def __init__(self, clock: NodeClock, outside: Callable[[], bool]) -> None:
+        self._clock = clock
+        self._outside = outside
+        self._timers: dict[str, Timer] = {}
+
+    def every(
+        self, kind: str, first_ms: int, period_ms: Callable[[], int], act: Callable[[], None]
+    ) -> None:
+        """Call ``act`` after ``first_ms``, then each ``period_ms``; once for each ``kind``."""
+
+        def tick() -> None:
+            wait(max(LEAST_PERIOD_MS, period_ms()))
+            act()
+
+        def wait(delay_ms: int) -> None:
+            self._timers[kind] = self._clock.call_later(
+                delay_ms,
+                tick,
+                kind=kind,
+                outside=self._outside(),
+                routine=notes_nothing if is_regular(period_ms()) else None,
+            )
+
+        self.cancel(kind)
+        wait(first_ms)
+
+    def pause(self, kind: str, ms: int) -> Later[None]:
+        """Return what is done after ``ms``."""
+        later: Later[None] = Later()
+        self._timers[kind] = self._clock.call_later(
+            ms, lambda: later.resolve(None), kind=kind, outside=self._outside()
+        )
+        return later
+
+    def cancel(self, kind: str) -> None:
+        """End the work of a kind; nothing happens if there is none."""
+        self._clock.cancel(self._timers.pop(kind, None))
+
+    def cancel_all(self) -> None:
+        """End all of it, pauses too."""
+        for kind in list(self._timers):
+            self.cancel(kind)
