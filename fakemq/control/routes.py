@@ -5,6 +5,7 @@ from __future__ import annotations
 from fakemq.control import (  # noqa: F401 - imported for what they declare
     assertions,
     clock,
+    controllers,
     discovery,
     faults,
     groups,

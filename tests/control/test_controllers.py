@@ -1,0 +1,67 @@
+"""Controllers and their groups over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import fakemq
+from fakemq.protocol.v5.codes import RequestCode5
+from fakemq.protocol.v5.headers.controller import (
+    ApplyBrokerIdRequestHeader,
+    ElectMasterRequestHeader,
+)
+from tests.support.control import Http
+from tests.support.tcp import TcpPeer
+
+
+@pytest.fixture
+def mq() -> Iterator[fakemq.Cluster]:
+    with fakemq.Cluster(control_port=0, controllers=3, clock="frozen") as cluster:
+        yield cluster
+
+
+def test_controllers_are_killed_paused_and_started(mq: fakemq.Cluster, http_client: Http) -> None:
+    first = http_client.get("/v1/controllers")[0]
+    addr = mq.controllers[0].addr
+    assert first == {"name": "controller-0", "state": "running", "leads": True, "addr": addr}
+    for act, state in (
+        ("pause", "paused"),
+        ("resume", "running"),
+        ("kill", "stopped"),
+        ("restart", "running"),
+        ("stop", "stopped"),
+    ):
+        assert http_client.post(f"/v1/controllers/controller-0/{act}")["state"] == state
+    assert not http_client.get("/v1/controllers")[0]["leads"]
+    answer = http_client.ask("POST", "/v1/controllers/controller-7/kill")
+    assert (answer.status, "no controller 'controller-7'" in answer.error) == (404, True)
+
+
+def test_groups_are_shown(mq: fakemq.Cluster, http_client: Http) -> None:
+    assert http_client.get("/v1/replica-groups") == []
+    with TcpPeer(mq.controllers[0].addr) as peer:
+        applied = ApplyBrokerIdRequestHeader(
+            cluster_name="c", broker_name="b", applied_broker_id=1, register_check_code="h:1;7"
+        )
+        assert peer.ask(RequestCode5.CONTROLLER_APPLY_BROKER_ID, applied).code == 0
+        elected = ElectMasterRequestHeader(broker_name="b", broker_id=1)
+        assert peer.ask(RequestCode5.CONTROLLER_ELECT_MASTER, elected).code == 0
+        assert http_client.get("/v1/replica-groups") == [
+            {
+                "broker_name": "b",
+                "master": 1,
+                "master_epoch": 1,
+                "in_sync": [1],
+                "sync_state_set_epoch": 1,
+                "replicas": {"1": "h:1"},
+            }
+        ]
+
+
+def test_cluster_without_controllers_shows_none() -> None:
+    with fakemq.Cluster(control_port=0) as mq:
+        assert mq.control_url is not None
+        client = Http(mq.control_url)
+        assert client.get("/v1/controllers") == client.get("/v1/replica-groups") == []
