@@ -212,8 +212,8 @@ class ClientInstance:
         with Reading(self.name_servers.chosen):
             return self.routes.put(topic, data, self.time.elapsed_ms())
 
-    def known_route(self, topic: str) -> Operation[Route | None]:
-        """Return the topic's route; ask for it if it is unknown or too old.
+    def known_route(self, topic: str, *, to_send: bool = False) -> Operation[Route | None]:
+        """Return the topic's route; ask for it if it is unknown, too old, or of no use ``to_send``.
 
         An old route is still used if no name server answers, or none has the route any more.
         Differs: Java asks for all its routes every 30 s, whether it uses them or not.
@@ -222,7 +222,7 @@ class ClientInstance:
         if route is None:
             return (yield from self.update_route(topic))
         age_ms = self.time.elapsed_ms() - route.fetched_at_ms
-        if age_ms < self.config.route_interval_ms:
+        if age_ms < self.config.route_interval_ms and (route.publish_queues or not to_send):
             return route
         try:
             return (yield from self.update_route(topic)) or route
@@ -244,7 +244,7 @@ class ClientInstance:
         """
         config = self.config
         most = default_topic_queue_nums or config.default_topic_queue_nums
-        route = yield from self.known_route(topic)
+        route = yield from self.known_route(topic, to_send=True)
         if route is None:
             data = yield from self.fetch_route(create_topic_key or config.create_topic_key)
             if data is not None:
@@ -263,7 +263,7 @@ class ClientInstance:
 
         Raise MQClientError if there are none.
         """
-        route = yield from self.known_route(topic)
+        route = yield from self.known_route(topic, to_send=True)
         return self._some(topic, route.publish_queues if route else ())
 
     def subscribe_queues(self, topic: str) -> Operation[Sequence[MessageQueue]]:
