@@ -214,6 +214,11 @@ class BrokerConfig(
         return f"{self.broker_name}-{self.broker_id}"
 
     @property
+    def has_controller(self) -> bool:
+        """Whether a controller says which role the broker has."""
+        return False
+
+    @property
     def is_slave(self) -> bool:
         """Whether ``brokerRole`` is SLAVE. The id follows from the role, never vice versa."""
         return self.broker_role == "SLAVE"

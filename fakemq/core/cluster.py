@@ -222,9 +222,10 @@ class ClusterCore:
     def _make_store(self, config: BrokerConfig, clock: NodeClock) -> MessageStore:
         journal, name, ram_size_bytes = self.journal, config.node_name, self.spec.ram_size_bytes
         root = config.store_path_root_dir
+        store_class = self._store_class(config)
         if root is None:
             memory = MemoryFiles(clock, self.spec.memory_limit_bytes)
-            return MessageStore(config, memory, clock, journal, name, ram_size_bytes)
+            return store_class(config, memory, clock, journal, name, ram_size_bytes)
         # What most clusters do without.
         from fakemq.config.log_folders import log_paths
         from fakemq.store.descriptors import raise_descriptor_limit
@@ -233,10 +234,19 @@ class ClusterCore:
 
         raise_descriptor_limit()  # every mapped file holds one
         files = DirectoryFiles(root, clock, log_paths(config))
-        store = MessageStore(config, files, clock, journal, name, ram_size_bytes)
+        store = store_class(config, files, clock, journal, name, ram_size_bytes)
         randomness = self.randomness.stream(f"crashes of {name}")
         Disk(store, files, clock, journal, name, self.network.post_later, randomness, self.faults)
+        store.keep_in(root)
         return store
+
+    @staticmethod
+    def _store_class(config: BrokerConfig) -> type[MessageStore]:
+        if not config.has_controller:
+            return MessageStore
+        from fakemq.ha.autoswitch.confirmed_store import ConfirmedStore  # few brokers have one
+
+        return ConfirmedStore
 
     def start(self) -> None:
         """Start every node; on return all brokers are registered and all topics exist."""

@@ -75,6 +75,10 @@ if TYPE_CHECKING:
     from fakemq.events.pop import InvisibleTimeChanged as InvisibleTimeChanged
     from fakemq.events.pop import Popped as Popped
     from fakemq.events.pop import Revived as Revived
+    from fakemq.events.replication import EpochBegun as EpochBegun
+    from fakemq.events.replication import InSyncSetProposed as InSyncSetProposed
+    from fakemq.events.replication import InSyncSetTaken as InSyncSetTaken
+    from fakemq.events.replication import LogTruncated as LogTruncated
     from fakemq.events.replication import MetadataSynchronized as MetadataSynchronized
     from fakemq.events.replication import Replicated as Replicated
     from fakemq.events.replication import ReplicationWaited as ReplicationWaited
@@ -111,6 +115,10 @@ _HOMES = {
     "Replicated": "replication",
     "ReplicationWaited": "replication",
     "MetadataSynchronized": "replication",
+    "LogTruncated": "replication",
+    "InSyncSetProposed": "replication",
+    "InSyncSetTaken": "replication",
+    "EpochBegun": "replication",
     "StoreRecovered": "store",
     "UnsyncedLost": "store",
     "TimerSet": "timers",

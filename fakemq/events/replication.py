@@ -54,3 +54,37 @@ class MetadataSynchronized(Event, frozen=True, kw_only=True, gc=False):
 
     what: str
     """``topics`` or ``groups``."""
+
+
+class LogTruncated(Event, frozen=True, kw_only=True, gc=False):
+    """A broker under a controller cut its log off: it had all up to ``end_offset``.
+
+    What it loses is no record that its master has, or half a record at the end.
+    """
+
+    phy_offset: int
+    """Where the log ends now."""
+    end_offset: int
+    peer: str = ""
+    """The master whose epochs say so; "" for half a record."""
+
+
+class InSyncSetProposed(Event, frozen=True, kw_only=True, gc=False):
+    """A master asks its controller for another in-sync set; until then both sets count."""
+
+    members: tuple[int, ...]
+    """Ids of brokers, ascending."""
+
+
+class InSyncSetTaken(Event, frozen=True, kw_only=True, gc=False):
+    """A master took its in-sync set from its controller."""
+
+    members: tuple[int, ...]
+    set_epoch: int
+
+
+class EpochBegun(Event, frozen=True, kw_only=True, gc=False):
+    """A broker became a master, or remained one, in a new epoch, with its log's end as it was."""
+
+    epoch: int
+    phy_offset: int

@@ -73,18 +73,23 @@ class MasterConnection:
         if not whole:
             return None
         offset: int = SLAVE_ACK.unpack_from(data, whole - SLAVE_ACK.size)[0]
-        first, end = self.slave_request_offset < 0, self._log.max_offset
-        if (offset > end and not (first and self.believes_reports)) or offset < 0:
-            raise RemoteProtocolError(
-                f"the slave reports offset {offset}; the commit log ends at {end}"
-            )
+        first = self.slave_request_offset < 0
+        self._check_report(offset, first=first)
         self.slave_ack_offset = offset
         if first:
             self.slave_request_offset = offset
             # A slave with an empty log gets only the master's last file.
+            end = self._log.max_offset
             self._began_at = offset or end - end % self._log.file_size_bytes
             self.next_transfer_from_where = self._began_at
         return offset
+
+    def _check_report(self, offset: int, *, first: bool) -> None:
+        end = self._log.max_offset
+        if (offset > end and not (first and self.believes_reports)) or offset < 0:
+            raise RemoteProtocolError(
+                f"the slave reports offset {offset}; the commit log ends at {end}"
+            )
 
     def heartbeat(self) -> bytes:
         """Return a transfer without a body."""

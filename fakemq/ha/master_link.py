@@ -50,7 +50,7 @@ class MasterEnd(HAEnd):
         self._tears = node.faults.at(TEAR_TRANSFER)
         self._believing: ActiveFault[None] | None = None
         """The fault by which this master believes the first report; chosen with that report."""
-        self.connection = MasterConnection(node.store.log)
+        self.connection = self._make_connection()
         self.acknowledged_offset = -1
         """The slave's last report that counts: that no fault withholds."""
         self._looked_ms = self._now_ms()
@@ -59,6 +59,9 @@ class MasterEnd(HAEnd):
         self._is_to_pump = False
         """Whether a call of `pump` is scheduled."""
         self._housekeep()
+
+    def _make_connection(self) -> MasterConnection:
+        return MasterConnection(self._node.store.log)
 
     @property
     def unfinished_bytes(self) -> int:

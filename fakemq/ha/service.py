@@ -112,12 +112,15 @@ class HAService:
 
     def accept(self, link: Link) -> MasterEnd:
         """Take a slave's connection; the slave counts from now on, also before its first report."""
-        end = MasterEnd(link, self._broker, self)
+        end = self._make_end(link)
         self.connections.append(end)
         self._has_outside |= end.outside
         if self._broker.state is NodeState.PAUSED:
             end.pause()
         return end
+
+    def _make_end(self, link: Link) -> MasterEnd:
+        return MasterEnd(link, self._broker, self)
 
     def connection_closed(self, end: MasterEnd) -> None:
         if end in self.connections:

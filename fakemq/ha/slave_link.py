@@ -42,9 +42,12 @@ class SlaveEnd(HAEnd):
         self._holds = node.faults.at(HOLD_SLAVE)
         self._is_held = False
         """Whether a fault holds back transfers that have arrived."""
-        self.connection = SlaveConnection(node.store.log.max_offset)
+        self.connection = self._make_connection()
         # The first report is sent after one interval, because Java counts from the connect.
         self._beat_if_due(self.connection.report)
+
+    def _make_connection(self) -> SlaveConnection:
+        return SlaveConnection(self._node.store.log.max_offset)
 
     @property
     def unfinished_bytes(self) -> int:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
     from fakemq.journal.journal import Journal
     from fakemq.store.directory_files import DirectoryFiles
+    from fakemq.store.files import File
     from fakemq.store.findings import Topics
     from fakemq.store.index import IndexService
     from fakemq.store.inner_message import InnerMessage
@@ -74,6 +75,8 @@ class Disk:
         self._lock = DirectoryLock(files.root)
         files.claim = self._lock.claim
         files.on_mended = lambda path, at, why: self._repaired(path, at, 0, why)
+        self.make_checkpoint: Callable[[File], StoreCheckpoint] = StoreCheckpoint
+        """Returns the checkpoint that a file has."""
         self.on_read: Read | None = None
         """Called during a start's check of the log."""
         self._running = False
@@ -116,7 +119,7 @@ class Disk:
         files, store, now_ms = self.files, self._store, self._clock.now_ms()
         store.start_empty()
         sealed_to = seal.sealed_to(files, store.config) if clean else None
-        self._checkpoint = StoreCheckpoint(
+        self._checkpoint = self.make_checkpoint(
             files.open(checkpoints.PATH, checkpoints.FILE_BYTES, now_ms)
         )
         check = StartCheck(store, topics)

@@ -360,6 +360,18 @@ class IndexService:
             for phy_offset, record in islice(self._log.records(start, end), _GAP_RECORDS)
         )
 
+    def truncate(self, phy_offset: int) -> None:
+        """Forget the records at or behind an offset: delete the files that have some of them.
+
+        What these files have of older records is read from the log again. Java keeps the entries,
+        which then are those of other records.
+        """
+        while self.files and self.files[-1].end_phy_offset >= phy_offset:
+            self._store.delete(self.files.pop().path)
+            self._built_to = 0 if not self.files else self.files[-1].end_phy_offset
+        self._built_to = min(self._built_to, phy_offset)
+        self._keys_in = 0
+
     def delete_expired_files(self, min_phy_offset: int) -> None:
         """Delete files whose records are all deleted, but never the last.
 

@@ -69,14 +69,14 @@ class Replica:
 
     def dispatch(self) -> None:
         """Dispatch every record that has arrived completely."""
-        log = self._log
-        at, end_offset = max(self._dispatched_to, log.min_offset), log.max_offset
+        end_offset, log = self._end_offset(), self._log
+        at = max(self._dispatched_to, log.min_offset)
         while at < end_offset and (found := log.find_file(at)) is not None:
             file, first = found
             records = read_range(
                 file.view,
                 at - first,
-                file.position,
+                min(file.position, end_offset - first),
                 self._store.delay_levels,
                 first_offset=first,
                 check_crc=False,
@@ -105,6 +105,10 @@ class Replica:
                     break
                 at = log.next_file_offset(at)
         self._dispatched_to = at
+
+    def _end_offset(self) -> int:
+        """Return up to where records are dispatched."""
+        return self._log.max_offset
 
     def close(self) -> None:
         """Stop following the master. In a store in memory, remove an incomplete last record.

@@ -32,6 +32,7 @@ class PutMessageStatus(Enum):
     WHEEL_TIMER_FLOW_CONTROL = auto()
     WHEEL_TIMER_MSG_ILLEGAL = auto()
     WHEEL_TIMER_NOT_ENABLE = auto()
+    IN_SYNC_REPLICAS_NOT_ENOUGH = auto()
 
     @property
     def final(self) -> bool:

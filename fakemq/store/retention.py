@@ -59,6 +59,8 @@ class Retention:
         self._manual_times = 0  # looks left at which old files are deleted at any hour
         self._timer: Timer | None = None  # for the next tick, or the next file of a batch
         self._deleting = False  # in the middle of a batch, which plans again when it ends
+        self.on_deleted: Callable[[], None] = _nothing
+        """Called when files of the log were deleted."""
         space.on_change = self.plan
         clock.on_jump.append(self._jumped)
 
@@ -244,6 +246,7 @@ class Retention:
         without its pauses of deleteConsumeQueueFilesInterval
         """
         self._space.refused_bytes = 0
+        self.on_deleted()
         min_phy_offset = self._log.min_offset
         self._journal.add(
             FilesExpired(node=self._node, log_files=count, min_phy_offset=min_phy_offset)
@@ -274,3 +277,7 @@ class Retention:
         while self._queues.has_files_to_delete:
             self._deleted(self._queues.delete_files_of_one)
             yield
+
+
+def _nothing() -> None:
+    """Default of `Retention.on_deleted`."""

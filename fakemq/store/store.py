@@ -208,6 +208,9 @@ class MessageStore:
         self.dispatch = LogDispatch(config, self.queues, self.index, self._journal, self._node)
         self.retention.over(self.log, self.queues, self.index)
 
+    def keep_in(self, folder: str) -> None:
+        """Keep in a user's directory what is in no file of the store."""
+
     def index_tags(self) -> None:
         """Index records by their tags, too, as the broker's reference does."""
         self._index_tags = self.index.tags = True

@@ -37,9 +37,10 @@ PUBLIC = {
     "fakemq.events": """
         AccessRefused Acknowledged AnswerWithheld AppendRefused BrokerGone BrokerRegistered
         ChangesLost ClockMoved ClockSkewed CommitIgnored DeadLettered Delivered DifferenceEnded
-        Dispatched Event FaultHit FaultPlaced FaultRemoved FilesExpired FilterChanged
-        FlowControlled GroupChanged HalfStored HandleRenewed HandlerFailed
-        InvisibleTimeChanged KvConfigPrinted LinkClosed LinkOpened LogAppended MemberChanged
+        Dispatched EpochBegun Event FaultHit FaultPlaced FaultRemoved FilesExpired FilterChanged
+        FlowControlled GroupChanged HalfStored HandleRenewed HandlerFailed InSyncSetProposed
+        InSyncSetTaken InvisibleTimeChanged KvConfigPrinted LinkClosed LinkOpened LogAppended
+        LogTruncated MemberChanged
         MessageChecked MetadataSynchronized NodeStarted NodeStopped OffsetCommitted OffsetReset
         OffsetWentBack OrphanAsked PassedOver Popped PullHeld PullWoken QueuesLocked
         ReplicaStateChanged Replicated ReplicationWaited ReplyFailed ReportBelieved

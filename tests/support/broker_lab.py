@@ -64,6 +64,7 @@ class BrokerLab:
         memory_limit_bytes: int = MEMORY_LIMIT_BYTES,
         config_folder: Path | None = None,
         reference: Reference = V4_9_7,
+        store_class: type[MessageStore] = MessageStore,
     ) -> Broker:
         """A started broker that listens at its addresses."""
         config = config or config_classes(reference)[0]()
@@ -71,7 +72,7 @@ class BrokerLab:
         clock = NodeClock(self.clock, name)
         files = MemoryFiles(clock, memory_limit_bytes)
         self._files.append(files)
-        store = MessageStore(config, files, clock, self.journal, name)
+        store = store_class(config, files, clock, self.journal, name)
         randomness = Randomness(1).stream(f"broker {name}")
         faults = FaultPlan(self.journal)
         node = NodeContext(name, config, clock, self.journal, faults, randomness, reference)

@@ -165,9 +165,14 @@ class Broker5(Broker):
         self.timers.settle()
 
     def _make_replication(self) -> HAService:
+        tables = SlaveTables(self.versions, self.delay, self.pop, self.timers)
+        if self.config.has_controller:
+            from fakemq.ha.autoswitch.service import make_service  # few brokers have a controller
+
+            return make_service(self, tables)
         from fakemq.ha.v5.service import HAService5  # most brokers have no slave
 
-        return HAService5(self, SlaveTables(self.versions, self.delay, self.pop, self.timers))
+        return HAService5(self, tables)
 
     # -- connections --------------------------------------------------------------------------
 
@@ -209,7 +214,7 @@ class Broker5(Broker):
         return Reply(code=code, ext_fields=answered.encode() | fields)
 
     def refusal(self, status: PutMessageStatus) -> Refused:
-        return send.timer_refusal(self.config, status)
+        return send.refusal(self.config, status)
 
     # -- topics, groups and pulls -------------------------------------------------------------
 

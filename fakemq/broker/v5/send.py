@@ -197,11 +197,13 @@ def answer_fields(broker: Broker, code: int, message: InnerMessage) -> dict[str,
     return fields
 
 
-def timer_refusal(config: BrokerConfig5, status: PutMessageStatus) -> Refused:
-    """Return the refusal of a timer message in Java's words.
+def refusal(config: BrokerConfig5, status: PutMessageStatus) -> Refused:
+    """Return the refusal of a put, with a status that only 5.5.0 has, in Java's words.
 
     Source: SendMessageProcessor.java#handlePutMessageResult (5.5.0)
     """
+    if status is PutMessageStatus.IN_SYNC_REPLICAS_NOT_ENOUGH:
+        return Refused(ResponseCode.SYSTEM_ERROR, "in-sync replicas not enough")
     if status is PutMessageStatus.WHEEL_TIMER_MSG_ILLEGAL:
         return Refused(
             ResponseCode.MESSAGE_ILLEGAL,

@@ -30,6 +30,10 @@ class BrokerConfig5(
     listen_port: int = 10911
     enable_acting_master = False
 
+    @property
+    def has_controller(self) -> bool:
+        return self.enable_controller_mode
+
 
 class NamesrvConfig5(NamesrvKeys5, NettyServerKeys5, NamesrvConfig):
     """All keys that 5.5.0's name server reads. Source: namesrv/NamesrvStartup.java (5.5.0)"""

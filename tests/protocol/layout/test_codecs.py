@@ -26,15 +26,17 @@ from fakemq.protocol.errors import (
     RemoteProtocolError,
     TruncatedError,
 )
-from fakemq.protocol.layout import codecs, derive, timer_codecs
+from fakemq.protocol.layout import autoswitch_codecs, codecs, derive, timer_codecs
 
-LAYOUTS = derive.LAYOUTS | derive.TIMER_LAYOUTS
+LAYOUTS = derive.LAYOUTS | derive.TIMER_LAYOUTS | derive.AUTOSWITCH_LAYOUTS
 EVERY_LAYOUT = pytest.mark.parametrize("name", LAYOUTS)
 
 
 def codec(kind: str, name: str) -> Callable[..., Any]:
     snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-    module = timer_codecs if name in derive.TIMER_LAYOUTS else codecs
+    modules = dict.fromkeys(derive.TIMER_LAYOUTS, timer_codecs)
+    modules |= dict.fromkeys(derive.AUTOSWITCH_LAYOUTS, autoswitch_codecs)
+    module = modules.get(name, codecs)
     function: Callable[..., Any] = getattr(module, f"{kind}_{snake}")
     return function
 
