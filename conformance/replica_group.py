@@ -199,6 +199,7 @@ class ReplicaGroup:
         """Return what the controller knows of the group."""
         peer = self.run.peer("silent", self.place)
         answer = peer.quietly(Code.CONTROLLER_GET_SYNC_STATE_DATA, {}, [self.name])
+        assert answer.code == 0, answer
         found: dict[str, Any] = json.loads(answer.body)["replicasInfoTable"][self.name]
         return found
 

@@ -11,6 +11,7 @@ LEADER, FOLLOWER, OTHER = "controller-0", "controller-1", "controller-2"
 IDS = ("controllerLeaderId", "peers")
 """Fields with ids of controllers, any of which may be the leader."""
 ELECTED_MS = 60_000
+JRAFT = {"controllerType": "jRaft"}
 
 
 def ask_metadata(run: Run, place: str) -> None:
@@ -47,6 +48,16 @@ def name_leader(run: Run, place: str) -> None:
 
 @scenario("controllers: what followers answer", controllers=3)
 def followers(run: Run) -> None:
+    ask_followers(run)
+
+
+@scenario("controllers: what followers of jRaft answer", controllers=3, config=JRAFT)
+def jraft_followers(run: Run) -> None:
+    ask_followers(run)
+
+
+def ask_followers(run: Run) -> None:
+    """Ask a follower what only the leader may answer, and the rest."""
     ask_metadata(run, LEADER)
     ask_metadata(run, FOLLOWER)
     group = ReplicaGroup(run, "s-followers")
@@ -79,6 +90,18 @@ def followers(run: Run) -> None:
 
 @scenario("controllers: the leader dies, and another one has all that it had", controllers=3)
 def leader_dies(run: Run) -> None:
+    lose_leader(run)
+
+
+@scenario(
+    "controllers: the leader of jRaft dies, and another is there", controllers=3, config=JRAFT
+)
+def jraft_leader_dies(run: Run) -> None:
+    lose_leader(run)
+
+
+def lose_leader(run: Run) -> None:
+    """Kill the leader of three, and look at what its successor knows."""
     group = ReplicaGroup(run, "s-leader-dies")
     group.join(1, 2, 3)
     group.lead(1, 2)
@@ -177,4 +200,43 @@ def controller_killed(run: Run) -> None:
     run.note("a member beats, the master does not: the controller looks each five seconds")
     group.beat(2)
     group.until_epoch(2)
+    group.info()
+
+
+@scenario("controllers: with jRaft, what one says of itself", controllers=1, config=JRAFT)
+def jraft_metadata(run: Run) -> None:
+    run.note("its id is where the Raft of the leader is")
+    run.ask(LEADER, Code.CONTROLLER_GET_METADATA_INFO, hidden=("controllerLeaderId",))
+
+
+@scenario(
+    "controllers: with jRaft, a group and its masters",
+    controllers=1,
+    config=JRAFT,
+)
+def jraft_group(run: Run) -> None:
+    group = ReplicaGroup(run, "s-jraft")
+    group.next_id(1)
+    group.apply(1)
+    group.register(1)
+    group.beat(1)
+    group.elect(1)
+    group.join(2, 3)
+    group.alter(1, 1, [1, 2], 1)
+    group.alter(1, 1, [1, 2], 1)
+    group.alter(1, 2, [1, 2, 3], 2)
+    group.elect(2)
+    group.elect_by_admin(3)
+    group.beat(1, brokerId=None)
+    group.clean("3")
+    group.sync_data()
+    group.elect_by_admin(2)
+    run.note("refused, and unknown")
+    ReplicaGroup(run, "s-jraft-none").info()
+    ReplicaGroup(run, "s-jraft-none").elect(1)
+    run.ask(LEADER, Code.CONTROLLER_GET_SYNC_STATE_DATA, None, [])
+    run.note("the master dies")
+    group.alter(2, 2, [1, 2], 3)
+    group.dies(2)
+    group.until_epoch(3)
     group.info()

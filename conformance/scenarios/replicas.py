@@ -132,6 +132,22 @@ def replica_fail_over(run: Run) -> None:
 
 
 @scenario(
+    "replicas: an admin changes the master", controllers=1, replicas=3, config=ALL_ACK, real_s=60
+)
+def replica_designated(run: Run) -> None:
+    group = ReplicaGroup(run, "broker-a")
+    topic = "SDesignated"
+    send(run, FIRST, topic, "first")
+    until_stored(run, topic, 1, FIRST, SECOND, THIRD)
+    group.elect_by_admin(3)
+    until_master(group, 3)
+    send(run, THIRD, topic, "second")
+    send(run, FIRST, topic, "to the old master")
+    group.elect_by_admin(3)
+    epochs(run, THIRD)
+
+
+@scenario(
     "replicas: sends wait for the whole set, which must not be too small",
     controllers=1,
     replicas=2,
@@ -246,3 +262,34 @@ def replica_learner(run: Run) -> None:
     until_stored(run, topic, 2, FIRST, SECOND, THIRD)
     run.note("and it is no master")
     group.elect_by_admin(3)
+
+
+@scenario(
+    "replicas: a master without slave and controller acknowledges what is cut later",
+    controllers=1,
+    replicas=2,
+    config={**ALL_ACK, "slaveReadEnable": "true", "slaveTimeout": "1000"},
+    real_s=80,
+)
+def replica_isolated(run: Run) -> None:
+    group = ReplicaGroup(run, "broker-a")
+    topic = "SIsolated"
+    send(run, FIRST, topic, "both have it")
+    until_stored(run, topic, 1, FIRST, SECOND)
+    run.kill("controller-0")
+    run.pause(SECOND)
+    run.note("27 s later: the master has dropped its silent slave, and has asked no controller")
+    run.pass_time(27_000)
+    send(run, FIRST, topic, "one has it")
+    run.kill(FIRST)
+    run.start("controller-0")
+    run.resume(SECOND)
+    run.note("for the controller both are in the set, and one of them is alive")
+    until_master(group, 2)
+    group.info()
+    send(run, SECOND, topic, "the other has it")
+    run.start(FIRST)
+    until_in_sync(group, 1, 2)
+    until_stored(run, topic, 2, FIRST, SECOND)
+    run.ask(FIRST, RequestCode.PULL_MESSAGE, pull_fields(topic), peer="consumer")
+    epochs(run, FIRST, SECOND)

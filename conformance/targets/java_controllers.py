@@ -13,7 +13,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from conformance.targets.free_ports import free_port
 from conformance.targets.java_cluster import (
@@ -30,8 +30,6 @@ GET_METADATA, GET_SYNC_STATE_DATA = 1005, 1006
 IN_SYNC_S = 90.0
 """A slave that knows its master late asks for it again after up to 30 s, and reports after 5 s."""
 NAMESRV, CONTROLLER = "namesrv.NamesrvStartup", "controller.ControllerStartup"
-Kind = Literal["DLedger", "jRaft"]
-"""Which Raft the controllers have: a value of ``controllerType``."""
 
 
 class JavaController(JavaNode):
@@ -83,8 +81,9 @@ class JavaReplica(JavaBroker):
 class JavaControllers:
     """``count`` controllers, and ``replicas`` replicas of broker-a; a context manager.
 
-    ``config`` holds the properties of all nodes: a node leaves those that it does not know. Raises
-    JavaClusterError, JavaBuildError.
+    ``config`` holds the properties of all nodes: a node leaves those that it does not know. With
+    ``controllerType=jRaft`` the controllers have that in place of DLedger. Raises JavaClusterError,
+    JavaBuildError.
     """
 
     def __init__(
@@ -93,14 +92,13 @@ class JavaControllers:
         *,
         replicas: int = 0,
         config: Mapping[str, str] | None = None,
-        kind: Kind = "DLedger",
         embedded: bool = True,
         jvm: Sequence[str] = SMALL_JVM,
     ) -> None:
         self._count = count
         self._replicas = replicas
         self._config = dict(config or {})
-        self._kind = kind
+        self._has_jraft = self._config.get("controllerType") == "jRaft"
         self._embedded = embedded
         self._jvm = jvm
         self._home: Path | None = None
@@ -132,9 +130,8 @@ class JavaControllers:
             one.config |= self._config
             self.controllers.append(one)
         addrs = [one.addr for one in self.controllers]
-        rafts = [f"127.0.0.1:{free_port()}" for _ in addrs] if self._kind == "jRaft" else []
+        rafts = [f"127.0.0.1:{free_port()}" for _ in addrs] if self._has_jraft else []
         for index, one in enumerate(self.controllers):
-            one.config |= {"controllerType": self._kind}
             if rafts:
                 one.config |= {
                     "jRaftServerId": rafts[index],
