@@ -74,6 +74,11 @@ ACCOUNTS: dict[str, tuple[Attack, Attack]] = {
         nothing,
         heartbeat("No default permission", DENIED),
     ),
+    "heartbeat of 49,900 topics, signed and allowed, with accounts": (nothing, heartbeat("", OPEN)),
+    "heartbeat of 49,900 topics, signed and allowed, with accounts of 5.5.0": (
+        nothing,
+        heartbeat("", OPEN),
+    ),
     "heartbeat of 49,900 topics of an unknown key, with accounts of 5.5.0": (
         nothing,
         heartbeat("No acl config for unknown", "unknown"),

@@ -48,6 +48,8 @@ class RemotingCommand(msgspec.Struct, gc=False):
     usual: msgspec.Struct | None = None
     """The ext fields of a request that was decoded in its usual form; ``ext_fields`` is empty then.
     It is a `fakemq.protocol.usual_headers.UsualHeader`."""
+    decoded: msgspec.Struct | None = None
+    """The body of a request as access control has decoded it, for the handler."""
 
     @property
     def is_response(self) -> bool:

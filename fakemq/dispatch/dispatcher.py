@@ -122,6 +122,7 @@ class Dispatcher(Generic[NodeT]):
         """
         kept_bytes = kept_bytes_of(command)
         command.body, command.ext_fields, command.usual, command.remark = b"", {}, None, None
+        command.decoded = None
         release = session.hold(kept_bytes)
         with_request_cause = self._journal.resume()
 

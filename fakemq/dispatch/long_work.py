@@ -9,13 +9,17 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fakemq.clock.slices import Steps, finished
 from fakemq.dispatch.answers import OVERLOAD, Parked, Refused, Reply, Request
 from fakemq.dispatch.node import Node
 from fakemq.later import Later
 from fakemq.protocol.codes import ResponseCode
+
+if TYPE_CHECKING:
+    from fakemq.clock.node_clock import NodeClock
+    from fakemq.net.session import Session
 
 MAX_UNFINISHED = 1_000
 """How many requests of one connection may be unfinished.
@@ -33,6 +37,14 @@ Answer: TypeAlias = Reply[Any] | Parked[Any] | None
 LongHandler: TypeAlias = Callable[[Any, Request[Any]], Steps[Answer]]
 
 
+def is_overloaded(clock: NodeClock, session: Session) -> bool:
+    """Return whether a node has too many unfinished requests to begin another one."""
+    return (
+        clock.unfinished(session) >= MAX_UNFINISHED
+        or clock.unfinished_count >= MAX_UNFINISHED_OF_NODE
+    )
+
+
 def in_slices(handler: LongHandler) -> Callable[[Any, Request[Any]], Answer]:
     """Return a handler that answers at once if one slice is enough, and otherwise later.
 
@@ -44,10 +56,7 @@ def in_slices(handler: LongHandler) -> Callable[[Any, Request[Any]], Answer]:
         clock, session = node.clock, request.session
         if not session.for_outside:
             return finished(handler(node, request))
-        if (
-            clock.unfinished(session) >= MAX_UNFINISHED
-            or clock.unfinished_count >= MAX_UNFINISHED_OF_NODE
-        ):
+        if is_overloaded(clock, session):
             raise Refused(ResponseCode.SYSTEM_BUSY, OVERLOAD)
         # The dispatcher empties the command of a request that is answered later.
         request.command = copy.copy(request.command)

@@ -32,6 +32,7 @@ from fakemq.protocol.limits import PEER_JSON
 
 if TYPE_CHECKING:
     from fakemq.dispatch.answers import Request
+    from fakemq.protocol.bodies.body import Body
     from fakemq.protocol.table import NoHeader
     from fakemq.reference import Reference
 
@@ -39,6 +40,7 @@ DROPPED = "the node was reset or restored meanwhile"
 """The text for a request whose store has gone."""
 
 OutcomeT = TypeVar("OutcomeT")
+BodyT = TypeVar("BodyT", bound="Body")
 
 
 def outcome_of(node: JournaledNode, code: int, act: Callable[[], OutcomeT]) -> OutcomeT | Outcome:
@@ -95,6 +97,15 @@ def body_of(request: Request[NoHeader]) -> bytes:
     Raise BodyError as `readable_json` does.
     """
     return readable_json(required(request.body or None, "RemotingSerializable", "data"))
+
+
+def bean_of(request: Request[NoHeader], kind: type[BodyT]) -> BodyT:
+    """Return the request's body; raise errors as `body_of` and `Body.decode` do.
+
+    With access control the door has decoded it already, and did not change it.
+    """
+    decoded = request.command.decoded
+    return decoded if type(decoded) is kind else kind.decode(body_of(request))
 
 
 def readable_json(body: bytes) -> bytes:

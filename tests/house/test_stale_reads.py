@@ -47,6 +47,11 @@ ROWS: dict[str, dict[str, str]] = {
     },
     "biographies/same_id.py": {"stored_again: entry": ANSWER},
     "biographies/waiting.py": {"add_timers: news": ANSWER},
+    "broker/acl/permission_manager.py": {
+        "PlainPermissionManager.validate_in_steps: account": (
+            "It is a value: a request is judged by the rules of one moment."
+        ),
+    },
     "broker/clients/consumers.py": {"ConsumerManager.groups_of_topic: info": ANSWER},
     "broker/handlers/invoke_broker_to_reset_offset.py": {
         "_offsets: config": ANSWER,

@@ -12,16 +12,19 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from fakemq.broker.acl.errors import AclError
 from fakemq.broker.acl.permission_manager import PlainPermissionManager
+from fakemq.dispatch.answers import OVERLOAD, Refused
+from fakemq.dispatch.dispatcher import kept_bytes_of
+from fakemq.dispatch.long_work import is_overloaded
 from fakemq.dispatch.outcomes import answer_to_error
 from fakemq.errors import ConfigError, printable
 from fakemq.events.core import AccessRefused, Warned
 from fakemq.journal.journal import shortened
-from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.hosts import host_of
 from fakemq.protocol.topics import RETRY_PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from fakemq.broker.acl.homes import AclHome
     from fakemq.broker.acl.rights import Rights
@@ -123,27 +126,66 @@ class AccessControl:
         """Return what a session calls for each request: allowed requests go ``inside``."""
 
         def dispatch(session: Session, command: RemotingCommand) -> None:
-            try:
-                account = self.manager.validate(self._host_of(session), command)
-            except AclError as error:
-                note_refusal(
-                    self._node.journal,
-                    node=self._node.name,
-                    peer=session.remote_addr,
-                    host=self._host_of(session),
-                    needs=error.needs,
-                    why=error.message or "",
-                )
-                inside.answer(session, command, None, error.answer())
-            except Exception as error:
-                outcome = answer_to_error(self._node, command.code, error)
-                inside.answer(session, command, None, outcome)
+            # As with handlers, what a node of the cluster asks is never in slices.
+            if session.for_outside and self.manager.takes_long(command):
+                self._check_later(inside, session, command)
             else:
-                if command.code == RequestCode.HEART_BEAT:
-                    session.account = account
-                inside.dispatch(session, command)
+                self._let_in(
+                    inside,
+                    session,
+                    command,
+                    lambda: self.manager.validate(self._host_of(session), command),
+                )
 
         return dispatch
+
+    def _check_later(
+        self, inside: GuardedDispatcher, session: Session, command: RemotingCommand
+    ) -> None:
+        """Check a request that may name very much, in slices; then let it in or refuse it."""
+        clock = self._node.clock
+        if is_overloaded(clock, session):
+            inside.answer(session, command, None, Refused(ResponseCode.SYSTEM_BUSY, OVERLOAD))
+            return
+        release = session.hold(kept_bytes_of(command))
+        with_request_cause = self._node.journal.resume()
+        steps = self.manager.validate_in_steps(self._host_of(session), command)
+        outcome = clock.begin(steps, peer=session).outcome
+
+        def checked() -> None:
+            release()
+            with with_request_cause():
+                self._let_in(inside, session, command, outcome.result)
+
+        outcome.when_done(checked)
+
+    def _let_in(
+        self,
+        inside: GuardedDispatcher,
+        session: Session,
+        command: RemotingCommand,
+        account_of: Callable[[], str],
+    ) -> None:
+        """Dispatch a request, or answer what ``account_of`` raises."""
+        try:
+            account = account_of()
+        except AclError as error:
+            note_refusal(
+                self._node.journal,
+                node=self._node.name,
+                peer=session.remote_addr,
+                host=self._host_of(session),
+                needs=error.needs,
+                why=error.message or "",
+            )
+            inside.answer(session, command, None, error.answer())
+        except Exception as error:
+            outcome = answer_to_error(self._node, command.code, error)
+            inside.answer(session, command, None, outcome)
+        else:
+            if command.code == RequestCode.HEART_BEAT:
+                session.account = account
+            inside.dispatch(session, command)
 
     def may_publish(self, session: Session, topic: str) -> bool:
         """Return whether a producer may see a half message of a topic, to check it.

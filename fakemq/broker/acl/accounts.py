@@ -24,6 +24,7 @@ from fakemq.broker.acl.permissions import (
     wrong_entry,
     wrong_word,
 )
+from fakemq.clock.slices import A_STEP
 from fakemq.errors import did_you_mean
 from fakemq.protocol.bodies.body import Body
 from fakemq.protocol.java import java_hash_map_order
@@ -31,6 +32,7 @@ from fakemq.protocol.topics import RETRY_PREFIX
 
 if TYPE_CHECKING:
     from fakemq.broker.acl.needs import Needs
+    from fakemq.clock.slices import Steps
 
 KEY_MIN_LENGTH = 6
 """Keys must be longer than this."""
@@ -221,8 +223,24 @@ class Account(msgspec.Struct, frozen=True):
             raise error
         if self.admin and not self.perms:
             return
-        refused = (name for name, perm in needs.items() if not allows(self._owned(name), perm))
-        names = list(islice(refused, REFUSED_AT_MOST))
+        self._refuse(list(islice(self._refused(needs), REFUSED_AT_MOST)), needs)
+
+    def require_in_steps(self, needs: Mapping[str, Perm]) -> Steps[None]:
+        """As `require`, of very many needs without that of an admin."""
+        if self.admin and not self.perms:
+            return
+        names: list[str] = []
+        rest = iter(needs.items())
+        while len(names) < REFUSED_AT_MOST and (some := dict(islice(rest, A_STEP))):
+            names += self._refused(some)
+            yield
+        self._refuse(names[:REFUSED_AT_MOST], needs)
+
+    def _refused(self, needs: Mapping[str, Perm]) -> Iterator[str]:
+        return (name for name, perm in needs.items() if not allows(self._owned(name), perm))
+
+    def _refuse(self, names: Sequence[str], needs: Mapping[str, Perm]) -> None:
+        """Raise AclError if ``names`` of ``needs`` are refused."""
         if names:
             # The order depends on the size that the map of all has: it is full at three quarters.
             capacity = max(16, -(-len(needs) * 4 // 3))
@@ -246,3 +264,35 @@ class Account(msgspec.Struct, frozen=True):
             is_group = resource.startswith(RETRY_PREFIX)
             return self.default_group_perm if is_group else self.default_topic_perm
         return owned
+
+
+# -- accounts as files have them ---------------------------------------------------------------
+
+
+def entry_of(accounts: Iterable[Any], access_key: str) -> dict[str, Any] | None:
+    """Return the first entry of a file with this key; None if there is none."""
+    for entry in accounts:
+        if isinstance(entry, dict) and entry.get("accessKey") == access_key:
+            return entry
+    return None
+
+
+def new_entry(entry: dict[str, Any], config: PlainAccessConfig) -> dict[str, Any]:
+    """Return an account for a file: what it was, with all that is set now.
+
+    Source: acl/plain/PlainPermissionManager.java#createAclAccessConfigMap (4.9.7)
+    """
+    entry["accessKey"] = config.access_key
+    entry["secretKey"] = config.secret_key
+    if config.white_remote_address is not None:
+        entry["whiteRemoteAddress"] = config.white_remote_address
+    entry["admin"] = config.admin
+    if config.default_topic_perm:
+        entry["defaultTopicPerm"] = config.default_topic_perm
+    if config.default_group_perm:
+        entry["defaultGroupPerm"] = config.default_group_perm
+    if config.topic_perms is not None:
+        entry["topicPerms"] = config.topic_perms
+    if config.group_perms is not None:
+        entry["groupPerms"] = config.group_perms
+    return entry

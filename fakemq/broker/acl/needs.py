@@ -47,6 +47,8 @@ class Rule(NamedTuple):
     """None asks for no permission."""
     admin: bool = False
     """Whether it asks for an admin."""
+    of_body: bool = False
+    """Whether the body names what it asks for: that may be very much."""
 
 
 ADMIN = Rule("an admin", admin=True)
@@ -187,9 +189,20 @@ def offset_in_id(command: RemotingCommand) -> int | None:
 
 def heartbeat(command: RemotingCommand, _: Stored) -> Iterator[Need]:
     """Each consumer group, and the topics that it subscribes to."""
+    return _of_heartbeat(HeartbeatData, command)
+
+
+def heartbeat_v5(command: RemotingCommand, _: Stored) -> Iterator[Need]:
+    """As `heartbeat`, in the form that the handler of 5.5.0 decodes."""
+    from fakemq.protocol.v5.bodies.heartbeat import HeartbeatData5  # 4.9.7 has none
+
+    return _of_heartbeat(HeartbeatData5, command)
+
+
+def _of_heartbeat(kind: type[HeartbeatData], command: RemotingCommand) -> Iterator[Need]:
     if not command.body:
         raise _unreadable('Cannot read the array length because "bytes" is null')
-    for data in _decoded(HeartbeatData, command).consumer_data_set:
+    for data in _decoded(kind, command).consumer_data_set:
         yield group_of(data.group_name), Perm.SUB
         for subscription in data.subscription_data_set:
             yield subscription.topic, Perm.SUB
@@ -221,7 +234,8 @@ def _decoded(kind: type[Body], command: RemotingCommand) -> Any:
     if not command.body:
         return kind()
     try:
-        return kind.decode(readable_json(command.body))
+        bean = command.decoded = kind.decode(readable_json(command.body))
+        return bean
     except (BodyError, NullFieldError) as error:
         raise _unreadable(str(error)) from error
 

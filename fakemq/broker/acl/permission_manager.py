@@ -21,15 +21,17 @@ from fakemq.broker.acl.accounts import (
     Account,
     AclConfig,
     PlainAccessConfig,
+    entry_of,
     mistyped,
     named,
+    new_entry,
     text_of,
     without_effect,
 )
 from fakemq.broker.acl.addresses import AddressPattern, address_pattern
 from fakemq.broker.acl.errors import AclError, brief
 from fakemq.broker.acl.permissions import Perm, check_entries
-from fakemq.broker.acl.rights import Rights, merged
+from fakemq.broker.acl.rights import Rights, merged, merged_in_steps
 from fakemq.errors import did_you_mean
 from fakemq.protocol.bodies.topic import DataVersion
 from fakemq.protocol.java import java_hash_map_order
@@ -38,15 +40,16 @@ from fakemq.protocol.topics import TRACE_TOPIC
 
 if TYPE_CHECKING:
     from fakemq.broker.acl.homes import AclHome
-    from fakemq.broker.acl.needs import Needs
+    from fakemq.clock.slices import Steps
     from fakemq.protocol.command import RemotingCommand
 
 _WHITE = "globalWhiteRemoteAddresses"
 _ACCOUNTS = "accounts"
 _VERSION = "dataVersion"
 _NAMES = (_WHITE, _ACCOUNTS, _VERSION)
-_READ_AT_MOST_BYTES = 1 << 16
-"""A larger body is not read for the journal alone: its sender may have no right to anything."""
+READ_AT_ONCE_BYTES = 1 << 16
+"""A larger body is checked in steps. It is not read for the journal alone: its sender may have no
+right to anything."""
 _VALIDATE = "PlainPermissionManager.validate"
 
 
@@ -217,15 +220,39 @@ class PlainPermissionManager:
         """
         needs = self._rights.needs(command)
         try:
-            return self._account_of(host, command, needs)
+            account = self._account_of(host, command)
+            if account is None:
+                return ""
+            admin = self._rights.needs_admin(command.code)
+            needed = merged(needs)
+            if needed.get(TRACE_TOPIC) is not Perm.PUB:
+                account.require(needed, admin_for=command.code if admin else None)
         except AclError as error:
-            if not error.needs and len(command.body) <= _READ_AT_MOST_BYTES:
+            if not error.needs and len(command.body) <= READ_AT_ONCE_BYTES:
                 error.needs = needs
             raise
+        return account.access_key
 
-    def _account_of(self, host: str, command: RemotingCommand, needs: Needs) -> str:
-        if self.is_white(host):
+    def takes_long(self, command: RemotingCommand) -> bool:
+        """Return whether a request may name so much that it is checked in steps."""
+        return len(command.body) > READ_AT_ONCE_BYTES and self._rights.in_body(command.code)
+
+    def validate_in_steps(self, host: str, command: RemotingCommand) -> Steps[str]:
+        """As `validate`, of a request for which `takes_long` is true."""
+        needs = self._rights.needs(command)
+        yield
+        account = self._account_of(host, command)
+        if account is None:
             return ""
+        needed = yield from merged_in_steps(needs)
+        if needed.get(TRACE_TOPIC) is not Perm.PUB:
+            yield from account.require_in_steps(needed)
+        return account.access_key
+
+    def _account_of(self, host: str, command: RemotingCommand) -> Account | None:
+        """Return the account that has signed a request; None if its address needs none."""
+        if self.is_white(host):
+            return None
         fields = command.ext_fields
         access_key = fields.get(ACCESS_KEY)
         if access_key is None:
@@ -237,14 +264,10 @@ class PlainPermissionManager:
         if account is None:
             raise AclError(f"No PlainAccessResource for accessKey={access_key}", _VALIDATE, 674)
         if account.white.matches(host):
-            return ""
+            return None
         if fields.get(SIGNATURE) != signature(fields, command.body, account.secret_key):
             raise AclError(f"Check signature failed for accessKey={access_key}", _VALIDATE, 683)
-        admin = self._rights.needs_admin(command.code)
-        needed = merged(needs)
-        if needed.get(TRACE_TOPIC) is not Perm.PUB:
-            account.require(needed, admin_for=command.code if admin else None)
-        return access_key
+        return account
 
     # -- changing -----------------------------------------------------------------------------
 
@@ -261,12 +284,12 @@ class PlainPermissionManager:
         if content is None:
             content = {_ACCOUNTS: []}
         accounts = content.get(_ACCOUNTS) or []
-        entry = None if is_new else _entry_of(accounts, access_key)
+        entry = None if is_new else entry_of(accounts, access_key)
         if entry is not None:
             accounts.remove(entry)
-            accounts.append(_entry(entry, config))
+            accounts.append(new_entry(entry, config))
         elif is_new or content.get(_ACCOUNTS) is None:
-            accounts.append(_entry({}, config))
+            accounts.append(new_entry({}, config))
         content[_ACCOUNTS] = accounts
         self._file_of[access_key] = path
         account = Account.of(config)
@@ -283,7 +306,7 @@ class PlainPermissionManager:
         content = self._home.read(path)
         if not content:
             return True
-        entry = _entry_of(content.get(_ACCOUNTS) or [], access_key)
+        entry = entry_of(content.get(_ACCOUNTS) or [], access_key)
         if entry is None:
             return False
         content[_ACCOUNTS].remove(entry)
@@ -355,31 +378,3 @@ def _whole(entry: object, name: str, default: int) -> int:
         return int(value)
     except (TypeError, ValueError):
         raise AclError(f"{name}: {brief(value)}: expected a whole number") from None
-
-
-def _entry_of(accounts: list[Any], access_key: str) -> dict[str, Any] | None:
-    for entry in accounts:
-        if isinstance(entry, dict) and entry.get("accessKey") == access_key:
-            return entry
-    return None
-
-
-def _entry(entry: dict[str, Any], config: PlainAccessConfig) -> dict[str, Any]:
-    """Return an account for a file: what it was, with all that is set now.
-
-    Source: #createAclAccessConfigMap
-    """
-    entry["accessKey"] = config.access_key
-    entry["secretKey"] = config.secret_key
-    if config.white_remote_address is not None:
-        entry["whiteRemoteAddress"] = config.white_remote_address
-    entry["admin"] = config.admin
-    if config.default_topic_perm:
-        entry["defaultTopicPerm"] = config.default_topic_perm
-    if config.default_group_perm:
-        entry["defaultGroupPerm"] = config.default_group_perm
-    if config.topic_perms is not None:
-        entry["topicPerms"] = config.topic_perms
-    if config.group_perms is not None:
-        entry["groupPerms"] = config.group_perms
-    return entry

@@ -24,11 +24,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from fakemq.broker.acl import needs
 from fakemq.broker.acl.needs import ADMIN, RpcRule, Rule, nothing, popped, read, send, send_4_9_7
 from fakemq.broker.acl.permissions import Perm
+from fakemq.clock.slices import A_STEP
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.v5.codes import RequestCode5
 
 if TYPE_CHECKING:
     from fakemq.broker.acl.needs import Needs, Stored
+    from fakemq.clock.slices import Steps
     from fakemq.protocol.command import RemotingCommand
 
 
@@ -62,7 +64,8 @@ _OFFSET = read(topic="topic", group="consumerGroup")
 _OF_TOPIC = read(topic="topic", perm=Perm.ANY)
 _POPPED = popped("topic", "consumerGroup")
 _SEND_BACK = read(group="group")
-_LOCKS = Rule("SUB for the group and the topics of its queues", needs.locks)
+_LOCKS = Rule("SUB for the group and the topics of its queues", needs.locks, of_body=True)
+_BEATS = "SUB for each consumer group and its topics"
 
 BROKER: Final[Mapping[int, RightsRow]] = {
     # messages
@@ -95,19 +98,20 @@ BROKER: Final[Mapping[int, RightsRow]] = {
     RequestCode5.PEEK_MESSAGE: _later(_OFFSET),
     RequestCode5.ACK_MESSAGE: _later(_POPPED),
     RequestCode5.BATCH_ACK_MESSAGE: _later(
-        Rule("SUB for the topic and the group of each pop", needs.acknowledgements)
+        Rule("SUB for the topic and the group of each pop", needs.acknowledgements, of_body=True)
     ),
     RequestCode5.CHANGE_MESSAGE_INVISIBLETIME: _later(_POPPED),
     RequestCode5.NOTIFICATION: _later(_OFFSET),
     RequestCode5.POLLING_INFO: _later(_OFFSET),
     RequestCode5.QUERY_ASSIGNMENT: _later(
-        Rule("SUB for the topic and the group", needs.assignment)
+        Rule("SUB for the topic and the group", needs.assignment, of_body=True)
     ),
     RequestCode5.SET_MESSAGE_REQUEST_MODE: _later(ADMIN),
     RequestCode5.GET_ALL_MESSAGE_REQUEST_MODE: _later(ADMIN),
     # clients
-    RequestCode.HEART_BEAT: _both(
-        Rule("SUB for each consumer group and its topics", needs.heartbeat)
+    RequestCode.HEART_BEAT: RightsRow(
+        Rule(_BEATS, needs.heartbeat, of_body=True),
+        Rule(_BEATS, needs.heartbeat_v5, of_body=True),
     ),
     RequestCode.UNREGISTER_CLIENT: _both(
         read(group="consumerGroup", say="SUB for the consumer group")
@@ -273,6 +277,11 @@ class Rights:
             return needs
         return chain(list(islice(needs, 1)), needs)
 
+    def in_body(self, code: int) -> bool:
+        """Return whether the body of requests of a code names what they need."""
+        rule = self._rules.get(code)
+        return rule is not None and rule.of_body
+
     def needs_admin(self, code: int) -> bool:
         """Return whether requests of a code need an admin."""
         rule = self._rules.get(code)
@@ -285,8 +294,22 @@ def merged(found: Needs) -> dict[str, Perm]:
     What denies, or is needed in two ways, stays so: a request may name a topic twice.
     """
     by_name: dict[str, Perm] = {}
+    _merge(by_name, found)
+    return by_name
+
+
+def merged_in_steps(found: Needs) -> Steps[dict[str, Perm]]:
+    """As `merged`, of very many permissions."""
+    by_name: dict[str, Perm] = {}
+    rest = iter(found)
+    while some := list(islice(rest, A_STEP)):
+        _merge(by_name, some)
+        yield
+    return by_name
+
+
+def _merge(by_name: dict[str, Perm], found: Needs) -> None:
     for name, perm in found:
         if name is not None:
             before = by_name.get(name, perm)
             by_name[name] = perm if before is perm else before | perm
-    return by_name

@@ -12,7 +12,7 @@ from fakemq.broker.broker import Broker, handles
 from fakemq.broker.clients.client_channel import ClientChannelInfo
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
-from fakemq.dispatch.outcomes import body_of, required
+from fakemq.dispatch.outcomes import bean_of, required
 from fakemq.protocol import table
 from fakemq.protocol.bodies.heartbeat import HeartbeatData
 from fakemq.protocol.sysflag import TopicSysFlag
@@ -22,7 +22,7 @@ from fakemq.protocol.topics import retry_topic
 
 @handles(table.HEART_BEAT)
 def heart_beat(broker: Broker, request: Request[NoHeader]) -> Steps[Reply[NoHeader] | None]:
-    return (yield from register(broker, request, HeartbeatData.decode(body_of(request))))
+    return (yield from register(broker, request, bean_of(request, HeartbeatData)))
 
 
 def register(

@@ -17,7 +17,7 @@ from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.pull_consumers import accepted
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
-from fakemq.dispatch.outcomes import body_of
+from fakemq.dispatch.outcomes import bean_of
 from fakemq.protocol import table
 from fakemq.protocol.bodies.heartbeat import ProducerData
 from fakemq.protocol.table import NoHeader
@@ -26,7 +26,7 @@ from fakemq.protocol.v5.bodies.heartbeat import HeartbeatData5
 
 @handles(table.HEART_BEAT)
 def heart_beat(broker: Broker5, request: Request[NoHeader]) -> Steps[Reply[NoHeader] | None]:
-    heartbeat = HeartbeatData5.decode(body_of(request))
+    heartbeat = bean_of(request, HeartbeatData5)
     heartbeat.consumer_data_set = accepted(broker, heartbeat.consumer_data_set)
     heartbeat.producer_data_set = _accepted_producers(broker, request, heartbeat)
     if heartbeat.without_sub:
