@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
 
@@ -11,7 +11,9 @@ import pytest
 
 from fakemq.client.carrier import Answer
 from fakemq.client.carriers.callers_thread import CallerCarrier
+from fakemq.client.carriers.connections import IDLE_MS
 from fakemq.client.carriers.pipeline import Pipeline
+from fakemq.client.carriers.turns import Turns
 from fakemq.client.errors import (
     MQClientError,
     RemotingConnectError,
@@ -39,6 +41,33 @@ def test_connection_lost_between_two_calls_is_replaced_before_use(carrier: Calle
     with ScriptedBroker(scripts.answers, scripts.answers) as broker:
         assert carrier.run(asking(broker.addr)) == 0
         carrier.poll(TIMEOUT_MS)
+        assert carrier.run(asking(broker.addr)) == 0
+
+
+def answers_twice(peer: BrokerEnd) -> None:
+    for _ in range(2):
+        scripts.answers(peer)
+
+
+def closed_after_one_answer(peer: BrokerEnd) -> None:
+    scripts.answers(peer)
+    assert peer.socket.recv(1) == b"", "the client used it again"
+
+
+@pytest.mark.parametrize(
+    ("passed_ms", "played"),
+    [(IDLE_MS - 1_000, [answers_twice]), (IDLE_MS, [closed_after_one_answer, scripts.answers])],
+)
+def test_connection_that_was_idle_for_two_minutes_is_not_used_again(
+    carrier: CallerCarrier,
+    monkeypatch: pytest.MonkeyPatch,
+    passed_ms: int,
+    played: list[Callable[[BrokerEnd], None]],
+) -> None:
+    with ScriptedBroker(*played) as broker:
+        assert carrier.run(asking(broker.addr)) == 0
+        later_ms = real_elapsed_ms() + passed_ms
+        monkeypatch.setattr(Turns, "elapsed_ms", staticmethod(lambda: later_ms))
         assert carrier.run(asking(broker.addr)) == 0
 
 
