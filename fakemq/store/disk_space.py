@@ -190,13 +190,33 @@ class DiskSpace:
         are refused until the next start.
         Source: store/RunningFlags.java#makeLogicsQueueError (4.9.7), which never tries again
         """
+        until = "until the disk takes them" if error.passing else "until the next start"
+        self._fail(error, again, until, lasting=not error.passing)
+
+    def index_failed(self, error: StoreError, again: Callable[[], object]) -> None:
+        """As `failed`, for a file of the index; every error may pass.
+
+        The index is made of the log, so nothing is lost if a call is tried again, whatever has
+        become of the bytes of the first one. Java tries three times in 3 s, then refuses messages
+        until its next start.
+        Source: store/index/IndexService.java#retryGetAndCreateIndexFile,
+        store/RunningFlags.java#makeIndexFileError (4.9.7)
+        """
+        until = (
+            "until the disk takes them. A file of the index may be deleted while the broker is"
+            " stopped: a start makes it anew from the log"
+        )
+        self._fail(error, again, until, lasting=False)
+
+    def _fail(
+        self, error: StoreError, again: Callable[[], object], until: str, *, lasting: bool
+    ) -> None:
         if not self._files.broken and not self._trying:
-            until = "until the disk takes them" if error.passing else "until the next start"
             text = f"{error}: messages are refused {until}"
             self._journal.add(Warned(node=self._node, text=text))
         self._files.broken = str(error)
         self._refused[again] = None
-        self._lasting = self._lasting or not error.passing
+        self._lasting = self._lasting or lasting
         if self._retry is None and not self._lasting:
             self._retry = self._clock.call_later(RETRY_MS, self._retry_due, kind="disk_retry")
 

@@ -388,13 +388,11 @@ class IndexService:
             self._add(islice(records, at_most))
             if self.files:
                 self.files[-1].write_header()
+            following = next(records, None)
         except StoreError as error:
-            # Source: store/RunningFlags.java#makeIndexFileError (4.9.7)
             self._failed(error, self._try_again)
             return False
-        self._built_to = end_offset
-        for phy_offset, _ in islice(records, 1):
-            self._built_to = phy_offset
+        self._built_to = end_offset if following is None else following[0]
         return True
 
     def _try_again(self) -> None:

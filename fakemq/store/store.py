@@ -203,7 +203,7 @@ class MessageStore:
         self.queues = ConsumeQueues(files, size_bytes, self.queue_maker.make)
         self._late: list[LogRecord] = []
         self._following: deque[Following] = deque()
-        self.index = IndexService(config, files, self.log, self.disk_space.failed)
+        self.index = IndexService(config, files, self.log, self.disk_space.index_failed)
         self.index.tags = self._index_tags
         self.dispatch = LogDispatch(config, self.queues, self.index, self._journal, self._node)
         self.retention.over(self.log, self.queues, self.index)

@@ -120,6 +120,25 @@ def test_index_has_every_record_when_the_disk_has_room_again(lab: DiskLab, disk:
     assert len(lines(lab)) == 2
 
 
+def test_index_is_tried_again_on_a_broken_disk(lab: DiskLab, disk: FullDisk) -> None:
+    lab.put()
+    disk.full, disk.number = ("/index/",), errno.EIO
+    lab.advance(2_000)
+    assert lab.put().status is REFUSED
+    disk.full = ()
+    lab.advance(1_000)
+    assert lab.put().status is OK
+    found = finished(lab.store.query_message("orders", "k", 10, 0, 1 << 60))
+    assert len(found.buffers) == 2
+    refused, taken = lines(lab)
+    assert "/index/" in refused
+    assert refused.endswith(
+        "Input/output error: messages are refused until the disk takes them. A file of the index"
+        " may be deleted while the broker is stopped: a start makes it anew from the log"
+    )
+    assert taken.endswith("messages are taken again")
+
+
 HEADER_BYTES, ENTRY_BYTES = 40, 20
 
 
