@@ -6,15 +6,20 @@ would let a test pass that tests nothing. Other unknown names may come to exist 
 
 from __future__ import annotations
 
+from bisect import bisect
 from typing import TYPE_CHECKING
 
 from fakemq.config.slips import almost_like
 from fakemq.core import inspection
-from fakemq.errors import did_you_mean
+from fakemq.core.views import NODE
+from fakemq.errors import did_you_mean, printable
+from fakemq.events.core import Warned
 from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 
 if TYPE_CHECKING:
     from fakemq.core.cluster import ClusterCore
+
+_NEIGHBOURS = 200
 
 
 def check_topic(core: ClusterCore, topic: str, *, may_come: bool = True) -> None:
@@ -36,6 +41,23 @@ def check_topic(core: ClusterCore, topic: str, *, may_come: bool = True) -> None
         hint = did_you_mean(topic, there, cutoff=0.8, lists=False)
         hint = hint or f"; there are: {', '.join(there)}"
         raise LookupError(f"no topic {topic!r}{hint}")
+
+
+def warn_of_new_topic(core: ClusterCore, topic: str) -> None:
+    """Warn that a topic comes to exist whose name is almost like an existing one.
+
+    It is no error, because it may be meant. Only the nearest names in the alphabet are compared: a
+    test may make thousands of topics.
+    """
+    there = sorted(inspection.topics(core))
+    at = bisect(there, topic)
+    meant = almost_like(topic, there[max(0, at - _NEIGHBOURS) : at + _NEIGHBOURS])
+    if meant is not None:
+        text = (
+            f"messages are seeded into a new topic {topic!r}; did you mean {meant}?"
+            f" If not, declare it: topics={{{topic!r}: 8}}"
+        )
+        core.journal.add(Warned(node=NODE, text=printable(text)))
 
 
 def no_master_has(core: ClusterCore, topic: str) -> LookupError:

@@ -78,7 +78,8 @@ class StoredMessages(Handle):
         """Store messages as if a producer had sent them; return the stored messages.
 
         The bodies go to the topic's queues in turn, or all to the queue with the id ``queue``. A
-        topic that does not exist is created. ``delay``, such as ``"30m"``, is the time of a delay
+        topic that does not exist is created, with a warning if its name is almost like that of
+        another one. ``delay``, such as ``"30m"``, is the time of a delay
         level. With it, or with a ``DELAY`` among the ``properties``, the result is empty, because
         the topic gets the messages only later. Other events may happen between
         two messages of a long list.
@@ -380,4 +381,18 @@ def seeding(
     if queue is not None:
         whole("queue", queue, 0, INT_MAX)
     words = KEY_SEPARATOR.join(checked.several_texts("keys", keys))
-    return inspection.seed(core, topic, payloads, text("tags", tags), words, more, queue)
+    return _seeded(
+        core,
+        topic,
+        inspection.seed(core, topic, payloads, text("tags", tags), words, more, queue),
+    )
+
+
+def _seeded(
+    core: ClusterCore, topic: str, steps: Steps[list[views.Message]]
+) -> Steps[list[views.Message]]:
+    if not inspection.has_topic(core, topic):
+        from fakemq.core.near_names import warn_of_new_topic  # most topics exist
+
+        warn_of_new_topic(core, topic)
+    return (yield from steps)

@@ -9,6 +9,7 @@ import pytest
 import fakemq
 from fakemq.config.slips import almost_like
 from fakemq.errors import did_you_mean
+from fakemq.events import Warned
 
 
 @pytest.fixture
@@ -90,6 +91,22 @@ def test_mistyped_group_is_refused(
 ) -> None:
     with pytest.raises(LookupError, match=r"^no group 'biling'; did you mean billing\?$"):
         ask(mq)
+
+
+def warnings_of(mq: fakemq.Cluster) -> list[str]:
+    return [one.text for one in mq.journal.find(Warned)]
+
+
+def test_seeding_of_a_mistyped_topic_is_a_warning(mq: fakemq.Cluster) -> None:
+    mq.seed("order", [b"one"])
+    (text,) = warnings_of(mq)
+    assert text == (
+        "messages are seeded into a new topic 'order'; did you mean orders?"
+        " If not, declare it: topics={'order': 8}"
+    )
+    mq.seed("order", [b"two"])
+    mq.seed("refunds", [b"three"])
+    assert len(warnings_of(mq)) == 1
 
 
 def test_mistyped_topic_is_not_changed(mq: fakemq.Cluster) -> None:
