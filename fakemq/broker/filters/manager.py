@@ -4,10 +4,10 @@ When the last member of a group leaves, its filters are dead; they are removed a
 removes dead filters when it writes its file, every 10 s. Here a timer on that grid is set for the
 filter that is removed next.
 
-Source: broker/filter/ConsumerFilterManager.java, ConsumerFilterData.java (4.9.7)
-"""
+`persisted.py` has the form of the file.
 
-# Over 400 lines: the filters, the file that has them, and when they are removed.
+Source: broker/filter/ConsumerFilterManager.java (4.9.7)
+"""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 from fakemq.clock.slices import finished
 from fakemq.clock.timers import next_tick_ms
 from fakemq.events.core import FilterChanged
-from fakemq.protocol.java import java_hash_map_order_in_steps
 from fakemq.protocol.subscription import is_tag_type
 
 if TYPE_CHECKING:
     from fakemq.broker.filters.bloom import BloomFilter
+    from fakemq.broker.filters.consumer_filter import ConsumerFilter
     from fakemq.broker.filters.sql_expressions import Expression
     from fakemq.broker.tables.persistence import ConfigFile
     from fakemq.clock.slices import Steps
@@ -40,9 +40,6 @@ PERSIST_PERIOD_MS = 10_000
 LOADED_DEAD_FOR_MS = 30_000
 """How long a filter that was alive at a stop counts as dead at the next start."""
 
-_TOPICS_CAPACITY = 512
-"""The capacity of Java's map of topics, which decides the order in the file."""
-
 
 def bloom_size(error_rate: int, expected: int) -> tuple[int, int]:
     """Return the bits of a Bloom filter, and how many of them each text sets.
@@ -57,25 +54,6 @@ def bloom_size(error_rate: int, expected: int) -> tuple[int, int]:
 
 def _log(base: float, value: float) -> float:
     return log(value) / log(base)
-
-
-class ConsumerFilter:
-    """The filter of one group for one topic.
-
-    ``died_ms`` is the elapsed time at which its group lost it; None while it is alive.
-    """
-
-    __slots__ = ("data", "died_ms", "expression")
-
-    def __init__(self, data: ConsumerFilterData, expression: Expression) -> None:
-        self.data = data
-        self.expression = expression
-        self.died_ms: int | None = None
-
-    def __repr__(self) -> str:
-        data = self.data
-        state = "" if self.died_ms is None else ", dead"
-        return f"<filter of {data.consumer_group} for {data.topic}: {data.expression}{state}>"
 
 
 class ConsumerFilterManager:
@@ -149,7 +127,8 @@ class ConsumerFilterManager:
             self._forget_empty(group)
             self._changed(group, topic, "refused")
             return
-        from fakemq.protocol.bodies.filter import ConsumerFilterData  # few groups have filters
+        from fakemq.broker.filters.consumer_filter import ConsumerFilter  # few groups have filters
+        from fakemq.protocol.bodies.filter import ConsumerFilterData
 
         data = ConsumerFilterData(
             consumer_group=group,
@@ -184,7 +163,11 @@ class ConsumerFilterManager:
     def data(self, topic: str, group: str) -> ConsumerFilterData | None:
         """Return a filter with its bits, as Java shows it."""
         found = self.find(topic, group)
-        return None if found is None else self._with_bits(found.data, self._bloom_filter())
+        if found is None:
+            return None
+        from fakemq.broker.filters.persisted import with_bits  # as in `captured`
+
+        return with_bits(found.data, self._bloom_filter())
 
     def may_match(self, topic: str, group: str, unit: ExtensionUnit) -> bool:
         """Return whether the filter of a group may match a message, by its unit in an extension.
@@ -237,25 +220,9 @@ class ConsumerFilterManager:
             for one in topics.values()
             if not self._is_expired(one, now_ms)
         ]
-        return self._in_order(found, self._bloom_filter())
+        from fakemq.broker.filters.persisted import table_of  # a start writes no filters
 
-    def _in_order(
-        self, found: list[ConsumerFilterData], bloom: BloomFilter
-    ) -> Steps[ConsumerFilterTable]:
-        from fakemq.protocol.bodies.filter import ConsumerFilterTable, FilterDataMapByTopic
-
-        by_topic: dict[str, dict[str, ConsumerFilterData]] = {}
-        for data in found:
-            groups = by_topic.setdefault(str(data.topic), {})
-            groups[str(data.consumer_group)] = self._with_bits(data, bloom)
-            yield
-        table = ConsumerFilterTable()
-        for topic in (yield from java_hash_map_order_in_steps(by_topic, _TOPICS_CAPACITY)):
-            names = yield from java_hash_map_order_in_steps(by_topic[topic])
-            table.filter_data_by_topic[topic] = FilterDataMapByTopic(
-                topic=topic, group_filter_data={group: by_topic[topic][group] for group in names}
-            )
-        return table
+        return table_of(found, self._bloom_filter())
 
     def _compiled(self, expression_type: str | None, text: str | None) -> Expression:
         """Return a condition; raise MQFilterError for one that cannot be read."""
@@ -267,26 +234,12 @@ class ConsumerFilterManager:
     def load(self, table: ConsumerFilterTable) -> None:
         """Take over the filters of a file, or none of them if its bits have another size.
 
-        Differs: Java keeps an expression that cannot be compiled, and every message matches it.
-
         Source: ConsumerFilterManager.java#decode (4.9.7)
         """
-        from fakemq.broker.filters.sql_tokens import MQFilterError  # as in `_compile`
+        from fakemq.broker.filters.persisted import filters_of  # as in `captured`
 
-        bloom, clock = self._bloom_filter(), self._node.clock
-        by_group: dict[str, dict[str, ConsumerFilter]] = {}
-        for topic, of_topic in table.filter_data_by_topic.items():
-            for group, data in of_topic.group_filter_data.items():
-                bits = data.bloom_filter_data
-                if bits is None or (bits.bit_num, len(bits.bit_pos or ())) != bloom.size:
-                    return
-                try:
-                    expression = self._compiled(data.expression_type, data.expression)
-                except MQFilterError:
-                    continue
-                found = by_group.setdefault(group, {})[topic] = ConsumerFilter(data, expression)
-                if data.dead_time >= data.born_time:
-                    found.died_ms = clock.elapsed_ms() - (clock.now_ms() - data.dead_time)
+        clock = self._node.clock
+        by_group = filters_of(table, self._bloom_filter(), clock, self._compiled)
         # At a restored snapshot the filters of connected consumers win.
         self._by_group = by_group | self._by_group
 
@@ -330,16 +283,7 @@ class ConsumerFilterManager:
     # -- inside -------------------------------------------------------------------------------
 
     def _is_expired(self, found: ConsumerFilter, now_ms: int) -> bool:
-        span_ms = self._node.config.filter_data_clean_time_span
-        return found.died_ms is not None and now_ms - found.died_ms >= span_ms
-
-    @staticmethod
-    def _with_bits(data: ConsumerFilterData, bloom: BloomFilter) -> ConsumerFilterData:
-        from fakemq.protocol.bodies.filter import BloomFilterData
-
-        positions = bloom.bit_positions(f"{data.consumer_group}#{data.topic}")
-        data.bloom_filter_data = BloomFilterData(bit_pos=tuple(positions), bit_num=bloom.bits)
-        return data
+        return found.is_dead_for(self._node.config.filter_data_clean_time_span, now_ms)
 
     def _bloom_filter(self) -> BloomFilter:
         from fakemq.broker.filters.bloom import BloomFilter  # only the file needs it
@@ -355,19 +299,14 @@ class ConsumerFilterManager:
     def _die(self, found: ConsumerFilter, ago_ms: int = 0) -> None:
         if found.died_ms is not None:
             return
-        clock, data = self._node.clock, found.data
-        now_ms = clock.now_ms()
-        data.dead_time = max(data.born_time, now_ms - ago_ms)
-        data.dead = True
-        found.died_ms = clock.elapsed_ms() - (now_ms - data.dead_time)
+        found.die(self._node.clock, ago_ms)
+        data = found.data
         self._changed(str(data.consumer_group), str(data.topic), "dead")
         self._watch()
 
     def _revive(self, found: ConsumerFilter) -> None:
         if found.died_ms is not None:
-            found.died_ms = None
-            found.data.dead_time = 0
-            found.data.dead = False
+            found.revive()
             self._changed(str(found.data.consumer_group), str(found.data.topic), "revived")
 
     def _forget_empty(self, group: str) -> None:
