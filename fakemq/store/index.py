@@ -168,7 +168,13 @@ class IndexFile:
             self._file.write_at(number * _PAGE_BYTES, bytes(page), now_ms)
 
     def write_header(self) -> None:
-        """Write the header for the present entries."""
+        """Write the header for the present entries.
+
+        Source: store/index/IndexHeader.java#load, #incIndexCount, IndexFile.java#IndexFile (4.9.7)
+        """
+        # Java's count begins at 1, but a new file has zeros there until its first entry: only an
+        # entry, or a flush of a full file, writes it. A load takes 0 as 1. So a file that messages
+        # without keys began is as Java's. (5.5.0 flushes all files at a stop, and 1 is in it then.)
         header = INDEX_HEADER.pack(
             self.begin_timestamp_ms,
             self.end_timestamp_ms,

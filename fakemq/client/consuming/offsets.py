@@ -211,9 +211,15 @@ class LocalOffsets(OffsetStore):
 
         The previous file becomes ``offsets.json.bak``.
 
-        Source: common/MixAll.java#string2File (4.9.7)
+        Source: client/consumer/store/LocalFileOffsetStore.java#persistAll,
+        common/MixAll.java#string2File (4.9.7)
         """
         yield from ()
+        # There are two cases in which offsets are not written, as in Java:
+        # 1. Before its first rebalance, or while no name server answers, a client has no queues: to
+        # write would empty the file, and the next start would begin anew.
+        # 2. A queue that the client has no longer, as its topic is gone: the table still has it, if
+        # it comes back in this run.
         if not queues:
             return
         kept = {queue: offset for queue, offset in self._offsets.items() if queue in queues}

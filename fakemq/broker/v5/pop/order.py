@@ -105,16 +105,22 @@ class OrderTable:
         Source: QueueLevelConsumerManager.java#commitAndNext (5.5.0)
         """
         info = self.find(topic, group, queue_id)
+        # There are four cases, as in Java:
+        # 1. Nothing is known of the queue, as after a kill: the offset is committed as if no other
+        # message was out. Java logs a warning.
         if info is None:
             return queue_offset + 1
+        # 2. A damaged file: which message is meant cannot be said.
         if not info.offset_list:
             return ILLEGAL
-        # Another pop has taken from the queue since.
+        # 3. Another pop has taken from the queue since: its acknowledgements count alone.
         if pop_time_ms != info.pop_time:
             return NO_COMMIT
         offsets = _offsets(info)
         if queue_offset not in offsets:
             return ILLEGAL
+        # 4. The message is out for this pop. Java shifts a long, so 64 messages further the same
+        # bit stands for two of them.
         bit = 1 << offsets.index(queue_offset) % _LONG_BITS
         info.commit_offset_bit = int64(info.commit_offset_bit | bit)
         unacked = next(_unacked(info), None)
