@@ -245,7 +245,9 @@ class Cluster(_StartableCluster):
 
         ``at_most`` is the longest duration, such as ``"10m"``, to move the cluster's time. While
         peers outside the process are connected, each step leaves them up to 50 ms of real time to
-        react. Their timeouts count the moved time only with ``outside_peers=True``.
+        react. In the second half of ``at_most`` a frozen clock leaves them up to 500 ms, 5 s more
+        in all, as a busy machine may be slow. Their timeouts count the moved time only with
+        ``outside_peers=True``.
 
         Raise WaitTimeout, with the likely causes and the journal's last entries, when ``at_most``
         has passed; FakemqError if the cluster is stopped meanwhile.

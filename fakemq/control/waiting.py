@@ -18,7 +18,8 @@ from fakemq.control.topics import Offset
 from fakemq.core.inspection import has_topic
 from fakemq.core.near_names import check_group, check_topic
 from fakemq.events.core import Delivered
-from fakemq.handles.cluster import PATIENCE_MS, likely
+from fakemq.handles.cluster import likely
+from fakemq.handles.patience import PeerPatience
 from fakemq.journal.cursor import Cursor
 from fakemq.journal.journal import Journal
 from fakemq.journal.wakes import OTHERS, Key
@@ -198,13 +199,14 @@ async def wait_for(control: Control, body: WaitFor) -> Seen:
 async def run_until(control: Control, body: RunUntil) -> Seen:
     """Advance time from deadline to deadline until all given conditions hold; 408 if they do not.
 
-    After each step, peers outside the process get up to 50 ms of real time to react.
+    After each step, peers outside the process get up to 50 ms of real time to react, after those of
+    the second half up to 500 ms.
     """
     core, look = control.core, _Look(control, body)
     at_most_ms = span_ms(body.at_most, name="at_most")
     until_ms = core.clock.elapsed_ms() + at_most_ms
-    patience_ms = PATIENCE_MS if core.network.links.reach_outside() else 0
-    while not await control.wait_until(look, patience_ms / 1000, look.keys):
+    patience, left_ms = PeerPatience(core, at_most_ms), at_most_ms
+    while not await control.wait_until(look, patience.next_ms(left_ms) / 1000, look.keys):
         if control.closing:
             raise look.stopped()
         left_ms = until_ms - core.clock.elapsed_ms()
@@ -213,7 +215,7 @@ async def run_until(control: Control, body: RunUntil) -> Seen:
         ms = core.next_step_ms(left_ms, outside_peers=body.outside_peers)
         await control.move(partial(core.movement, ms, outside_peers=body.outside_peers))
         await asyncio.sleep(0)  # lets the loop serve other requests between two steps
-        patience_ms = PATIENCE_MS if core.network.links.reach_outside() else 0
+        left_ms = until_ms - core.clock.elapsed_ms()
     return look.seen
 
 

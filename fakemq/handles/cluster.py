@@ -14,6 +14,7 @@ from fakemq.core import inspection, views
 from fakemq.errors import ArgumentError, ConfigError, FakemqError, WaitTimeout
 from fakemq.handles.journal import JournalView
 from fakemq.handles.messages import StoredMessages
+from fakemq.handles.patience import PeerPatience
 from fakemq.handles.running import ClusterLife, LongCall
 from fakemq.journal.wakes import Waiter
 
@@ -35,8 +36,6 @@ _WAITS_OF_A_MS = 3
 """The pause has one more millisecond for every three waits: 300 waits look 3,000 times a second."""
 _CAUSES_SHOWN = 3
 """How many lines of the diagnosis are in the text of a wait that has failed."""
-PATIENCE_MS = 50
-"""How long, in real ms, peers outside the process may react to each step of `run_until`."""
 
 
 class ClusterBase(StoredMessages):
@@ -209,20 +208,22 @@ class ClusterBase(StoredMessages):
         flag("outside_peers", outside_peers)
         thread, core = self._running(), self._core
         until_ms = thread.call(core.clock.elapsed_ms) + at_most_ms
+        patience = PeerPatience(core, at_most_ms)
 
-        def step() -> bool:
+        def step() -> int | None:
+            """Return how much time is left after the step; None if none was left before it."""
             left_ms = until_ms - core.clock.elapsed_ms()
-            if left_ms > 0:
-                core.step(left_ms, outside_peers=outside_peers)
-            return left_ms > 0
+            if left_ms <= 0:
+                return None
+            core.step(left_ms, outside_peers=outside_peers)
+            return until_ms - core.clock.elapsed_ms()
 
         with self._news(wait):
-            moved = True
-            while moved:
-                patience_ms = PATIENCE_MS if core.network.links.reach_outside() else 0
-                if value := self._watch(predicate, patience_ms, wait):
+            left_ms: int | None = at_most_ms
+            while left_ms is not None:
+                if value := self._watch(predicate, patience.next_ms(left_ms), wait):
                     return value
-                moved = thread.call(step)
+                left_ms = thread.call(step)
         raise self._timed_out(f"not after {at_most_ms} ms of the cluster's time")
 
     @contextmanager

@@ -17,7 +17,7 @@ import pytest
 from fakemq import AsyncCluster, Cluster
 from fakemq.errors import ConfigError, FakemqError, WaitTimeout
 from fakemq.events import ClockMoved, LogAppended
-from fakemq.handles import cluster
+from fakemq.handles import patience
 from fakemq.handles.running import LongCall
 from tests.support.tcp import TcpPeer
 from tests.support.time import skip_nothing
@@ -233,7 +233,7 @@ def test_call_at_the_end_of_the_thread_is_not_waited_for(mq: Cluster) -> None:
 def test_run_until_waits_for_no_client_when_none_is_connected(
     mq: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "PATIENCE_MS", 3_600_000)  # a wait for a client would not end
+    monkeypatch.setattr(patience, "PATIENCE_MS", 3_600_000)  # a wait for a client would not end
     asked = 0
 
     def never() -> bool:
