@@ -47,6 +47,21 @@ def test_kill_loses_offsets_since_the_last_tick(
 
 
 @FOLDERS
+@pytest.mark.parametrize(
+    ("at_ms", "found"),
+    [(FIRST_TICK_MS, {0: 2}), (FIRST_TICK_MS + 1, {}), (FIRST_TICK_MS - 1, {0: 2})],
+)
+def test_change_at_the_moment_of_a_tick_is_written_in_it(
+    lab: BrokerLab, tmp_path: Path, in_memory: bool, at_ms: int, found: dict[int, int]
+) -> None:
+    broker = lab.broker(config_folder=None if in_memory else tmp_path)
+    lab.pass_time(at_ms)
+    broker.offsets.commit("g", "orders", 0, 2)
+    lab.pass_time(2_000)
+    assert killed(broker).offsets.snapshot() == ({"orders@g": found} if found else {})
+
+
+@FOLDERS
 def test_kill_before_the_first_tick_loses_all_offsets(
     lab: BrokerLab, tmp_path: Path, in_memory: bool
 ) -> None:

@@ -146,6 +146,8 @@ class ConfigFile(Generic[B]):
         """The origin of the grid, in elapsed time."""
         self._ticks = 0
         """How many of the next ticks write the file."""
+        self._ticked_ms = -1
+        """When the last tick was, in elapsed time."""
         self._timer: Timer | None = None
         self._writer = TextWriter(node.journal, node.name)
 
@@ -372,7 +374,7 @@ class ConfigFile(Generic[B]):
     def start(self) -> None:
         """Let the grid begin now. The timer of an earlier run has ended with that run."""
         self._started_ms = self._node.clock.elapsed_ms()
-        self._timer, self._ticks, self._making = None, 0, None
+        self._timer, self._ticks, self._making, self._ticked_ms = None, 0, None, -1
         self._begin()
 
     def _begin(self) -> None:
@@ -388,8 +390,12 @@ class ConfigFile(Generic[B]):
     def _write_at_tick(self) -> None:
         if self.file is not None and self._is_running():
             self._ticks = TICKS_AFTER_CHANGE if self.file.durable else 1
-            if self._timer is None:
-                self._wait(self._node.clock.elapsed_ms())
+            now_ms = self._node.clock.elapsed_ms()
+            # What changes at the very moment of a tick is written in it. A file in a directory may
+            # have had that tick already: it has more ticks than one in memory.
+            if self._timer is None or self._ticked_ms == now_ms:
+                self._node.clock.cancel(self._timer)
+                self._wait(now_ms)
 
     def _wait(self, from_ms: int) -> None:
         clock = self._node.clock
@@ -401,6 +407,7 @@ class ConfigFile(Generic[B]):
     def _tick(self) -> None:
         self._timer = None
         clock = self._node.clock
+        self._ticked_ms = clock.elapsed_ms()
         if not clock.unfinished(self):  # else the last write has taken a whole period so far
             self._ticks -= 1
             clock.carry_out(self.persist_in_steps(), peer=self)
