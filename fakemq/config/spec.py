@@ -466,13 +466,20 @@ def _sources(
     complain: Warn,
     also: type[Config] | None,
 ) -> Sequence[Settings]:
-    if isinstance(config, str | os.PathLike | Mapping):
-        loaded = [load(config, kind, also=also, warn=complain)]
-    else:
-        loaded = [
-            load(source, kind, name=f"config[{index}]", also=also, warn=complain)
-            for index, source in enumerate(config)
-        ]
+    """Read all sources; raise one ConfigError with what is wrong in any of them."""
+    named = (
+        [("config", config)]
+        if isinstance(config, str | os.PathLike | Mapping)
+        else [(f"config[{index}]", source) for index, source in enumerate(config)]
+    )
+    loaded, wrong = list[Settings](), list[str]()
+    for name, source in named:
+        try:
+            loaded.append(load(source, kind, name=name, also=also, warn=complain))
+        except ConfigError as error:
+            wrong.append(str(error))
+    if wrong:
+        raise ConfigError("\n".join(wrong))
     for settings in loaded:
         # A file from a real cluster must not register a fake broker there.
         addr = settings.values.pop("namesrv_addr", None)

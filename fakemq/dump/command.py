@@ -100,7 +100,10 @@ def check_store(
                     where = f"{node.name}/" if len(nodes) > 1 else ""
                     write(f"{where}{finding.file}:{finding.offset}: {finding.text}")
     if not as_json:
-        write(f"{counted(count, 'finding')} in {', '.join(node.name for node in nodes)}")
+        # A folder of config files alone has few of them that could be wrong, and no message.
+        empty = [node.name for node in nodes if not count and not node.log.files]
+        without = f"; there is no file of a commit log in {', '.join(empty)}" if empty else ""
+        write(f"{counted(count, 'finding')} in {', '.join(node.name for node in nodes)}{without}")
     return FOUND if count else 0
 
 

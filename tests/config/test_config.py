@@ -277,6 +277,16 @@ def test_strict_lists_all_wrong_keys_of_a_file(tmp_path: Path) -> None:
     assert str(raised.value).splitlines() == unknown + wrong
 
 
+def test_values_that_are_wrong_in_several_sources_are_one_error() -> None:
+    sources = [{"fileReservedTime": "soon", "brokrName": "b"}, {"flushDiskType": "NOPE"}]
+    with pytest.raises(ConfigError) as raised:
+        cluster_spec(masters=2, config=sources, strict=True)
+    unknown, time, flush = str(raised.value).splitlines()
+    assert unknown.endswith("did you mean brokerName?")
+    assert time.startswith("config[0]: fileReservedTime=soon: expected a whole number")
+    assert flush == "config[1]: flushDiskType=NOPE: expected ASYNC_FLUSH or SYNC_FLUSH"
+
+
 def test_strict_lists_what_several_checks_of_a_cluster_find(tmp_path: Path) -> None:
     path = broker_file(tmp_path, "brokerNam=x\nwarmMapedFileEnable=true\nlistenPort=1\n")
     with pytest.raises(ConfigError) as raised:

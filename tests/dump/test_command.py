@@ -217,6 +217,16 @@ def log_files(root: Path) -> list[Path]:
     return sorted((root / "commitlog").iterdir())
 
 
+def test_folder_of_config_files_alone_has_no_log(tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "topics.json").write_text('{"topicConfigTable":{}}')
+    checked = run(tmp_path, "--check")
+    assert checked.exit_code == 0
+    name = tmp_path.name
+    there = f"0 findings in {name}; there is no file of a commit log in {name}\n"
+    assert checked.stdout == there
+
+
 def test_flipped_byte_of_a_body_is_found_by_its_crc(store: Path) -> None:
     path = log_files(store)[1]
     at = path.read_bytes().index(b"body ")
