@@ -134,8 +134,9 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
     def _account(self) -> None:
         """Report how much is held; drop a peer that does not read for too long."""
         pressure = self._pressure
+        # There are two looks, because only each write counts bytes, and not what the system took.
         if pressure.unread_bytes > UNREAD_MAX_BYTES:
-            self.measure_held_bytes()  # the count so far may be too high
+            self.measure_held_bytes()
             if pressure.unread_bytes > UNREAD_MAX_BYTES:
                 why = f"{pressure.unread_bytes} bytes unread; {UNREAD_MAX_BYTES} is the most"
                 self.drop_soon(why, UNREAD)
@@ -211,6 +212,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         if not self._paused:
             return
         self._paused = False
+        # The peer left during the pause: what it sent before its end comes first.
         if self._lost_why is not None:
             if self._inward is not None:
                 self._inward.deliver_due()

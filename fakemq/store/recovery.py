@@ -84,6 +84,7 @@ class Recovery:
         if clean:
             for queue in queues:
                 self._report(queue.recover(), "no entries of a consume queue")
+        # Without a log no entry leads to a message.
         if not log.files:
             self._drop_queues()
         else:
@@ -91,6 +92,7 @@ class Recovery:
             self._set_offsets()
             self._reput()
         self._set_offsets()
+        # After a clean stop the files have the times that the cluster's clock gave them.
         if not clean:
             self._set_times()
         newest_ms = None if clean else checkpoint.index_ms

@@ -204,6 +204,7 @@ class Retention:
             expires_at_ms = self._expires_at_ms()
             if expires_at_ms is None or not (at_once or self._clock.now_ms() >= expires_at_ms):
                 break
+            # The next file is behind this one, and a log has no holes: it has to stay, too.
             if not self._deleted(self._delete_oldest):
                 break
             count += 1
@@ -261,6 +262,7 @@ class Retention:
         Source: DefaultMessageStore.java#cleanExpiredConsumerQueue (4.9.7)
         """
         min_phy_offset = self._log.min_offset
+        # The progress of a delay level is an offset of its queue, which must not begin again.
         for queue in self._queues:
             if queue.topic != SCHEDULE_TOPIC and 0 <= queue.max_physic_offset < min_phy_offset:
                 self._log.forget_queue(queue.topic, queue.queue_id)

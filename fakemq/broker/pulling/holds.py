@@ -232,6 +232,7 @@ class PullRequestHoldService:
     def _answer(self, pull: HeldPull, why: str) -> None:
         if pull.check is None:
             return  # an earlier answer of this check has led to its answer
+        # Before the answer, which may lead to the peer's next pull of this queue.
         self._remove(pull)
         if pull.request.session.closed:
             return  # it is one of many that are being removed

@@ -121,7 +121,8 @@ def _process(
     header = request.header
     group = header.consumer_group
     group_config = _check_group(broker, group, request.command.code)
-    # Any field may be absent: they are read in Java's order.
+    # Checks come in Java's order: a request with two faults has the answer to the first. Any field
+    # may be absent: they are read in the same order.
     sys_flag, topic = header.sys_flag, header.topic
     _check_topic(broker, request, topic)
     queue_id = header.queue_id
@@ -144,6 +145,7 @@ def _process(
         and broker.reference.refuses_negative_pulls
     ):
         list_capacity(header.max_msg_nums)
+    # A held pull has committed already, and a slave takes the offsets over from its master.
     if first and sys_flag & PullSysFlag.COMMIT_OFFSET and not broker.role.is_slave:
         try:
             offset = header.commit_offset
@@ -153,9 +155,12 @@ def _process(
         if position is not None:
             offset = position.committable(offset)
         broker.offsets.commit(group, topic, queue_id, offset)
+    # Java's store returns nothing then, but its processor commits the offset nevertheless.
     if too_many:
         raise Refused(ResponseCode.SYSTEM_ERROR, "store getMessage return null")
     code = _code(result, header)
+    # Only at the end of a queue a message may come. After the other codes the client pulls from
+    # another offset.
     if code is _PULL_NOT_FOUND and first and sys_flag & PullSysFlag.SUSPEND:
         timeout_ms = header.suspend_timeout_millis
         if not broker.config.long_polling_enable:
@@ -283,23 +288,28 @@ def _subscription_of_group(
         raise Refused(
             ResponseCode.SUBSCRIPTION_NOT_EXIST, f"the consumer's group info not exist{FAQ}"
         )
+    # There are four ways in which a heartbeat and a pull may not fit:
+    # 1. The members said that each gets every message, and the group may not.
     if not group_config.consume_broadcast_enable and info.message_model == BROADCASTING:
         raise Forbidden(
             ForbiddenType.BROADCASTING_DISABLE_FORBIDDEN,
             f"the consumer group[{group}] can not consume by broadcast way",
         )
     broker.check_pull(group, header.topic)
+    # 2. The last heartbeat of a member did not name the topic.
     subscription = info.subscriptions.get(header.topic)
     if subscription is None:
         raise Refused(
             ResponseCode.SUBSCRIPTION_NOT_EXIST, f"the consumer's subscription not exist{FAQ}"
         )
+    # 3. The client has changed its subscription, and its heartbeat is still under way.
     if subscription.sub_version < header.sub_version:
         raise Refused(
             ResponseCode.SUBSCRIPTION_NOT_LATEST, "the consumer's subscription not latest"
         )
     if is_tag_type(subscription.expression_type):
         return subscription, None
+    # 4. The expression could not be compiled, or is an older one.
     found = broker.filters.find(header.topic, group)
     if found is None:
         raise Refused(
@@ -317,7 +327,7 @@ def _message_filter(
     broker: Broker, subscription: SubscriptionData, expression: Expression | None
 ) -> PullFilter | None:
     """Return the filter of a pull; None if every message passes."""
-    if subscription.class_filter_mode:
+    if subscription.class_filter_mode:  # a class of the user's, at a filter server, decides
         return None
     chosen: PullFilter | None = None
     if is_tag_type(subscription.expression_type):
@@ -327,6 +337,7 @@ def _message_filter(
 
         chosen = ExpressionMessageFilter(expression)
     topic = str(subscription.topic)
+    # A retry keeps the properties of its message: the filter for its real topic can judge it.
     if broker.config.filter_support_retry and topic.startswith(RETRY_PREFIX):
         from fakemq.broker.filters.expressions import ExpressionForRetryMessageFilter
 
@@ -357,6 +368,7 @@ def _reply(
 ) -> PullReply:
     header, config = request.header, broker.config
     group, topic, queue_id = header.consumer_group, header.topic, header.queue_id
+    # Where the client is to pull from next.
     broker_id = MASTER_ID
     if config.slave_read_enable:
         broker_id = (
@@ -365,6 +377,7 @@ def _reply(
             else group_config.broker_id
         )
     if code is _PULL_OFFSET_MOVED:
+        # A slave may only be behind its master, so it does not move a client's offset.
         if broker.role.is_slave and not config.offset_check_in_slave:
             broker_id = group_config.broker_id
             code = ResponseCode.PULL_RETRY_IMMEDIATELY
@@ -414,6 +427,7 @@ def _reply(
 
 def _delivered(result: GetMessageResult, queue_offset: int) -> Sequence[int]:
     """Return the queue offsets of the records found."""
+    # No message was passed over, as without a filter: the records need not be read.
     if queue_offset + result.message_count == result.next_begin_offset:
         return range(queue_offset, result.next_begin_offset)
     return queue_offsets(result)

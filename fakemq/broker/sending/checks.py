@@ -99,6 +99,8 @@ def check_send(broker: Broker, header: SendHeader, session: Session) -> TopicCon
         topic = header.topic
     except NullFieldError:
         topic = ""  # Java's StringUtils takes null as blank
+    # Of other topics the route says that the broker takes no messages. Of these the order config
+    # says where to send, and producers look at nothing else.
     if not config.broker_permission & _WRITE and broker.topics.is_order(topic):
         raise Refused(
             ResponseCode.NO_PERMISSION,
@@ -111,6 +113,8 @@ def check_send(broker: Broker, header: SendHeader, session: Session) -> TopicCon
         )
     found = broker.topics.select(topic) or _create_topic(broker, header)
     queue_id = header.queue_id
+    # The larger number counts: while a topic shrinks it has more queues to read than to write, and
+    # a producer with an older route still sends to the others.
     if queue_id >= found.write_queue_nums and queue_id >= found.read_queue_nums:
         raise InvalidParameter(
             f"request queueId[{queue_id}] is illegal, {topic_config_text(found)}"
@@ -129,6 +133,7 @@ def _create_topic(broker: Broker, header: SendHeader) -> TopicConfig:
     config = broker.topics.create_in_send(
         topic, header.default_topic, header.default_topic_queue_nums, topic_sys_flag
     )
+    # A retry topic is made although topics are not: what could not be sent back would be lost.
     if config is None and retry:
         config = broker.topics.create_in_send_back(topic, 1, topic_sys_flag=topic_sys_flag)
     if config is None:

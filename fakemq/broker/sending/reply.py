@@ -67,10 +67,14 @@ def reply(broker: Broker, request: SendRequest) -> SendReply | Parked[SendMessag
         wait_store_msg_ok=parse_bool(properties.get(WAIT_STORE_MSG_OK, "true")),
     )
     broker.prepare_reply(message)
+    # There are three ways in which the push can fail. Each time the reply is stored, and the answer
+    # says that no client has got it:
+    # 1. The request message named no client, as it came from another kind of client.
     client_id = message.properties.get(MESSAGE_REPLY_TO_CLIENT)
     if client_id is None:
         why = f"reply message properties[{MESSAGE_REPLY_TO_CLIENT}] is null"
         return _stored(broker, request, message, why, marks)
+    # 2. The client sends heartbeats to other brokers, or has gone.
     client = broker.producers.find_channel(client_id)
     if client is None:
         why = f"push reply message fail, channel of <{client_id}> not found."
@@ -78,6 +82,7 @@ def reply(broker: Broker, request: SendRequest) -> SendReply | Parked[SendMessag
     parked: Parked[SendMessageResponseHeader] = Later()
 
     def answered(answer: RemotingCommand | None) -> None:
+        # 3. It does not answer in time, or refuses, because its own wait is over.
         pushed = answer is not None and answer.code == ResponseCode.SUCCESS
         why = None if pushed else f"push reply message to {client_id}fail."
         act = lambda: _stored(broker, request, message, why, marks)  # noqa: E731

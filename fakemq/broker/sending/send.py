@@ -92,7 +92,7 @@ def send(
             broker.arrived(result)
         if code is None or appended is None:
             raise refusal(broker, result)
-    except Thrown:
+    except Thrown:  # the answer to an exception has none of the fields
         raise
     except Refused as refused:
         why = refused.code_in(broker.reference)
@@ -147,9 +147,11 @@ def _put_one(
     # A producer that waits sends WAIT with every message, and Java does not store it.
     message = _message(broker, request, header, topic, config, queue_id, WAIT_STORE_MSG_OK)
     properties = message.properties
+    # The producer's text has the level of the last try; 4.9.7 leaves it (`dead_letter_topic`).
     if dead is not None and broker.reference.v5_dead_letters:
         properties[DELAY_TIME_LEVEL] = "-1"
     broker.prepare_send(message, config)
+    # A half message goes to another topic; its real one gets it when the transaction is committed.
     prepared = properties.get(TRANSACTION_PREPARED)
     if prepared and parse_bool(prepared):
         if broker.config.reject_transaction_message:
