@@ -91,10 +91,6 @@ class Axis:
         """Return the time that callers see: during a walk, the deadline that is being fired."""
         return self.target_ms() if self.at_ms is None else self.at_ms
 
-    def behind_ms(self) -> int:
-        """Return how far the deadline that is being fired is behind `target_ms`."""
-        return 0 if self.at_ms is None else self.target_ms() - self.at_ms
-
     def real_ms_at(self, at_ms: int) -> int:
         """Return the source's time at which a running axis reaches ``at_ms``."""
         left_ms = at_ms - self._passed_ms
@@ -137,13 +133,16 @@ class Wall:
     1. The axis runs at rate 1. The wall is the source's wall time plus an offset, so it takes part
        in corrections of the machine's time.
     2. The axis is stopped or has another rate. The wall is the axis' time plus a constant.
+
+    In case 1, too, wall and axis reach their next millisecond together. The source counts them
+    apart, so a message that is due by the wall would have its timer end a millisecond early.
     """
 
     def __init__(self, source: TimeSource, axis: Axis, start_at_ms: int | None) -> None:
         self._real_wall_ms = source.wall_ms
         self._axis = axis
         self._start_at_ms = start_at_ms
-        # The constant of case 2: wall time minus the axis' elapsed time.
+        # Wall time minus the axis' elapsed time.
         self._ahead_ms = 0
         self.offset_ms = 0
         """The offset of case 1: how far the wall is ahead of the source's, in milliseconds."""
@@ -156,9 +155,24 @@ class Wall:
         axis = self._axis
         if not self.follows:
             return axis.elapsed_ms() + self._ahead_ms
+        target_ms = axis.target_ms()
+        ahead_ms = self._real_wall_ms() + self.offset_ms - target_ms
+        # By one millisecond two reads always differ. By more: the machine's time was corrected.
+        if not -1 <= ahead_ms - self._ahead_ms <= 1:
+            target_ms = self._follow()
         # During a walk the wall shows the deadline that is being fired, as the axis does.
-        wall_ms = self._real_wall_ms() + self.offset_ms
-        return wall_ms if axis.at_ms is None else wall_ms - axis.behind_ms()
+        return (target_ms if axis.at_ms is None else axis.at_ms) + self._ahead_ms
+
+    def _follow(self) -> int:
+        """Take over how far the source's wall time is ahead; return the axis' time."""
+        target_ms = self._axis.target_ms()
+        while True:
+            wall_ms, before_ms = self._real_wall_ms(), target_ms
+            target_ms = self._axis.target_ms()
+            # Otherwise another process had the processor between the reads.
+            if target_ms - before_ms <= 1:
+                self._ahead_ms = wall_ms + self.offset_ms - target_ms
+                return target_ms
 
     def machine_ms(self) -> int:
         """Return the source's wall time, without the offset."""
@@ -174,8 +188,7 @@ class Wall:
         """Set the wall to its start value; without one that is the machine's present time."""
         self.set(self._real_wall_ms() if self._start_at_ms is None else self._start_at_ms)
         if self._start_at_ms is None:
-            # The source may have moved on within `set`; the wall is exactly the source's.
-            self.offset_ms = 0
+            self.offset_ms = 0  # the source may have moved on within `set`
 
 
 class Hold:
@@ -383,8 +396,8 @@ class Clock:
         """
         cluster, source_ms = self._cluster, self._real_ms()
         if self.moment_ms is None and not self._firing:
-            self.moment_ms = self._wall.now_ms()
             cluster.at_ms = cluster.target_ms(source_ms)
+            self.moment_ms = self._wall.now_ms()  # of that very moment
         axis = self._outside if outside else cluster
         return axis.target_ms(source_ms) if axis.at_ms is None else axis.at_ms
 

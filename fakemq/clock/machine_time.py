@@ -13,6 +13,8 @@ _clock_gettime_ns = time.clock_gettime_ns
 _LOCALTIME = (time.localtime,)
 _REALTIME, _MONOTONIC = time.CLOCK_REALTIME, time.CLOCK_MONOTONIC
 _THREAD = time.CLOCK_THREAD_CPUTIME_ID
+_PHASE_NS = (_clock_gettime_ns(_REALTIME) - _clock_gettime_ns(_MONOTONIC)) % 1_000_000
+"""What makes elapsed and wall time reach their next millisecond together."""
 
 
 def real_wall_ms() -> int:
@@ -22,7 +24,7 @@ def real_wall_ms() -> int:
 
 def real_elapsed_ms() -> int:
     """Return the machine's monotonic time, in milliseconds."""
-    return _clock_gettime_ns(_MONOTONIC) // 1_000_000
+    return (_clock_gettime_ns(_MONOTONIC) + _PHASE_NS) // 1_000_000
 
 
 def real_utc_offset_ms() -> int:
