@@ -19,6 +19,8 @@ OFFSET_MOVED_EVENT_TOPIC: Final = "OFFSET_MOVED_EVENT"
 RETRY_PREFIX: Final = "%RETRY%"
 DLQ_PREFIX: Final = "%DLQ%"
 LMQ_PREFIX: Final = "%LMQ%"
+TOOLS_GROUP: Final = "TOOLS_CONSUMER"
+"""The group of tools that read queues and commit nothing; each broker has it."""
 REPLY_POSTFIX: Final = "REPLY_TOPIC"
 SYSTEM_TOPIC_PREFIX: Final = "rmq_sys_"
 SYSTEM_TOPICS: Final = (

@@ -10,6 +10,7 @@ Each finding is one line: some messages and one reason. The order is:
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fakemq import events
@@ -37,6 +38,7 @@ from fakemq.protocol.topics import (
     DLQ_PREFIX,
     RETRY_PREFIX,
     SCHEDULE_TOPIC,
+    TOOLS_GROUP,
     TRANS_CHECK_MAX_TIME_TOPIC,
     TRANS_HALF_TOPIC,
     TRANS_OP_HALF_TOPIC,
@@ -186,7 +188,7 @@ class _Search:
             if event.topic.startswith(DLQ_PREFIX) and not self._reads(event.topic):
                 found.add(event.topic, "a dead letter: its group gave it up", name)
             elif self._consumers:
-                self._undelivered(found, record, entry, stored, broker, name)
+                self._undelivered(found, record, event, stored, broker, name)
                 if record in self._chronicle.made:
                     add_dead(self._chronicle, record, stored, self.wants, self._group, found, name)
         return found.lines() + copies.lines()
@@ -223,6 +225,10 @@ class _Search:
         """Return whether a topic is to be examined."""
         return self._topics is None or topic in self._topics
 
+    def _examines(self, group: str) -> bool:
+        """Return whether it matters what a group received; tools only look at messages."""
+        return group != TOOLS_GROUP if self._group is None else group == self._group
+
     def faults(self) -> Steps[list[str]]:
         """Return which faults acted, and how often."""
         hits: list[Entry] = []
@@ -248,17 +254,16 @@ class _Search:
             groups = self._chronicle.receivers(place, deliveries)
             popped = self._chronicle.pops.groups(deliveries)
             for group, times in groups.items():
-                if group in popped and self._is_done(place, group):
-                    continue
-                done = group not in popped and has_acked(self._chronicle, place, group)
-                if self._group in (None, group) and not done:
+                is_popped = group in popped
+                done = self._is_done if is_popped else partial(has_acked, self._chronicle)
+                if self._examines(group) and not done(place, group):
                     name = f"offset {offset}" if record is None else self.name(record)
-                    was_set_back = len(committed.get(group, ())) > 1
-                    if group in popped:
-                        was_set_back = last_back_seq(self._chronicle, place, group) > 0
-                    if was_set_back:
+                    set_backs = len(committed.get(group, ())) - 1
+                    if is_popped:
+                        set_backs = last_back_seq(self._chronicle, place, group)
+                    if set_backs > 0:
                         acked = "not acked since a set-back"
-                    elif group in popped or not inspection.members(self._core, group):
+                    elif is_popped or not inspection.members(self._core, group):
                         acked = "never acked"
                     else:
                         acked = NOT_YET_ACKED if self._is_new(deliveries, group) else NOT_FINISHED
@@ -270,8 +275,8 @@ class _Search:
 
     def _is_new(self, deliveries: Sequence[Entry], group: str) -> bool:
         """Return whether a member may still commit the last delivery, because it has just begun."""
-        last_ms = max(one.at_ms for one in deliveries if getattr(one.event, "group", "") == group)
-        return self._core.clock.now_ms() - last_ms < FIRST_COMMIT_MS
+        times_ms = (one.at_ms for one in deliveries if getattr(one.event, "group", "") == group)
+        return self._core.clock.now_ms() - max(times_ms) < FIRST_COMMIT_MS
 
     def _is_done(self, place: Place, group: str) -> bool:
         """Return whether a pop needs no finding here: it is acknowledged, revived, or still out."""
@@ -340,21 +345,18 @@ class _Search:
         self,
         found: Findings,
         record: Record,
-        entry: Entry,
+        event: events.LogAppended,
         stored: MessageExt | None,
         broker: Broker,
         name: str,
     ) -> None:
-        event = entry.event
-        assert isinstance(event, events.LogAppended)
         topic = event.topic
         place = record[0], topic, event.queue_id, event.queue_offset
         deliveries = self._chronicle.delivered.get(place, ())
         groups = {getattr(one.event, "group", "") for one in deliveries}
-        if self._group is not None:
-            groups &= {self._group}
+        groups = {group for group in groups if self._examines(group)}
         add_dropped(self._chronicle, place, groups, found, name)
-        if any(self._group in (None, getattr(one.event, "group", "")) for one in deliveries):
+        if groups:
             if stored is not None:
                 add_undecodable(self._chronicle, place, groups, stored, found)
             return

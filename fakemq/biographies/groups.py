@@ -18,7 +18,7 @@ from fakemq.journal.journal import clock_text
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.subscription import is_tag_type
 from fakemq.protocol.sysflag import PermName
-from fakemq.protocol.topics import RETRY_PREFIX
+from fakemq.protocol.topics import RETRY_PREFIX, TOOLS_GROUP
 
 if TYPE_CHECKING:
     from fakemq.biographies.chronicle import Chronicle
@@ -151,7 +151,8 @@ def _groups(core: ClusterCore, chronicle: Chronicle, topic: str) -> list[str]:
         found |= dict.fromkeys(finished(broker.consumers.groups_of_topic(topic)))
         found |= dict.fromkeys(finished(broker.offsets.which_groups_by_topic(topic)))
     refused = chronicle.refusals.groups(topic)
-    return list(found | chronicle.pulling.get(topic, {}) | dict.fromkeys(refused))
+    found |= chronicle.pulling.get(topic, {}) | dict.fromkeys(refused)
+    return [group for group in found if group != TOOLS_GROUP]  # tools only look at messages
 
 
 def _mistyped(core: ClusterCore, topic: str) -> str:

@@ -12,6 +12,7 @@ import click
 from fakemq.commands.connection_options import CLIENT_NAMES, DEFAULTS, connection_options
 from fakemq.commands.said import say
 from fakemq.commands.silence import Silence
+from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_TOPIC_PREFIX, TOOLS_GROUP
 
 if TYPE_CHECKING:
     from fakemq.client.admin import Admin
@@ -28,8 +29,6 @@ T = TypeVar("T")
 
 Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 
-TOOLS_GROUP = "TOOLS_CONSUMER"
-"""The group of tools that read queues; each broker has it. Source: common/MixAll.java (4.9.7)"""
 AT_ONCE = 16
 """How many requests are under way at the same time."""
 
@@ -168,8 +167,6 @@ class RunningCluster:
 
     def topics(self, *, all_topics: bool) -> list[str]:
         """Return the topics; RocketMQ's own, of retries and of dead letters only if asked."""
-        from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_TOPIC_PREFIX
-
         names = sorted(self.topic_names())
         if all_topics:
             return names
@@ -209,7 +206,6 @@ class RunningCluster:
         What is popped has such a topic for each group and topic: those name no further group.
         """
         from fakemq.protocol.pop import is_pop_retry_topic
-        from fakemq.protocol.topics import RETRY_PREFIX
 
         found = self.answers({one: self.brokers_admin.groups(one.addr) for one in self.asked})
         known = {name for groups in found.values() for name in groups}
@@ -277,7 +273,7 @@ class RunningCluster:
 
 SYSTEM_GROUPS = frozenset(
     (
-        *("TOOLS_CONSUMER", "FILTERSRV_CONSUMER", "SELF_TEST_C_GROUP", "SELF_TEST_P_GROUP"),
+        *(TOOLS_GROUP, "FILTERSRV_CONSUMER", "SELF_TEST_C_GROUP", "SELF_TEST_P_GROUP"),
         *("CLIENT_INNER_PRODUCER", "__MONITOR_CONSUMER", "CID_ONS-HTTP-PROXY"),
         *("CID_ONSAPI_OWNER", "CID_ONSAPI_PERMISSION", "CID_ONSAPI_PULL"),
     )

@@ -153,17 +153,23 @@ def serve(
     is taken or the ready file's folder is missing.
     """
     path = spec.ready_file
+    written: list[ReadyInfo] = []
     if path is not None:
         remove_ready_file(path)
 
     def on_ready(info: ReadyInfo) -> None:
         if path is not None:
             write_ready_file(path, info)
+            written.append(info)
         print(ready_line(info), flush=True)
 
-    if watch is None:
-        return run(spec, on_ready, open_control)
-    return run(spec, on_ready, open_control, watch)
+    try:
+        if watch is None:
+            return run(spec, on_ready, open_control)
+        return run(spec, on_ready, open_control, watch)
+    finally:
+        if path is not None and written:
+            remove_ready_file(path, written[0])
 
 
 # Bars on a terminal while the logs of stores are checked at a start.

@@ -127,7 +127,7 @@ def write_ready_file(path: str, info: ReadyInfo) -> None:
     try:
         require_regular(target)
         with open(temporary, "wb") as file:
-            file.write(msgspec.json.encode(info) + b"\n")
+            file.write(_encoded(info))
         os.replace(temporary, target)
     except OSError as error:
         with contextlib.suppress(OSError):
@@ -135,19 +135,28 @@ def write_ready_file(path: str, info: ReadyInfo) -> None:
         raise _unwritable(path, error) from None
 
 
-def remove_ready_file(path: str) -> None:
-    """Remove the file of an earlier run: it describes a cluster that does not run any more.
+def remove_ready_file(path: str, info: ReadyInfo | None = None) -> None:
+    """Remove a file that describes a cluster that does not run any more.
 
-    Raise FakemqError as `write_ready_file` does.
+    With ``info`` only a file that says it: another run may have written its own meanwhile. Raise
+    FakemqError as `write_ready_file` does.
     """
     target = os.path.realpath(path)
     try:
         require_regular(target)
+        if info is not None:
+            with open(target, "rb") as file:
+                if file.read() != _encoded(info):
+                    return
         os.unlink(target)
     except FileNotFoundError:
         return
     except OSError as error:
         raise _unwritable(path, error) from None
+
+
+def _encoded(info: ReadyInfo) -> bytes:
+    return msgspec.json.encode(info) + b"\n"
 
 
 def _unwritable(path: str, error: OSError) -> FakemqError:

@@ -10,7 +10,7 @@ import fakemq
 from fakemq.biographies import groups
 from fakemq.biographies.biographer import Biographer
 from fakemq.biographies.diagnosis import diagnosis
-from fakemq.client import LocalTransactionState, Message, ReceivedMessage
+from fakemq.client import LocalTransactionState, Message, PullConsumer, ReceivedMessage
 from fakemq.core.cluster import ClusterCore
 from fakemq.journal.entries import Entry
 from fakemq.journal.journal import Journal
@@ -55,6 +55,14 @@ def test_diagnosis_of_several_messages_is_one_line(mq: fakemq.Cluster) -> None:
     assert mq.diagnosis() == [
         "4 messages of orders (k, k, b'3', …): never delivered: no group has asked for orders"
     ]
+
+
+def test_diagnosis_leaves_tools_out_that_looked_at_a_message(mq: fakemq.Cluster) -> None:
+    mq.seed("orders", [b"one"])
+    with PullConsumer(mq.namesrv_addr, group="TOOLS_CONSUMER") as tool:
+        (queue,) = tool.fetch_subscribe_message_queues("orders")
+        assert tool.pull(queue, offset=0).messages
+    assert mq.diagnosis() == [NEVER + "no group has asked for orders"]
 
 
 @pure_only

@@ -280,8 +280,9 @@ def test_watch_looks_again_until_it_is_interrupted(
 
 
 def test_follow_shows_messages_as_they_come(cluster: fakemq.Cluster) -> None:
-    from fakemq.commands.running_cluster import TOOLS_GROUP, RunningCluster
+    from fakemq.commands.running_cluster import RunningCluster
     from fakemq.commands.tail import TailReader, chosen_queues
+    from fakemq.protocol.topics import TOOLS_GROUP
 
     asked = RunningCluster(cluster.namesrv_addr, {"consumer_group": TOOLS_GROUP})
     with Client(cluster.namesrv_addr) as sender:

@@ -17,11 +17,12 @@ from fakemq.client.messages import Message as SentMessage
 from fakemq.client.messages import PullResult
 from fakemq.client.operation import Operation
 from fakemq.commands import tail
-from fakemq.commands.running_cluster import AT_ONCE, TOOLS_GROUP, RunningCluster
+from fakemq.commands.running_cluster import AT_ONCE, RunningCluster
 from fakemq.commands.tail import TailReader, chosen_queues
 from fakemq.handles.values import Message
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.message import MessageExt
+from fakemq.protocol.topics import TOOLS_GROUP
 from tests.support.command_line import run
 
 TIMEOUT = "200ms"

@@ -23,7 +23,7 @@ from fakemq.protocol.bodies.group import (
 )
 from fakemq.protocol.bodies.topic import DataVersion
 from fakemq.protocol.java import java_concurrent_map_order
-from fakemq.protocol.topics import LMQ_PREFIX
+from fakemq.protocol.topics import LMQ_PREFIX, TOOLS_GROUP
 
 if TYPE_CHECKING:
     from fakemq.broker.tables.persistence import ConfigFile
@@ -36,7 +36,7 @@ _TABLE_CAPACITY = 1024
 """The capacity of Java's table, which decides the order in the file."""
 
 BUILT_IN_GROUPS = (
-    "TOOLS_CONSUMER",
+    TOOLS_GROUP,
     "FILTERSRV_CONSUMER",
     "SELF_TEST_C_GROUP",
     "CID_ONS-HTTP-PROXY",
