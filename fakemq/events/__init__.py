@@ -9,6 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from fakemq.events.controller import ControllerDeposed as ControllerDeposed
+    from fakemq.events.controller import ControllerElected as ControllerElected
+    from fakemq.events.controller import MasterElected as MasterElected
+    from fakemq.events.controller import ReplicaInactive as ReplicaInactive
+    from fakemq.events.controller import ReplicaJoined as ReplicaJoined
+    from fakemq.events.controller import ReplicaMoved as ReplicaMoved
+    from fakemq.events.controller import ReplicasCleaned as ReplicasCleaned
+    from fakemq.events.controller import SyncStateSetChanged as SyncStateSetChanged
     from fakemq.events.core import AccessRefused as AccessRefused
     from fakemq.events.core import AppendRefused as AppendRefused
     from fakemq.events.core import BrokerGone as BrokerGone
@@ -94,6 +102,14 @@ if TYPE_CHECKING:
     from fakemq.events.timers import TimerSet as TimerSet
 
 _HOMES = {
+    "ControllerDeposed": "controller",
+    "ControllerElected": "controller",
+    "MasterElected": "controller",
+    "ReplicaInactive": "controller",
+    "ReplicaJoined": "controller",
+    "ReplicaMoved": "controller",
+    "ReplicasCleaned": "controller",
+    "SyncStateSetChanged": "controller",
     "FaultPlaced": "faults",
     "FaultHit": "faults",
     "FaultRemoved": "faults",

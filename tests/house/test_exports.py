@@ -50,6 +50,8 @@ PUBLIC = {
         StoreRepaired SubscriptionsDiffer TagCollided TimerDelivered TimerDiscarded
         TimerRecalled TimerRolled TimerSet TopicChanged TransactionChecked
         TransactionDiscarded TransactionEnded Transferred UnsyncedLost Warned
+        ControllerDeposed ControllerElected MasterElected ReplicaInactive ReplicaJoined ReplicaMoved
+        ReplicasCleaned SyncStateSetChanged
     """,
     "fakemq.biographies.steps": """
         Acknowledged Checked CommitIgnored Committed DeadLettered DelayEnded Delayed
