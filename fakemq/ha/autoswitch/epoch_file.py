@@ -60,14 +60,14 @@ def read(file: TextFile) -> list[tuple[int, int]]:
     """Return the entries of the file, or those of its backup if it has none or is damaged.
 
     With both damaged there are none: the log then counts as one without epochs. Raise StoreError
-    where a number is none: Java does not start on such a file.
+    where a number is none: Java does not start on such a file; and where no regular file is.
     """
     for path, text in ((file.path, file.read), (f"{file.path}.bak", file.read_backup)):
-        found = text()
-        if found is None:
-            continue
         try:
-            entries = decode(found)
+            found = text()
+            entries = None if found is None else decode(found)
+        except OSError as error:
+            raise StoreError(f"{path}: {error.strerror}") from None
         except NumberFormatError as error:
             raise StoreError(
                 f"{path}: {error}, where a number is expected; put the backup in its place, or"

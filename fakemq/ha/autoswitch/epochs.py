@@ -40,6 +40,8 @@ class EpochCache:
 
     def __init__(self, file: TextFile | None = None) -> None:
         self._file = file
+        self.on_failed: Callable[[OSError], None] = _nothing
+        """Called with the error if the disk refuses a change, which counts nevertheless."""
         self._entries: list[EpochEntry] = []
         if file is not None:
             self._begin(read(file))
@@ -152,7 +154,10 @@ class EpochCache:
         """Remove all entries, and the file."""
         self._entries = []
         if self._file is not None:
-            self._file.delete()
+            try:
+                self._file.delete()
+            except OSError as error:
+                self.on_failed(error)
 
     def _keep(self, wanted: Callable[[EpochEntry], bool]) -> None:
         kept = [entry for entry in self._entries if wanted(entry)]
@@ -163,7 +168,10 @@ class EpochCache:
     def _flush(self) -> None:
         """Write the entries; an empty list is never written, so the old file stays."""
         if self._file is not None and self._entries:
-            self._file.write(encode(self._entries))
+            try:
+                self._file.write(encode(self._entries))
+            except OSError as error:
+                self.on_failed(error)
 
     def copy(self) -> EpochCache:
         """Return a cache with the same entries and without a file."""
@@ -173,3 +181,7 @@ class EpochCache:
 
     def __repr__(self) -> str:
         return f"<epochs {[tuple(entry[:2]) for entry in self._entries]}>"
+
+
+def _nothing(_: OSError) -> None:
+    """Default of `EpochCache.on_failed`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from fakemq.events.core import Warned
 from fakemq.events.replication import (
     EpochBegun,
     InSyncSetProposed,
@@ -58,6 +59,7 @@ class AutoSwitchHAService(HAService5):
         """The id of the master that a slave follows."""
         log = store.log
         store.confirm_offset = min(max(store.confirm_offset, log.min_offset), log.max_offset)
+        epochs.on_failed = self._warn
         self._follower = self._follow()
         store.on_emptied = self._emptied
         store.limit = lambda: self.confirm_offset
@@ -79,6 +81,10 @@ class AutoSwitchHAService(HAService5):
             dispatched_to=before,
         )
         return store.follower
+
+    def _warn(self, error: OSError) -> None:
+        text = f"the epochs of the log cannot be written: {error}"
+        self._broker.journal.add(Warned(node=self._broker.name, text=text))
 
     def _emptied(self) -> None:
         """Begin again with an empty log, in the present epoch."""
@@ -275,7 +281,7 @@ class AutoSwitchHAService(HAService5):
         if end not in self.connections:
             return  # this broker leaves its role
         lost = end.slave_id if isinstance(end, AutoSwitchMasterEnd) else -1
-        members = self.sync_set.lose(lost)
+        members = self.sync_set.lose(lost) if self.is_master else None
         super().connection_closed(end)
         if members is not None:
             self._ask_for(members)

@@ -137,7 +137,7 @@ class AutoSwitchSlaveEnd(SlaveEnd5):
                     node=self.node, phy_offset=point, end_offset=end, peer=self.remote_addr
                 )
             )
-        return point
+        return min(point, end)  # an epoch may begin behind a log whose disk was full
 
     def _disagree(self, why: str) -> None:
         self.disagreed = True

@@ -31,7 +31,7 @@ def started(folder: Path) -> tuple[ClusterCore, Broker, AutoSwitchHAService]:
         config5(config).enable_controller_mode = True
     core = ClusterCore(spec, ["127.0.0.1:9876"], [10911])
     core.start()
-    broker = core.broker("broker-a")
+    (broker,) = core.brokers.values()
     ha = broker.replication()
     assert isinstance(ha, AutoSwitchHAService)
     ha.own_id = 1

@@ -280,6 +280,7 @@ class ReplicasManager:
 
     def _lead(self, found: GroupInfo, *, stays: bool) -> None:
         broker, replication = self._broker, self._broker.switching
+        replication.own_id = found.master_id
         self._take_set(found.members, found.set_epoch)
         if stays:
             replication.change_to_master(found.master_epoch)

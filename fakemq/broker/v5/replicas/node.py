@@ -30,6 +30,8 @@ class Replication(Protocol):
     """The replication of a broker under a controller: `AutoSwitchHAService`, as it is used here."""
 
     on_set_should_change: Callable[[frozenset[int]], None]
+    own_id: int | None
+    """The id of this broker, as the sets have it; None before the first role."""
 
     @property
     def epochs(self) -> Epochs: ...
