@@ -144,6 +144,10 @@ class Cluster(_StartableCluster):
         """
         return BrokerHandle(self._running, self._core.broker(name))
 
+    def failover(self, broker_name: str) -> BrokerHandle:
+        """Kill the master of a group under controllers; return the next, WaitTimeout after 30 s."""
+        return self.broker(self._fail_over(broker_name, LongCall()))
+
     @overload
     def producer(
         self,
@@ -300,6 +304,10 @@ class AsyncCluster(_StartableCluster):
     def broker(self, name: str) -> AsyncBrokerHandle:
         """Return the broker with this name, as `Cluster.broker`."""
         return AsyncBrokerHandle(self._running, self._core.broker(name))
+
+    async def failover(self, broker_name: str) -> AsyncBrokerHandle:
+        """Kill the master of a group and return the next one, as `Cluster.failover`."""
+        return self.broker(await waited(partial(self._fail_over, broker_name)))
 
     @overload
     def producer(

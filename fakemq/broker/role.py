@@ -60,6 +60,8 @@ class Role:
         self._node = node
         self._broker = broker
         self._held = broker.store.role
+        self.epoch = 0
+        """The epoch of the master that a controller has named; 0 without a controller."""
 
     @property
     def name(self) -> BrokerRole:
@@ -89,6 +91,7 @@ class Role:
         config = self._node.config
         config.broker_role, config.broker_id = "ASYNC_MASTER", NO_ID
         self._held.take(config.broker_role, fenced=True)
+        self.epoch = 0
 
     def become(
         self,
@@ -121,6 +124,7 @@ class Role:
                 broker.store.end_following()
             node.config.broker_role, node.config.broker_id = role, broker_id
             self._held.take(role)
+            self.epoch = epoch
             if replicate is not None:
                 replicate()
             broker.begin_duties()

@@ -188,7 +188,9 @@ def settled(config: BrokerConfig, source: Settings | None = None) -> BrokerConfi
 
     Source: broker/BrokerStartup.java#createBrokerController (4.9.7)
     """
-    if not config.is_slave:
+    if config.has_controller:
+        pass  # the controller says both
+    elif not config.is_slave:
         config.broker_id = 0
     elif config.broker_id <= 0:
         where = (source and (source.where.get("broker_id") or source.name)) or config.node_name
@@ -224,6 +226,9 @@ def lone_broker(
         if namesrv_addr is not None:
             config.assign(load({"namesrvAddr": namesrv_addr}, kind, name="-n").values)
         settled(config, settings)
+        if config.has_controller and not config.controller_addr:
+            where = settings.where.get("enable_controller_mode", settings.name)
+            raise ConfigError(f"{where}: enableControllerMode=true needs controllerAddr=HOST:PORT")
         replaced = {"namesrv_addr": "the option -n replaces it"}
         _say_what_has_no_effect(config, settings, replaced, complain)
     _refuse_twins([config])

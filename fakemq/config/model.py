@@ -204,6 +204,7 @@ class BrokerConfig(
     channel_expired_timeout = 120_000
     fetch_namesrv_addr_interval = 120_000
     update_name_server_addr_period = 120_000
+    controller_addr = ""
     enable_create_sys_group = True
     index_file_read_enable = True
     max_filter_message_size = 16_000

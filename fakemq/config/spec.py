@@ -163,7 +163,9 @@ def cluster_spec(
             advertise=advertised,
             base_port=_port("broker_port", broker_port, 0 if free_ports else BROKER_PORT),
             keep_ports=broker_port is not None,
-            flags=_flags(advertise and advertised, given["flush"], acl is not None),
+            flags=_flags(
+                advertise and advertised, given["flush"], acl is not None, controllers=count > 0
+            ),
             role=role if role is None else one_of("role", role, get_args(BrokerRole)[:2]),
             store=store if store is None else os.fspath(store),
             options={name for name, value in given.items() if value is not None},
@@ -177,6 +179,16 @@ def cluster_spec(
         brokers, namesrv_ports, grpc_port, control.port if control else None, others
     )
     require_supported(brokers)
+    if not count and any(broker.has_controller for broker in brokers):
+        raise ConfigError(
+            "enableControllerMode=true: brokers of a whole cluster have its own controllers:"
+            " expected controllers=1 or more"
+        )
+    if count and given["store_from"] is not None:
+        raise ConfigError(
+            "store_from: a cluster with controllers begins empty: expected controllers=0, or a"
+            " folder of its own in store"
+        )
     return ClusterSpec(
         listen=listen,
         advertised_host=advertised,
@@ -448,9 +460,13 @@ def _source(
     return dict(given) if isinstance(given, Mapping) else path_text(name, given)
 
 
-def _flags(advertise: str | None, flush: str | None, acl: bool) -> dict[str, Value]:
+def _flags(
+    advertise: str | None, flush: str | None, acl: bool, *, controllers: bool
+) -> dict[str, Value]:
     """Return the config keys that options set."""
     flags: dict[str, Value] = {}
+    if controllers:
+        flags["enable_controller_mode"] = True
     if acl:
         flags["acl_enable"] = True
     if advertise:

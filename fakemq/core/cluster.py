@@ -167,6 +167,8 @@ class ClusterCore:
         config.listen_port, config.ha_listen_port = port, port + 1
         if self.namesrv_addrs:
             config.namesrv_addr = ";".join(self.namesrv_addrs)
+        if self.controller_addrs:
+            config.controller_addr = ";".join(self.controller_addrs)
         name = config.node_name
         clock = NodeClock(self.clock, name, self.journal)
         store = self._make_store(config, clock)
@@ -261,6 +263,8 @@ class ClusterCore:
             self.controllers.start(self.controller_addrs)
         for broker in self.brokers.values():
             self.start_broker(broker)
+            if self.controllers is not None:
+                self.network.settle()  # it has its id before the next one asks for one
         self._begin_with_copy()
         if self.spec.topics:
             self._create_topics()
@@ -283,6 +287,8 @@ class ClusterCore:
         for broker in self.brokers.values():
             if broker.ha is not None and broker.running:
                 broker.ha.sync_now()
+                if self.controllers is not None:
+                    self.network.settle()  # one change of the set at a time
         self.network.settle()
 
     def start_broker(self, broker: Broker) -> None:
@@ -355,6 +361,9 @@ class ClusterCore:
             node.reset()
         if self.controllers is not None:
             self.controllers.group.reset()
+            from fakemq.core.replicas import begin_again  # few have controllers
+
+            begin_again(self.brokers.values(), self.controllers, self.network.settle)
         self._begin_with_copy()
         self.randomness.reset()
         self.journal.clear()
@@ -628,6 +637,8 @@ class ClusterCore:
     def master(self, broker_name: str) -> Broker | None:
         """Return the master of this brokerName, a running one if there is one; None without any.
 
+        Of two masters under a controller it is the later one.
+
         A peer can rename a broker, or change its role, by UPDATE_BROKER_CONFIG.
         """
         masters = [
@@ -635,7 +646,7 @@ class ClusterCore:
             for broker in self.brokers.values()
             if broker.config.broker_name == broker_name and not broker.role.is_slave
         ]
-        return min(masters, key=lambda broker: not broker.running, default=None)
+        return min(masters, key=lambda one: (not one.running, -one.role.epoch), default=None)
 
     def _create_topics(self) -> None:
         """Create the topics of the spec; register all of them together afterwards."""

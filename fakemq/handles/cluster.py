@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from fakemq.clock.machine_time import real_elapsed_ms, real_wait_ms
 from fakemq.config.checked import flag
 from fakemq.core import inspection, views
-from fakemq.errors import ArgumentError, ConfigError, FakemqError, WaitTimeout
+from fakemq.errors import ArgumentError, ConfigError, FakemqError, NotYetSupported, WaitTimeout
 from fakemq.handles.journal import JournalView
 from fakemq.handles.messages import StoredMessages
 from fakemq.handles.patience import PeerPatience
@@ -20,6 +20,7 @@ from fakemq.journal.wakes import Waiter
 
 if TYPE_CHECKING:
     from fakemq.core.cluster import ClusterCore
+    from fakemq.core.replicas import ReplicaGroup
     from fakemq.core.snapshots import Snapshot
     from fakemq.handles.controllers import ControllersHandle
     from fakemq.handles.faults import Fault, Faults
@@ -36,6 +37,8 @@ _WAITS_OF_A_MS = 3
 """The pause has one more millisecond for every three waits: 300 waits look 3,000 times a second."""
 _CAUSES_SHOWN = 3
 """How many lines of the diagnosis are in the text of a wait that has failed."""
+FAILOVER_MS = 30_000
+"""How long, in ms of the cluster's time, an election may take until a fail-over has failed."""
 
 
 class ClusterBase(StoredMessages):
@@ -71,6 +74,7 @@ class ClusterBase(StoredMessages):
         from fakemq.core.snapshots import Snapshot  # few tests do this
 
         core = self._core
+        _require_no_controllers(core)
         return self._running().carry_out(Snapshot.in_steps(core.brokers, core.name_servers))
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -84,6 +88,7 @@ class ClusterBase(StoredMessages):
 
         if not isinstance(snapshot, Snapshot):
             raise ConfigError(f"restore({snapshot!r}): expected a result of snapshot()")
+        _require_no_controllers(self._core)
         thread = self._running()
         thread.wait(thread.server.restore(snapshot))
 
@@ -175,6 +180,32 @@ class ClusterBase(StoredMessages):
         from fakemq.handles.name_servers import NameServerHandle  # many tests hold none
 
         return NameServerHandle(self._running, self._core.name_servers_called(which)[0])
+
+    def group_of(self, broker_name: str) -> ReplicaGroup:
+        """Return the master, epoch and in-sync nodes of a group of replicas under controllers.
+
+        Raise LookupError if no such broker has a controller.
+        """
+        from fakemq.core.replicas import group_of  # few clusters have controllers
+
+        core = self._core
+        return self._call(lambda: group_of(core.brokers, broker_name))
+
+    def _fail_over(self, broker_name: str, wait: LongCall) -> str:
+        """Kill the master of a group; return the name of the next one."""
+        old = self.group_of(broker_name)
+        if old.master is None:
+            raise LookupError(
+                f"{broker_name} has no master now; replicas: {', '.join(old.replicas)}"
+            )
+        core, server = self._core, self._running().server
+        self._call(lambda: server.kill_broker(core.brokers[old.master or ""]))
+
+        def elected() -> str | None:
+            now = self.group_of(broker_name)
+            return now.master if now.epoch > old.epoch else None
+
+        return elected() or self._run_until(elected, FAILOVER_MS, False, wait) or ""
 
     def partition(self, source: str, target: str, *, one_way: bool = False) -> Fault:
         """Block all bytes between two ends until `heal`; the same as ``faults.partition``.
@@ -299,6 +330,14 @@ class ClusterBase(StoredMessages):
             f"{broker.name} {broker.addr}" for broker in self._core.brokers.values()
         )
         return f"<fakemq cluster, name server {self.namesrv_addr}, {brokers}>"
+
+
+def _require_no_controllers(core: ClusterCore) -> None:
+    if core.controllers is not None:
+        raise NotYetSupported(
+            "snapshots of a cluster with controllers: these know the roles of its brokers, and are"
+            " in no snapshot; use reset()"
+        )
 
 
 def likely(causes: Sequence[str]) -> list[str]:

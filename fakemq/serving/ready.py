@@ -30,6 +30,8 @@ class ReadyBroker(msgspec.Struct, frozen=True, kw_only=True):
     """The address for slaves."""
     store: str
     """``"memory"``, or the folder of the broker's files."""
+    node: str | msgspec.UnsetType = msgspec.UNSET
+    """The name of a broker under controllers, whose id changes; left out for others."""
 
 
 class ReadyTls(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +74,7 @@ def ready_info(server: ClusterServer, control_url: str | None) -> ReadyInfo:
             vip=broker.vip_addr,
             ha=broker.ha_addr,
             store=broker.config.store_path_root_dir or MEMORY,
+            node=broker.name if broker.config.has_controller else msgspec.UNSET,
         )
         for broker in core.brokers.values()
     )
@@ -101,7 +104,7 @@ def _ready_tls(tls: ClusterTls) -> ReadyTls | msgspec.UnsetType:
 
 def ready_line(info: ReadyInfo) -> str:
     """Return the line that reports, for a person or a script, that all nodes are up."""
-    brokers = " ".join(f"{broker.name}-{broker.id} {broker.addr}" for broker in info.brokers)
+    brokers = " ".join(f"{one.node or f'{one.name}-{one.id}'} {one.addr}" for one in info.brokers)
     parts = [f"namesrv {info.namesrv or 'none'}"]
     if brokers:
         parts.append(f"brokers {brokers}")

@@ -102,6 +102,7 @@ def every_key(kind: type[BrokerConfig], several: bool) -> dict[str, Value]:
     """Return a value by Java name for each key of a broker that a cluster does not refuse."""
     default = kind()
     refused = {key.attribute for key in keys_of(kind).values() if key.row.refused}
+    refused.add("enable_controller_mode")  # without controllers
     if several:
         refused |= {"listen_port", "broker_name", "broker_id", "store_path_root_dir"}
     return {

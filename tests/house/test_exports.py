@@ -72,9 +72,10 @@ PUBLIC = {
 CLUSTER = """
     assert_consumed assert_delivered_once assert_in_dlq assert_not_redelivered
     assert_nothing_sent assert_sent biography broker brokers clock close_clients consumer
-    control_url controllers create_topic delayed diagnosis faults group grpc_addr heal inspect
-    messages name name_server name_servers namesrv_addr partition producer proxy queues reset
-    restore run_until running seed seed_value settle snapshot start stillness stop tls topic topics
+    control_url controllers create_topic delayed diagnosis failover faults group group_of
+    grpc_addr heal inspect messages name name_server name_servers namesrv_addr partition
+    producer proxy queues reset restore run_until running seed seed_value settle snapshot
+    start stillness stop tls topic topics
     wait_for
 """
 

@@ -416,6 +416,12 @@ def call_a_task_later(scene: Scene) -> None:
         clock.call_later(5_000, lambda: None, kind=kind, owner="client")
 
 
+def lose_the_leader_and_start(scene: Scene) -> None:
+    """A broker starts while its controller is down, and tries again."""
+    scene.mq.controllers[0].kill()
+    scene.mq.broker("broker-a@2").restart()
+
+
 class Kind(NamedTuple):
     prepare: Callable[[Scene], object]
     options: ClusterOptions = {}  # noqa: RUF012 - never changed
@@ -423,6 +429,7 @@ class Kind(NamedTuple):
     """It is made to watch a peer outside the cluster."""
 
 
+REPLICAS: ClusterOptions = {"slaves": 1, "controllers": 1}
 SLAVE: ClusterOptions = {"slaves": 1}
 DISK: ClusterOptions = {"store": "DIR"}
 V5: ClusterOptions = {"reference": "5.5.0"}
@@ -457,6 +464,13 @@ KINDS: dict[str, Kind] = {
     "controller_scan": Kind(
         lambda scene: elect_a_silent_master(scene, beats=False), {"controllers": 1}
     ),
+    "controller_addresses": Kind(nothing, REPLICAS),
+    "controller_heartbeat": Kind(nothing, REPLICAS),
+    "controller_leader": Kind(nothing, REPLICAS),
+    "controller_reach": Kind(nothing, REPLICAS),
+    "replica_metadata": Kind(nothing, REPLICAS),
+    "replica_start": Kind(lose_the_leader_and_start, REPLICAS),
+    "sync_set_check": Kind(nothing, REPLICAS),
     "acl_watch": Kind(nothing, {"acl": {"accounts": []}}),
     "protect_broker": Kind(read_slowly, {"config": SLOW_READERS}),
     "delay_level": Kind(lambda scene: scene.send(DELAY="3")),

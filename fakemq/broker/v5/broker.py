@@ -82,7 +82,7 @@ class Broker5(Broker):
         """The fingerprint of each group's last heartbeat; 0 for one of the first form."""
         self.replicas: ReplicasManager | None = None
         """What a controller makes of it; None without one. A change of the key changes nothing."""
-        if config.enable_controller_mode:
+        if config.has_controller:
             from fakemq.broker.v5.replicas.manager import ReplicasManager  # few have a controller
 
             self.replicas = ReplicasManager(node, self)
@@ -135,6 +135,8 @@ class Broker5(Broker):
         super().end_duties(persist=persist)
 
     def _reset_parts(self) -> None:
+        if self.replicas is not None:
+            self.replicas.forget()
         super()._reset_parts()
         self.versions.start(self.clock.now_ms())
         self._forget_requests()
@@ -166,7 +168,7 @@ class Broker5(Broker):
 
     def _make_replication(self) -> HAService:
         tables = SlaveTables(self.versions, self.delay, self.pop, self.timers)
-        if self.config.has_controller:
+        if self.replicas is not None:
             from fakemq.ha.autoswitch.service import make_service  # few brokers have a controller
 
             return make_service(self, tables)

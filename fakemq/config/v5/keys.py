@@ -41,7 +41,7 @@ WHEEL = "the wheel is made from the timer log"
 ROCKSDB = "there is no RocksDB store"
 METRICS = "there are no exporters of metrics"
 LITE = "there are no lite topics"
-CONTROLLER = "no broker joins a controller yet"
+CONTROLLER = "brokers of 5.3.2 have no controllers here"
 CONTAINER = "no slave acts as a master"
 ALONE = "a broker is started without a container"
 COMPACTION = "topics are not compacted"
@@ -209,7 +209,9 @@ class BrokerKeys5(keys.BrokerKeys):
     delay_offset_update_version_step: Annotated[Long, Idle(VERSIONS)] = 200
     lock_in_strict_mode: Annotated[bool, Idle(CONTAINER)] = False
     compatible_with_old_name_srv: Annotated[bool, Idle(CONTAINER)] = True
-    enable_controller_mode: Annotated[bool, Unsupported("no controller")] = False
+    enable_controller_mode: Annotated[
+        bool, Acts("whether controllers say if it is master or slave; read at the start")
+    ] = False
     controller_addr: Annotated[
         str, Acts("the controllers, `host:port` with semicolons between; followed within 2 minutes")
     ] = ""
@@ -336,7 +338,9 @@ class MessageStoreKeys5(keys.MessageStoreKeys):
 
     ha_slave_fallbehind_max: Annotated[int, Named("haMaxGapNotInSync")]
     enable_batch_push: Annotated[bool, JavaField("enableBatchPush")]
-    store_path_epoch_file: Annotated[str | None, IMPORTANT, Idle(CONTROLLER)] = None
+    store_path_epoch_file: Annotated[
+        str | None, IMPORTANT, Acts("the file with the epochs of a log under a controller")
+    ] = None
     store_path_broker_identity: Annotated[
         str | None, IMPORTANT, Acts("the file with the broker's id at the controllers")
     ] = None
@@ -446,23 +450,33 @@ class MessageStoreKeys5(keys.MessageStoreKeys):
     enable_clean_expired_offset: Annotated[bool, IMPORTANT, Idle(STORE)] = False
     max_async_put_message_requests: Annotated[int, Idle(STORE)] = 5000
     pull_batch_max_message_count: Annotated[int, Idle(STORE)] = 160
-    total_replicas: Annotated[int, IMPORTANT, Idle(CONTROLLER)] = 1
+    total_replicas: Annotated[int, IMPORTANT, Idle(CONTAINER)] = 1
     in_sync_replicas: Annotated[
         int, IMPORTANT, Acts("how many brokers must have a send to a SYNC_MASTER, itself included")
     ] = 1
-    min_in_sync_replicas: Annotated[int, IMPORTANT, Idle(CONTROLLER)] = 1
-    all_ack_in_sync_state_set: Annotated[bool, IMPORTANT, Idle(CONTROLLER)] = False
-    enable_auto_in_sync_replicas: Annotated[bool, IMPORTANT, Idle(CONTROLLER)] = False
+    min_in_sync_replicas: Annotated[
+        int, IMPORTANT, Acts("how many replicas must be in sync before a send; with controllers")
+    ] = 1
+    all_ack_in_sync_state_set: Annotated[
+        bool, IMPORTANT, Acts("whether a send waits for all replicas in sync; with controllers")
+    ] = False
+    enable_auto_in_sync_replicas: Annotated[bool, IMPORTANT, Idle(CONTAINER)] = False
     ha_flow_control_enable: Annotated[bool, IMPORTANT, Idle(HA)] = False
     max_ha_transfer_byte_in_second: Annotated[Long, Idle(HA)] = 100 * 1024 * 1024
-    ha_max_time_slave_not_catchup: Annotated[Long, Idle(HA)] = 1000 * 15
+    ha_max_time_slave_not_catchup: Annotated[
+        Long, Acts("how long a slave may be behind and in sync, in ms; with controllers")
+    ] = 1000 * 15
     sync_master_flush_offset_when_startup: Annotated[bool, Idle(STORE)] = False
     max_checksum_range: Annotated[Long, Idle(STORE)] = 1024 * 1024 * 1024
     replicas_per_disk_partition: Annotated[int, Idle(STORE)] = 1
     logical_disk_space_clean_forcibly_threshold: Annotated[str, Idle(STORE)] = "0.8"
     max_slave_resend_length: Annotated[Long, Idle(STORE)] = 256 * 1024 * 1024
-    sync_from_last_file: Annotated[bool, Idle(STORE)] = False
-    async_learner: Annotated[bool, Idle(STORE)] = False
+    sync_from_last_file: Annotated[
+        bool, Acts("whether an empty slave begins with the master's last file; with controllers")
+    ] = False
+    async_learner: Annotated[
+        bool, Acts("whether a slave copies the log and is never in sync; with controllers")
+    ] = False
     max_consume_queue_scan: Annotated[int, Idle(METRICS)] = 20_000
     sample_count_threshold: Annotated[int, Idle(METRICS)] = 5000
     cold_data_flow_control_enable: Annotated[bool, Idle(COLD)] = False
@@ -479,7 +493,9 @@ class MessageStoreKeys5(keys.MessageStoreKeys):
     real_time_persist_rocks_d_b_config: Annotated[bool, Idle(ROCKSDB)] = True
     enable_rocks_d_b_log: Annotated[bool, Idle(ROCKSDB)] = False
     topic_queue_lock_num: Annotated[int, Idle(STORE)] = 32
-    read_un_committed: Annotated[bool, Idle(STORE)] = False
+    read_un_committed: Annotated[
+        bool, Acts("whether messages are read that not all in sync have; with controllers")
+    ] = False
     put_consume_queue_data_by_file_channel: Annotated[bool, Idle(STORE)] = True
     rocksdb_c_q_double_write_enable: Annotated[bool, Unsupported("no RocksDB")] = False
     combine_c_q_loading_c_q_types: Annotated[str, Idle(ROCKSDB)] = "default;defaultRocksDB"

@@ -34,6 +34,17 @@ class BrokerConfig5(
     def has_controller(self) -> bool:
         return self.enable_controller_mode
 
+    @property
+    def node_name(self) -> str:
+        """The name of this broker everywhere in fakemq, such as ``broker-a-0``.
+
+        A broker under a controller keeps its name while its role and its brokerId change: it is
+        called ``broker-a@1``, by its number in the cluster.
+        """
+        if self.enable_controller_mode:
+            return f"{self.broker_name}@{self.broker_id + 1}"
+        return super().node_name
+
 
 class NamesrvConfig5(NamesrvKeys5, NettyServerKeys5, NamesrvConfig):
     """All keys that 5.5.0's name server reads. Source: namesrv/NamesrvStartup.java (5.5.0)"""

@@ -153,12 +153,12 @@ class AutoSwitchHAService(HAService5):
 
     def _make_slave(self) -> tuple[HAClient, SlaveSynchronize]:
         from fakemq.ha.autoswitch.client import AutoSwitchHAClient
-        from fakemq.ha.v5.metadata_sync import SlaveSynchronize5
+        from fakemq.ha.autoswitch.metadata_sync import SwitchedSlaveSynchronize
 
         broker, own_id = self._broker, self.own_id
         assert own_id is not None, "a slave without an id"
         client = AutoSwitchHAClient(broker, self.store, self._follower, self.epochs, own_id)
-        return client, SlaveSynchronize5(broker, self._tables)
+        return client, SwitchedSlaveSynchronize(broker, self._tables)
 
     def _forget_epochs(self) -> None:
         """Forget the epochs whose records were all deleted.

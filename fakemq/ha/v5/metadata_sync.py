@@ -116,6 +116,9 @@ class SlaveSynchronize5(SlaveSynchronize):
 
     first_ms = 10_000
     period_ms = 3_000
+    all_first_ms = ALL_FIRST_MS
+    all_period_ms = ALL_PERIOD_MS
+    """When all tables are fetched; at the other ticks it is the progress alone."""
 
     def __init__(self, broker: ReplicatedBroker, tables: Tables5) -> None:
         super().__init__(broker)
@@ -163,7 +166,7 @@ class SlaveSynchronize5(SlaveSynchronize):
         addr = self._master_addr
         outside = addr is not None and not self._broker.outbound.is_inside(addr)
         ran_ms = self._broker.clock.elapsed_ms(outside=outside) - self._started_ms[outside]
-        rounds = (ran_ms - ALL_FIRST_MS) // ALL_PERIOD_MS + 1
+        rounds = (ran_ms - self.all_first_ms) // self.all_period_ms + 1
         if rounds <= self._rounds:
             return self._progress()
         self._rounds = rounds

@@ -119,6 +119,7 @@ class ReplicasManager:
 
     def start(self) -> None:
         """Begin: the broker is fenced, and answers."""
+        self.fence()
         self.master_id, self.master_addr, self.master_epoch = None, "", 0
         self.sync_state_set, self.sync_state_set_epoch = frozenset(), 0
         self._is_polling = False
@@ -138,6 +139,12 @@ class ReplicasManager:
             self._enter(ReplicaState.SHUTDOWN)
             self._timetable.cancel_all()
             self.controllers.stop()
+
+    def forget(self) -> None:
+        """End, and be a new broker without an id and a role at the next start."""
+        self.stop()
+        self.identity.forget()
+        self.fence()
 
     def _begin(self) -> Waits[None]:
         """Come to RUNNING, however often it takes."""
@@ -268,6 +275,7 @@ class ReplicasManager:
         if found.master_epoch <= self.master_epoch:
             return
         stays = found.master_id == self.master_id
+        broker.role.epoch = found.master_epoch
         self.master_epoch, self.master_id = found.master_epoch, found.master_id
         now_ms = self._node.clock.now_ms()
         broker.topics.data_version = broker.topics.data_version.next(now_ms, found.master_epoch)

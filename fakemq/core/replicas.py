@@ -1,0 +1,88 @@
+"""Groups of brokers under controllers, as a core makes them and a test sees them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fakemq.broker.v5.broker import Broker5
+from fakemq.controller.events import CleanBrokerDataEvent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from fakemq.broker.broker import Broker
+    from fakemq.broker.v5.replicas.manager import ReplicasManager
+    from fakemq.controller.making import Controllers
+
+
+class ReplicaGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """A group of replicas at one moment, as its brokers know it."""
+
+    name: str
+    """The brokerName that all of them have."""
+    master: str | None
+    """The name of the node that is the master; None while there is none."""
+    epoch: int
+    """That of the last master that a running replica knows; 0 before the first."""
+    in_sync: tuple[str, ...]
+    """The nodes in the controller's set, as the master knows it; empty without a master."""
+    confirm_offset: int
+    """Up to which offset of its log the master knows that all of these have it; in bytes."""
+    replicas: tuple[str, ...]
+    """The nodes of the group, also those that are down."""
+
+
+def begin_again(
+    brokers: Iterable[Broker], controllers: Controllers, settle: Callable[[], None]
+) -> None:
+    """Let the controllers forget the cluster's brokers, and these register anew, in their order.
+
+    So each node has the id of its name again, and the first of a group is its master. Groups of
+    brokers outside the cluster stay: Java's do not apply for an id twice.
+    """
+    replicas = [one for one in brokers if isinstance(one, Broker5)]
+    names = dict.fromkeys(broker.config.broker_name for broker in replicas)
+    controllers.group.commit(
+        CleanBrokerDataEvent(broker_name=name, broker_id_set_to_clean=()) for name in names
+    )
+    for broker in replicas:
+        if broker.replicas is not None:
+            broker.replicas.start()
+            settle()
+
+
+def group_of(brokers: Mapping[str, Broker], broker_name: str) -> ReplicaGroup:
+    """Return the group of this brokerName; raise LookupError if it has none."""
+    members = {
+        node: broker.replicas
+        for node, broker in brokers.items()
+        if broker.config.broker_name == broker_name
+        and isinstance(broker, Broker5)
+        and broker.replicas is not None
+    }
+    if not members:
+        there = {broker.config.broker_name for broker in brokers.values()}
+        raise LookupError(
+            f"no group of replicas {broker_name!r}; brokers are called: {', '.join(sorted(there))};"
+            " a group needs controllers, as in Cluster(slaves=2, controllers=1)"
+        )
+    running = {node: one for node, one in members.items() if brokers[node].running}
+    epoch = max((one.master_epoch for one in running.values()), default=0)
+    masters = [node for node, one in running.items() if one.is_master and one.master_epoch == epoch]
+    master = masters[0] if masters else None
+    return ReplicaGroup(
+        name=broker_name,
+        master=master,
+        epoch=epoch,
+        in_sync=() if master is None else _named(members, members[master]),
+        confirm_offset=0 if master is None else members[master].confirm_offset,
+        replicas=tuple(members),
+    )
+
+
+def _named(members: dict[str, ReplicasManager], master: ReplicasManager) -> tuple[str, ...]:
+    """Return the names of the nodes that the master has in its set; an id for one elsewhere."""
+    names = {one.own_id: node for node, one in members.items()}
+    return tuple(names.get(one, f"id {one}") for one in sorted(master.sync_state_set))

@@ -1,0 +1,87 @@
+"""Groups under controllers, as a test sees them: the present master, and a fail-over."""
+
+from __future__ import annotations
+
+import pytest
+
+import fakemq
+from fakemq import Cluster
+from fakemq.errors import NotYetSupported, WaitTimeout
+from tests.support.eventually import eventually
+
+
+@pytest.fixture(scope="module")
+def running():  # type: ignore[no-untyped-def]
+    with Cluster(
+        reference="5.5.0",
+        slaves=2,
+        controllers=1,
+        clock="frozen",
+        topics={"orders": 2},
+        config={"allAckInSyncStateSet": "true"},
+    ) as mq:
+        yield mq
+
+
+@pytest.fixture
+def mq(running: Cluster) -> Cluster:
+    running.reset()
+    return running
+
+
+def test_broker_name_means_the_present_master(mq: Cluster) -> None:
+    assert mq.broker("broker-a").name == "broker-a@1"
+    new = mq.failover("broker-a")
+    assert new.name == mq.broker("broker-a").name == mq.group_of("broker-a").master
+    assert mq.broker("broker-a@1").state == "stopped"
+
+
+def test_fail_over_keeps_what_was_acknowledged(mq: Cluster) -> None:
+    mq.clock.advance("10s")
+    producer = mq.producer()
+    for number in range(5):
+        producer.send("orders", str(number))
+    mq.failover("broker-a")
+    group = mq.group_of("broker-a")
+    assert group.epoch == 2
+    assert group.confirm_offset > 0
+    assert sorted(one.body for one in mq.messages("orders")) == [b"%d" % n for n in range(5)]
+    mq.clock.advance("31s")  # the producer asks for the route again
+    producer.send("orders", "more")
+    assert len(mq.messages("orders")) == 6
+
+
+def test_group_says_what_its_brokers_know(mq: Cluster) -> None:
+    group = mq.group_of("broker-a")
+    assert (group.name, group.master, group.epoch) == ("broker-a", "broker-a@1", 1)
+    assert group.in_sync == group.replicas == ("broker-a@1", "broker-a@2", "broker-a@3")
+    with pytest.raises(LookupError, match="no group of replicas 'broker-b'"):
+        mq.group_of("broker-b")
+
+
+def test_fail_over_without_a_replica_says_so(mq: Cluster) -> None:
+    mq.broker("broker-a@2").kill()
+    mq.broker("broker-a@3").kill()
+    with pytest.raises(WaitTimeout):
+        mq.failover("broker-a")
+    assert mq.group_of("broker-a").master is None
+    with pytest.raises(LookupError, match="has no master now"):
+        mq.failover("broker-a")
+
+
+def test_snapshot_is_refused_with_controllers(mq: Cluster) -> None:
+    with pytest.raises(NotYetSupported, match="controllers"):
+        mq.snapshot()
+
+
+def test_running_clock_elects_by_itself() -> None:
+    with Cluster(reference="5.5.0", slaves=1, controllers=1, topics={"orders": 1}) as mq:
+        mq.broker("broker-a").kill()
+        eventually(lambda: mq.group_of("broker-a").master == "broker-a@2")
+
+
+@pytest.mark.anyio
+async def test_asynchronous_test_fails_over_too() -> None:
+    options = {"reference": "5.5.0", "slaves": 1, "controllers": 1, "clock": "frozen"}
+    async with fakemq.AsyncCluster(**options) as mq:  # type: ignore[arg-type]
+        assert (await mq.failover("broker-a")).name == "broker-a@2"
