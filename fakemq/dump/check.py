@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.tables.persistence import LMQ_OFFSETS, NAMES, OFFSETS, TABLES, WRITTEN_AT_STOP
 from fakemq.dump.check_index import check_index
-from fakemq.dump.check_row import check_row
 from fakemq.dump.check_timers import check_timers
+from fakemq.dump.rows import check_row
 from fakemq.protocol import fastjson
 from fakemq.protocol.limits import FILE_JSON
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from fakemq.dump.check_row import check_row
+from fakemq.dump.rows import check_row
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_long
 from fakemq.protocol.layout.timer_codecs import TIMER_CHECKPOINT, TIMER_LOG_UNIT, WHEEL_SLOT

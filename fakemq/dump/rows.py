@@ -11,11 +11,12 @@ from fakemq.protocol import fastjson
 from fakemq.protocol.hosts import format_host
 from fakemq.protocol.layout.codecs import CHECKPOINT
 from fakemq.protocol.limits import FILE_JSON
+from fakemq.store.findings import Finding
 from fakemq.store.stored_entries import Index, LogEnd, Passed, records, tags_code_of, units
 
 if TYPE_CHECKING:
     from fakemq.protocol.message import MessageExt
-    from fakemq.store.stored_node import StoredNode
+    from fakemq.store.stored_node import FileRow, StoredNode
 
 Row: TypeAlias = dict[str, Any]
 
@@ -179,3 +180,23 @@ def _table(node: StoredNode, name: str, field: str) -> Iterator[tuple[Any, Any]]
         table = value.get(field) if isinstance(value, dict) else None
         yield from table.items() if isinstance(table, dict) else ()
         return
+
+
+# Whether the files of a row follow each other.
+def check_row(row: FileRow, unit_bytes: int) -> Iterator[Finding]:
+    """Check that files have one size and are named by their offsets, and that none is missing."""
+    size_bytes = row.file_size_bytes
+    expected = row.min_offset
+    for file in row.files:
+        if file.size_bytes != size_bytes or size_bytes % unit_bytes or not size_bytes:
+            text = f"the file has {file.size_bytes} bytes, the first one {size_bytes}"
+            if file.size_bytes == size_bytes:
+                text = f"the file has {size_bytes} bytes"
+            yield Finding(file.name, 0, text)
+        if file.offset != expected:
+            yield Finding(
+                file.name,
+                0,
+                f"the file before ends at {expected}, this one begins at {file.offset}",
+            )
+        expected = file.offset + file.size_bytes

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from fakemq.spark.reading.batch_reader import RocketMQReader
-    from fakemq.spark.reading.refused_stream import RefusedStreamReader
-    from fakemq.spark.reading.stream_reader import RocketMQStreamReader
+    from fakemq.spark.reading.stream_reader import RefusedStreamReader, RocketMQStreamReader
     from fakemq.spark.writing.writers import BatchWriter, StreamWriter
 
 NAME = "rocketmq"
@@ -43,8 +42,7 @@ class RocketMQDataSource(DataSource):
         self, schema: StructType
     ) -> RocketMQStreamReader | RefusedStreamReader:
         from fakemq.spark.reading.options import read_options
-        from fakemq.spark.reading.refused_stream import RefusedStreamReader
-        from fakemq.spark.reading.stream_reader import RocketMQStreamReader
+        from fakemq.spark.reading.stream_reader import RefusedStreamReader, RocketMQStreamReader
 
         options = Options(NAME, self.options)
         try:

@@ -19,7 +19,7 @@ from fakemq.client.consuming.allocation import (
     consistent_hash,
     machine_room_nearby,
 )
-from fakemq.client.consuming.allocation.strategy import java_order, queue_order
+from fakemq.client.consuming.allocation.strategies import java_order, queue_order
 from fakemq.protocol.bodies.queue import MessageQueue
 from tests.support.imports import ROOT
 

@@ -26,19 +26,22 @@ from fakemq.protocol.table import NoHeader
 def get_topic_stats_info(
     broker: Broker, request: Request[GetTopicStatsInfoRequestHeader]
 ) -> Steps[Reply[NoHeader]]:
-    topic = request.header.topic
-    config = existing_topic(broker, topic)
-    offsets = yield from topic_offsets(broker, queues_of(broker, topic, config.write_queue_nums))
+    offsets = yield from topic_offsets(broker, request.header.topic)
     body = yield from TopicStatsTable(offset_table=offsets).encode_in_steps()
     return Reply(body=body)
 
 
 def topic_offsets(
-    broker: Broker, queues: list[MessageQueue]
+    broker: Broker, topic: str, *, reads_count: bool = False
 ) -> Steps[dict[MessageQueue, TopicOffset]]:
-    """Return the first and next offset of each queue, in the order of Java's map."""
+    """Return the first and next offset of each queue, in the order of Java's map.
+
+    With ``reads_count`` those of a topic's read queues, too. Raise Refused if there is no topic.
+    """
+    config = existing_topic(broker, topic)
+    count = max(config.write_queue_nums, config.read_queue_nums if reads_count else 0)
     offsets = {}
-    for queue in java_hash_map_order(queues):
+    for queue in java_hash_map_order(queues_of(broker, topic, count)):
         offsets[queue] = _offset(broker, queue)
         yield
     return offsets

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from fakemq.client.arguments import one_queue, queue_offset, several_queues, topic_name, wait_ms
-from fakemq.client.consuming.allocation.strategy import java_text
+from fakemq.client.consuming.allocation.strategies import java_text
 from fakemq.client.consuming.lite_offsets import LiteOffsets
 from fakemq.client.consuming.lite_queues import LiteQueues, MessageQueueListener
 from fakemq.client.consuming.lite_settings import MIN_AUTO_COMMIT_INTERVAL_MS, LitePullSettings

@@ -6,13 +6,8 @@ import logging
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from fakemq.client.consuming.allocation.strategy import (
-    AllocateStrategy,
-    Strategy,
-    java_order,
-    queue_order,
-    strategy_name,
-)
+from fakemq.client.consuming.allocation import AllocateStrategy, Strategy, strategy_name
+from fakemq.client.consuming.allocation.strategies import java_order, queue_order
 from fakemq.client.pull_operations import PullOperations
 from fakemq.client.tasks import Perform, Signal, Task, Wait
 from fakemq.errors import FakemqError

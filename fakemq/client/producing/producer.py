@@ -6,16 +6,17 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 
+from fakemq.client import queue_choice
 from fakemq.client.errors import RemotingTooMuchRequestError
 from fakemq.client.messages import Message, SendResult
-from fakemq.client.producing import namespace, selecting
+from fakemq.client.producing import namespace
 from fakemq.client.producing.check_listener import CheckListener, TransactionEnd
 from fakemq.client.producing.checks import listen_for_checks
 from fakemq.client.producing.group_names import require_producer_group, require_topic_to_send
 from fakemq.client.producing.latency import ByLatency, LatencyFaultTolerance
 from fakemq.client.producing.request_reply import Requests
+from fakemq.client.producing.send_commands import split
 from fakemq.client.producing.settings import AsyncExecute, ProducerSettings, Selection
-from fakemq.client.producing.splitting import split
 from fakemq.client.producing.trace import TraceDispatcher, TraceKind
 from fakemq.client.queue_choice import InTurn, QueueChoice, QueueChooser
 from fakemq.client.send_operations import SendOperations
@@ -325,11 +326,11 @@ class ProducerCore:
         self._topics[namespace.wrap(self.settings.namespace, message.topic)] = None
         queues = self._shown((yield from self._sends.queues(message.topic)))
         if sharding_key is not None:
-            return selecting.by_hash(queues, sharding_key)
+            return queue_choice.by_hash(queues, sharding_key)
         if selector == "random":
             return self.services.instance.random.choice(queues)
         assert callable(selector)
-        return (yield from selecting.by_function(selector, queues, message))
+        return (yield from queue_choice.by_function(selector, queues, message))
 
     def _left_ms(self, begin_ms: int, timeout_ms: int | None) -> int:
         limit_ms = self.settings.send_timeout_ms if timeout_ms is None else timeout_ms

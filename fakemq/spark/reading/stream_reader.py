@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -224,3 +225,34 @@ def _lost(queue: MessageQueue, begin: int, here: Bounds, next_offset: int, *, fa
         f"reading continues at {next_offset}",
         fail=fail,
     )
+
+
+# A stream that is not possible: its error is raised where the user can read it.
+class RefusedStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Raises ``reason`` at the first call of Spark.
+
+    If `DataSource.streamReader` itself raised, an UnboundLocalError of PySpark would follow
+    (4.3.0, python_streaming_source_runner.py: ``finally: reader.stop()``), and hide the user's
+    exception.
+    """
+
+    def __init__(self, reason: FakemqError) -> None:
+        self._reason = reason
+
+    def initialOffset(self) -> Nested:  # noqa: N802 - Spark's name
+        raise self._reason
+
+    def latestOffset(self, start: Nested, limit: ReadLimit) -> Nested:  # noqa: N802
+        raise self._reason
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        raise self._reason
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        raise self._reason
+
+    def partitions(self, start: Nested, end: Nested) -> Sequence[InputPartition]:
+        raise self._reason
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
+        raise self._reason

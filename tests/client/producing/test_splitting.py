@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakemq.client.messages import Message, batch_body
-from fakemq.client.producing.splitting import split, stored_bytes
+from fakemq.client.producing.send_commands import split, stored_bytes
 from fakemq.protocol.message import encode_record
 from fakemq.protocol.properties import encode_properties_as_java
 

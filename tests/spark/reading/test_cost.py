@@ -26,9 +26,8 @@ from fakemq.protocol.codes import RequestCode
 from fakemq.spark.options import Options
 from fakemq.spark.reading.batch_reader import RocketMQReader
 from fakemq.spark.reading.options import read_options
-from fakemq.spark.store_source import StoreReader
+from fakemq.spark.store_source import StoreReader, store_fields
 from fakemq.spark.stores.options import store_options
-from fakemq.spark.stores.schema import store_fields
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

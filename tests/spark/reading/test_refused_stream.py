@@ -15,7 +15,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 from pyspark.sql.types import StructType
 
 from fakemq.errors import ConfigError
-from fakemq.spark.reading.refused_stream import RefusedStreamReader
+from fakemq.spark.reading.stream_reader import RefusedStreamReader
 from fakemq.spark.source import RocketMQDataSource
 
 if TYPE_CHECKING:

@@ -23,13 +23,13 @@ from fakemq.protocol.message import BLANK_MAGIC_CODE, encode_record
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.spark.options import Options
 from fakemq.spark.records import unpacking
+from fakemq.spark.store_source import store_ddl, store_fields
 from fakemq.spark.stores import log_walk
 from fakemq.spark.stores import options as store_options
 from fakemq.spark.stores import parts as store_parts
 from fakemq.spark.stores.log import log_batches
 from fakemq.spark.stores.options import NAME
 from fakemq.spark.stores.parts import log_parts, nodes_of
-from fakemq.spark.stores.schema import store_ddl, store_fields
 from fakemq.store.stored_file import StoredFile
 
 FILE_BYTES = 2_000

@@ -14,9 +14,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from fakemq.dump.rows import Selection, index_rows, queue_rows
 from fakemq.spark.options import Options
-from fakemq.spark.store_source import StoreReader
+from fakemq.spark.store_source import StoreReader, store_fields
 from fakemq.spark.stores.options import NAME, store_options
-from fakemq.spark.stores.schema import store_fields
 from fakemq.store.stored_node import find_nodes
 from tests.support.disk_lab import DiskLab
 from tests.support.store_directory import write_store

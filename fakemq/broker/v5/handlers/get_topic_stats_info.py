@@ -10,8 +10,6 @@ Source: broker/processor/AdminBrokerProcessor.java#getTopicStatsInfo (5.5.0)
 from __future__ import annotations
 
 from fakemq.broker.handlers.get_topic_stats_info import topic_offsets
-from fakemq.broker.sending.checks import existing_topic
-from fakemq.broker.tables.consume_stats import queues_of
 from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
@@ -26,10 +24,8 @@ def get_topic_stats_info(
     broker: Broker5, request: Request[GetTopicStatsInfoRequestHeader]
 ) -> Steps[Reply[NoHeader]]:
     topic = request.header.topic
-    config = existing_topic(broker, topic)
-    count = max(config.write_queue_nums, config.read_queue_nums)
     stats = TopicStatsTable5(
-        offset_table=(yield from topic_offsets(broker, queues_of(broker, topic, count))),
+        offset_table=(yield from topic_offsets(broker, topic, reads_count=True)),
         topic_put_tps=broker.stats.tps_topic_put_nums(topic),
     )
     body = yield from stats.encode_in_steps()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from fakemq.broker.clients.consumers import BROADCASTING
 from fakemq.broker.v5.pop.checks import check_queue_count
 from fakemq.broker.v5.pop.modes import POP
-from fakemq.client.consuming.allocation.averagely import averagely, averagely_by_circle
+from fakemq.client.consuming.allocation import averagely, averagely_by_circle
 from fakemq.client.routes import subscribe_queues
 from fakemq.dispatch.answers import Parked, Reply
 from fakemq.dispatch.outcomes import outcome_of, required
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from fakemq.broker.v5.broker import Broker5
-    from fakemq.client.consuming.allocation.strategy import Strategy
+    from fakemq.client.consuming.allocation import Strategy
     from fakemq.protocol.table import NoHeader
 
 ROUTE_TIMEOUT_MS: Final = 3_000

@@ -8,8 +8,6 @@ Source: broker/processor/AdminBrokerProcessor.java#getTopicStatsInfo (5.3.2)
 from __future__ import annotations
 
 from fakemq.broker.handlers.get_topic_stats_info import topic_offsets
-from fakemq.broker.sending.checks import existing_topic
-from fakemq.broker.tables.consume_stats import queues_of
 from fakemq.broker.v5_3.broker import Broker53, handles
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
@@ -23,9 +21,6 @@ from fakemq.protocol.table import NoHeader
 def get_topic_stats_info(
     broker: Broker53, request: Request[GetTopicStatsInfoRequestHeader]
 ) -> Steps[Reply[NoHeader]]:
-    topic = request.header.topic
-    config = existing_topic(broker, topic)
-    count = max(config.write_queue_nums, config.read_queue_nums)
-    offsets = yield from topic_offsets(broker, queues_of(broker, topic, count))
+    offsets = yield from topic_offsets(broker, request.header.topic, reads_count=True)
     body = yield from TopicStatsTable(offset_table=offsets).encode_in_steps()
     return Reply(body=body)

@@ -5,20 +5,16 @@ A strategy is any callable of the type `AllocateStrategy`; those here also have 
 
 from __future__ import annotations
 
-from fakemq.client.consuming.allocation.averagely import averagely as averagely
-from fakemq.client.consuming.allocation.averagely import averagely_by_circle as averagely_by_circle
-from fakemq.client.consuming.allocation.by_config import by_config as by_config
-from fakemq.client.consuming.allocation.consistent_hash import consistent_hash as consistent_hash
-from fakemq.client.consuming.allocation.machine_room import (
-    MachineRoomResolver as MachineRoomResolver,
-)
-from fakemq.client.consuming.allocation.machine_room import by_machine_room as by_machine_room
-from fakemq.client.consuming.allocation.machine_room import (
-    machine_room_nearby as machine_room_nearby,
-)
-from fakemq.client.consuming.allocation.strategy import AllocateStrategy as AllocateStrategy
-from fakemq.client.consuming.allocation.strategy import Strategy as Strategy
-from fakemq.client.consuming.allocation.strategy import strategy_name as strategy_name
+from fakemq.client.consuming.allocation.strategies import AllocateStrategy as AllocateStrategy
+from fakemq.client.consuming.allocation.strategies import MachineRoomResolver as MachineRoomResolver
+from fakemq.client.consuming.allocation.strategies import Strategy as Strategy
+from fakemq.client.consuming.allocation.strategies import averagely as averagely
+from fakemq.client.consuming.allocation.strategies import averagely_by_circle as averagely_by_circle
+from fakemq.client.consuming.allocation.strategies import by_config as by_config
+from fakemq.client.consuming.allocation.strategies import by_machine_room as by_machine_room
+from fakemq.client.consuming.allocation.strategies import consistent_hash as consistent_hash
+from fakemq.client.consuming.allocation.strategies import machine_room_nearby as machine_room_nearby
+from fakemq.client.consuming.allocation.strategies import strategy_name as strategy_name
 from fakemq.errors import ConfigError, did_you_mean
 
 _BY_NAME = {one.name: one for one in (averagely, averagely_by_circle, consistent_hash())}

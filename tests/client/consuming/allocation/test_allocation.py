@@ -21,8 +21,7 @@ from fakemq.client.consuming.allocation import (
     machine_room_nearby,
     strategy_name,
 )
-from fakemq.client.consuming.allocation.consistent_hash import md5
-from fakemq.client.consuming.allocation.strategy import java_order
+from fakemq.client.consuming.allocation.strategies import java_order, md5
 from fakemq.errors import ConfigError
 from fakemq.protocol.bodies.queue import MessageQueue
 
