@@ -20,8 +20,8 @@ from fakemq.protocol.grpc.messages import (
 )
 from fakemq.proxy.status import Code
 from fakemq.proxy.times import timestamp_of
-from fakemq.sim.client import SimulatedClient
-from fakemq.sim.events import Decided, RecallEnded, SendFailed, Sent
+from fakemq.sim.client import ATTEMPTS, RESEND_MS, Sender
+from fakemq.sim.events import Decided, RecallEnded, Sent
 from fakemq.sim.front import Front, FrontError, resource
 from fakemq.sim.history import MASTER, broker_name
 
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from fakemq.journal.entries import Entry
     from fakemq.sim.plan import ProducerPlan
 
-RESEND_MS = 2_000
-ATTEMPTS = 30
 SHARDS = 4
 _STATUS = {
     Code.OK: "SEND_OK",
@@ -45,24 +43,19 @@ _STATUS = {
 """What the answer about a message that is stored is called elsewhere."""
 
 
-class FrontProducer(SimulatedClient):
-    """Sends one message after the other, until ``until_ms`` of elapsed time.
-
-    Answers do not say where a message is: the journal of the brokers does.
-    """
+class FrontProducer(Sender):
+    """Sends by a front, whose answers do not say where a message is: the brokers' journal does."""
 
     type = MessageType.NORMAL
 
     def __init__(
         self, core: ClusterCore, plan: ProducerPlan, draw: random.Random, until_ms: int
     ) -> None:
-        super().__init__(core, plan.name, draw)
-        self.plan = plan
-        self._until_ms = until_ms
+        super().__init__(core, plan, draw, until_ms)
         settings = Settings(client_type=ClientType.PRODUCER)
         settings.publishing.topics.append(resource(plan.topic))
         self.front = Front(self, settings, self._on_command)
-        self._count = self._ids = 0
+        self._ids = 0
         self._places: dict[str, list[LogAppended]] = {}
         """Message id → the records of messages whose answers are awaited."""
         self._stop_listening = core.journal.listen(self._appended, LogAppended)
@@ -81,20 +74,9 @@ class FrontProducer(SimulatedClient):
         if event.msg_id in self._places and event.node.endswith(MASTER):
             self._places[event.msg_id].append(event)
 
-    def _sending(self) -> Task[None]:
-        plan = self.plan
-        while True:
-            yield Sleep(self.random.randint(1, 2 * plan.pause_ms))
-            if self.clock.elapsed_ms() >= self._until_ms:
-                return
-            for _ in range(1 if self.random.random() < 0.8 else plan.burst):
-                self._count += 1
-                yield from self.send_one(f"{self.name}-{self._count}")
-
     # -- one message --------------------------------------------------------------------------
 
     def send_one(self, key: str) -> Task[bool]:
-        """Send the message with the key ``key``. Return True if it is known to be stored."""
         return (yield from self.send(key, self.message(key))) is not None
 
     def message(self, key: str) -> Message:
@@ -119,20 +101,20 @@ class FrontProducer(SimulatedClient):
                 "SendMessage", SendMessageRequest(messages=[message]), self.plan.send_timeout_ms
             )
         except FrontError as error:
-            self._failed(key, str(error))
+            self.failed(key, str(error))
             return None
         finally:
             del self._places[msg_id]
         answer = answers[0]
         status = _STATUS.get(answer.status.code)
         if status is None:
-            self._failed(key, f"{Code(answer.status.code).name}: {answer.status.message}")
+            self.failed(key, f"{Code(answer.status.code).name}: {answer.status.message}")
             return None
         # With SEND_OK the answer has an offset; of others it is not known which record they mean.
         entry = answer.entries[0]
         found = [one for one in records if status != "SEND_OK" or one.queue_offset == entry.offset]
         if not found:
-            self._failed(key, f"{status}, and no broker stored it at offset {entry.offset}")
+            self.failed(key, f"{status}, and no broker stored it at offset {entry.offset}")
             return None
         place = found[0]
         sent = Sent(
@@ -150,9 +132,6 @@ class FrontProducer(SimulatedClient):
         )
         self.journal.add(sent)
         return sent, entry
-
-    def _failed(self, key: str, error: str) -> None:
-        self.journal.add(SendFailed(node=self.name, topic=self.plan.topic, key=key, error=error))
 
     def _on_command(self, command: Any) -> None:
         """Take what the front says."""

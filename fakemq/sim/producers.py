@@ -16,8 +16,8 @@ from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.message_id import decode_offset_id
 from fakemq.protocol.properties import DELAY_TIME_LEVEL
 from fakemq.protocol.timers import TIMER_DELAY_MS, TIMER_DELAY_SEC, TIMER_DELIVER_MS
-from fakemq.sim.client import SimulatedClient, why
-from fakemq.sim.events import Decided, RecallEnded, SendFailed, Sent
+from fakemq.sim.client import ATTEMPTS, RESEND_MS, Sender, why
+from fakemq.sim.events import Decided, RecallEnded, Sent
 
 if TYPE_CHECKING:
     import random
@@ -26,21 +26,15 @@ if TYPE_CHECKING:
     from fakemq.protocol.message import MessageExt
     from fakemq.sim.plan import ProducerPlan
 
-RESEND_MS = 2_000
-ATTEMPTS = 30
 
-
-class SendingClient(SimulatedClient):
-    """Sends one message after the other, until ``until_ms`` of elapsed time."""
+class SendingClient(Sender):
+    """Sends by a producer, and writes each result to the journal."""
 
     def __init__(
         self, core: ClusterCore, plan: ProducerPlan, draw: random.Random, until_ms: int
     ) -> None:
-        super().__init__(core, plan.name, draw)
-        self.plan = plan
-        self._until_ms = until_ms
+        super().__init__(core, plan, draw, until_ms)
         self._producer = ProducerCore(self.services, self.settings())
-        self._count = 0
 
     def settings(self) -> ProducerSettings:
         plan = self.plan
@@ -50,19 +44,10 @@ class SendingClient(SimulatedClient):
         return [self._sending()]
 
     def _sending(self) -> Task[None]:
-        plan = self.plan
         yield from self._producer.start()
-        while True:
-            yield Sleep(self.random.randint(1, 2 * plan.pause_ms))
-            if self.clock.elapsed_ms() >= self._until_ms:
-                return
-            # Sometimes a burst of messages in one moment, as real programs send.
-            for _ in range(1 if self.random.random() < 0.8 else plan.burst):
-                self._count += 1
-                yield from self.send_one(f"{self.name}-{self._count}")
+        yield from super()._sending()
 
     def send_one(self, key: str) -> Task[bool]:
-        """Send the message with the key ``key``. Return True if it is known to be stored."""
         return (yield from self.send(self.message(key)))
 
     def message(self, key: str) -> Message:
@@ -76,7 +61,7 @@ class SendingClient(SimulatedClient):
         try:
             result = yield from self._producer.send(message, queue=queue)
         except (MQBrokerError, MQClientError, RemotingError) as error:
-            self.failed(message, why(error))
+            self.failed(message.keys, why(error))
             return False
         self.sent(message, result, shard, number)
         return True
@@ -96,11 +81,6 @@ class SendingClient(SimulatedClient):
                 shard=shard,
                 number=number,
             )
-        )
-
-    def failed(self, message: Message, error: str) -> None:
-        self.journal.add(
-            SendFailed(node=self.name, topic=message.topic, key=message.keys, error=error)
         )
 
 
@@ -170,7 +150,7 @@ class TransactionalProducer(SendingClient):
         try:
             result = yield from self._producer.send_in_transaction(message, self._execute)
         except (MQBrokerError, MQClientError, RemotingError) as error:
-            self.failed(message, why(error))
+            self.failed(message.keys, why(error))
             return False
         finally:
             self._begun.discard(key)
