@@ -190,21 +190,7 @@ def _command(
     if topic.startswith(RETRY_PREFIX):
         reconsume_times = int(properties.pop(RECONSUME_TIME, "0"))
         properties.pop(MAX_RECONSUME_TIMES, None)
-    if len(made) == 1:
-        header = UsualSendHeader(
-            topic,
-            topic,
-            _DEFAULT_TOPIC,
-            _DEFAULT_QUEUES,
-            queue.queue_id,
-            sys_flag,
-            born_ms,
-            0,
-            _text(properties),
-            reconsume_times,
-        )
-        return RemotingCommand(RequestCode.SEND_MESSAGE_V2, body=messages[0].body, usual=header)
-    batch_header = UsualBatchHeader(
+    fields = (
         topic,
         topic,
         _DEFAULT_TOPIC,
@@ -215,8 +201,11 @@ def _command(
         0,
         _text(properties),
         reconsume_times,
-        in_batch="true",
     )
+    if len(made) == 1:
+        header = UsualSendHeader(*fields)
+        return RemotingCommand(RequestCode.SEND_MESSAGE_V2, body=messages[0].body, usual=header)
+    batch_header = UsualBatchHeader(*fields, in_batch="true")
     return RemotingCommand(RequestCode.SEND_BATCH_MESSAGE, usual=batch_header)
 
 
