@@ -106,7 +106,7 @@ def _records(
 
 
 def _traces(cluster: RunningCluster, message: MessageExt, topic: str) -> Iterator[Row]:
-    from fakemq.client.trace_reading import read_traces
+    from fakemq.client.producing.trace_records import read_traces
 
     found = cluster.messages([topic], message.msg_id, unique=False)
     steps = [

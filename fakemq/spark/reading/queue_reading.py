@@ -31,9 +31,8 @@ from fakemq.spark.reading.offsets import queue_text
 from fakemq.spark.reading.options import RETRIES, ReadOptions, WorkerPulls
 from fakemq.spark.reading.planning import QueueRange
 from fakemq.spark.records.message_columns import message_batch
-from fakemq.spark.records.record_table import RecordTable
+from fakemq.spark.records.record_table import RecordTable, unpacked
 from fakemq.spark.records.record_walk import positions_of
-from fakemq.spark.records.unpacking import unpacked
 
 BATCH_ROWS = 10_000
 BATCH_BYTES = 16 * 1024 * 1024

@@ -6,16 +6,19 @@ Decoding single records with `fakemq.protocol.message` takes several microsecond
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from fakemq.protocol.compression import unpack
+from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.layout.codecs import (
     RECORD_FIELDS,
     RECORD_LEAST_BYTES,
     RECORD_V6_MORE_BYTES,
 )
-from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.protocol.sysflag import MessageSysFlag, compression_name
 from fakemq.spark.records.slices import Ints
 
 _BORN_HOST_AT, _ = RECORD_FIELDS["born_host"]
@@ -124,3 +127,39 @@ class RecordTable:
         places = np.minimum(self.positions + offset + more_bytes, count - 1)
         chosen: Ints = numbers[places].astype(np.int64)
         return chosen
+
+
+# Decompresses message bodies, as many at once as memory allows.
+
+MOST_UNPACKED_BYTES = 64 << 20
+"""A batch ends after this size: small bodies may decompress to gigabytes."""
+
+
+class Unpacked(NamedTuple):
+    """Decompressed bodies by the number of their record."""
+
+    bodies: dict[int, bytes]
+    bad: dict[int, str]
+    """Bodies that could not be decompressed, and why."""
+    of: int
+    """The number of records that this result covers; the table may have more."""
+
+
+def unpacked(table: RecordTable) -> Unpacked:
+    """Decompress bodies of the first records, as many as one batch may have.
+
+    Raise LocalProtocolError if the module that decompresses them is not installed.
+    """
+    found = Unpacked({}, {}, len(table))
+    size_bytes = 0
+    for at in np.flatnonzero(table.sys_flag & MessageSysFlag.COMPRESSED).tolist():
+        try:
+            body = unpack(compression_name(int(table.sys_flag[at])), table.body(at))
+        except RemoteProtocolError as error:
+            found.bad[at] = f"the body {error}"
+            continue
+        found.bodies[at] = body
+        size_bytes += len(body)
+        if size_bytes > MOST_UNPACKED_BYTES:
+            return found._replace(of=at + 1)
+    return found

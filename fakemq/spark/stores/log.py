@@ -13,9 +13,8 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 from fakemq.protocol.layout.codecs import RECORD_HEAD
 from fakemq.protocol.message import BLANK_MIN_BYTES, RecordStatus
 from fakemq.spark.records.message_columns import MessageColumns, int_column
-from fakemq.spark.records.record_table import RecordTable
+from fakemq.spark.records.record_table import RecordTable, unpacked
 from fakemq.spark.records.slices import repeated
-from fakemq.spark.records.unpacking import unpacked
 from fakemq.spark.stores.damage import Damage, damage_batches, gone, is_gone
 from fakemq.spark.stores.log_walk import LOCATED_BYTES, LogFile, Records
 from fakemq.spark.stores.parts import broker_of

@@ -36,7 +36,7 @@ from fakemq.spark.reading.bound_offsets import DataLossError, DataLossWarning
 from fakemq.spark.reading.options import ReadOptions, read_options
 from fakemq.spark.reading.planning import QueueRange
 from fakemq.spark.reading.queue_reading import QueueReader, ReadError
-from fakemq.spark.records import unpacking
+from fakemq.spark.records import record_table
 
 QUEUE = MessageQueue(topic="orders", broker_name="broker-a", queue_id=3)
 MASTER, SLAVE = "1.1.1.1:1", "1.1.1.2:1"
@@ -359,7 +359,7 @@ def test_large_bodies_make_several_batches(monkeypatch: pytest.MonkeyPatch) -> N
             )
             return self.response(ResponseCode.SUCCESS, "FOUND", 8, body)
 
-    monkeypatch.setattr(unpacking, "MOST_UNPACKED_BYTES", 1_500)
+    monkeypatch.setattr(record_table, "MOST_UNPACKED_BYTES", 1_500)
     cluster = Cluster(Compressing(8))
     reader = QueueReader(cast(Client, cluster), QueueRange(QUEUE, 0, 8), options(), cluster.wait)
     batches = list(reader.batches())

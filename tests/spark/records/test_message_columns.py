@@ -16,10 +16,9 @@ from fakemq.protocol.hosts import Host, format_host
 from fakemq.protocol.message import decode_records, encode_record
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.spark.records.message_columns import message_batch
-from fakemq.spark.records.record_table import RecordTable
+from fakemq.spark.records.record_table import RecordTable, unpacked
 from fakemq.spark.records.record_walk import positions_of
 from fakemq.spark.records.schema import message_schema
-from fakemq.spark.records.unpacking import unpacked
 
 HOSTS = st.sampled_from([("127.0.0.1", 10911), ("10.1.2.3", 65535), ("fe80::1", 9876)])
 TIMES_MS = st.integers(0, 4_000_000_000_000)

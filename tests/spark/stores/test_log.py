@@ -22,7 +22,7 @@ from fakemq.errors import ConfigError, StoreError
 from fakemq.protocol.message import BLANK_MAGIC_CODE, encode_record
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.spark.options import Options
-from fakemq.spark.records import unpacking
+from fakemq.spark.records import record_table
 from fakemq.spark.store_source import store_ddl, store_fields
 from fakemq.spark.stores import log_walk
 from fakemq.spark.stores import options as store_options
@@ -324,7 +324,7 @@ def test_body_is_decompressed_or_reported_as_damage(tmp_path: Path) -> None:
 def test_small_bodies_that_inflate_make_several_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unpacking, "MOST_UNPACKED_BYTES", 2_500)
+    monkeypatch.setattr(record_table, "MOST_UNPACKED_BYTES", 2_500)
     log = tmp_path / "commitlog"
     log.mkdir()
     data = b""

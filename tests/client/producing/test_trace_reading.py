@@ -9,9 +9,10 @@ from fakemq.client.producing.trace_records import (
     Consuming,
     EndedTransaction,
     Published,
+    Traced,
     TracedType,
+    read_traces,
 )
-from fakemq.client.trace_reading import Traced, read_traces
 
 
 def test_steps_are_those_that_clients_wrote() -> None:
