@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import zlib
+
 from conformance.replica_group import CLUSTER, ReplicaGroup
 from conformance.run import Run
 from conformance.scenario import scenario
+from conformance.scenarios.controller_groups import leader_among
 from conformance.wire.peer import Answer
-from conformance.wire.requests import properties, pull_fields, queue_fields, send_v2_fields
+from conformance.wire.requests import (
+    UNIQUE_ID,
+    properties,
+    pull_fields,
+    queue_fields,
+    send_v2_fields,
+)
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.v5.codes import RequestCode5 as Code
 
@@ -18,9 +27,14 @@ BEAT_MS = 2_500
 """After this the controller knows where every log ends, and so which is the first of equals."""
 
 
+def unique_id(body: str) -> str:
+    """Return the id of a message: one that a broker makes is as long as its address is."""
+    return UNIQUE_ID.format(zlib.crc32(body.encode()) & 0xFFFF)
+
+
 def send(run: Run, place: str, topic: str, body: str) -> Answer:
     """Send, ready to wait for replicas."""
-    fields = send_v2_fields(topic, i=properties(WAIT="true"))
+    fields = send_v2_fields(topic, i=properties(WAIT="true", UNIQ_KEY=unique_id(body)))
     pending = run.send(place, RequestCode.SEND_MESSAGE_V2, fields, body, peer="producer")
     return run.answer_within(pending, 10_000)
 
@@ -50,7 +64,8 @@ def until_master(group: ReplicaGroup, replica: int) -> None:
     """Wait until a replica is master, and takes messages."""
     run, place = group.run, f"{group.name}@{replica}"
     run.wait(lambda: group.state().get("masterBrokerId") == replica, WITHIN_MS, f"master {replica}")
-    fields = {key: str(value) for key, value in send_v2_fields("SReady").items()}
+    text = properties(UNIQ_KEY=unique_id("ready"))
+    fields = {key: str(value) for key, value in send_v2_fields("SReady", i=text).items()}
     peer = run.quiet_peer(place)
     run.wait(
         lambda: peer.quietly(RequestCode.SEND_MESSAGE_V2, fields, b"ready").code == 0,
@@ -239,6 +254,7 @@ def replica_fenced(run: Run) -> None:
     ends(run, topic, SECOND)
     epochs(run, SECOND)
     run.start("controller-0")
+    leader_among(run, "controller-0")
     until_in_sync(group, 1, 2)
     until_stored(run, topic, 3, FIRST, SECOND)
     send(run, SECOND, topic, "to a slave")
@@ -283,6 +299,7 @@ def replica_isolated(run: Run) -> None:
     send(run, FIRST, topic, "one has it")
     run.kill(FIRST)
     run.start("controller-0")
+    leader_among(run, "controller-0")
     run.resume(SECOND)
     run.note("for the controller both are in the set, and one of them is alive")
     until_master(group, 2)

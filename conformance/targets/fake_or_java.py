@@ -181,20 +181,26 @@ def _java_controllers(real: JavaControllers, config: Mapping[str, str]) -> JavaT
 def _fake_controllers(
     config: Mapping[str, str], controllers: int, replicas: int, reference: str
 ) -> Iterator[FakeTarget]:
-    if replicas:
-        raise NotImplementedError("brokers of fakemq join no controllers yet")
     keys: dict[str, object] = {"controllerDLegerGroup": "group-of-controllers"}
     keys |= {"mappedFileSize": 1 << 20, **config}
+    slaves = max(replicas - 1, 0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConfigWarning)  # mappedFileSize does nothing
         made = fakemq.Cluster(
-            controllers=controllers, reference=reference, clock="frozen", config=keys
+            controllers=controllers,
+            slaves=slaves,
+            reference=reference,
+            clock="frozen",
+            config=keys,
         )
     with made as mq:
         target = FakeTarget(mq, config, reference)
-        nodes = {one.name: _FakeController(one) for one in mq.controllers}
+        nodes: dict[str, Node] = {one.name: _FakeController(one) for one in mq.controllers}
+        for controller_id in range(1, replicas + 1):
+            name = f"broker-a@{controller_id}"
+            nodes[name] = Member(mq.broker(name))
         target.nodes.update(nodes)
-        target.places = {name: one.addr for name, one in nodes.items()}
+        target.places = {name: node.addr for name, node in nodes.items()}
         yield target
 
 
