@@ -14,7 +14,7 @@ settings.register_profile("fakemq", deadline=None, suppress_health_check=[Health
 settings.register_profile("few", settings.get_profile("fakemq"), max_examples=10)
 settings.load_profile("fakemq")
 
-pytest_plugins = ["pytester", "tests.support.group_times"]
+pytest_plugins = ["pytester", "tests.support.group_times", "tests.support.pieces"]
 
 
 SPARK_TIMEOUT_S = 360
@@ -26,6 +26,9 @@ OTHER_LANGUAGES = {"java", "go", "spark"}
 
 LIVE_GROUPS = {"crowded", "waiting"}
 """The xdist groups of tests with real clients; see conformance/live/groups.py."""
+
+LONGEST_GROUPS = ("crowded", "waiting", "spark")
+"""The xdist groups that begin first."""
 
 YIELDING_NICENESS = 10
 """Of the other workers, beside the default of 0: under load they get a tenth of a core each."""
@@ -80,7 +83,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Mark tests that start a JVM, give those with Spark more time, and put slow tests first.
 
     Workers of xdist take tests in this order, so that no slow test is the last one. Tests that
-    share an expensive fixture are of one ``xdist_group``; groups come before all others.
+    share an expensive fixture are of one ``xdist_group``; groups come before all others, and the
+    rest goes to workers in pieces of files (`tests.support.pieces`).
     """
     for item in items:
         fixtures = getattr(item, "fixturenames", ())
@@ -89,4 +93,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if "spark" in fixtures and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SPARK_TIMEOUT_S))
     if hasattr(config, "workerinput"):
-        items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+        items.sort(key=_rank)
+
+
+def _rank(item: pytest.Item) -> tuple[int, bool]:
+    """Return where a test comes: those of long groups, of other groups, and of none, slow first."""
+    group = item.get_closest_marker("xdist_group")
+    is_fast = item.get_closest_marker("slow") is None
+    if group is None:
+        return len(LONGEST_GROUPS) + 1, is_fast
+    long = (place for place, name in enumerate(LONGEST_GROUPS) if name == group.args[0])
+    return next(long, len(LONGEST_GROUPS)), is_fast
