@@ -93,6 +93,16 @@ def test_killed_master_comes_back_as_a_slave(replicas: Replicas) -> None:
     assert replicas.bodies(1) == [b"a", b"b"]
 
 
+def test_fail_over_of_an_empty_log_leaves_no_replica_behind(replicas: Replicas) -> None:
+    replicas.kill(1)  # no message and no time has passed
+    replicas.start(1)
+    replicas.core.advance(45_000)
+    assert set(replicas.group.in_sync) == {ONE, TWO, THREE}
+    assert replicas.sent(b"a") == OK
+    replicas.core.advance(6_000)  # it learns that all have it
+    assert replicas.bodies(1) == [b"a"]
+
+
 def test_change_of_role_says_what_caused_it(replicas: Replicas) -> None:
     journal = replicas.core.journal
     replicas.kill(1)

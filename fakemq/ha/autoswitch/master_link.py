@@ -72,6 +72,18 @@ class AutoSwitchMasterEnd(MasterEnd):
         self._set.slave_reported(self, caught_up)
         if not self.closed:
             super()._acknowledged(offset, first)
+        if first and not self.closed and self.has_all:
+            self._name_epoch()
+
+    def _name_epoch(self) -> None:
+        """Let a slave that has all know the present epoch, as a heartbeat does.
+
+        Differs: Java's first heartbeat comes after 5 s. A slave of an empty log that is elected
+        before does not know the epoch, and the old master never finds a common point with it.
+        """
+        heartbeat = self.connection.heartbeat()
+        if heartbeat:
+            self._write(heartbeat)
 
     def pump(self) -> None:
         if self._had_all and not self.closed:
