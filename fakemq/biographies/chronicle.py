@@ -58,7 +58,7 @@ from fakemq.events.faults import AnswerWithheld, FaultHit
 from fakemq.events.filters import PassedOver, TagCollided
 from fakemq.events.grpc import HandleRenewed, OrphanAsked, RpcReceived
 from fakemq.events.pop import Acknowledged, InvisibleTimeChanged, Popped, Revived
-from fakemq.events.replication import Replicated
+from fakemq.events.replication import LogTruncated, Replicated
 from fakemq.events.timers import (
     TimerDelivered,
     TimerDiscarded,
@@ -122,6 +122,11 @@ class Rising:
             self._offsets.append(offset)
             self._entries.append(entry)
 
+    def cut(self, offset: int) -> None:
+        """Forget the entries beyond an offset: what they say is no longer so."""
+        index = bisect_right(self._offsets, offset)
+        del self._offsets[index:], self._entries[index:]
+
     @property
     def end_offset(self) -> int:
         """The last offset; 0 if there is no entry."""
@@ -167,6 +172,7 @@ class Chronicle:
             Dispatched: self._dispatched,
             HalfStored: self._half_stored,
             LogAppended: self._appended,
+            LogTruncated: self._truncated,
             InvisibleTimeChanged: self._pop_news,
             MemberChanged: self._member_changed,
             CommitIgnored: self._commit_ignored,
@@ -692,6 +698,13 @@ class Chronicle:
         event = entry.event
         assert isinstance(event, Replicated)
         self.replicated[event.node].put(event.end_offset, entry)
+
+    def _truncated(self, entry: Entry) -> None:
+        """A slave gets other bytes from there on."""
+        event = entry.event
+        assert isinstance(event, LogTruncated)
+        if event.node in self.replicated:
+            self.replicated[event.node].cut(event.phy_offset)
 
     def _route_refused(self, entry: Entry) -> None:
         assert isinstance(entry.event, RouteRefused)
