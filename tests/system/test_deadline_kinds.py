@@ -516,16 +516,9 @@ def waits_for(mq: fakemq.Cluster, kind: str) -> bool:
     return any(one.kind == kind for one in mq.clock.timers())
 
 
-UNDER_CONTROLLERS = {
-    *("controller_addresses", "controller_heartbeat", "controller_leader", "controller_reach"),
-    *("replica_metadata", "replica_start", "sync_set_check"),
-}
-"""Kinds of brokers under a controller, which no cluster has yet; see tests/broker/v5/replicas."""
-
-
 def test_every_kind_of_deadline_is_covered() -> None:
     simulated = {kind for kind in DOMAINS if kind.startswith("sim_")}  # of no cluster of a test
-    assert DOMAINS.keys() - simulated - UNDER_CONTROLLERS == KINDS.keys() - {"delay_level_3"}
+    assert DOMAINS.keys() - simulated == KINDS.keys() - {"delay_level_3"}
 
 
 SLOW = {"filter_data_clean": pytest.mark.slow}  # a day of heartbeats passes
