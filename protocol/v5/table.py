@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def rows() -> list[Row[Any, Any]]:
-    """Return every row, in the order of RequestCode.java."""
+    """Return every row."""
     return [row for row in globals().values() if isinstance(row, Row)]
 
 

@@ -133,7 +133,7 @@ def test_only_fastjson_imports_json() -> None:
 
 
 def handlers() -> list[Path]:
-    found = sorted(ROOT.glob("fakemq/*/handlers*/*.py"))
+    found = sorted(ROOT.glob("fakemq/**/handlers/*.py"))
     return [path for path in found if path.name != "__init__.py"]
 
 
@@ -152,8 +152,8 @@ def test_every_handler_has_its_test_or_a_recording() -> None:
     recorded = {code for path in recordings for code in asked.findall(path.read_text("utf-8"))}
     missing = []
     for path in handlers():
-        node = path.parents[1].name
-        twin = ROOT / "tests" / node / path.parent.name / f"test_{path.stem}.py"
+        folder = path.parent.relative_to(ROOT / "fakemq")
+        twin = ROOT / "tests" / folder / f"test_{path.stem}.py"
         if path.stem.upper() not in recorded and not twin.exists():
             missing.append(twin.relative_to(ROOT).as_posix())
     assert not missing

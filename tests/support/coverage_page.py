@@ -28,7 +28,7 @@ _REFUSED_RPCS = {"SyncLiteSubscription": "refused with 50100: lite topics are ou
 
 _TOP = """# Coverage
 
-What of RocketMQ's protocols fakemq has, for both references; [config keys](config.md) has the same
+What of RocketMQ's protocols fakemq has, for all references; [config keys](config.md) has the same
 of config. This page is made by `tests/support/coverage_page.py` from the tables that the nodes use;
 what a request does is compared with real servers ([scenarios](scenarios.md), [known
 differences](differences.md)).

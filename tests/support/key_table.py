@@ -15,7 +15,7 @@ from tests.support.imports import ROOT
 
 _TOP = """# Config keys
 
-What each key of RocketMQ 4.9.7 does here, in files of `-c`, in `config=` and in
+What each key of RocketMQ does here, in files of `-c`, in `config=` and in
 UPDATE_BROKER_CONFIG (`mqadmin updateBrokerConfig`):
 
 - **acts**: as in RocketMQ, at once unless the line says when it is read.
