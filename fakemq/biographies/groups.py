@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fakemq.biographies.findings import Findings, name_of
 from fakemq.biographies.incidents import kept_offset
 from fakemq.clock.slices import finished
-from fakemq.config.slips import almost_like
+from fakemq.config.almost_like import almost_like
 from fakemq.core import inspection
 from fakemq.dispatch.node import NodeState
 from fakemq.errors import did_you_mean

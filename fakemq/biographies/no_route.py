@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from fakemq.biographies.because import duration_text
-from fakemq.config.slips import almost_like
+from fakemq.config.almost_like import almost_like
 from fakemq.core import inspection
 from fakemq.errors import counted, printable
 from fakemq.events.core import RouteRefused

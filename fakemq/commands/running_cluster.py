@@ -191,7 +191,7 @@ class RunningCluster:
         """
         from fakemq.client.errors import MQClientError
         from fakemq.client.producing.group_names import require_topic_to_send
-        from fakemq.config.slips import almost_like
+        from fakemq.config.almost_like import almost_like
 
         require_topic_to_send(topic)
         if self.ask(self.client.instance.update_route(topic)) is None:

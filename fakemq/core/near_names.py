@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect
 from typing import TYPE_CHECKING
 
-from fakemq.config.slips import almost_like
+from fakemq.config.almost_like import almost_like
 from fakemq.core import inspection
 from fakemq.core.views import NODE
 from fakemq.errors import did_you_mean, printable

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import fakemq
-from fakemq.config.slips import almost_like
+from fakemq.config.almost_like import almost_like
 from fakemq.errors import did_you_mean
 from fakemq.events import Warned
 
