@@ -70,6 +70,10 @@ HELD_MAX_BYTES: Final = 256 * 1024 * 1024
 """What all peers of a cluster make it hold: frames half received, answers unread. Java's is its
 direct memory."""
 
+MOST_REPLICAS: Final = 1_000
+"""The ids of one group of replicas, and the members of a set: each election looks at all of them.
+Java has no limit."""
+
 ATTEMPT_ID_MAX_CHARS: Final = 1_000
 """The id of an attempt: each queue that is popped in order keeps one, in memory and in a file.
 Clients have 36. Java has no limit."""

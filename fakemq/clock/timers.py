@@ -166,6 +166,10 @@ def notes_nothing(ms: int) -> None:
     """Move nothing: the `Routine` of a timer that notes no times."""
 
 
+LEAST_PERIOD_MS = 10
+"""A shorter period of a config counts as this: time must pass between two ticks."""
+
+
 def is_regular(period_ms: int) -> bool:
     """Return whether work of this period can be routine."""
     return 0 < period_ms <= SEEN_MS and CYCLE_MS % period_ms == 0

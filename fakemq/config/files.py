@@ -116,6 +116,7 @@ def _load(
     settings = Settings(name)
     known = keys_of(kind)
     of_others = {} if also is None else keys_of(also)
+    meant = {**known, **of_others}
     unknown_keys = 0
     wrong: dict[str, str] = {}
     for where, key_name, text in entries:
@@ -123,13 +124,16 @@ def _load(
         key = known.get(key_name)
         other = of_others.get(key_name)
         if other is not None:
-            settings.others[other.attribute] = parsed(other, text, where)
+            try:
+                settings.others[other.attribute] = parsed(other, text, where)
+            except ConfigError as error:
+                wrong.setdefault(other.attribute, str(error))
             if key is None:
                 continue
         if key is None:
             unknown_keys += 1
             if unknown_keys <= _MOST_UNKNOWN:
-                complain(f"{where}: unknown key {key_name}: {_hint(key_name, kind)}")
+                complain(f"{where}: unknown key {key_name}: {_hint(key_name, kind, meant)}")
             continue
         try:
             settings.values[key.attribute] = parsed(key, text, where)
@@ -141,7 +145,10 @@ def _load(
         complain(f"{name}: {more} more unknown keys; expected lines such as brokerName=broker-a")
     if wrong:
         raise ConfigError("\n".join(wrong.values()))
-    if settings.values and (idle := idle_keys(kind, settings.values)):
+    idle = idle_keys(kind, settings.values)
+    if also is not None:
+        idle = list(dict.fromkeys(idle + idle_keys(also, settings.others)))
+    if idle:
         complain(f"{name}: without effect here, see docs/config.md: {', '.join(idle)}")
     return settings
 
@@ -167,12 +174,12 @@ def file_entries(path: str) -> Iterator[tuple[str, str, str]]:
         raise ConfigError(f"{path}:{error.line}: {error}") from None
 
 
-def _hint(name: str, kind: type[Config]) -> str:
+def _hint(name: str, kind: type[Config], known: Mapping[str, Key]) -> str:
     """Return a hint for an unknown key: where it belongs, or which key may be meant."""
     for other, whose in _WHOSE.items():
         if not issubclass(kind, other) and name in keys_of(other):
             return f"it belongs in a {whose} file ({_java_class(keys_of(other)[name])})"
-    return f"RocketMQ {kind.release} does not have it{did_you_mean(name, keys_of(kind))}"
+    return f"RocketMQ {kind.release} does not have it{did_you_mean(name, known)}"
 
 
 def _java_class(key: Key) -> str:

@@ -85,7 +85,8 @@ OPTIONS = (
     Option(
         *("controllers", "number", 0),
         "Number of controllers, which elect the masters of groups of brokers in controller mode;"
-        " see docs/controllers.md. Ports from 9870 on the command line, else free ones.",
+        " see docs/controllers.md. Ports from 9870 on the command line, without those of"
+        " name servers, else free ones.",
     ),
     Option(
         *("grpc", "number", None),

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Unpack, get_args
 
 import msgspec
@@ -172,8 +173,7 @@ def cluster_spec(
             complain=complain,
         )
     control = _control(given["control_port"], given["control_listen"], given["control_token"])
-    first_port = CONTROLLER_PORT if namesrv_ports[0] else 0
-    controllers = _controllers(count, advertised, first_port, sources, store)
+    controllers = _controllers(count, advertised, namesrv_ports, sources, store)
     others = [(one.port, one.name) for one in controllers]
     refuse_shared_ports(
         brokers, namesrv_ports, grpc_port, control.port if control else None, others
@@ -254,7 +254,7 @@ def _controller_config() -> type[Config]:
 def _controllers(
     count: int,
     host: str,
-    first_port: int,
+    namesrv_ports: Sequence[int],
     sources: Sequence[Settings],
     store: str | os.PathLike[str] | None,
 ) -> tuple[ControllerSpec, ...]:
@@ -264,7 +264,9 @@ def _controllers(
 
     folder = None if store in (None, MEMORY) else os.path.join(os.fspath(store), "controllers")
     keys = {name: value for source in sources for name, value in source.others.items()}
-    return controllers_of_cluster(count, host, first_port, keys, folder)
+    after = (port for port in range(CONTROLLER_PORT, 65536) if port not in namesrv_ports)
+    ports = list(islice(after if namesrv_ports[0] else repeat(0), count))
+    return controllers_of_cluster(ports, host, keys, folder)
 
 
 def _reference(given: str | None, grpc_port: int | None, controllers: int = 0) -> Reference:

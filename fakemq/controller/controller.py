@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
-from fakemq.clock.timers import Timer, is_regular, next_tick_ms, notes_nothing
+from fakemq.clock.timers import LEAST_PERIOD_MS, Timer, is_regular, next_tick_ms, notes_nothing
 from fakemq.controller import decide, noted
 from fakemq.controller.liveness import BrokerIdentityInfo, Liveness
 from fakemq.controller.notifying import notification_of
@@ -48,6 +48,8 @@ APPEND_TIMEOUT_MS = 5_000
 """How long a request waits for the log of a leader that has lost most of the others."""
 MOST_TRIES = 100
 """The most tries of one election: a peer may set electMasterMaxRetryCount to any number."""
+NOT_WRITTEN = "the log of the controllers cannot be written"
+"""Kind of warning about a disk that refuses what a peer asked for."""
 
 
 class Controller:
@@ -160,8 +162,9 @@ class Controller:
             self.clock.resume()
 
     def reset(self) -> None:
-        """Return to the config of the start; connections stay, and heartbeats that have come."""
+        """Return to the config of the start; connections stay, and which brokers live."""
         self.config = self._start_config.copy()
+        self.liveness.forget_standings()
 
     def _forget(self) -> None:
         self.reset()
@@ -211,21 +214,30 @@ class Controller:
     ) -> Reply[HeaderT] | Parked[HeaderT]:
         """Answer a request of the state by what ``made`` decides; ``then`` sees the answer.
 
-        Raise Refused at a controller that does not lead.
+        Raise Refused at a controller that does not lead, and Thrown if the log cannot be written.
         """
         self.require_leader()
         try:
             decision = made()
         except HeaderError as error:
             raise self.thrown(error) from None
-        if not self.group.can_commit and (decision.events or self.config.process_read_event):
-            return self._in_vain()
-        self._commit(decision, why)
+        if (decision.events and not self.group.can_commit) or self.reads_in_vain:
+            return self.in_vain()
+        try:
+            self._commit(decision, why)
+        except StoreError as error:
+            self.journal.peer_warnings.warn(self.name, NOT_WRITTEN, str(error))
+            raise Thrown(str(error)) from None
         if then is not None:
             then(decision.reply)
         return decision.reply
 
-    def _in_vain(self) -> Parked[Any]:
+    @property
+    def reads_in_vain(self) -> bool:
+        """Whether reads go to the log, by processReadEvent, and most of the others are lost."""
+        return self.config.process_read_event and not self.group.can_commit
+
+    def in_vain(self) -> Parked[Any]:
         """Return the answer of a leader that has lost most of the others: an error, after 5 s."""
         parked: Parked[Any] = Later()
         error = Thrown("java.util.concurrent.CancellationException, fakemq")
@@ -273,7 +285,7 @@ class Controller:
         """Set the timer of the next scan, on Java's grid, if there is anything to look at."""
         if not self._watched or self._scan is not None or not self.leads:
             return
-        period_ms = self.config.scan_inactive_master_interval
+        period_ms = max(LEAST_PERIOD_MS, self.config.scan_inactive_master_interval)
         now_ms = self.clock.elapsed_ms()
         due_ms = next_tick_ms(now_ms + 1, self._leads_since_ms, period_ms, period_ms)
         self._scan = self.clock.call_later(

@@ -33,6 +33,7 @@ from fakemq.dispatch.outcomes import required
 from fakemq.protocol.errors import IllegalArgumentError, NumberFormatError
 from fakemq.protocol.header import Header, parse_long
 from fakemq.protocol.java import java_hash_map_order
+from fakemq.protocol.limits import MOST_REPLICAS
 from fakemq.protocol.table import NoHeader
 from fakemq.protocol.v5.bodies.controller import (
     ElectMasterResponseBody,
@@ -53,8 +54,10 @@ HeaderT = TypeVar("HeaderT", bound=Header)
 
 NO_BROKER = -1
 """The broker id of an election that is for no broker: the controller's own, above all."""
-MOST_REPLICAS = 1_000
-"""How many ids a group may have. Java takes any number; each election looks at all of them."""
+MOST_GROUPS = 10_000
+"""How many groups there may be; Java takes any number."""
+MOST_CHARS = 1_000
+"""How long a name, an address or a check code may be that is kept; Java takes any length."""
 
 
 class Decision(msgspec.Struct, Generic[HeaderT]):
@@ -104,6 +107,9 @@ def alter_sync_state_set(
     if asked_epoch != set_epoch:
         said = f"current syncStateSet epoch is:{{{set_epoch}}}, not {{{asked_epoch}}}"
         return refused(ResponseCode5.CONTROLLER_FENCED_SYNC_STATE_SET_EPOCH, f"{rejecting} {said}")
+    if len(members) > MOST_REPLICAS:
+        said = f"set has {len(members)} replicas: fakemq takes {MOST_REPLICAS} at most"
+        return refused(ResponseCode5.CONTROLLER_INVALID_REPLICAS, f"{rejecting} {said}")
     for replica in _in_java_order(members):
         if replica not in replicas.replicas:
             said = f"replicas {{{replica}}} don't exist"
@@ -187,7 +193,7 @@ def apply_broker_id(
 ) -> Decision[headers.ApplyBrokerIdResponseHeader]:
     """Give a broker an id that is free, or that it has applied for before.
 
-    Differs: a group has at most `MOST_REPLICAS` ids.
+    Differs: a group has at most `MOST_REPLICAS` ids, and there are at most `MOST_GROUPS` groups.
     """
     bean = "ApplyBrokerIdRequestHeader"
     check_code = _kept(required(header.register_check_code, bean, "registerCheckCode"))
@@ -204,11 +210,15 @@ def apply_broker_id(
                 f"Broker-set: {name} hasn't been registered in controller, but broker try to apply"
                 f" brokerId: {broker_id}"
             )
+        elif len(state.replica_infos) >= MOST_GROUPS:
+            remark = f"Fail to apply brokerId: {broker_id} in broker-set: {name}"
     else:
         holder = info.replicas.get(broker_id)
         is_full = holder is None and len(info.replicas) >= MOST_REPLICAS
         if is_full or (holder is not None and holder.check_code != check_code):
             remark = f"Fail to apply brokerId: {broker_id} in broker-set: {name}"
+        elif holder is not None and name in state.sync_state_infos:
+            return Decision(Reply(answer))  # it asks again, and nothing changes
     if remark:
         code = ResponseCode5.CONTROLLER_BROKER_ID_INVALID
         return Decision(Reply(answer, code=code, remark=remark))
@@ -306,22 +316,25 @@ def clean_broker_data(
     """
     name = header.broker_name
     code = ResponseCode5.CONTROLLER_INVALID_CLEAN_BROKER_METADATA
-    ids: frozenset[int] = frozenset()
+    ids = asked = frozenset[int]()
     if not header.is_clean_living_broker:
         text = header.broker_controller_ids_to_clean or ""
-        sync = state.sync_state_infos.get(name)
+        group, sync = state.group(name), state.sync_state_infos.get(name)
         is_blank = not text.strip()
         if is_blank and sync is not None and sync.master_broker_id is not None:
             remark = f"Broker {name} is still alive, clean up failure"
             return Decision(Reply(code=code, remark=remark))
         try:
-            ids = frozenset() if is_blank else frozenset(map(parse_long, _split(text)))
+            asked = frozenset() if is_blank else frozenset(map(parse_long, _split(text)))
         except NumberFormatError as error:
             remark = (
                 "Please set the option <brokerControllerIdsToClean> according to the format,"
                 f" exception: java.lang.NumberFormatException: {error}"
             )
             return Decision(Reply(code=code, remark=remark))
+        known = set[int]() if group is None else group[0].replicas.keys() | group[1].sync_state_set
+        # Not without any: that would clean the whole group.
+        ids = asked & known or frozenset(sorted(asked)[:1])
         for broker_id in _in_java_order(ids):
             if alive.is_alive(header.cluster_name, name, broker_id):
                 remark = f"Broker [{name},  {broker_id}] is still alive, clean up failure"
@@ -355,7 +368,9 @@ def _name(broker_name: str | None) -> str:
 
 
 def _kept(text: str) -> str:
-    """Return a text for the log; raise IllegalArgumentError for half of a surrogate pair."""
+    """Return a text for the log; raise IllegalArgumentError for one that it cannot keep."""
+    if len(text) > MOST_CHARS:
+        raise IllegalArgumentError(f"{len(text)} characters: expected {MOST_CHARS} at most")
     try:
         text.encode()
     except UnicodeEncodeError:

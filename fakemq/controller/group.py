@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Protocol
 from fakemq.controller.log import SPARE_LINES
 from fakemq.controller.state import State, apply
 from fakemq.dispatch.node import NodeState
+from fakemq.errors import ConfigError
 from fakemq.events.controller import ControllerDeposed, ControllerElected
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ ELECTION_MS = {False: (7_000, 9_200), True: (1_000, 2_000)}
 """Whether it is jRaft → how long an election takes, at least and at most."""
 SILENCE_MS = {False: 6_000, True: 1_000}
 """The same → how long a leader that is gone is still named."""
+NOT_REWRITTEN = "the log of the controllers cannot be written anew"
+"""Kind of warning about a disk that refuses it; the old log stays in use."""
 
 
 class GroupMember(Protocol):
@@ -93,9 +96,12 @@ class ControllerGroup:
         self.state = State()
         for event in self._log.open():
             apply(self.state, event)
-        groups = self.state.replica_infos
-        if self._log.lines > 2 * len(groups) + SPARE_LINES:
-            self._log.rewrite(map(self.state.kept, groups))
+        if self._has_grown(self._log):
+            try:
+                self._rewrite(self._log)
+            except ConfigError:
+                self._log.close()
+                raise
 
     def elect_first(self) -> None:
         """Let the first controller lead at once, as a cluster is ready when it has started."""
@@ -127,6 +133,8 @@ class ControllerGroup:
 
     def left(self, controller: GroupMember, why: str) -> None:
         """Take note that a controller is down or paused; ``why`` goes to the journal."""
+        if len(self.members) == 1 and controller.state is NodeState.PAUSED:
+            return  # no other can take over: it leads again when it is resumed, as in Java
         if controller is self.leader:
             self._depose(why)
         self._arm()
@@ -203,7 +211,20 @@ class ControllerGroup:
         The group `can_commit`.
         """
         events = tuple(events)
-        if self._log is not None:
-            self._log.append(events)
+        log = self._log
+        if log is not None:
+            log.append(events)
         for event in events:
             apply(self.state, event)
+        if log is not None and self._has_grown(log) and log.has_doubled:
+            try:
+                self._rewrite(log)
+            except ConfigError as error:
+                log.kept_bytes = log.size_bytes  # the next try is when it has doubled again
+                self._journal.peer_warnings.warn(NAME, NOT_REWRITTEN, str(error))
+
+    def _has_grown(self, log: EventLog) -> bool:
+        return log.lines > 2 * len(self.state.replica_infos) + SPARE_LINES
+
+    def _rewrite(self, log: EventLog) -> None:
+        log.rewrite(map(self.state.kept, self.state.replica_infos))

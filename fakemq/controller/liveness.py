@@ -31,6 +31,8 @@ SCAN_FIRST_MS = 2_000
 DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS = 10_000
 LONGEST_TIMEOUT_MS = 366 * 24 * 3_600_000
 """A year: no time-out is longer here."""
+MOST_OF_SESSION = 100
+"""How many brokers may have their first heartbeat on one connection; Java's has one there."""
 MOST_BROKERS = 20_000
 """How many brokers a controller watches; the heartbeats of others are lost. Java has no limit."""
 TOO_MANY = "heartbeats of too many brokers"
@@ -88,6 +90,8 @@ class Liveness:
         self._on_inactive = on_inactive
         self._table: dict[BrokerIdentityInfo, LiveBroker] = {}
         self._of_session: dict[Session, dict[BrokerIdentityInfo, None]] = {}
+        self._orphans: dict[BrokerIdentityInfo, None] = {}
+        """Those whose first connection has closed: they make room for others if there is none."""
         self._started_ms = {False: 0, True: 0}
         self._period_ms = 5_000
 
@@ -98,8 +102,8 @@ class Liveness:
             outside: self._clock.elapsed_ms(outside=outside) for outside in (False, True)
         }
 
-    def beat(self, header: BrokerHeartbeatRequestHeader, broker_id: int, session: Session) -> bool:
-        """Take a heartbeat; return whether the broker was dead, or new, before."""
+    def beat(self, header: BrokerHeartbeatRequestHeader, broker_id: int, session: Session) -> None:
+        """Take a heartbeat."""
         # Java does not miss them: such a broker is one that no request names.
         cluster, name = header.get("cluster_name", None), header.get("broker_name", None)
         identity = BrokerIdentityInfo(cluster, name, broker_id)
@@ -112,24 +116,31 @@ class Liveness:
         priority = INT_MAX if header.election_priority is None else header.election_priority
         live = self._table.get(identity)
         if live is not None:
-            was_alive = self._counts(live)
             live.last_update_ms = self._now_ms(live)
             live.timeout_ms, live.election_priority = timeout_ms, priority
             if (epoch, max_offset) > (live.epoch, live.max_offset):
                 live.epoch, live.max_offset = epoch, max_offset
+            if identity in self._orphans:  # the one that was silent longest is the first again
+                del self._orphans[identity]
+                self._orphans[identity] = None
             self._watch(identity, live)
-            return not was_alive
-        if len(self._table) >= MOST_BROKERS:
-            text = f"a heartbeat of {name} ({broker_id}) is lost: {MOST_BROKERS:,} brokers live"
+            return
+        if len(self._table) >= MOST_BROKERS and self._orphans:
+            self._drop(next(iter(self._orphans)), "no room")
+        of_session = self._of_session.get(session, ())
+        if len(self._table) >= MOST_BROKERS or len(of_session) >= MOST_OF_SESSION:
+            text = (
+                f"a heartbeat of {name} ({broker_id}) is lost: {len(of_session):,} brokers of its"
+                f" connection live, {len(self._table):,} of all"
+            )
             self._journal.peer_warnings.warn(self._name, TOO_MANY, text)
-            return False
+            return
         outside = session.outside
         now_ms = self._clock.elapsed_ms(outside=outside)
         live = LiveBroker(session, outside, now_ms, timeout_ms, priority, epoch, max_offset)
         self._table[identity] = live
         self._of_session.setdefault(session, {})[identity] = None
         self._watch(identity, live)
-        return True
 
     def is_alive(self, cluster: str | None, broker_name: str, broker_id: int) -> bool:
         """Return whether the last heartbeat of a broker still counts."""
@@ -148,14 +159,20 @@ class Liveness:
         identities = self._of_session.pop(session, None)
         if identities:
             first = min(identities, key=lambda one: one.bucket)
-            self._remove(first)
-            self._on_inactive(first, "channel closed")
+            self._orphans.update(identities)
+            self._drop(first, "channel closed")
+
+    def forget_standings(self) -> None:
+        """Forget how far the logs go: the next heartbeats say it anew, also if it is less."""
+        for live in self._table.values():
+            live.epoch = live.max_offset = -1
 
     def clear(self) -> None:
         """Forget all of them; nothing is called."""
         for live in self._table.values():
             self._clock.cancel(live.timer)
         self._table.clear()
+        self._orphans.clear()
         self._of_session.clear()
 
     def _counts(self, live: LiveBroker) -> bool:
@@ -204,8 +221,13 @@ class Liveness:
         live.session.close(f"{identity.broker_name} ({identity.broker_id}) is silent")
         self._on_inactive(identity, "expired")
 
+    def _drop(self, identity: BrokerIdentityInfo, why: str) -> None:
+        self._remove(identity)
+        self._on_inactive(identity, why)
+
     def _remove(self, identity: BrokerIdentityInfo) -> None:
         live = self._table.pop(identity)
+        self._orphans.pop(identity, None)
         self._clock.cancel(live.timer)
         others = self._of_session.get(live.session)
         if others is not None:

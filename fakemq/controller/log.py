@@ -1,8 +1,8 @@
 """The log of a group of controllers: a line of JSON for each event, in ``events.jsonl``.
 
 An event is in the file before the answer to its request leaves. What a kill cuts off is the last
-line: without its end it does not count. At a start a log that has many more lines than groups is
-written anew, beside the file, then renamed.
+line: without its end it does not count. A log that has many more lines than groups is written
+anew, beside the file, then renamed: at a start, and when it has doubled since the last time.
 
 Java keeps such events in the files of DLedger or jRaft. Neither reads the other's.
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 FILE = "events.jsonl"
 SPARE_LINES = 1_000
-"""How many more lines than twice its groups a log may have at a start."""
+"""How many more lines than twice its groups a log may have before it is written anew."""
 
 _Event: TypeAlias = (
     AlterSyncStateSetEvent
@@ -51,9 +51,16 @@ class EventLog:
         self._folder = folder
         self.path = os.path.join(folder, FILE)
         self._number: int | None = None
-        self._size_bytes = 0
+        self.size_bytes = 0
+        self.kept_bytes = 0
+        """How large it was when it was last written anew, or could not be."""
         self.lines = 0
         """How many events it has."""
+
+    @property
+    def has_doubled(self) -> bool:
+        """Whether it is twice as large as when it was last written anew: not at each event."""
+        return self.size_bytes > 2 * self.kept_bytes
 
     def open(self) -> Iterator[ControllerEvent]:
         """Open the log, and yield its events; take them all before `append`.
@@ -67,7 +74,7 @@ class EventLog:
             with os.fdopen(os.dup(self._number), "rb") as file:
                 file.seek(0)
                 yield from self._read(file)
-            os.ftruncate(self._number, self._size_bytes)
+            os.ftruncate(self._number, self.size_bytes)
         except BlockingIOError:
             self.close()
             raise ConfigError(
@@ -86,7 +93,7 @@ class EventLog:
 
     def _read(self, lines: Iterable[bytes]) -> Iterator[ControllerEvent]:
         decoder = msgspec.json.Decoder(_Event)
-        self._size_bytes = self.lines = 0
+        self.size_bytes = self.kept_bytes = self.lines = 0
         for number, line in enumerate(lines, 1):
             if not line.endswith(b"\n"):
                 return  # a kill cut it off, and its answer never left
@@ -96,9 +103,9 @@ class EventLog:
                 raise ConfigError(
                     f"{self.path}:{number}: no event of a controllers' log: {error}; put back a"
                     " copy of the file, or delete it. Without it the controllers know no group,"
-                    " and brokers must delete their brokerIdentity files to join again"
+                    " and brokers must delete brokerIdentity and epochFileCheckpoint to join again"
                 ) from None
-            self._size_bytes += len(line)
+            self.size_bytes += len(line)
             self.lines += 1
 
     def append(self, events: Iterable[ControllerEvent]) -> None:
@@ -115,13 +122,13 @@ class EventLog:
         except OSError as error:
             self._cut(number)
             raise StoreError(f"{self.path}: could not be written: {error.strerror}") from None
-        self._size_bytes += len(data)
+        self.size_bytes += len(data)
         self.lines += len(lines)
 
     def _cut(self, number: int) -> None:
         """Remove what a failed write has left; close the log if that fails, too."""
         try:
-            os.ftruncate(number, self._size_bytes)
+            os.ftruncate(number, self.size_bytes)
         except OSError:
             self.close()
 
@@ -133,13 +140,17 @@ class EventLog:
             require_regular(beside)
             write_regular(beside, b"".join(lines))
             number = open_regular(beside, os.O_RDWR | os.O_APPEND)
-            _lock(number)
-            os.replace(beside, self.path)
+            try:
+                _lock(number)
+                os.replace(beside, self.path)
+            except OSError:
+                os.close(number)
+                raise
         except OSError as error:
             raise ConfigError(f"{beside}: could not be written: {error.strerror}") from None
         self.close()
         self._number, self.lines = number, len(lines)
-        self._size_bytes = sum(map(len, lines))
+        self.size_bytes = self.kept_bytes = sum(map(len, lines))
 
     def close(self) -> None:
         """Close the file; what it has stays."""

@@ -52,9 +52,6 @@ def event_of(node: str, state: State, event: ControllerEvent, why: str) -> Event
                 last_set=last_set,
             )
         case ApplyBrokerIdEvent(new_broker_id=broker_id, broker_address=addr):
-            info = state.replica_infos.get(name)
-            if info is not None and broker_id in info.replicas:
-                return None  # it has the id, and asks again
             return ReplicaJoined(node=node, broker_name=name, broker_id=broker_id, broker_addr=addr)
         case UpdateBrokerAddressEvent(broker_id=broker_id, broker_address=addr):
             return ReplicaMoved(node=node, broker_name=name, broker_id=broker_id, broker_addr=addr)

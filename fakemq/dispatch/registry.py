@@ -21,7 +21,10 @@ NodeT = TypeVar("NodeT")
 
 _HandlerOf: TypeAlias = Callable[
     [NodeT, Request[RequestHeader]],
-    Reply[ResponseHeader] | Parked[ResponseHeader] | Steps[Reply[ResponseHeader] | None] | None,
+    Reply[ResponseHeader]
+    | Parked[ResponseHeader]
+    | Steps[Reply[ResponseHeader] | Parked[ResponseHeader] | None]
+    | None,
 ]
 
 

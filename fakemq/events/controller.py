@@ -46,10 +46,10 @@ class ReplicasCleaned(Event, frozen=True, kw_only=True, gc=False):
 
 
 class ReplicaInactive(Event, frozen=True, kw_only=True, gc=False):
-    """A controller counts a broker as dead; ``why`` is ``expired`` or ``channel closed``.
+    """A controller counts a broker as dead; ``why``: ``expired``, ``channel closed``, ``no room``.
 
     Its last heartbeat is older than its time-out, or the connection has closed on which the first
-    one came.
+    one came. Or there are too many brokers, and its connection has closed, too.
     """
 
     broker_name: str

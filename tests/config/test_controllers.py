@@ -121,3 +121,23 @@ def test_ports_of_controllers_follow_each_other_and_are_no_other_nodes() -> None
 def test_config_without_controllers_has_no_keys_of_them() -> None:
     with pytest.raises(ConfigError, match="unknown key enableElectUncleanMaster"):
         cluster_spec(strict=True, config={"enableElectUncleanMaster": "true"})
+
+
+def test_ports_of_controllers_leave_out_those_of_name_servers() -> None:
+    spec = cluster_spec(controllers=8, namesrvs=2)
+    assert spec.namesrv_ports == (9876, 9877)
+    assert [one.port for one in spec.controllers] == [*range(9870, 9876), 9878, 9879]
+    assert cluster_spec(controllers=1_000).controllers[-1].port == 10870
+
+
+def test_all_wrong_values_of_both_kinds_are_named_at_once() -> None:
+    wrong = {"electMasterMaxRetryCount": "x", "fileReservedTime": "y"}
+    with pytest.raises(ConfigError, match=r"electMasterMaxRetryCount(.|\n)*fileReservedTime"):
+        cluster_spec(controllers=1, config=wrong)
+
+
+def test_hints_and_keys_in_vain_are_those_of_both_kinds() -> None:
+    with pytest.raises(ConfigError, match="did you mean enableElectUncleanMaster"):
+        cluster_spec(controllers=1, strict=True, config={"enableElectUncleanMasters": "true"})
+    with pytest.raises(ConfigError, match=r"without effect here.*: controllerThreadPoolNums"):
+        cluster_spec(controllers=1, strict=True, config={"controllerThreadPoolNums": 3})

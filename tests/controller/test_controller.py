@@ -251,3 +251,71 @@ def test_odd_time_outs_of_heartbeats_do_no_harm(timeout_ms: int) -> None:
 def test_idle_controller_has_no_timers() -> None:
     lab = ControllerLab()
     assert lab.clock.timers() == []
+
+
+def test_reset_forgets_how_far_logs_go() -> None:
+    lab = ControllerLab()
+    replica = lab.broker(1).join()
+    replica.beat(epoch=9, max_offset=99)
+    lab.controllers[0].reset()
+    replica.beat(epoch=1, max_offset=5)
+    standing = lab.controllers[0].liveness.standing("c", GROUP, 1)
+    assert standing is not None
+    assert (standing.epoch, standing.max_offset) == (1, 5)
+
+
+def test_brokers_whose_connection_has_closed_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(liveness, "MOST_BROKERS", 3)
+    lab = ControllerLab()
+    several = lab.broker(1)
+    for several.id in (1, 2, 3):
+        several.beat(timeout_ms=2**62)
+    several.peer.close()  # ends one of them
+    for number in (4, 5, 6, 7):
+        lab.broker(number).beat()
+    alive = [one for one in range(1, 8) if lab.controllers[0].liveness.is_alive("c", GROUP, one)]
+    assert alive == [4, 5, 6]
+    assert [one.why for one in lab.journal.find(ReplicaInactive)] == [
+        "channel closed",
+        "no room",
+        "no room",
+    ]
+
+
+def test_broker_that_still_beats_makes_room_after_those_that_are_silent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(liveness, "MOST_BROKERS", 2)
+    lab = ControllerLab()
+    several = lab.broker(1)
+    for several.id in (1, 2):
+        several.beat()
+    other = lab.broker(3)
+    several.peer.close()
+    other.beat()
+    (left,) = [one for one in (1, 2) if lab.controllers[0].liveness.is_alive("c", GROUP, one)]
+    again = lab.broker(left)
+    again.beat()
+    assert lab.controllers[0].liveness.is_alive("c", GROUP, left)
+    lab.broker(4).beat()
+    assert not lab.controllers[0].liveness.is_alive("c", GROUP, left), "none other could go"
+
+
+def test_number_of_brokers_of_one_connection_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(liveness, "MOST_OF_SESSION", 2)
+    lab = ControllerLab()
+    several = lab.broker(1)
+    for several.id in (1, 2, 3):
+        several.beat()
+    lab.broker(4).beat()
+    alive = [one for one in range(1, 5) if lab.controllers[0].liveness.is_alive("c", GROUP, one)]
+    assert alive == [1, 2, 4]
+
+
+def test_scan_has_a_least_period() -> None:
+    lab = ControllerLab(config=ControllerConfig(scan_inactive_master_interval=1))
+    first = lab.broker(1)
+    first.apply()
+    first.elect()  # it never beats: the scan is repeated
+    (scan,) = [one for one in lab.clock.timers() if one.kind == "controller_scan"]
+    assert scan.due_ms == 10

@@ -325,3 +325,64 @@ def test_half_of_a_surrogate_pair_is_refused_as_no_log_could_keep_it(field: str)
     header = headers.ApplyBrokerIdRequestHeader(**fields | {field: "\ud800"}, applied_broker_id=1)
     with pytest.raises(IllegalArgumentError):
         decide.apply_broker_id(State(), header)
+
+
+def test_set_of_more_ids_than_a_group_may_have_is_refused() -> None:
+    machine = ReplicasLab()
+    machine.elect(1)
+    assert machine.alter(list(range(1, 1_001)), 1).reply.code == 2003
+    answer = machine.alter(list(range(1, 1_002)), 1).reply
+    text = "Rejecting alter syncStateSet request because the set has 1001 replicas"
+    assert (answer.code, (answer.remark or "")[: len(text)]) == (2003, text)
+
+
+def test_application_that_is_repeated_changes_nothing() -> None:
+    machine = ReplicasLab()
+    decision = machine.apply_id(2)
+    assert (said(decision), decision.events) == ((0, None), ())
+    machine.elect(1)
+    machine.alive.ids.clear()
+    machine.clean("1")  # the group lost its set: it begins anew
+    assert len(machine.apply_id(2).events) == 1
+
+
+def test_ids_to_clean_that_the_group_does_not_have_are_not_kept() -> None:
+    machine = ReplicasLab()
+    machine.elect(1)
+    del machine.alive.ids[2]
+    decision = machine.clean(";".join(map(str, [2, *range(100, 5_000)])))
+    assert decision.events[0].broker_id_set_to_clean == (2,)
+    decision = machine.clean("77;78")
+    assert said(decision) == (0, None)
+    assert decision.events[0].broker_id_set_to_clean == (77,), "an empty one cleans the group"
+    assert sorted(machine.state.replica_infos[GROUP].replicas) == [1, 3]
+
+
+def test_number_of_groups_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decide, "MOST_GROUPS", 1)
+    machine = ReplicasLab()
+    header = headers.ApplyBrokerIdRequestHeader(
+        broker_name="other", applied_broker_id=1, register_check_code="h:1;7"
+    )
+    remark = "Fail to apply brokerId: 1 in broker-set: other"
+    assert said(decide.apply_broker_id(machine.state, header)) == (2014, remark)
+    assert machine.apply_id(4).reply.code == 0
+
+
+@pytest.mark.parametrize("field", ["broker_name", "cluster_name", "register_check_code"])
+def test_long_text_is_not_kept(field: str) -> None:
+    fields = {"broker_name": "b", "cluster_name": "c", "register_check_code": "h:1;7"}
+    for length, is_kept in ((1_000, True), (1_001, False)):
+        long = headers.ApplyBrokerIdRequestHeader(
+            **fields | {field: "x" * length}, applied_broker_id=1
+        )
+        if is_kept:
+            assert decide.apply_broker_id(State(), long).reply.code == 0
+            continue
+        with pytest.raises(IllegalArgumentError, match="1001 characters: expected 1000 at most"):
+            decide.apply_broker_id(State(), long)
+
+
+def test_long_address_is_not_kept() -> None:
+    with pytest.raises(IllegalArgumentError):
+        register(ReplicasLab(), 1, "h" * 1_001)

@@ -146,3 +146,22 @@ def test_controllers_of_one_seed_elect_the_same_leader() -> None:
         assert lab.group.leader is not None
         leaders.add(lab.group.leader.name)
     assert len(leaders) == 1
+
+
+@pytest.mark.parametrize("end", ["resume", "kill"])
+def test_controller_that_is_alone_leads_on_after_a_pause(end: str) -> None:
+    lab = ControllerLab()
+    lab.broker(1).join()
+    lab.controllers[0].pause()
+    lab.clock.advance_ms(60_000)
+    if end == "resume":
+        lab.controllers[0].resume()
+        assert lab.broker(1).info().code == 0
+        assert lab.broker(2).apply().code == 0
+        assert lab.journal.find(ControllerDeposed) == []
+    else:
+        lab.controllers[0].stop("kill")
+        assert lab.group.leader is None
+        lab.controllers[0].start("127.0.0.1:9800")
+        lab.clock.advance_ms(9_200)
+        assert lab.broker(2).apply().code == 0

@@ -14,6 +14,7 @@ from fakemq.controller.events import ApplyBrokerIdEvent, ElectMasterEvent
 from fakemq.controller.log import EventLog
 from fakemq.controller.state import State, apply
 from fakemq.errors import ConfigError, StoreError
+from fakemq.events.core import HandlerFailed, Warned
 from tests.support.controller_lab import GROUP, ControllerLab
 
 APPLIED = ApplyBrokerIdEvent(
@@ -112,7 +113,10 @@ def test_event_that_the_disk_refuses_is_not_applied(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", refuse)
-        assert first.elect().code == 1
+        answer = first.elect()
+    assert (answer.code, "No space left on device" in (answer.remark or "")) == (1, True)
+    assert lab.journal.find(HandlerFailed) == []
+    assert "No space left" in lab.journal.find(Warned)[-1].text
     assert first.master == (None, "0")
     assert first.elect().code == 0
     assert len(lines(tmp_path)) == 2
@@ -139,3 +143,62 @@ def test_grown_log_is_written_anew_at_a_start(
         assert len(lines(tmp_path)) == 1
         lab.group.close()
     assert [one.name for one in tmp_path.iterdir()] == [logs.FILE]
+
+
+def test_grown_log_is_written_anew_while_events_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fakemq.controller.group.SPARE_LINES", 3)
+    lab = ControllerLab(folder=str(tmp_path))
+    lab.group.commit([APPLIED])
+    counts = []
+    for _ in range(20):
+        lab.group.commit([ELECTED])
+        counts.append(len(lines(tmp_path)))
+    assert counts[:5] == [2, 3, 4, 5, 1]
+    assert max(counts) == 5
+    state = lab.group.state
+    lab.group.close()
+    again = ControllerLab(folder=str(tmp_path))
+    assert again.group.state == state
+    again.group.close()
+
+
+def test_log_that_cannot_be_written_anew_stays_in_use_and_is_not_tried_at_each_event(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fakemq.controller.group.SPARE_LINES", 3)
+    lab = ControllerLab(folder=str(tmp_path))
+    tries = []
+
+    def refuse(old: str, new: str) -> None:
+        tries.append(new)
+        raise OSError(13, "Permission denied")
+
+    open_before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", refuse)
+        lab.group.commit([APPLIED, *[ELECTED] * 5])
+        lab.group.commit([ELECTED])
+        lab.group.commit([ELECTED])
+    assert len(tries) == 1
+    assert "Permission denied" in lab.journal.find(Warned)[-1].text
+    if open_before:
+        assert len(os.listdir("/proc/self/fd")) == open_before
+    assert len(lines(tmp_path)) == 8
+    lab.group.close()
+
+
+def test_start_that_cannot_write_the_log_anew_leaves_it_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fakemq.controller.group.SPARE_LINES", 3)
+    path = written(tmp_path, APPLIED, *[ELECTED] * 10)
+    (tmp_path / "events.jsonl.tmp").mkdir()
+    for _ in range(2):
+        with pytest.raises(ConfigError, match=r"events\.jsonl\.tmp: could not be written"):
+            ControllerLab(folder=str(tmp_path))
+    log = EventLog(str(tmp_path))
+    assert len(list(log.open())) == 11, "no other has it open"
+    log.close()
+    assert path.exists()

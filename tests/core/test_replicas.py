@@ -216,6 +216,11 @@ def test_reset_begins_with_the_first_master_again(replicas: Replicas) -> None:
     assert group.in_sync == (ONE, TWO, THREE)
     assert replicas.bodies(1) == []
     assert replicas.sent(b"b") == OK
+    begun = Replicas()
+    assert begun.sent(b"b") == OK
+    for one in (begun, replicas):
+        one.kill(1)
+    assert replicas.group == begun.group, "what was before the reset decides no election"
 
 
 def test_replicas_keep_their_ids_in_their_directories(tmp_path: Path) -> None:

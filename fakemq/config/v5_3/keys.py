@@ -15,18 +15,20 @@ if TYPE_CHECKING:
 
     from fakemq.config.rows import GONE, IMPORTANT, Idle, Long, Unsupported
 
+CONTROLLER = "brokers of 5.3.2 have no controllers here"
+
 
 class BrokerKeys53(keys.BrokerKeys5):
     """Keys of common/BrokerConfig.java (5.3.2)."""
 
     broker_heartbeat_interval: Annotated[int, Idle(keys.CONTAINER)] = 1000
     enable_controller_mode: Annotated[bool, Unsupported("no controller")] = False
-    controller_addr: Annotated[str, Idle(keys.CONTROLLER)] = ""
-    sync_broker_metadata_period: Annotated[Long, Idle(keys.CONTROLLER)] = 5 * 1000
-    check_sync_state_set_period: Annotated[Long, Idle(keys.CONTROLLER)] = 5 * 1000
-    sync_controller_metadata_period: Annotated[Long, Idle(keys.CONTROLLER)] = 10 * 1000
-    controller_heart_beat_timeout_mills: Annotated[Long, Idle(keys.CONTROLLER)] = 10 * 1000
-    broker_election_priority: Annotated[int, Idle(keys.CONTROLLER)] = (1 << 31) - 1
+    controller_addr: Annotated[str, Idle(CONTROLLER)] = ""
+    sync_broker_metadata_period: Annotated[Long, Idle(CONTROLLER)] = 5 * 1000
+    check_sync_state_set_period: Annotated[Long, Idle(CONTROLLER)] = 5 * 1000
+    sync_controller_metadata_period: Annotated[Long, Idle(CONTROLLER)] = 10 * 1000
+    controller_heart_beat_timeout_mills: Annotated[Long, Idle(CONTROLLER)] = 10 * 1000
+    broker_election_priority: Annotated[int, Idle(CONTROLLER)] = (1 << 31) - 1
     transaction_metric_flush_interval: Annotated[Long, Idle(keys.METRICS)] = 3 * 1000
     max_stats_idle_time_in_minutes: Annotated[int, GONE]
     pop_polling_map_expire_time_seconds: Annotated[int, GONE]
@@ -78,14 +80,14 @@ class BrokerKeys53(keys.BrokerKeys5):
 class MessageStoreKeys53(keys.MessageStoreKeys5):
     """Keys of store/config/MessageStoreConfig.java (5.3.2)."""
 
-    store_path_epoch_file: Annotated[str | None, IMPORTANT, Idle(keys.CONTROLLER)] = None
-    store_path_broker_identity: Annotated[str | None, IMPORTANT, Idle(keys.CONTROLLER)] = None
-    min_in_sync_replicas: Annotated[int, IMPORTANT, Idle(keys.CONTROLLER)] = 1
-    all_ack_in_sync_state_set: Annotated[bool, IMPORTANT, Idle(keys.CONTROLLER)] = False
-    ha_max_time_slave_not_catchup: Annotated[Long, Idle(keys.CONTROLLER)] = 1000 * 15
-    sync_from_last_file: Annotated[bool, Idle(keys.CONTROLLER)] = False
-    async_learner: Annotated[bool, Idle(keys.CONTROLLER)] = False
-    read_un_committed: Annotated[bool, Idle(keys.CONTROLLER)] = False
+    store_path_epoch_file: Annotated[str | None, IMPORTANT, Idle(CONTROLLER)] = None
+    store_path_broker_identity: Annotated[str | None, IMPORTANT, Idle(CONTROLLER)] = None
+    min_in_sync_replicas: Annotated[int, IMPORTANT, Idle(CONTROLLER)] = 1
+    all_ack_in_sync_state_set: Annotated[bool, IMPORTANT, Idle(CONTROLLER)] = False
+    ha_max_time_slave_not_catchup: Annotated[Long, Idle(CONTROLLER)] = 1000 * 15
+    sync_from_last_file: Annotated[bool, Idle(CONTROLLER)] = False
+    async_learner: Annotated[bool, Idle(CONTROLLER)] = False
+    read_un_committed: Annotated[bool, Idle(CONTROLLER)] = False
     timer_wheel_snapshot_flush: Annotated[bool, GONE]
     timer_wheel_snapshot_interval_ms: Annotated[int, GONE]
     commit_log_recover_max_num: Annotated[int, GONE]

@@ -15,7 +15,7 @@ from typing import Any
 from fakemq.clock.slices import Steps
 from fakemq.controller import decide
 from fakemq.controller.controller import Controller, handles
-from fakemq.dispatch.answers import NOTHING_SAID, Reply, Request
+from fakemq.dispatch.answers import NOTHING_SAID, Parked, Reply, Request
 from fakemq.dispatch.outcomes import readable_json
 from fakemq.protocol import fastjson
 from fakemq.protocol.codes import ResponseCode
@@ -29,13 +29,15 @@ from fakemq.protocol.v5.bodies.controller import BrokerReplicasInfo
 @handles(table.CONTROLLER_GET_SYNC_STATE_DATA)
 def controller_get_sync_state_data(
     node: Controller, request: Request[NoHeader]
-) -> Steps[Reply[NoHeader]]:
+) -> Steps[Reply[NoHeader] | Parked[NoHeader]]:
     names = _list_in(request.body)
     if not names:
         return Reply(code=ResponseCode.SYSTEM_ERROR, remark=NOTHING_SAID)
     node.require_leader()
     if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
         raise node.thrown(BodyError("no list of names"))
+    if node.reads_in_vain:
+        return node.in_vain()
     yield
     info = BrokerReplicasInfo()
     for name in dict.fromkeys(names):

@@ -32,7 +32,7 @@ def test_missing_field_is_a_null_pointer(field: str) -> None:
     assert ControllerLab().broker(1).peer.ask(CODE, ext_fields=fields).code == 1
 
 
-@pytest.mark.parametrize("code", ["", ";", ";;;", "no address", "h" * 50_000])
+@pytest.mark.parametrize("code", ["", ";", ";;;", "no address", "h" * 1_000])
 def test_odd_check_code_is_kept_as_it_is(code: str) -> None:
     lab = ControllerLab()
     fields = {"brokerName": "b", "appliedBrokerId": "1", "registerCheckCode": code}

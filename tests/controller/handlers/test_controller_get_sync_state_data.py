@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from fakemq.config.v5.controller.model import ControllerConfig
 from fakemq.controller.events import ApplyBrokerIdEvent
 from fakemq.protocol.v5.codes import RequestCode5
 from tests.support.controller_lab import ControllerLab
@@ -41,3 +42,17 @@ def test_body_without_names_has_no_answer_of_its_own(body: bytes) -> None:
 def test_body_of_something_else_is_refused(body: bytes) -> None:
     peer = ControllerLab().broker(1).peer
     assert peer.ask(RequestCode5.CONTROLLER_GET_SYNC_STATE_DATA, body=body).code == 1
+
+
+def test_read_of_a_leader_without_majority_is_in_vain_if_reads_go_to_the_log() -> None:
+    for process_read_event in (False, True):
+        lab = ControllerLab(3, ControllerConfig(process_read_event=process_read_event))
+        for one in lab.controllers[1:]:
+            one.stop("kill")
+        answer = lab.broker(1).peer.send(
+            RequestCode5.CONTROLLER_GET_SYNC_STATE_DATA, body=b'["broker-a"]', timeout_ms=20_000
+        )
+        assert answer.over is not process_read_event
+        lab.clock.advance_ms(5_000)
+        assert answer.response is not None
+        assert answer.response.code == int(process_read_event)

@@ -79,7 +79,7 @@ def config(data: bytes) -> None:
     kind = BrokerConfig if data[:1] <= b"n" else NamesrvConfig
     _write(data[1:])
     # Which key an unknown one is nearest to takes 10 ms, and is no matter of parsing.
-    with patch.object(config_files, "_hint", lambda name, kind: "none"):
+    with patch.object(config_files, "_hint", lambda *_: "none"):
         settings = outcome(lambda: load(_FILE.name, kind, warn=lambda _: None), ConfigError)
     if settings is None:
         return

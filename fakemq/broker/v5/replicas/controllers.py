@@ -16,6 +16,7 @@ from fakemq.later import Later, all_of
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.errors import BodyError, ProtocolError
+from fakemq.protocol.limits import MOST_REPLICAS
 from fakemq.protocol.v5.bodies.controller import ElectMasterResponseBody, SyncStateSet
 from fakemq.protocol.v5.codes import RequestCode5, ResponseCode5
 from fakemq.protocol.v5.headers import controller as headers
@@ -36,8 +37,6 @@ H = TypeVar("H", bound="Header")
 TIMEOUT_MS = 3_000
 MOST_CONTROLLERS = 64
 """The most addresses of ``controllerAddr`` that are asked; the others are ignored."""
-MOST_REPLICAS = 1_000
-"""The most members of a set that a controller may name."""
 
 
 class GroupInfo(msgspec.Struct, frozen=True):

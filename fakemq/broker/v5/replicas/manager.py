@@ -14,18 +14,14 @@ from enum import Enum
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from fakemq.broker.v5.replicas.controllers import (
-    MOST_REPLICAS,
-    GroupInfo,
-    KnownControllers,
-    NoAnswer,
-)
+from fakemq.broker.v5.replicas.controllers import GroupInfo, KnownControllers, NoAnswer
 from fakemq.broker.v5.replicas.identity import Identity
 from fakemq.broker.v5.replicas.registering import Registering
 from fakemq.broker.v5.replicas.timetable import Timetable
 from fakemq.dispatch.node import NodeState
 from fakemq.events.core import ReplicaStateChanged, failure
 from fakemq.later import drive
+from fakemq.protocol.limits import MOST_REPLICAS
 from fakemq.protocol.v5.codes import ResponseCode5
 
 if TYPE_CHECKING:

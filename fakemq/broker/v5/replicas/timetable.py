@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.clock.timers import is_regular, notes_nothing
+from fakemq.clock.timers import LEAST_PERIOD_MS, is_regular, notes_nothing
 from fakemq.later import Later
 
 if TYPE_CHECKING:
@@ -12,9 +12,6 @@ if TYPE_CHECKING:
 
     from fakemq.clock.node_clock import NodeClock
     from fakemq.clock.timers import Timer
-
-LEAST_PERIOD_MS = 10
-"""A shorter period of a config counts as this: time must pass between two ticks."""
 
 
 class Timetable:

@@ -14,7 +14,7 @@ from fakemq.errors import ConfigError, NotYetSupported
 from fakemq.protocol.hosts import bracketed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from fakemq.config.files import ConfigSource, Settings, Warn
     from fakemq.config.model import Value
@@ -38,9 +38,9 @@ class ControllerSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def controllers_of_cluster(
-    count: int, host: str, first_port: int, keys: Mapping[str, Value], folder: str | None
+    ports: Iterable[int], host: str, keys: Mapping[str, Value], folder: str | None
 ) -> tuple[ControllerSpec, ...]:
-    """Return the controllers of a cluster, at successive ports, or at free ones for 0.
+    """Return the controllers of a cluster, one at each port; 0 means a free one.
 
     ``keys`` has values of their config, by attribute; ``folder`` is that of their log.
     """
@@ -52,10 +52,10 @@ def controllers_of_cluster(
             name=f"controller-{number}",
             peer_id="" if config.is_jraft else f"n{number}",
             host=host,
-            port=first_port and first_port + number,
+            port=port,
             config=config,
         )
-        for number in range(count)
+        for number, port in enumerate(ports)
     )
 
 
