@@ -97,7 +97,7 @@ class Role:
         self,
         role: BrokerRole,
         broker_id: int = MASTER_ID,
-        replicate: Callable[[], None] | None = None,
+        replicate: Callable[[], object] | None = None,
         epoch: int = 0,
     ) -> None:
         """Change the role of a running broker: a master has the id 0, each slave one of its own.

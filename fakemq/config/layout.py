@@ -15,8 +15,16 @@ PORTS_BETWEEN_BROKERS = 20
 MEMORY = "memory"
 """The name of the store that keeps everything in memory; any other name is a folder."""
 
-_ONLY_ONE_CAN_HAVE = ("listen_port", "broker_name", "broker_id", "store_path_root_dir")
-_JAVA_NAMES = ("listenPort", "brokerName", "brokerId", "storePathRootDir")
+_OWN_FILES = {
+    "store_path_epoch_file": "storePathEpochFile",
+    "store_path_broker_identity": "storePathBrokerIdentity",
+}
+"""The files of a broker under a controller that may be elsewhere than in its folder."""
+_ONLY_ONE_CAN_HAVE = (
+    *("listen_port", "broker_name", "broker_id", "store_path_root_dir"),
+    *_OWN_FILES,
+)
+_JAVA_NAMES = ("listenPort", "brokerName", "brokerId", "storePathRootDir", *_OWN_FILES.values())
 
 
 _OPTIONS_OF = {
@@ -311,6 +319,8 @@ def _refuse_twins(configs: Sequence[BrokerConfig]) -> None:
 
             paths = log_paths(config)
             of_node += [("storePathCommitLog", path) for path in (paths.all if paths else ())]
+        if config.has_controller:
+            of_node += [(key, getattr(config, name) or None) for name, key in _OWN_FILES.items()]
         for key, folder in of_node:
             if folder is None:
                 continue
@@ -318,7 +328,7 @@ def _refuse_twins(configs: Sequence[BrokerConfig]) -> None:
             if owner != node:
                 raise ConfigError(f"{key}={folder} is of both {owner} and {node}")
             if other_key != key:
-                raise ConfigError(f"{node}: {key}={folder}: {other_key} is this folder, too")
+                raise ConfigError(f"{node}: {key}={folder}: {other_key} is this one, too")
 
 
 def _brokers(count: int) -> str:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from fakemq.protocol.bodies.topic import TopicConfig
 
 _KEPT = {
-    *("broker_name", "listen_port", "rocketmq_home"),
+    *("broker_name", "listen_port", "rocketmq_home", "enable_controller_mode"),
     *("store_path_root_dir", "store_path_commit_log", "read_only_commit_log_store_paths"),
 }
 _PERMS = {"R": PermName.READ, "W": PermName.WRITE}
@@ -158,6 +158,10 @@ def reconfigured(config: BrokerConfig, source: ConfigSource) -> BrokerConfig:
         if settings.values[attribute] != getattr(config, attribute):
             key = camel_case(attribute)
             raise ConfigError(f"{settings.where[attribute]}: a broker keeps its {key}")
+    elected = [key for key in ("broker_id", "broker_role") if key in settings.values]
+    if config.has_controller and elected:
+        where, name = settings.where[elected[0]], camel_case(elected[0])
+        raise ConfigError(f"{where}: {name}: the controllers elect; use mq.failover()")
     changed = config.copy()
     changed.assign(settings.values)
     settled(changed, settings)

@@ -141,3 +141,20 @@ def test_hints_and_keys_in_vain_are_those_of_both_kinds() -> None:
         cluster_spec(controllers=1, strict=True, config={"enableElectUncleanMasters": "true"})
     with pytest.raises(ConfigError, match=r"without effect here.*: controllerThreadPoolNums"):
         cluster_spec(controllers=1, strict=True, config={"controllerThreadPoolNums": 3})
+
+
+@pytest.mark.parametrize("key", ["storePathEpochFile", "storePathBrokerIdentity"])
+def test_brokers_share_no_file_of_their_replica(key: str) -> None:
+    one = {key: "/data/file"}
+    with pytest.raises(ConfigError, match=f"{key}=/data/file is for one broker and there are 2"):
+        cluster_spec(slaves=1, controllers=1, config=one)
+    with pytest.raises(ConfigError, match=f"{key}=/data/file is of both broker-a@1 and broker-a@2"):
+        cluster_spec(slaves=1, controllers=1, config=[one, one])
+    other = {key: "/data/other"}
+    assert len(cluster_spec(slaves=1, controllers=1, config=[one, other]).broker_configs) == 2
+
+
+def test_files_of_one_replica_are_not_the_same() -> None:
+    config = {"storePathEpochFile": "/data/file", "storePathBrokerIdentity": "/data/file"}
+    with pytest.raises(ConfigError, match="storePathEpochFile is this one, too"):
+        cluster_spec(controllers=1, config=config)

@@ -243,7 +243,7 @@ def test_indistinguishable_brokers_are_refused() -> None:
     with pytest.raises(ConfigError, match="storePathCommitLog=/log is of both broker-a-0 and brok"):
         cluster_spec(masters=2, config=[one, other])
     both = {"storePathRootDir": "/s", "storePathCommitLog": "/s"}
-    why = "broker-a-0: storePathCommitLog=/s: storePathRootDir is this folder, too"
+    why = "broker-a-0: storePathCommitLog=/s: storePathRootDir is this one, too"
     with pytest.raises(ConfigError, match=why):
         cluster_spec(config=both)
 

@@ -9,7 +9,7 @@ import pytest
 from fakemq.config.spec import broker_spec, cluster_spec
 from fakemq.core.replicas import group_of
 from fakemq.errors import ConfigError, NotYetSupported
-from fakemq.events.core import HandlerFailed, NodeStopped, RoleChanged
+from fakemq.events.core import HandlerFailed, NodeStopped, RoleChanged, Warned
 from fakemq.protocol.codes import ResponseCode
 from tests.support.peer import Answer
 from tests.support.replica_group import NAME, Replicas
@@ -234,6 +234,30 @@ def test_replicas_keep_their_ids_in_their_directories(tmp_path: Path) -> None:
     assert [again.manager(number).own_id for number in (1, 2, 3)] == [1, 2, 3]
     again.core.advance(40_000)
     assert again.bodies(1) == [b"a"]
+    again.core.stop()
+
+
+def test_replicas_of_lost_controllers_say_which_file_to_delete(tmp_path: Path) -> None:
+    for _ in range(2):  # each end elects others
+        first = Replicas(store=tmp_path)
+        assert first.sent(b"a") == OK
+        first.core.advance(16_000)
+        first.core.stop()
+    (tmp_path / "controllers" / "events.jsonl").unlink()
+    for name in (ONE, TWO, THREE):
+        (tmp_path / name / "brokerIdentity").unlink()
+    lost = Replicas(store=tmp_path, topics={})
+    lost.core.advance(20_000)
+    assert all(lost.node(number).role.fenced for number in (1, 2, 3))
+    said = [event.text for event in lost.core.journal.find(Warned)]
+    assert any("at epoch 1, epochFileCheckpoint at 6: they have lost" in text for text in said)
+    lost.core.stop()
+    for name in (ONE, TWO, THREE):
+        (tmp_path / name / "epochFileCheckpoint").unlink()
+    again = Replicas(store=tmp_path)
+    assert again.sent(b"b") == OK
+    again.core.advance(20_000)
+    assert all(again.bodies(number) == [b"a", b"a", b"b"] for number in (1, 2, 3))
     again.core.stop()
 
 

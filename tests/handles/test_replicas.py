@@ -6,7 +6,7 @@ import pytest
 
 import fakemq
 from fakemq import Cluster
-from fakemq.errors import NotYetSupported, WaitTimeout
+from fakemq.errors import ConfigError, NotYetSupported, WaitTimeout
 from tests.support.eventually import eventually
 
 
@@ -85,3 +85,14 @@ async def test_asynchronous_test_fails_over_too() -> None:
     options = {"reference": "5.5.0", "slaves": 1, "controllers": 1, "clock": "frozen"}
     async with fakemq.AsyncCluster(**options) as mq:  # type: ignore[arg-type]
         assert (await mq.failover("broker-a")).name == "broker-a@2"
+
+
+def test_role_under_controllers_is_no_key_to_change(mq: Cluster) -> None:
+    slave = mq.broker("broker-a@2")
+    with pytest.raises(ConfigError, match=r"the controllers elect; use mq\.failover"):
+        slave.promote()
+    with pytest.raises(ConfigError, match=r"the controllers elect; use mq\.failover"):
+        mq.broker("broker-a@1").demote(4)
+    with pytest.raises(ConfigError, match="a broker keeps its enableControllerMode"):
+        slave.restart({"enableControllerMode": "false"})
+    assert mq.group_of("broker-a").master == "broker-a@1"

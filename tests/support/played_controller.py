@@ -209,12 +209,18 @@ class FakeReplication:
     def confirm_offset(self) -> int:
         return self.broker.store.max_phy_offset
 
-    def change_to_master(self, epoch: int) -> None:
+    def change_to_master(self, epoch: int) -> bool:
+        if epoch < self.epochs.last_epoch():
+            return False
         self.epochs.entries.append((epoch, self.broker.store.max_phy_offset, (1 << 63) - 1))
         self.calls.append(("master", epoch))
+        return True
 
-    def change_to_slave(self, epoch: int, master_id: int, own_id: int) -> None:
+    def change_to_slave(self, epoch: int, master_id: int, own_id: int) -> bool:
+        if epoch < self.epochs.last_epoch():
+            return False
         self.calls.append(("slave", epoch, master_id, own_id))
+        return True
 
     def take_set(self, members: frozenset[int], set_epoch: int) -> None:
         self.calls.append(("set", sorted(members), set_epoch))

@@ -113,6 +113,12 @@ class Broker5(Broker):
         else:
             self.replication()  # whom it follows, the controller says
 
+    def _on_master(self, addr: str | None, ha_addr: str | None) -> None:
+        """Pass over the master of a late answer: the controller has named another since."""
+        named = "" if self.replicas is None else self.replicas.master_addr
+        if not (named and addr and addr != named):
+            super()._on_master(addr, ha_addr)
+
     @property
     def switching(self) -> Replication:
         """Its replication, which changes with its role under a controller."""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import msgspec
 
 from fakemq.broker.addresses import client_addr
-from fakemq.events.core import Warned
 from fakemq.later import Later, all_of
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import RemotingCommand
@@ -23,7 +22,7 @@ from fakemq.protocol.v5.headers import controller as headers
 from fakemq.protocol.v5.headers.namesrv import BrokerHeartbeatRequestHeader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from fakemq.config.v5.model import BrokerConfig5
     from fakemq.dispatch.node import NodeContext
@@ -219,7 +218,7 @@ class KnownControllers:
         header = self._read(answer, headers.ElectMasterResponseHeader)
         try:
             body = ElectMasterResponseBody.decode(answer.body)
-            members = _set_of(body.sync_state_set)
+            members = set_of(body.sync_state_set)
         except ProtocolError as error:
             self._warn(answer, error)
             return NoAnswer()
@@ -322,17 +321,17 @@ class KnownControllers:
     def _members(self, answer: RemotingCommand) -> tuple[frozenset[int], int] | None:
         try:
             body = SyncStateSet.decode(answer.body)
-            return _set_of(body.sync_state_set), body.sync_state_set_epoch
+            return set_of(body.sync_state_set), body.sync_state_set_epoch
         except ProtocolError as error:
             self._warn(answer, error)
             return None
 
     def _warn(self, answer: RemotingCommand, error: ProtocolError) -> None:
         text = f"a controller's answer cannot be read: {error}"
-        self._node.journal.add(Warned(node=self._node.name, text=text))
+        self._node.journal.peer_warnings.warn(self._node.name, "answers of controllers", text)
 
 
-def _set_of(ids: list[int] | None) -> frozenset[int]:
+def set_of(ids: Collection[int] | None) -> frozenset[int]:
     """Return the members of a set; raise BodyError for too many."""
     if ids is not None and len(ids) > MOST_REPLICAS:
         raise BodyError(f"{len(ids)} replicas in sync: expected {MOST_REPLICAS} at most")

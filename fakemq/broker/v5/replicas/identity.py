@@ -2,8 +2,8 @@
 
 ``brokerIdentity`` is ``cluster#name#id``. ``brokerIdentity-temp`` is
 ``cluster#name#id#address;milliseconds``: it is there while the controller is asked for the id, so
-that a lost answer costs no id. Neither ends with a line feed, and neither has a checksum. The names
-in them are compared with those of the config; no path is made of them.
+that a crash while it is asked costs no id. Neither ends with a line feed, and neither has a
+checksum. The names in them are compared with those of the config; no path is made of them.
 
 Source: store/ha/autoswitch/BrokerMetadata.java, TempBrokerMetadata.java, MetadataFile.java (5.5.0)
 """
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fakemq.events.core import Warned
 from fakemq.files.texts import DiskTextFile, MemoryTextFile
 
 if TYPE_CHECKING:
@@ -153,7 +152,7 @@ class Identity:
             self._warn(f"{file.path} cannot be deleted: {error.strerror}")
 
     def _warn(self, text: str) -> None:
-        self._node.journal.add(Warned(node=self._node.name, text=text))
+        self._node.journal.peer_warnings.warn(self._node.name, "files of the identity", text)
 
 
 def _path(config: BrokerConfig5) -> str | None:

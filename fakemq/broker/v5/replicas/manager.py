@@ -10,28 +10,31 @@ Source: broker/controller/ReplicasManager.java (5.5.0)
 
 from __future__ import annotations
 
-from enum import Enum
-from itertools import islice
 from typing import TYPE_CHECKING
 
-from fakemq.broker.v5.replicas.controllers import GroupInfo, KnownControllers, NoAnswer
+from fakemq.broker.v5.replicas.controllers import (
+    GroupInfo,
+    KnownControllers,
+    NoAnswer,
+    set_of,
+)
 from fakemq.broker.v5.replicas.identity import Identity
 from fakemq.broker.v5.replicas.registering import Registering
+from fakemq.broker.v5.replicas.states import TRANSITIONS, ReplicaState
 from fakemq.broker.v5.replicas.timetable import Timetable
 from fakemq.dispatch.node import NodeState
 from fakemq.events.core import ReplicaStateChanged, failure
 from fakemq.later import drive
-from fakemq.protocol.limits import MOST_REPLICAS
 from fakemq.protocol.v5.codes import ResponseCode5
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection
 
     from fakemq.broker.v5.replicas.node import ManagedBroker
     from fakemq.config.keys import BrokerRole
     from fakemq.config.v5.model import BrokerConfig5
     from fakemq.dispatch.node import NodeContext
-    from fakemq.later import Waits
+    from fakemq.later import Later, Waits
 
 RETRY_MS = 5_000
 LEADER_TRIES, LEADER_PAUSE_MS = 3, 1_000
@@ -48,18 +51,6 @@ LEADER = "controller_leader"
 METADATA = "replica_metadata"
 SET_CHECK = "sync_set_check"
 START = "replica_start"
-
-
-class ReplicaState(Enum):
-    """How far a broker is; the value is its public name."""
-
-    INITIAL = "INITIAL"
-    FIRST_TIME_SYNC_CONTROLLER_METADATA_DONE = "FIRST_TIME_SYNC_CONTROLLER_METADATA_DONE"
-    """It knows which controller leads."""
-    REGISTER_TO_CONTROLLER_DONE = "REGISTER_TO_CONTROLLER_DONE"
-    """It has its id, and waits for a master."""
-    RUNNING = "RUNNING"
-    SHUTDOWN = "SHUTDOWN"
 
 
 class ReplicasManager:
@@ -80,7 +71,11 @@ class ReplicasManager:
         self.master_epoch = 0
         self.sync_state_set: frozenset[int] = frozenset()
         self.sync_state_set_epoch = 0
-        self._is_polling = False
+        self._wanted_set: frozenset[int] | None = None
+        """The set for which the controller is to be asked next."""
+        self._is_altering = False
+        self._life = 0
+        """Counts the ends: what waited before the last one changes nothing after it."""
 
     # -- what it says of itself ---------------------------------------------------------------
 
@@ -118,14 +113,14 @@ class ReplicasManager:
         self.fence()
         self.master_id, self.master_addr, self.master_epoch = None, "", 0
         self.sync_state_set, self.sync_state_set_epoch = frozenset(), 0
-        self._is_polling = False
+        self._wanted_set, self._is_altering = None, False
         self._registering.reset()
         self.controllers.start()
         self._broker.switching.on_set_should_change = self._report_set
         self._enter(ReplicaState.INITIAL)
         every = self._timetable.every
         every(ADDRESSES, ADDRESSES_MS, lambda: ADDRESSES_MS, self.controllers.follow_config)
-        every(SCAN, SCAN_MS, lambda: SCAN_MS, self._scan)
+        every(SCAN, SCAN_MS, lambda: SCAN_MS, self.controllers.scan)
         every(HEARTBEAT, FIRST_BEAT_MS, lambda: self._config.broker_heartbeat_interval, self._beat)
         self._carry_out(self._begin())
 
@@ -133,6 +128,7 @@ class ReplicasManager:
         """End: nothing more is asked or taken."""
         if self.state is not ReplicaState.SHUTDOWN:
             self._enter(ReplicaState.SHUTDOWN)
+            self._life += 1
             self._timetable.cancel_all()
             self.controllers.stop()
 
@@ -143,10 +139,20 @@ class ReplicasManager:
         self.fence()
 
     def _begin(self) -> Waits[None]:
-        """Come to RUNNING, however often it takes."""
+        """Come to RUNNING, however often it takes, and whatever fails on the way.
+
+        Source: ReplicasManager.java#start
+        """
+        life = self._life
         yield self.controllers.scan()
-        while not (yield from self._start_basic_service()):
-            yield self._timetable.pause(START, RETRY_MS)
+        while life == self._life:
+            try:
+                if (yield from self._start_basic_service()):
+                    return
+            except Exception as error:
+                self._note_error(error)
+            if life == self._life:
+                yield self._timetable.pause(START, RETRY_MS)
 
     def _start_basic_service(self) -> Waits[bool]:
         """Continue from the present state; return whether the broker runs.
@@ -167,7 +173,9 @@ class ReplicasManager:
                 return False
             self._enter(ReplicaState.RUNNING)
         self._timetable.every(
-            METADATA, FIRST_TICK_MS, lambda: self._config.sync_broker_metadata_period, self._poll
+            *(METADATA, FIRST_TICK_MS),
+            lambda: self._config.sync_broker_metadata_period,
+            lambda: self._carry_out(self._sync_metadata()),
         )
         return True
 
@@ -203,40 +211,29 @@ class ReplicasManager:
         if isinstance(found, NoAnswer) or not found.has_master:
             return False
         self._take(found)
-        return True
+        return self.master_id is not None
 
     # -- ticks --------------------------------------------------------------------------------
-
-    def _scan(self) -> None:
-        self.controllers.scan()
 
     def _beat(self) -> None:
         if self.state is ReplicaState.RUNNING:
             self.controllers.beat(self)
-
-    def _poll(self) -> None:
-        if not self._is_polling:
-            self._is_polling = True
-            self._carry_out(self._sync_metadata())
 
     def _sync_metadata(self) -> Waits[None]:
         """Compare with what the controller says, and follow it.
 
         Source: ReplicasManager.java#schedulingSyncBrokerMetadata
         """
-        try:
-            found = yield from self.controllers.replica_info()
-            if isinstance(found, NoAnswer):
-                if found.code == ResponseCode5.CONTROLLER_BROKER_METADATA_NOT_EXIST:
-                    yield from self._register_again()
-            elif found.master_epoch > self.master_epoch and not found.has_master:
-                yield from self._elect()
-            elif found.master_epoch > self.master_epoch:
-                self._take(found)
-            elif found.master_epoch == self.master_epoch and self.is_master:
-                self._take_set(found.members, found.set_epoch)
-        finally:
-            self._is_polling = False
+        found = yield from self.controllers.replica_info()
+        if isinstance(found, NoAnswer):
+            if found.code == ResponseCode5.CONTROLLER_BROKER_METADATA_NOT_EXIST:
+                yield from self._register_again()
+        elif found.master_epoch > self.master_epoch and not found.has_master:
+            yield from self._elect()
+        elif found.master_epoch > self.master_epoch:
+            self._take(found)
+        elif found.master_epoch == self.master_epoch and self.is_master:
+            self._take_set(found.members, found.set_epoch)
 
     def _register_again(self) -> Waits[None]:
         """Tell a controller that knows nothing of the group, or nothing any more."""
@@ -254,33 +251,54 @@ class ReplicasManager:
         master_addr: str | None,
         master_epoch: int,
         set_epoch: int,
-        members: Iterable[int],
+        members: Collection[int],
     ) -> None:
-        """Take a role that the controller pushes; an epoch that is not higher changes nothing."""
-        found = frozenset(islice(members, MOST_REPLICAS))
-        self._take(GroupInfo(master_id, master_addr, master_epoch, set_epoch, found))
+        """Take a role that the controller pushes; an epoch that is not higher changes nothing.
+
+        Raise BodyError for a set that no group can have.
+        """
+        self._take(GroupInfo(master_id, master_addr, master_epoch, set_epoch, set_of(members)))
 
     def _take(self, found: GroupInfo) -> None:
-        """Be what the controller says, if its epoch is higher.
+        """Be what the controller says, if its epoch is higher; one that fails is tried again.
 
         Source: ReplicasManager.java#changeBrokerRole, #changeToMaster, #changeToSlave
         """
         own_id, broker = self.own_id, self._broker
-        if broker.state is not NodeState.RUNNING or own_id is None or found.master_id is None:
+        if self.state is ReplicaState.SHUTDOWN or broker.state is not NodeState.RUNNING:
             return
-        if found.master_epoch <= self.master_epoch:
+        if own_id is None or found.master_id is None:
             return
+        if found.master_epoch <= self.master_epoch or self._is_before_log(found.master_epoch):
+            return
+        before = self.master_id, self.master_addr, self.master_epoch
         stays = found.master_id == self.master_id
         broker.role.epoch = found.master_epoch
         self.master_epoch, self.master_id = found.master_epoch, found.master_id
         now_ms = self._node.clock.now_ms()
         broker.topics.data_version = broker.topics.data_version.next(now_ms, found.master_epoch)
-        if found.master_id == own_id:
-            self.master_addr = broker.addr
-            self._lead(found, stays=stays and self.is_master)
-        else:
-            self.master_addr = found.master_addr or ""
-            self._follow(found.master_id, own_id, stays=stays)
+        try:
+            if found.master_id == own_id:
+                self.master_addr = broker.addr
+                self._lead(found, stays=stays and self.is_master)
+            else:
+                self.master_addr = found.master_addr or ""
+                self._follow(found.master_id, own_id, stays=stays and not self.is_master)
+        except Exception:
+            # The epoch counts as news again for the next poll.
+            self.master_id, self.master_addr, self.master_epoch = before
+            raise
+
+    def _is_before_log(self, epoch: int) -> bool:
+        """Return whether the log has a later epoch: its replication would refuse this one."""
+        last = self._broker.switching.epochs.last_epoch()
+        if epoch < last:
+            text = (
+                f"the controllers are at epoch {epoch}, epochFileCheckpoint at {last}: they have"
+                " lost their log; delete epochFileCheckpoint too, or the store"
+            )
+            self._node.journal.peer_warnings.warn(self._node.name, "epochs", text)
+        return epoch < last
 
     def _lead(self, found: GroupInfo, *, stays: bool) -> None:
         broker, replication = self._broker, self._broker.switching
@@ -310,7 +328,9 @@ class ReplicasManager:
             "SLAVE", own_id, lambda: broker.switching.change_to_slave(epoch, master_id, own_id)
         )
 
-    def _change_role(self, role: BrokerRole, broker_id: int, replicate: Callable[[], None]) -> None:
+    def _change_role(
+        self, role: BrokerRole, broker_id: int, replicate: Callable[[], object]
+    ) -> None:
         self._broker.registration.isolated = False
         self._broker.role.become(role, broker_id, replicate, epoch=self.master_epoch)
 
@@ -318,49 +338,51 @@ class ReplicasManager:
 
     def _take_set(self, members: frozenset[int], set_epoch: int) -> None:
         if set_epoch > self.sync_state_set_epoch:
-            self.sync_state_set, self.sync_state_set_epoch = members, set_epoch
             self._broker.switching.take_set(members, set_epoch)
+            self.sync_state_set, self.sync_state_set_epoch = members, set_epoch
 
     def _report_set(self, members: frozenset[int]) -> None:
-        """Ask the controller for another set; without an answer, the next poll brings it."""
-        if self.own_id is not None and self.state is not ReplicaState.SHUTDOWN:
-            self._carry_out(self._alter_set(self.own_id, members))
+        """Ask the controller for another set; without an answer, the next poll brings it.
 
-    def _alter_set(self, own_id: int, members: frozenset[int]) -> Waits[None]:
-        found = yield from self.controllers.alter_sync_state_set(
-            own_id, self.master_epoch, members, self.sync_state_set_epoch
-        )
-        if not isinstance(found, NoAnswer):
-            self._take_set(*found)
+        There is one request at a time, as in Java; of the sets that wait, the last one counts.
+        """
+        if self.own_id is None or self.state is ReplicaState.SHUTDOWN:
+            return
+        self._wanted_set = members
+        if not self._is_altering:
+            self._is_altering = True
+            self._carry_out(self._alter_sets(self.own_id))
+
+    def _alter_sets(self, own_id: int) -> Waits[None]:
+        life = self._life
+        try:
+            while self.is_master and (wanted := self._wanted_set) is not None:
+                self._wanted_set = None
+                asked = self.master_epoch
+                found = yield from self.controllers.alter_sync_state_set(
+                    own_id, asked, wanted, self.sync_state_set_epoch
+                )
+                # It is the set of that master, and of no other.
+                is_same = not self._broker.role.is_slave and self.master_epoch == asked
+                if is_same and not isinstance(found, NoAnswer):
+                    self._take_set(*found)
+        finally:
+            if life == self._life:
+                self._is_altering = False
 
     # -- inside -------------------------------------------------------------------------------
 
-    def _carry_out(self, steps: Waits[object]) -> None:
+    def _carry_out(self, steps: Waits[object]) -> Later[object]:
         """Do work that waits for controllers; an exception of it is written as a bug."""
         work = drive(steps)
         work.when_done(lambda: self._note_error(work.value))
+        return work
 
     def _note_error(self, value: object) -> None:
         if isinstance(value, Exception):
             self._node.journal.add(failure(self._node.name, None, value))
 
     def _enter(self, state: ReplicaState) -> None:
-        assert state in _TRANSITIONS[self.state], (self.state, state)
+        assert state in TRANSITIONS[self.state], (self.state, state)
         self.state = state
         self._node.journal.add(ReplicaStateChanged(node=self._node.name, state=state.value))
-
-
-_TRANSITIONS = {
-    ReplicaState.SHUTDOWN: (ReplicaState.INITIAL,),
-    ReplicaState.INITIAL: (
-        ReplicaState.FIRST_TIME_SYNC_CONTROLLER_METADATA_DONE,
-        ReplicaState.SHUTDOWN,
-    ),
-    ReplicaState.FIRST_TIME_SYNC_CONTROLLER_METADATA_DONE: (
-        ReplicaState.REGISTER_TO_CONTROLLER_DONE,
-        ReplicaState.SHUTDOWN,
-    ),
-    ReplicaState.REGISTER_TO_CONTROLLER_DONE: (ReplicaState.RUNNING, ReplicaState.SHUTDOWN),
-    ReplicaState.RUNNING: (ReplicaState.SHUTDOWN,),
-}
-"""State → the states that may follow: the next one, or the end."""

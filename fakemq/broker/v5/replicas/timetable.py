@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fakemq.clock.timers import LEAST_PERIOD_MS, is_regular, notes_nothing
 from fakemq.later import Later
@@ -26,13 +26,23 @@ class Timetable:
         self._timers: dict[str, Timer] = {}
 
     def every(
-        self, kind: str, first_ms: int, period_ms: Callable[[], int], act: Callable[[], None]
+        self,
+        kind: str,
+        first_ms: int,
+        period_ms: Callable[[], int],
+        act: Callable[[], Later[Any] | None],
     ) -> None:
-        """Call ``act`` after ``first_ms``, then each ``period_ms``; once for each ``kind``."""
+        """Call ``act`` after ``first_ms``, then each ``period_ms``; once for each ``kind``.
+
+        Work that waits returns what is done at its end: until then no tick begins it again.
+        """
+        under_way: Later[Any] | None = None
 
         def tick() -> None:
+            nonlocal under_way
             wait(max(LEAST_PERIOD_MS, period_ms()))
-            act()
+            if under_way is None or under_way.done:
+                under_way = act()
 
         def wait(delay_ms: int) -> None:
             self._timers[kind] = self._clock.call_later(

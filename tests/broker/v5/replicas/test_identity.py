@@ -23,6 +23,7 @@ from fakemq.dispatch.node import NodeContext
 from fakemq.events.core import Warned
 from fakemq.faults.plan import FaultPlan
 from fakemq.journal.journal import Journal
+from fakemq.journal.warnings import MAX_LINES
 from fakemq.randomness import Randomness
 from fakemq.reference.v5 import REFERENCE
 
@@ -125,3 +126,11 @@ def test_any_text_is_an_identity_or_an_error(text: str) -> None:
             assert read(text).broker_id > 0
         except ValueError:
             continue
+
+
+def test_damage_that_lasts_is_reported_a_few_times(tmp_path: Path) -> None:
+    (tmp_path / "brokerIdentity").write_text("x")
+    files, journal = identity(tmp_path)
+    for _ in range(30):
+        assert files.read() is None
+    assert len(warnings(journal)) == MAX_LINES

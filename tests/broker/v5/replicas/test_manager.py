@@ -8,8 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fakemq.broker.v5.replicas.manager import ReplicaState
-from fakemq.broker.v5.replicas.registering import RegisterState
+from fakemq.broker.v5.replicas.states import ReplicaState
 from fakemq.events.core import HandlerFailed, ReplicaStateChanged, RoleChanged, Warned
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
@@ -259,7 +258,7 @@ def test_registration_continues_from_the_step_that_failed(one: ControlledBroker)
     one.controller.refuse.clear()
     one.pass_time(6_000)
     assert one.broker.replicas is not None
-    assert one.broker.replicas._registering.state is RegisterState.REGISTERED
+    assert one.broker.replicas.state is ReplicaState.RUNNING
 
 
 # -- timers -----------------------------------------------------------------------------------
