@@ -41,6 +41,9 @@ MIN_RATE: Final = 1 / MAX_RATE
 """The lowest rate: a second of the cluster then takes three hours. With one of 1e-308 the real time
 of a deadline would be no number."""
 
+_MOST_READS: Final = 100
+"""How often two times are read until they were read together."""
+
 
 def checked_rate(rate: object) -> float:
     """Return the rate; raise ValueError for one that is not from `MIN_RATE` to `MAX_RATE`."""
@@ -166,13 +169,15 @@ class Wall:
     def _follow(self) -> int:
         """Take over how far the source's wall time is ahead; return the axis' time."""
         target_ms = self._axis.target_ms()
-        while True:
+        wall_ms = self._real_wall_ms()
+        for _ in range(_MOST_READS):
             wall_ms, before_ms = self._real_wall_ms(), target_ms
             target_ms = self._axis.target_ms()
             # Otherwise another process had the processor between the reads.
             if target_ms - before_ms <= 1:
-                self._ahead_ms = wall_ms + self.offset_ms - target_ms
-                return target_ms
+                break
+        self._ahead_ms = wall_ms + self.offset_ms - target_ms
+        return target_ms
 
     def machine_ms(self) -> int:
         """Return the source's wall time, without the offset."""

@@ -8,9 +8,11 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from fakemq.clock.progress import ProgressBar
+from fakemq.errors import FakemqError
 from fakemq.serving.driver import EventLoop
 from fakemq.serving.ready import (
     ReadyInfo,
@@ -169,7 +171,8 @@ def serve(
         return run(spec, on_ready, open_control, watch)
     finally:
         if path is not None and written:
-            remove_ready_file(path, written[0])
+            with suppress(FakemqError):  # it would hide why the run ended
+                remove_ready_file(path, written[0])
 
 
 # Bars on a terminal while the logs of stores are checked at a start.

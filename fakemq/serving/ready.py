@@ -149,7 +149,8 @@ def remove_ready_file(path: str, info: ReadyInfo | None = None) -> None:
         require_regular(target)
         if info is not None:
             with open(target, "rb") as file:
-                if file.read() != _encoded(info):
+                wanted = _encoded(info)
+                if file.read(len(wanted) + 1) != wanted:
                     return
         os.unlink(target)
     except FileNotFoundError:

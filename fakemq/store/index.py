@@ -292,8 +292,11 @@ class IndexService:
 
     def catch_up_in_steps(self) -> Steps[None]:
         """Index the records that are in the log now, as far as the disk takes them."""
-        end_offset = self._end_offset()
-        while self._built_to < end_offset and self._build_to(end_offset, STEP_RECORDS):
+        wanted = self._end_offset()
+        # Between two steps the log may be cut.
+        while self._built_to < (end := min(wanted, self._end_offset())):
+            if not self._build_to(end, STEP_RECORDS):
+                break
             yield
 
     def pass_over(self, phy_offset: int, end_offset: int) -> None:
