@@ -27,10 +27,6 @@ TRANSFERS_A_TURN = 32
 class MasterListener(Protocol):
     """Is notified about a slave's connection."""
 
-    @property
-    def push2_slave_max_offset(self) -> int:
-        """The highest offset that any slave has reported."""
-
     def notify_transfer_some(self, offset: int) -> None:
         """Take a slave's report that it has everything before ``offset``."""
 
@@ -113,7 +109,7 @@ class MasterEnd(HAEnd):
     def redeliver_ack(self) -> None:
         """Handle the slave's last report again, in case a fault withheld it."""
         offset = self.connection.slave_ack_offset
-        if offset > self._listener.push2_slave_max_offset:
+        if offset > self.acknowledged_offset:
             self._acknowledged(offset, False)
 
     def break_off(self, last: bytes) -> None:

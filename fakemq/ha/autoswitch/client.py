@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.errors import StoreError
+from fakemq.events.core import Warned
+from fakemq.ha.autoswitch.cutting import cut
 from fakemq.ha.autoswitch.slave_link import DISAGREED_MS, AutoSwitchSlaveEnd
+from fakemq.ha.client import PAUSE_MS
 from fakemq.ha.v5.client import HAClient5
 
 if TYPE_CHECKING:
@@ -17,6 +21,8 @@ if TYPE_CHECKING:
     from fakemq.ha.node import ReplicatedNode
     from fakemq.ha.slave_link import SlaveEnd
     from fakemq.net.link import Link
+
+OTHER_MASTER = "name servers say another master"
 
 
 class AutoSwitchHAClient(HAClient5):
@@ -35,18 +41,22 @@ class AutoSwitchHAClient(HAClient5):
         self.replica = follower
         self.epochs = epochs
         self.broker_id = broker_id
+        self._dialled: str | None = None
+        """The address of the last attempt."""
 
     def start(self) -> None:
         """Wait for the address from a name server."""
         self._note_try()
 
     def update_master_address(self, addr: str) -> None:
-        """Take the master's address from a name server; an open connection stays.
+        """Take the master's address from a name server, and connect there at once.
 
-        A new one is tried at once.
+        The connection to another address is closed: its broker is the master no more.
         """
         if addr != self.master_address:
             self.master_address = addr
+            if self.end is not None:
+                self.end.close(OTHER_MASTER)
             self._connect()
 
     def _make_end(self, link: Link) -> SlaveEnd:
@@ -54,15 +64,25 @@ class AutoSwitchHAClient(HAClient5):
 
     def _connect(self) -> None:
         if self.end is None and self.master_address is not None:
-            offset = self.store.cut_tail()
-            if offset is not None:
-                self.epochs.truncate_suffix_by_offset(offset)
+            try:
+                cut(self._node, self.store, self.epochs, self.store.whole_end())
+            except StoreError as error:
+                text = f"the log cannot be cut, so its master is not asked: {error}"
+                self._node.journal.add(Warned(node=self._node.name, text=text))
+                self._wait_until(self._now_ms() + PAUSE_MS)
+                return
+        self._dialled = self.master_address
         super()._connect()
 
     def _opened(self, end: SlaveEnd | None) -> None:
         super()._opened(end)
-        if self.end is end and isinstance(end, AutoSwitchSlaveEnd):
+        if self.end is not end or not isinstance(end, AutoSwitchSlaveEnd):
+            return
+        if self._dialled == self.master_address:
             end.begin()
+        else:
+            end.close(OTHER_MASTER)
+            self._connect()
 
     def _next_try_ms(self, lost: SlaveEnd | None) -> int:
         due_ms = super()._next_try_ms(lost)

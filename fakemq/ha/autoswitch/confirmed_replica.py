@@ -72,7 +72,7 @@ class ConfirmedReplica(Replica):
         self._leads, self._limit = False, LONG_MAX
         self.dispatch()
         self._leads, self._limit = True, None
-        self._note_end()
+        self.note_end()
 
     def follow(self) -> None:
         """Become the log of a slave."""
@@ -83,9 +83,10 @@ class ConfirmedReplica(Replica):
         """Dispatch every record that is confirmed."""
         super().dispatch()
         if self._leads:
-            self._note_end()
+            self.note_end()
 
-    def _note_end(self) -> None:
+    def note_end(self) -> None:
+        """Take whether records wait for their confirmation, after the log has grown."""
         self.is_behind = self._dispatched_to < self._log.max_offset
         # The index reads up to there.
         self._log.records_end = self._dispatched_to if self.is_behind else None

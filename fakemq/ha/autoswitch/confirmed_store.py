@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fakemq.config.v5.model import config5
+from fakemq.events.core import Warned
 from fakemq.files.texts import DiskTextFile, MemoryTextFile
 from fakemq.ha.autoswitch import epoch_file
 from fakemq.journal.noted import APPENDED, names_of
@@ -78,7 +79,11 @@ class ConfirmedStore(MessageStore):
 
     def reset(self) -> None:
         super().reset()
-        self.epoch_file.delete()
+        try:
+            self.epoch_file.delete()
+        except OSError as error:
+            text = f"the epochs of the log cannot be deleted: {error}"
+            self._journal.add(Warned(node=self._node, text=text))
         if self.on_emptied is not None:
             self.on_emptied()
 
@@ -103,7 +108,7 @@ class ConfirmedStore(MessageStore):
             super()._dispatch(put, result)
             follower.passed_over(end)
         else:
-            follower.is_behind = True
+            follower.note_end()
             result.reached = []
             for draft, record in zip(put.drafts, put.records(), strict=True):
                 at = (record.topic, record.queue_id, record.queue_offset, record.phy_offset)
@@ -147,24 +152,17 @@ class ConfirmedStore(MessageStore):
     # -- cutting ------------------------------------------------------------------------------
 
     def end_following(self) -> None:
-        self.cut_tail()
+        if (end := self.whole_end()) < self.log.max_offset:
+            self.cut(end)
         self.log.records_end = None
 
-    def cut_tail(self) -> int | None:
-        """Cut off the record at the end that has not arrived completely; return where, or None.
+    def whole_end(self) -> int:
+        """Return where the complete records end: what is behind has not arrived completely.
 
-        Differs: Java does so only if a confirmed record is not in its queue yet, and a new master
-        may then append behind half a record.
+        Differs: Java cuts it off only if a confirmed record is not in its queue yet, and a new
+        master may then append behind half a record.
         Source: AutoSwitchHAService.java#truncateInvalidMsg (5.5.0)
         """
-        end = self._whole_end()
-        if end >= self.log.max_offset:
-            return None
-        self._truncate(end)
-        return end
-
-    def _whole_end(self) -> int:
-        """Return where the complete records end."""
         log, follower = self.log, self.follower
         at = log.max_offset if follower is None else max(follower.dispatched_to, log.min_offset)
         while at < log.max_offset and (found := log.find_file(at)) is not None:
@@ -183,24 +181,23 @@ class ConfirmedStore(MessageStore):
                 at = log.next_file_offset(at)
         return at
 
-    def truncate(self, phy_offset: int) -> bool:
-        """Cut log, queues and index off at an offset; return False if no record begins there.
+    def can_cut(self, phy_offset: int) -> bool:
+        """Return whether a record begins at an offset, or the log ends there or before."""
+        data = self.log.read_from(phy_offset) if phy_offset < self.log.max_offset else None
+        return data is None or check_record(data).status is not RecordStatus.BAD
 
-        An offset at the end, or behind it, cuts nothing.
+    def cut(self, phy_offset: int) -> None:
+        """Cut log, queues and index off at an offset.
+
+        The log comes last: if the disk refuses one of the others, the log still has all, and a
+        later call begins anew. Raise StoreError then.
         Source: store/DefaultMessageStore.java#truncateFiles (5.5.0)
         """
-        if phy_offset >= self.log.max_offset:
-            return True
-        data = self.log.read_from(phy_offset)
-        if data is not None and check_record(data).status is RecordStatus.BAD:
-            return False
-        self._truncate(phy_offset)
-        return True
-
-    def _truncate(self, phy_offset: int) -> None:
         log = self.log
+        if self.follower is not None:
+            self.follower.go_back(phy_offset)
+        self.confirm_offset = min(self.confirm_offset, phy_offset)
         self._late = [record for record in self._late if record.phy_offset < phy_offset]
-        log.truncate(phy_offset)
         log.topic_queue_table.clear()
         log.lmq_topic_queue_table.clear()
         for queue in self.queues:
@@ -208,6 +205,4 @@ class ConfirmedStore(MessageStore):
                 queue.truncate(phy_offset)
             log.set_next_offset(queue.topic, queue.queue_id, queue.max_offset)
         self.index.truncate(phy_offset)
-        self.confirm_offset = min(self.confirm_offset, phy_offset)
-        if self.follower is not None:
-            self.follower.go_back(phy_offset)
+        log.truncate(phy_offset)

@@ -44,6 +44,8 @@ class Confirmed(Protocol):
     def epochs(self) -> EpochCache: ...
     @property
     def confirm_offset(self) -> int: ...
+    @property
+    def own_id(self) -> int | None: ...
 
 
 class AutoSwitchMasterConnection(MasterConnection):
@@ -66,6 +68,8 @@ class AutoSwitchMasterConnection(MasterConnection):
         """The epoch that is sent now; -1 before the first byte."""
         self._epoch_end = 0
         """Where it ends; `LONG_MAX` for the present one."""
+        self.uncovered_at = -1
+        """An offset from which nothing can be sent, because no epoch covers it; or -1."""
 
     @property
     def started(self) -> bool:
@@ -75,7 +79,8 @@ class AutoSwitchMasterConnection(MasterConnection):
         """Take handshakes and reports; return the offset of the last report, or None.
 
         A slave repeats its handshake every 5 s until it has the answer. Raise RemoteProtocolError
-        for a state that no slave sends, a handshake behind a report, and an impossible offset.
+        for a state that no slave sends, a handshake behind a report, the master's own id, and an
+        impossible offset.
         """
         data = self._rest + data
         at, offset = 0, None
@@ -89,7 +94,10 @@ class AutoSwitchMasterConnection(MasterConnection):
             elif state == HANDSHAKE and not self.started:
                 if len(data) - at < SLAVE_HANDSHAKE.size:
                     break  # Java reads on, into what has not arrived
-                _, last_file, learner, self.slave_id = SLAVE_HANDSHAKE.unpack_from(data, at)
+                _, last_file, learner, slave_id = SLAVE_HANDSHAKE.unpack_from(data, at)
+                if slave_id == self._master.own_id:
+                    raise RemoteProtocolError(f"the slave says id {slave_id}, its master's own")
+                self.slave_id = slave_id
                 self.is_sync_from_last_file |= last_file == 1
                 self.is_async_learner |= learner == 1
                 self.handshake_due = True
@@ -151,6 +159,7 @@ class AutoSwitchMasterConnection(MasterConnection):
         if data is None:
             return None
         if self._epoch < 0 and not self._find_epoch(offset):
+            self.uncovered_at = offset if self._master.epochs.first is not None else -1
             return None
         size_bytes = min(len(data), batch_bytes)
         entry = self._master.epochs.get(self._epoch)

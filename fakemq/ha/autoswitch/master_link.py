@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from fakemq.events.core import Warned
 from fakemq.ha.autoswitch.master import AutoSwitchMasterConnection, Confirmed
 from fakemq.ha.autoswitch.sync_set import CaughtUp
 from fakemq.ha.master_link import MasterEnd, MasterListener
@@ -37,6 +38,7 @@ class AutoSwitchMasterEnd(MasterEnd):
         """Where the master's log ended at the last transfer."""
         self._sent_ms = 0
         self._had_all = False
+        self._has_warned = False
         super().__init__(link, node, listener)
 
     def _make_connection(self) -> AutoSwitchMasterConnection:
@@ -90,6 +92,13 @@ class AutoSwitchMasterEnd(MasterEnd):
             self._set.slave_has_all(self)
         before = self.connection.next_transfer_from_where
         super().pump()
+        if self.connection.uncovered_at >= 0 and not self._has_warned:
+            self._has_warned = True
+            text = (
+                f"{self.remote_addr} is sent nothing: no epoch covers offset"
+                f" {self.connection.uncovered_at}; empty the slave's store"
+            )
+            self._node.journal.add(Warned(node=self._node.name, text=text))
         if self.connection.next_transfer_from_where != before:
             self._sent_of, self._sent_ms = self._node.store.log.max_offset, self._now_ms()
         self._had_all = self.has_all

@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from fakemq.errors import StoreError
 from fakemq.events.core import Warned
 from fakemq.events.replication import (
     EpochBegun,
     InSyncSetProposed,
     InSyncSetTaken,
-    LogTruncated,
 )
 from fakemq.ha.autoswitch.confirmed_replica import ConfirmedReplica
 from fakemq.ha.autoswitch.confirmed_store import ConfirmedStore
+from fakemq.ha.autoswitch.cutting import cut
 from fakemq.ha.autoswitch.epochs import EpochCache
+from fakemq.ha.autoswitch.master import NO_ID
 from fakemq.ha.autoswitch.master_link import AutoSwitchMasterEnd
 from fakemq.ha.autoswitch.sync_set import CaughtUp, InSyncSet, Members
 from fakemq.ha.v5.service import HAService5
@@ -100,6 +102,10 @@ class AutoSwitchHAService(HAService5):
     def change_to_master(self, epoch: int) -> bool:
         """Become the master of an epoch; return False for one before the last epoch of the log.
 
+        It also is False if the disk refuses to cut half a record off; a later call may succeed.
+
+        Also if the disk refuses to cut half a record off.
+
         A master that remains one only begins an epoch. Call `take_set` before.
         Source: #changeToMaster, #changeToMasterWhenLastRoleIsMaster
         """
@@ -107,13 +113,15 @@ class AutoSwitchHAService(HAService5):
             return False
         node, journal, log = self._broker.name, self._broker.journal, self.store.log
         if not self.is_master:
-            end = log.max_offset
             self._leave_role(f"this broker is the master of epoch {epoch}")
-            self.is_master, self._master_id = True, None
-            self.store.cut_tail()
-            if log.max_offset < end:
-                self.epochs.truncate_suffix_by_offset(log.max_offset)
-                journal.add(LogTruncated(node=node, phy_offset=log.max_offset, end_offset=end))
+            self._master_id = None
+            try:
+                cut(self._broker, self.store, self.epochs, self.store.whole_end())
+            except StoreError as error:
+                text = f"this broker cannot be the master of epoch {epoch}: {error}"
+                journal.add(Warned(node=node, text=text))
+                return False
+            self.is_master = True
             self._set_confirm_offset()
             self._follower.lead()
         self.epochs.truncate_suffix_by_epoch(epoch)
@@ -134,17 +142,21 @@ class AutoSwitchHAService(HAService5):
         if self._master_id != master_id:
             self._leave_role(f"broker {master_id} is the master of epoch {epoch}")
             self.is_master, self._master_id = False, master_id
-            self._follower.follow()
             self.start_slave()
+            self._follower.follow()  # after the client, whose own replica takes the log's end
         return True
 
     def _leave_role(self, why: str) -> None:
-        """Disconnect from slaves and master. The lost slaves stay in the set: it is another's."""
+        """Disconnect from slaves and master, and answer sends that wait.
+
+        The lost slaves stay in the set: it is another's."""
         self.store.finish_work()
         ends, self.connections = self.connections, []
         for end in ends:
             end.close(why)
         self._has_outside = False
+        if self.is_master:  # another master may cut off what these sends have stored
+            self._group_transfer.stop(notify=True)
         if self.client is not None:
             self.client.stop(why)
         if self.synchronize is not None:
@@ -185,6 +197,7 @@ class AutoSwitchHAService(HAService5):
         Source: #setSyncStateSet
         """
         self.sync_set.take(members, set_epoch)
+        self.sync_set.forget_all_but(self._connected())
         event = InSyncSetTaken(
             node=self._broker.name, members=tuple(sorted(members)), set_epoch=set_epoch
         )
@@ -197,7 +210,7 @@ class AutoSwitchHAService(HAService5):
 
         Source: #markSynchronizingSyncStateSet
         """
-        self.sync_set.proposed = members
+        self.sync_set.propose(members)
 
     def check_set(self) -> None:
         """Ask for a set without the slaves that are behind; call this every 5 s.
@@ -269,6 +282,9 @@ class AutoSwitchHAService(HAService5):
     def _ends(self) -> list[AutoSwitchMasterEnd]:
         return [end for end in self.connections if isinstance(end, AutoSwitchMasterEnd)]
 
+    def _connected(self) -> Members:
+        return frozenset(end.slave_id for end in self._ends())
+
     def _make_end(self, link: Link) -> MasterEnd:
         return AutoSwitchMasterEnd(link, self._broker, self)
 
@@ -280,13 +296,14 @@ class AutoSwitchHAService(HAService5):
         """
         if end not in self.connections:
             return  # this broker leaves its role
-        lost = end.slave_id if isinstance(end, AutoSwitchMasterEnd) else -1
-        members = self.sync_set.lose(lost) if self.is_master else None
         super().connection_closed(end)
+        lost = end.slave_id if isinstance(end, AutoSwitchMasterEnd) else NO_ID
+        # A slave that connects anew may have two connections for a while.
+        is_lost = self.is_master and lost not in (NO_ID, self.own_id, *self._connected())
+        members = self.sync_set.lose(lost) if is_lost else None
         if members is not None:
             self._ask_for(members)
-        elif lost not in self.sync_set.union | self.sync_set.accepted:
-            self.sync_set.caught_up.pop(lost, None)
+        self.sync_set.forget_all_but(self._connected())
         self._confirmed()
 
     def slave_has_all(self, end: AutoSwitchMasterEnd) -> None:

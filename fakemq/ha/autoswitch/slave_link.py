@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from fakemq.config.v5.model import config5
-from fakemq.events.replication import LogTruncated
+from fakemq.errors import StoreError
+from fakemq.ha.autoswitch.cutting import cut
 from fakemq.ha.autoswitch.epochs import EpochCache
 from fakemq.ha.autoswitch.slave import AutoSwitchSlaveConnection
 from fakemq.ha.link import PROTOCOL_WARNING
@@ -127,16 +128,14 @@ class AutoSwitchSlaveEnd(SlaveEnd5):
         if point < 0:
             self._disagree(f"no epoch of {masters!r} begins where one of {own!r} does")
             return None
-        if not store.truncate(point):
+        if not store.can_cut(point):
             self._disagree(f"offset {point} is within a record: the log cannot be cut there")
             return None
-        if point < end:
-            epochs.truncate_suffix_by_offset(point)
-            self._node.journal.add(
-                LogTruncated(
-                    node=self.node, phy_offset=point, end_offset=end, peer=self.remote_addr
-                )
-            )
+        try:
+            cut(self._node, store, epochs, point, self.remote_addr)
+        except StoreError as error:
+            self._disagree(f"the log cannot be cut at offset {point}: {error}")
+            return None
         return min(point, end)  # an epoch may begin behind a log whose disk was full
 
     def _disagree(self, why: str) -> None:
@@ -148,7 +147,7 @@ class AutoSwitchSlaveEnd(SlaveEnd5):
     def _begin_epoch(self, transfer: Transfer, header: EpochHeader) -> None:
         """Take the epoch of a transfer, before its bytes."""
         epochs, end = self._epochs_of.epochs, max(0, transfer.phy_offset) + len(transfer.body)
-        if len(epochs) >= MOST_EPOCHS:
+        if len(epochs) >= MOST_EPOCHS and header.epoch > epochs.last_epoch():
             raise RemoteProtocolError(f"the master sends over {MOST_EPOCHS} epochs")
         if header.epoch_start_offset > end:
             raise RemoteProtocolError(

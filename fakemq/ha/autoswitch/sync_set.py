@@ -27,16 +27,19 @@ class InSyncSet:
     def __init__(self) -> None:
         self.local: Members = frozenset()
         self.proposed: Members | None = None
-        """The set for which the controller is asked; None if it has answered.
+        """All sets together for which the controller is asked; None if it has answered.
 
-        A refusal is no answer: the proposed set counts until the next one that is accepted.
+        It may accept each of them. A refusal is no answer: the proposed sets count until the next
+        one that is accepted.
         """
+        self._newest: Members = frozenset()
+        """The proposed set that is the newest."""
         self.accepted: Members = frozenset()
         """The set of the controller's last answer."""
         self.epoch = 0
         """The epoch of that answer."""
         self.caught_up: dict[int, CaughtUp] = {}
-        """Slaves by id; those that have left the set stay as long as they are connected."""
+        """Slaves by id; those that have left the sets stay as long as they are connected."""
 
     @property
     def union(self) -> Members:
@@ -45,24 +48,35 @@ class InSyncSet:
 
     @property
     def size(self) -> int:
-        """How many members there are for minInSyncReplicas: not those of the union.
+        """How many members there are for minInSyncReplicas: not those of several sets.
 
         Source: AutoSwitchHAService.java#inSyncReplicasNums (5.5.0)
         """
-        return max(len(self.local), 0 if self.proposed is None else len(self.proposed))
+        return max(len(self.local), len(self._newest))
 
     def take(self, members: Members, epoch: int) -> None:
         """Take the controller's set."""
         self.local = self.accepted = members
-        self.proposed = None
+        self.proposed, self._newest = None, frozenset()
         self.epoch = epoch
+
+    def propose(self, members: Members) -> None:
+        """Let the members of another set count, too, beside those that are proposed already."""
+        self.proposed = members | (self.proposed or frozenset())
+        self._newest = members
+
+    def forget_all_but(self, connected: Members) -> None:
+        """Forget when slaves had all that are neither connected nor in a set."""
+        kept = self.union | self.accepted | connected
+        self.caught_up = {one: last for one, last in self.caught_up.items() if one in kept}
 
     def lose(self, member: int) -> Members | None:
         """Remove a member whose connection is lost, at once; return the set to propose, or None."""
         if member not in self.local:
             return None
         self.local -= {member}
-        self.proposed = self.local
+        self.proposed = (self.proposed or frozenset()) - {member}
+        self.propose(self.local)
         return self.local
 
     def shrink(self, late: Members, own_id: int | None) -> Members:
@@ -76,7 +90,7 @@ class InSyncSet:
             if member not in late and (member == own_id or member in self.caught_up)
         )
         if kept != self.local:
-            self.proposed = kept
+            self.propose(kept)
         return kept
 
     def __repr__(self) -> str:

@@ -51,6 +51,7 @@ class Log:
 
 class Master:
     confirm_offset = 77
+    own_id = 1
 
     def __init__(self, *starts: tuple[int, int]) -> None:
         self.epochs = EpochCache.of(starts)
@@ -146,7 +147,9 @@ def test_log_that_is_older_than_its_epochs_is_sent_from_its_beginning_only() -> 
     assert frames(master, 500) == [(0, 0, 1, 200), (300, 0, 1, 200)]
     other = AutoSwitchMasterConnection(Log(300), of)
     other.receive_data(hello() + report(50))
+    assert other.uncovered_at == -1
     assert frames(other) == []
+    assert other.uncovered_at == 50
     assert parse_epoch_transfer(other.heartbeat())[1:5] == (0, 50, 1, 200)
 
 
@@ -190,6 +193,7 @@ def test_repeated_handshake_is_answered_once() -> None:
         report(10) + hello(),
         hello() + report(10) + report(-(1 << 63)),
         report((1 << 63) - 1),
+        hello(Master.own_id),
     ],
 )
 def test_master_refuses_what_no_slave_sends(data: bytes) -> None:

@@ -6,7 +6,10 @@ from __future__ import annotations
 
 import pytest
 
+import fakemq.store.index
+from fakemq.errors import StoreError
 from fakemq.events import InSyncSetProposed, LogTruncated, Warned
+from fakemq.ha.autoswitch.sync_set import CaughtUp, InSyncSet
 from fakemq.protocol.codes import ResponseCode
 from tests.support.autoswitch_lab import AutoSwitched
 from tests.support.peer import Answer
@@ -346,6 +349,31 @@ def test_refused_member_that_leaves_blocks_sends_until_the_next_accepted_change(
     assert send(lab) == OK
 
 
+def test_every_set_that_is_asked_for_counts_until_the_answer() -> None:
+    members = InSyncSet()
+    members.take(frozenset({1, 2}), 1)
+    members.propose(frozenset({1, 2, 3}))
+    members.propose(frozenset({1, 2, 4}))
+    assert members.size == 3
+    assert sorted(members.union) == [1, 2, 3, 4]
+    assert members.lose(2) == frozenset({1})
+    assert members.size == 1
+    assert sorted(members.union) == [1, 3, 4]
+    members.shrink(frozenset(), 1)
+    assert sorted(members.union) == [1, 3, 4]
+    members.take(frozenset({1}), 2)
+    assert members.proposed is None
+    assert sorted(members.union) == [1]
+
+
+def test_slaves_that_are_in_no_set_and_not_connected_are_forgotten() -> None:
+    members = InSyncSet()
+    members.take(frozenset({1, 2}), 1)
+    members.caught_up = {one: CaughtUp(False, 0) for one in range(2, 100)}
+    members.forget_all_but(frozenset({7}))
+    assert set(members.caught_up) == {2, 7}
+
+
 # -- a change of the master ------------------------------------------------------------------------
 
 
@@ -413,6 +441,115 @@ def test_incomplete_record_is_cut_before_the_next_one_is_appended() -> None:
     assert lab.ends()[2] == whole
     assert send(lab) == OK
     assert lab.queued(2) == 2
+
+
+def test_epoch_without_bytes_is_no_common_point() -> None:
+    """The frame that ends an epoch names the next one; its master may die before a byte of it."""
+    lab = group(2)
+    assert send(lab) == OK
+    common = lab.ends()[1]
+    lab.elect(1, slaves=())
+    assert lab.ha(2).epochs.append(2, common)
+    stop(lab, 2)
+    assert send(lab, b"lost, and longer than the next") == OK
+    stop(lab, 1)
+    lab.restart(2)
+    lab.elect(2, slaves=())
+    assert lab.starts(2) == [(1, 0), (3, common)]
+    assert send(lab, b"kept") == OK
+    lab.restart(1)
+    lab.follow(1)
+    lab.agree()
+    assert_same(lab)
+    assert lab.starts(1) == [(1, 0), (3, common)]
+
+
+def test_epoch_behind_the_log_is_forgotten_before_the_slave_connects() -> None:
+    lab = group(2)
+    assert send(lab) == OK
+    assert lab.ha(2).epochs.append(2, lab.ends()[2] + 100)
+    client = lab.ha(2).client
+    assert client is not None
+    assert client.end is not None
+    client.end.close("lost")
+    lab.agree()
+    assert lab.starts(2) == [(1, 0)]
+    assert_same(lab)
+
+
+def test_slave_that_cannot_cut_its_log_waits_and_is_no_master(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lab = group(2)
+    assert send(lab) == OK
+    store, whole = lab.store(2), lab.ends()[2]
+    assert store.follower is not None
+    store.follower.append(whole, log_bytes(lab.store(1), 0, whole)[: whole - 10])
+
+    def refuse(phy_offset: int) -> None:
+        raise StoreError(f"nothing is cut at {phy_offset}")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store.log, "truncate", refuse)
+        patched.setattr(store, "end_following", list)  # a store on disk keeps its half record
+        client = lab.ha(2).client
+        assert client is not None
+        assert client.end is not None
+        client.end.close("lost")
+        lab.lab.pass_time(6_000)
+        assert not lab.master.connections
+        assert not lab.ha(2).change_to_master(9)
+        assert not lab.ha(2).is_master
+    assert lab.ends()[2] == 2 * whole - 10
+    texts = [warned.text for warned in lab.journal.find(Warned)]
+    assert any(text.startswith("the log cannot be cut") for text in texts)
+    assert any(text.startswith("this broker cannot be the master of epoch 9") for text in texts)
+    lab.follow(2)
+    lab.agree()
+    assert_same(lab)
+
+
+def test_sends_that_wait_end_when_the_master_leaves_its_role() -> None:
+    lab = group(2)
+    lab.brokers[2].pause()
+    answer = lab.send()
+    lab.network.settle()
+    assert code(answer) is None
+    assert lab.ha(1).change_to_slave(2, 2, 1)
+    lab.network.settle()
+    assert code(answer) == TIMEOUT
+
+
+def test_index_ends_where_records_are_confirmed() -> None:
+    lab = group(3)
+    assert send(lab) == OK
+    assert lab.queued(2) == 0
+    assert lab.ha(2).change_to_slave(2, 3, 2)
+    assert lab.store(2).log.records_end == 0
+    lab.brokers[3].pause()
+    end = lab.ends()[1]
+    lab.send()
+    lab.network.settle()
+    assert lab.store(1).log.records_end == end
+
+
+def test_index_that_is_built_in_steps_ends_where_the_log_was_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fakemq.store.index, "STEP_RECORDS", 1)
+    lab = AutoSwitched(1)
+    lab.elect(1)
+    for _ in range(4):
+        assert send(lab, properties="KEYS\x01a") == OK
+    store = lab.store(1)
+    whole = store.max_phy_offset // 4
+    steps = store.index.catch_up_in_steps()
+    next(steps)
+    store.cut(2 * whole)
+    assert list(steps) == [None]
+    assert send(lab, properties="KEYS\x01b") == OK
+    assert store.index.catch_up()
+    assert store.index.files[-1].end_phy_offset == 2 * whole
 
 
 def test_brokers_without_a_common_epoch_never_agree() -> None:
@@ -489,6 +626,26 @@ def test_slave_connects_when_a_name_server_says_where_and_every_5_s_until_then()
     assert not lab.master.connections
     lab.tell(2)
     assert len(lab.master.connections) == 1
+
+
+def test_slave_leaves_a_master_when_name_servers_say_another() -> None:
+    lab = group(3)
+    assert len(lab.ha(1).connections) == 2
+    lab.ha(3).master_is(None, lab.brokers[2].ha_addr)
+    lab.network.settle()
+    assert [end.slave_id for end in lab.ha(1)._ends()] == [2]
+    assert [end.slave_id for end in lab.ha(2)._ends()] == [3]
+
+
+def test_member_with_two_connections_stays_until_both_are_closed() -> None:
+    lab = group(3)
+    (first,) = (end for end in lab.master._ends() if end.slave_id == 2)
+    (second,) = (end for end in lab.master._ends() if end.slave_id == 3)
+    second.connection.slave_id = 2
+    first.close("lost")
+    assert 2 in lab.master.local_set
+    second.close("lost")
+    assert lab.master.local_set == {1, 3}
 
 
 def test_slave_closes_the_connection_of_a_silent_master_after_20_s() -> None:
