@@ -223,6 +223,22 @@ def test_reset_begins_with_the_first_master_again(replicas: Replicas) -> None:
     assert replicas.group == begun.group, "what was before the reset decides no election"
 
 
+def test_reset_forgets_which_replica_was_ahead(replicas: Replicas) -> None:
+    settled(replicas)
+    for number in (1, 2):
+        replicas.kill(number)
+        replicas.core.advance(10_000)
+        replicas.send(b"a")
+        replicas.core.advance(30_000)
+    assert master(replicas) == THREE, "it has the last epoch, and the longest log"
+    for number in (1, 2):
+        replicas.start(number)
+        replicas.core.advance(5_000)
+    replicas.core.reset()
+    replicas.kill(1)
+    assert master(replicas) == TWO
+
+
 def test_replicas_keep_their_ids_in_their_directories(tmp_path: Path) -> None:
     replicas = Replicas(store=tmp_path)
     replicas.sent(b"a")
