@@ -43,6 +43,8 @@ of a deadline would be no number."""
 
 _MOST_READS: Final = 100
 """How often two times are read until they were read together."""
+_LOOK_MS: Final = 100
+"""How long a correction of the machine's wall time may go unseen."""
 
 
 def checked_rate(rate: object) -> float:
@@ -145,8 +147,10 @@ class Wall:
         self._real_wall_ms = source.wall_ms
         self._axis = axis
         self._start_at_ms = start_at_ms
-        # Wall time minus the axis' elapsed time.
+        # Wall time minus the axis' elapsed time …
         self._ahead_ms = 0
+        # … and when it was last compared with the source's.
+        self._looked_ms = 0
         self.offset_ms = 0
         """The offset of case 1: how far the wall is ahead of the source's, in milliseconds."""
         self.follows = True
@@ -154,20 +158,19 @@ class Wall:
         self.begin()
 
     def now_ms(self) -> int:
-        """Return wall time, in milliseconds since the epoch."""
-        axis = self._axis
-        if not self.follows:
-            return axis.elapsed_ms() + self._ahead_ms
-        target_ms = axis.target_ms()
-        ahead_ms = self._real_wall_ms() + self.offset_ms - target_ms
-        # By one millisecond two reads always differ. By more: the machine's time was corrected.
-        if not -1 <= ahead_ms - self._ahead_ms <= 1:
-            target_ms = self._follow()
-        # During a walk the wall shows the deadline that is being fired, as the axis does.
-        return (target_ms if axis.at_ms is None else axis.at_ms) + self._ahead_ms
+        """Return wall time, in milliseconds since the epoch; during a walk, at its deadline."""
+        return self.at(self._axis.elapsed_ms())
 
-    def _follow(self) -> int:
-        """Take over how far the source's wall time is ahead; return the axis' time."""
+    def at(self, axis_ms: int) -> int:
+        """Return the wall time at a time of the axis."""
+        if self.follows and axis_ms - self._looked_ms >= _LOOK_MS:
+            self._looked_ms = axis_ms
+            self.follow(self.offset_ms)
+        return axis_ms + self._ahead_ms
+
+    def follow(self, offset_ms: int) -> None:
+        """Be ``offset_ms`` ahead of the source's wall time, as it is now."""
+        self.offset_ms = offset_ms
         target_ms = self._axis.target_ms()
         wall_ms = self._real_wall_ms()
         for _ in range(_MOST_READS):
@@ -176,8 +179,10 @@ class Wall:
             # Otherwise another process had the processor between the reads.
             if target_ms - before_ms <= 1:
                 break
-        self._ahead_ms = wall_ms + self.offset_ms - target_ms
-        return target_ms
+        ahead_ms = wall_ms + offset_ms - target_ms
+        # By one millisecond the two always differ.
+        if not -1 <= ahead_ms - self._ahead_ms <= 1:
+            self._ahead_ms = ahead_ms
 
     def machine_ms(self) -> int:
         """Return the source's wall time, without the offset."""
@@ -186,14 +191,15 @@ class Wall:
     def set(self, at_ms: int) -> None:
         """Set the wall to ``at_ms``, and choose the case by the axis' present state."""
         self.follows = self._axis.running and self._axis.rate == 1
-        self._ahead_ms = at_ms - self._axis.elapsed_ms()
+        self._looked_ms = self._axis.elapsed_ms()
+        self._ahead_ms = at_ms - self._looked_ms
         self.offset_ms = at_ms - self._real_wall_ms()
 
     def begin(self) -> None:
         """Set the wall to its start value; without one that is the machine's present time."""
         self.set(self._real_wall_ms() if self._start_at_ms is None else self._start_at_ms)
         if self._start_at_ms is None:
-            self.offset_ms = 0  # the source may have moved on within `set`
+            self.follow(0)  # the source may have moved on within `set`
 
 
 class Hold:
@@ -401,8 +407,8 @@ class Clock:
         """
         cluster, source_ms = self._cluster, self._real_ms()
         if self.moment_ms is None and not self._firing:
-            cluster.at_ms = cluster.target_ms(source_ms)
-            self.moment_ms = self._wall.now_ms()  # of that very moment
+            cluster.at_ms = at_ms = cluster.target_ms(source_ms)
+            self.moment_ms = self._wall.at(at_ms)
         axis = self._outside if outside else cluster
         return axis.target_ms(source_ms) if axis.at_ms is None else axis.at_ms
 
@@ -448,7 +454,7 @@ class Clock:
         self._run(not state.frozen, state.rate)
         self._wall.set(state.at_ms)
         if self._wall.follows:
-            self._wall.offset_ms = state.offset_ms
+            self._wall.follow(state.offset_ms)
 
     def advance(self, duration: Duration, *, outside_peers: bool = False) -> list[Timer]:
         """Move time by a duration such as ``"11s"``; see `advance_ms`."""
