@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fakemq.errors import StoreError
 from fakemq.events.core import Warned
 from fakemq.events.replication import (
     EpochBegun,
@@ -102,7 +101,7 @@ class AutoSwitchHAService(HAService5):
     def change_to_master(self, epoch: int) -> bool:
         """Become the master of an epoch; return False for one before the last epoch of the log.
 
-        It also is False if the disk refuses to cut half a record off; a later call may succeed.
+        Raise StoreError if the disk refuses to cut half a record off; a later call may succeed.
 
         Also if the disk refuses to cut half a record off.
 
@@ -115,12 +114,7 @@ class AutoSwitchHAService(HAService5):
         if not self.is_master:
             self._leave_role(f"this broker is the master of epoch {epoch}")
             self._master_id = None
-            try:
-                cut(self._broker, self.store, self.epochs, self.store.whole_end())
-            except StoreError as error:
-                text = f"this broker cannot be the master of epoch {epoch}: {error}"
-                journal.add(Warned(node=node, text=text))
-                return False
+            cut(self._broker, self.store, self.epochs, self.store.whole_end())
             self.is_master = True
             self._set_confirm_offset()
             self._follower.lead()
