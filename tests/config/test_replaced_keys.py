@@ -53,6 +53,7 @@ IN_FILE: dict[str, Any] = {
     "broker_role": "ASYNC_MASTER",
     "flush_disk_type": "ASYNC_FLUSH",
     "store_path_root_dir": "/data",
+    "store_path_broker_identity": "/identity",
     "store_path_commit_log": "/a,/b",
     "read_only_commit_log_store_paths": "/r",
     "acl_enable": False,
