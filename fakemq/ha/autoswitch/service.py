@@ -103,8 +103,6 @@ class AutoSwitchHAService(HAService5):
 
         Raise StoreError if the disk refuses to cut half a record off; a later call may succeed.
 
-        Also if the disk refuses to cut half a record off.
-
         A master that remains one only begins an epoch. Call `take_set` before.
         Source: #changeToMaster, #changeToMasterWhenLastRoleIsMaster
         """
