@@ -53,7 +53,6 @@ IN_FILE: dict[str, Any] = {
     "broker_role": "ASYNC_MASTER",
     "flush_disk_type": "ASYNC_FLUSH",
     "store_path_root_dir": "/data",
-    "store_path_broker_identity": "/identity",
     "store_path_commit_log": "/a,/b",
     "read_only_commit_log_store_paths": "/r",
     "acl_enable": False,
@@ -96,7 +95,9 @@ def other_value(key: Key, default: Value) -> Value:
         return next(choice for choice in kind.words if choice != default)
     if isinstance(kind, Whole):
         return kind.low + 7 if kind.low >= 0 else 777
-    return {"namesrv_addr": "10.0.0.1:9876", "message_delay_level": "3s"}.get(key.attribute, "07")
+    texts = {"namesrv_addr": "10.0.0.1:9876", "message_delay_level": "3s"}
+    texts["store_path_broker_identity"] = "/identity"  # not the file of the epochs
+    return texts.get(key.attribute, "07")
 
 
 def every_key(kind: type[BrokerConfig], several: bool) -> dict[str, Value]:
