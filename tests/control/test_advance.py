@@ -71,7 +71,9 @@ def test_there_is_no_advance_to_end(http_client: Http) -> None:
 
 def test_advance_fires_the_same_deadlines_as_in_process(mq: fakemq.Cluster) -> None:
     assert mq.control_url is not None
+    skip_nothing(mq)  # where routine is skipped depends on the parts, and so on real time
     with fakemq.Cluster(clock="frozen", start_at="2024-02-29T12:00:00Z", seed=1) as other:
+        skip_nothing(other)
         here = [(one.kind, one.at_ms) for one in other.clock.advance("10m")]
     moved = Http(mq.control_url).post("/v1/clock/advance", {"duration": "10m"})
     there = [(one["kind"], one["at_ms"]) for one in moved["fired"]]
