@@ -16,7 +16,7 @@ from fakemq.client.carriers.pipeline import Pipeline
 from fakemq.core.cluster import ClusterCore
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
-from fakemq.serving.foreground import ShortCollections
+from fakemq.serving.garbage import ShortCollections
 from fakemq.store.inner_message import inner_message
 
 AT_MOST_MS = 100

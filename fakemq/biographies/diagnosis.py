@@ -25,9 +25,10 @@ from fakemq.biographies.inflight import inflight
 from fakemq.biographies.members import rival_members
 from fakemq.biographies.no_route import asked_for_mistyped, asked_too_early, asked_while_down
 from fakemq.biographies.replication import replication
+from fakemq.biographies.replies import add_failed_replies
 from fakemq.biographies.same_id import stored_again
 from fakemq.biographies.steps import NO_LONGER_COUNTS, RESET_PENDING
-from fakemq.biographies.undecodable import add_dropped, add_failed_replies, add_undecodable
+from fakemq.biographies.undecodable import add_dropped, add_undecodable
 from fakemq.biographies.waiting import add_delayed, add_ignored_time, add_timers, discarded
 from fakemq.core import inspection
 from fakemq.dispatch.node import NodeState

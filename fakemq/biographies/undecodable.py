@@ -8,14 +8,10 @@ from fakemq.biographies.because import times_text
 from fakemq.biographies.commits import has_acked
 from fakemq.biographies.findings import Findings, name_of
 from fakemq.biographies.steps import lacks_tag
-from fakemq.errors import printable
 from fakemq.events.filters import TagCollided
-from fakemq.journal.journal import shortened
 from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError
 from fakemq.protocol.message import decompressed_body
-from fakemq.protocol.properties import CORRELATION_ID
 from fakemq.protocol.sysflag import MessageSysFlag
-from fakemq.protocol.topics import RETRY_PREFIX
 
 if TYPE_CHECKING:
     from fakemq.biographies.chronicle import Chronicle
@@ -97,20 +93,3 @@ def undecodable(stored: MessageExt, *, acked: bool) -> str:
             " and acknowledge them; Python clients of fakemq drop this one"
         )
     return ""
-
-
-# Finds out that the reply to a message could not be pushed, so that its consumer fails.
-def add_failed_replies(chronicle: Chronicle, stored: MessageExt, found: Findings) -> None:
-    """Add a request message of which a reply could not be pushed to its requester."""
-    if not chronicle.failed_replies or stored.topic.startswith(RETRY_PREFIX):
-        return
-    entries = chronicle.failed_replies.get(shortened(stored.properties.get(CORRELATION_ID, "")), ())
-    if entries:
-        why = getattr(entries[-1].event, "why", "")
-        found.add(
-            stored.topic,
-            f"its reply was refused {times_text(len(entries))}: {printable(why)} A requester that"
-            " has gone, or has given up, gets no reply, and a listener that raises for it gets the"
-            " message again",
-            name_of(stored),
-        )

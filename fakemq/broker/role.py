@@ -98,7 +98,6 @@ class Role:
         role: BrokerRole,
         broker_id: int = MASTER_ID,
         replicate: Callable[[], object] | None = None,
-        epoch: int = 0,
     ) -> None:
         """Change the role of a running broker: a master has the id 0, each slave one of its own.
 
@@ -106,7 +105,7 @@ class Role:
         the new one does begins: replication, the delivery of delayed and timer messages, checks of
         transactions, the revival of popped messages. Then it registers. Nothing is cut from the
         log but a record that has not arrived completely. Replication that lasts from role to role
-        changes by ``replicate``; without it, it ends and begins. ``epoch`` is that of the master.
+        changes by ``replicate``; without it, it ends and begins.
 
         Raise ValueError for a broker that does not run, and for an id that no such broker has.
         """
@@ -115,7 +114,7 @@ class Role:
             raise ValueError(f"{node.name} is {broker.state}: expected a running broker")
         if (role == "SLAVE") != (broker_id > MASTER_ID):
             raise ValueError(f"brokerId={broker_id}: a master has 0, a slave a positive one")
-        event = RoleChanged(node=node.name, role=role, broker_id=broker_id, epoch=epoch)
+        event = RoleChanged(node=node.name, role=role, broker_id=broker_id, epoch=self.epoch)
         with node.journal.because(node.journal.add(event)):
             broker.store.finish_work()
             broker.end_duties(persist=True)
@@ -124,7 +123,6 @@ class Role:
                 broker.store.end_following()
             node.config.broker_role, node.config.broker_id = role, broker_id
             self._held.take(role)
-            self.epoch = epoch
             if replicate is not None:
                 replicate()
             broker.begin_duties()

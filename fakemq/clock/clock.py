@@ -171,11 +171,9 @@ class Wall:
     def follow(self, offset_ms: int) -> None:
         """Be ``offset_ms`` ahead of the source's wall time, as it is now."""
         self.offset_ms = offset_ms
-        target_ms = self._axis.target_ms()
-        wall_ms = self._real_wall_ms()
         for _ in range(_MOST_READS):
-            wall_ms, before_ms = self._real_wall_ms(), target_ms
-            target_ms = self._axis.target_ms()
+            before_ms = self._axis.target_ms()
+            wall_ms, target_ms = self._real_wall_ms(), self._axis.target_ms()
             # Otherwise another process had the processor between the reads.
             if target_ms - before_ms <= 1:
                 break

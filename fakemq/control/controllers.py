@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 
 from fakemq.clock.slices import Steps
 from fakemq.control.control import Control
 from fakemq.control.endpoints import endpoint
+from fakemq.control.nodes import changed
 from fakemq.core.cluster import ClusterCore
 from fakemq.handles.controllers import ControllerHandle
 
@@ -57,44 +56,35 @@ async def get_replica_groups(control: Control) -> list[ReplicaGroupState]:
 async def kill_controller(control: Control, controller: str) -> ControllerState:
     """Kill a controller at once, as by kill -9; another one takes over from a leader."""
     node = control.mq.controllers[controller]
-    return await _changed(control, node, node.kill)
+    return await changed(control, node, node.kill, ControllerState.of)
 
 
 @endpoint("POST", "/v1/controllers/{controller}/stop")
 async def stop_controller(control: Control, controller: str) -> ControllerState:
     """Stop a controller; for the others this is like a kill."""
     node = control.mq.controllers[controller]
-    return await _changed(control, node, node.stop)
+    return await changed(control, node, node.stop, ControllerState.of)
 
 
 @endpoint("POST", "/v1/controllers/{controller}/restart")
 async def restart_controller(control: Control, controller: str) -> ControllerState:
     """Start a controller again at the same address; it knows no living broker until one beats."""
     node = control.mq.controllers[controller]
-    return await _changed(control, node, node.restart)
+    return await changed(control, node, node.restart, ControllerState.of)
 
 
 @endpoint("POST", "/v1/controllers/{controller}/pause")
 async def pause_controller(control: Control, controller: str) -> ControllerState:
     """Pause a controller, as by SIGSTOP: sockets stay open, it answers nothing, no timer fires."""
     node = control.mq.controllers[controller]
-    return await _changed(control, node, node.pause)
+    return await changed(control, node, node.pause, ControllerState.of)
 
 
 @endpoint("POST", "/v1/controllers/{controller}/resume")
 async def resume_controller(control: Control, controller: str) -> ControllerState:
     """Resume a controller, as a follower: it handles what arrived during the pause."""
     node = control.mq.controllers[controller]
-    return await _changed(control, node, node.resume)
-
-
-async def _changed(
-    control: Control, node: ControllerHandle, change: Callable[[], None]
-) -> ControllerState:
-    """Change a controller, while no other request changes a node; return its state."""
-    async with control.changing:
-        change()
-    return ControllerState.of(node)
+    return await changed(control, node, node.resume, ControllerState.of)
 
 
 def _groups(core: ClusterCore) -> Steps[list[ReplicaGroupState]]:

@@ -245,35 +245,35 @@ def get_name_server(control: Control, namesrv: str) -> NameServerState:
 async def kill_name_server(control: Control, namesrv: str) -> NameServerState:
     """Kill a name server at once, as by kill -9."""
     node = control.mq.name_server(namesrv)
-    return await _changed(control, node, node.kill, NameServerState.of)
+    return await changed(control, node, node.kill, NameServerState.of)
 
 
 @endpoint("POST", "/v1/name-servers/{namesrv}/stop")
 async def stop_name_server(control: Control, namesrv: str) -> NameServerState:
     """Stop a name server; after a restart it knows no brokers, as after a kill."""
     node = control.mq.name_server(namesrv)
-    return await _changed(control, node, node.stop, NameServerState.of)
+    return await changed(control, node, node.stop, NameServerState.of)
 
 
 @endpoint("POST", "/v1/name-servers/{namesrv}/restart")
 async def restart_name_server(control: Control, namesrv: str) -> NameServerState:
     """Start a name server again at the same address; it knows no brokers until they register."""
     node = control.mq.name_server(namesrv)
-    return await _changed(control, node, node.restart, NameServerState.of)
+    return await changed(control, node, node.restart, NameServerState.of)
 
 
 @endpoint("POST", "/v1/name-servers/{namesrv}/pause")
 async def pause_name_server(control: Control, namesrv: str) -> NameServerState:
     """Pause a name server, as by SIGSTOP: sockets stay open, it answers nothing, no timer fires."""
     node = control.mq.name_server(namesrv)
-    return await _changed(control, node, node.pause, NameServerState.of)
+    return await changed(control, node, node.pause, NameServerState.of)
 
 
 @endpoint("POST", "/v1/name-servers/{namesrv}/resume")
 async def resume_name_server(control: Control, namesrv: str) -> NameServerState:
     """Resume a name server: it now handles what arrived and fell due during the pause."""
     node = control.mq.name_server(namesrv)
-    return await _changed(control, node, node.resume, NameServerState.of)
+    return await changed(control, node, node.resume, NameServerState.of)
 
 
 @endpoint("POST", "/v1/name-servers/{namesrv}/skew")
@@ -294,35 +294,35 @@ def get_proxy(control: Control, proxy: str) -> ProxyState:
 async def kill_proxy(control: Control, proxy: str) -> ProxyState:
     """Kill the front of gRPC clients at once, as by kill -9."""
     node = _proxy(control, proxy)
-    return await _changed(control, node, node.kill, ProxyState.of)
+    return await changed(control, node, node.kill, ProxyState.of)
 
 
 @endpoint("POST", "/v1/proxies/{proxy}/stop")
 async def stop_proxy(control: Control, proxy: str) -> ProxyState:
     """Stop the front; messages whose time it prolongs become visible after a second."""
     node = _proxy(control, proxy)
-    return await _changed(control, node, node.stop, ProxyState.of)
+    return await changed(control, node, node.stop, ProxyState.of)
 
 
 @endpoint("POST", "/v1/proxies/{proxy}/restart")
 async def restart_proxy(control: Control, proxy: str) -> ProxyState:
     """Start the front again at the same address; it knows no clients until they connect again."""
     node = _proxy(control, proxy)
-    return await _changed(control, node, node.restart, ProxyState.of)
+    return await changed(control, node, node.restart, ProxyState.of)
 
 
 @endpoint("POST", "/v1/proxies/{proxy}/pause")
 async def pause_proxy(control: Control, proxy: str) -> ProxyState:
     """Pause the front, as by SIGSTOP: sockets stay open, it answers nothing, no timer fires."""
     node = _proxy(control, proxy)
-    return await _changed(control, node, node.pause, ProxyState.of)
+    return await changed(control, node, node.pause, ProxyState.of)
 
 
 @endpoint("POST", "/v1/proxies/{proxy}/resume")
 async def resume_proxy(control: Control, proxy: str) -> ProxyState:
     """Resume the front: it now handles what arrived and fell due during the pause."""
     node = _proxy(control, proxy)
-    return await _changed(control, node, node.resume, ProxyState.of)
+    return await changed(control, node, node.resume, ProxyState.of)
 
 
 @endpoint("POST", "/v1/proxies/{proxy}/skew")
@@ -340,7 +340,7 @@ async def _restart(control: Control, broker: str, config: ConfigSource) -> Broke
     return BrokerState.of(node)
 
 
-async def _changed(
+async def changed(
     control: Control, node: Node, change: Callable[[], None], state: Callable[[Node], State]
 ) -> State:
     """Change a node, while no other request changes one; return its state."""

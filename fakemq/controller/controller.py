@@ -11,7 +11,7 @@ from fakemq.clock.timers import LEAST_PERIOD_MS, Timer, is_regular, next_tick_ms
 from fakemq.controller import decide, noted
 from fakemq.controller.liveness import BrokerIdentityInfo, Liveness
 from fakemq.controller.notifying import notification_of
-from fakemq.dispatch.answers import Parked, Refused, Reply, Thrown
+from fakemq.dispatch.answers import Parked, Refused, Reply, Thrown, not_supported
 from fakemq.dispatch.dispatcher import Dispatcher, VersionedDispatcher
 from fakemq.dispatch.node import NodeState
 from fakemq.dispatch.outcomes import java_exception
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from fakemq.journal.journal import Journal
     from fakemq.net.link import Link
     from fakemq.net.outbound import Outbound
-    from fakemq.protocol.table import NoHeader
     from fakemq.reference import Reference
 
 HeaderT = TypeVar("HeaderT", bound=Header)
@@ -90,7 +89,7 @@ class Controller:
         self.state = NodeState.STOPPED
         self.sessions: dict[Session, None] = {}
         self.dispatcher: Dispatcher[Controller] = VersionedDispatcher(
-            self, self.handlers, on_unknown=_unknown
+            self, self.handlers, on_unknown=not_supported
         )
         self.liveness = Liveness(name, clock, journal, self._inactive)
         self._start_config = config
@@ -378,13 +377,6 @@ class Controller:
     def __repr__(self) -> str:
         role = "leader" if self.leads else "follower"
         return f"<controller {self.name} at {self.addr} {self.state}, {role}>"
-
-
-def _unknown(code: int) -> Reply[NoHeader]:
-    return Reply(
-        code=ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
-        remark=f" request type {code} not supported",
-    )
 
 
 handles: Final[Handlers[Controller]] = Controller.handlers

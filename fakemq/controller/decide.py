@@ -46,8 +46,6 @@ from fakemq.protocol.v5.codes import ResponseCode5
 from fakemq.protocol.v5.headers import controller as headers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from fakemq.controller.events import ControllerEvent
 
 HeaderT = TypeVar("HeaderT", bound=Header)
@@ -110,7 +108,7 @@ def alter_sync_state_set(
     if len(members) > MOST_REPLICAS:
         said = f"set has {len(members)} replicas: fakemq takes {MOST_REPLICAS} at most"
         return refused(ResponseCode5.CONTROLLER_INVALID_REPLICAS, f"{rejecting} {said}")
-    for replica in _in_java_order(members):
+    for replica in java_hash_map_order(members):
         if replica not in replicas.replicas:
             said = f"replicas {{{replica}}} don't exist"
             return refused(ResponseCode5.CONTROLLER_INVALID_REPLICAS, f"{rejecting} {said}")
@@ -156,7 +154,7 @@ def elect_master(
     answer.master_broker_id, answer.master_address = master, replicas.address(master)
     answer.master_epoch, answer.sync_state_set_epoch = sync.master_epoch, sync.sync_state_set_epoch
     if master == sync.master_broker_id:
-        body = ElectMasterResponseBody(sync_state_set=_in_java_order(sync.sync_state_set))
+        body = ElectMasterResponseBody(sync_state_set=java_hash_map_order(sync.sync_state_set))
         remark = (
             f"The old master {master} is still alive, not need to elect new master for broker"
             f" {name}"
@@ -335,7 +333,7 @@ def clean_broker_data(
         known = set[int]() if group is None else group[0].replicas.keys() | group[1].sync_state_set
         # Not without any: that would clean the whole group.
         ids = asked & known or frozenset(sorted(asked)[:1])
-        for broker_id in _in_java_order(ids):
+        for broker_id in java_hash_map_order(ids):
             if alive.is_alive(header.cluster_name, name, broker_id):
                 remark = f"Broker [{name},  {broker_id}] is still alive, clean up failure"
                 return Decision(Reply(code=code, remark=remark))
@@ -348,7 +346,7 @@ def clean_broker_data(
 
 def ids_of(replicas: BrokerReplicaInfo) -> list[int]:
     """Return the ids of a group in the order of Java's map."""
-    return _in_java_order(replicas.replicas)
+    return java_hash_map_order(replicas.replicas)
 
 
 def needs_master(name: str, replicas: BrokerReplicaInfo, sync: SyncStateInfo, alive: Alive) -> bool:
@@ -382,10 +380,6 @@ def _null(value: int | None) -> str:
     return "null" if value is None else str(value)
 
 
-def _in_java_order(ids: Iterable[int]) -> list[int]:
-    return java_hash_map_order(ids)
-
-
 def _split(text: str) -> list[str]:
     """Split at semicolons as String.split does: without the empty texts at the end."""
     parts = text.split(";")
@@ -395,5 +389,5 @@ def _split(text: str) -> list[str]:
 
 
 def _set_body(members: frozenset[int], epoch: int) -> bytes:
-    body = SyncStateSet(sync_state_set=_in_java_order(members), sync_state_set_epoch=epoch)
+    body = SyncStateSet(sync_state_set=java_hash_map_order(members), sync_state_set_epoch=epoch)
     return body.encode()

@@ -45,11 +45,6 @@ class Controllers:
         self.group.close()
 
     @property
-    def leader(self) -> Controller | None:
-        """The controller that leads; None while there is none."""
-        return next((node for node in self.nodes if node.leads), None)
-
-    @property
     def clocks(self) -> list[NodeClock]:
         """The clocks of the nodes, and that of the group."""
         return [*(node.clock for node in self.nodes), self.group.clock]

@@ -140,6 +140,12 @@ class Reply(msgspec.Struct, Generic[ResponseHeader]):
         return msgspec.structs.replace(self, relayed=None, usual=None, ext_fields=fields)
 
 
+def not_supported(code: int) -> Reply[Any]:
+    """Return the answer to a request code that a node does not know."""
+    remark = f" request type {code} not supported"
+    return Reply(code=ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark=remark)
+
+
 Parked: TypeAlias = Later[Reply[ResponseHeader] | None]
 """An answer that comes later; None means that no answer is ever sent. An exception is answered as
 if the handler had raised it."""

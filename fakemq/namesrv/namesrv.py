@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
-from fakemq.dispatch.answers import Reply
+from fakemq.dispatch.answers import Reply, not_supported
 from fakemq.dispatch.dispatcher import Dispatcher
 from fakemq.dispatch.node import NodeState
 from fakemq.dispatch.registry import Handlers
@@ -23,7 +23,7 @@ from fakemq.namesrv.registration import BrokerRegistration
 from fakemq.namesrv.route_query import RouteQuery
 from fakemq.namesrv.route_tables import RouteTables
 from fakemq.net.session import Session
-from fakemq.protocol.codes import ResponseCode, code_name
+from fakemq.protocol.codes import code_name
 from fakemq.protocol.table import NoHeader
 from fakemq.reference import V4_9_7, Reference
 
@@ -209,10 +209,7 @@ class NameServer:
 
     def _unknown(self, code: int) -> Reply[NoHeader] | None:
         if self.reference.refuses_unknown_codes:
-            return Reply(
-                code=ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
-                remark=f" request type {code} not supported",
-            )
+            return not_supported(code)
         # No answer at all: DefaultRequestProcessor returns null and the client times out.
         if code not in self._unknown_codes and len(self._unknown_codes) < UNKNOWN_CODES_WARNED:
             self._unknown_codes.add(code)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import fakemq
-from fakemq.serving.foreground import AFTER_COLLECTIONS, ShortCollections
+from fakemq.serving.garbage import AFTER_COLLECTIONS, ShortCollections
 
 pytestmark = pytest.mark.skipif(sys.version_info >= (3, 14), reason="Python collects in parts")
 

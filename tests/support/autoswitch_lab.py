@@ -8,9 +8,7 @@ from typing import Any
 
 from fakemq.broker.broker import Broker
 from fakemq.config.v5.model import BrokerConfig5
-from fakemq.files.texts import MemoryTextFile
 from fakemq.ha.autoswitch.confirmed_store import ConfirmedStore
-from fakemq.ha.autoswitch.epochs import EpochCache
 from fakemq.ha.autoswitch.service import AutoSwitchHAService
 from fakemq.protocol.codes import RequestCode
 from fakemq.reference.v5 import REFERENCE
@@ -156,9 +154,3 @@ def controlled_config(broker_id: int, **config: object) -> BrokerConfig5:
         assert hasattr(made, name), name
         setattr(made, name, value)
     return made
-
-
-def memory_epochs() -> tuple[EpochCache, MemoryTextFile]:
-    """An empty cache and its file."""
-    file = MemoryTextFile("epochs")
-    return EpochCache(file), file

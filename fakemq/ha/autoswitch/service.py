@@ -141,7 +141,8 @@ class AutoSwitchHAService(HAService5):
     def _leave_role(self, why: str) -> None:
         """Disconnect from slaves and master, and answer sends that wait.
 
-        The lost slaves stay in the set: it is another's."""
+        The slaves stay in the set, which is another master's now.
+        """
         self.store.finish_work()
         ends, self.connections = self.connections, []
         for end in ends:
@@ -172,16 +173,6 @@ class AutoSwitchHAService(HAService5):
         self.epochs.truncate_prefix_by_offset(self.store.log.min_offset - 1)
 
     # -- the in-sync set ------------------------------------------------------------------------
-
-    @property
-    def local_set(self) -> Members:
-        """The controller's set, less the slaves that are gone since."""
-        return self.sync_set.local
-
-    @property
-    def proposed_set(self) -> Members | None:
-        """The set for which the controller is asked, which counts beside the local one; or None."""
-        return self.sync_set.proposed
 
     def take_set(self, members: Members, set_epoch: int) -> None:
         """Take the controller's set: its answer, or what it says when it is asked.

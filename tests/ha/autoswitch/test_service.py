@@ -24,7 +24,7 @@ def group(brokers: int = 2, **config: object) -> AutoSwitched:
     lab = AutoSwitched(brokers, **{"all_ack_in_sync_state_set": True, **config})
     lab.elect(1)
     lab.agree()
-    assert lab.master.local_set == set(lab.brokers)
+    assert lab.master.sync_set.local == set(lab.brokers)
     return lab
 
 
@@ -59,7 +59,7 @@ def test_slave_joins_the_set_with_its_first_report_5_s_after_the_handshake() -> 
     assert not lab.proposed
     lab.lab.pass_time(1)
     assert lab.proposed == [{1, 2}]
-    assert lab.master.local_set == {1, 2}
+    assert lab.master.sync_set.local == {1, 2}
     assert_same(lab)
 
 
@@ -82,7 +82,7 @@ def test_learner_gets_everything_and_never_joins() -> None:
     lab.lab.pass_time(100)
     assert_same(lab)
     assert not lab.proposed
-    assert lab.master.local_set == {1}
+    assert lab.master.sync_set.local == {1}
 
 
 def test_slave_joins_only_with_all_that_is_confirmed() -> None:
@@ -206,7 +206,7 @@ def test_send_waits_for_as_many_connections_as_asked_even_if_the_set_shrinks() -
     assert send(lab) == OK
     lab.brokers[2].kill()
     lab.network.settle()
-    assert lab.master.local_set == {1}
+    assert lab.master.sync_set.local == {1}
     answer = lab.send()
     lab.lab.pass_time(2_999)
     assert code(answer) is None
@@ -255,7 +255,7 @@ def test_lost_connection_leaves_the_set_at_once_without_the_controller() -> None
     lab.brokers[2].kill()
     lab.network.settle()
     assert code(answer) == OK  # a send that waits is freed when the master is alone
-    assert lab.master.local_set == {1}
+    assert lab.master.sync_set.local == {1}
     assert lab.proposed[-1] == {1}
     assert send(lab) == OK
 
@@ -316,7 +316,7 @@ def test_members_of_both_sets_count_until_the_controller_answers() -> None:
     lab.accepts = False
     lab.elect(1)
     lab.agree()
-    assert lab.master.proposed_set == frozenset({1, 2})
+    assert lab.master.sync_set.proposed == frozenset({1, 2})
     lab.brokers[2].pause()
     answer = lab.send()
     lab.network.settle()
@@ -324,7 +324,7 @@ def test_members_of_both_sets_count_until_the_controller_answers() -> None:
     lab.take({1})
     lab.network.settle()
     assert code(answer) == OK
-    assert lab.master.proposed_set is None
+    assert lab.master.sync_set.proposed is None
 
 
 def test_refused_member_that_leaves_blocks_sends_until_the_next_accepted_change() -> None:
@@ -334,10 +334,10 @@ def test_refused_member_that_leaves_blocks_sends_until_the_next_accepted_change(
     lab.add(7)
     lab.follow(7)
     lab.agree()
-    assert lab.master.proposed_set == frozenset({1, 2, 7})
+    assert lab.master.sync_set.proposed == frozenset({1, 2, 7})
     lab.brokers[7].kill()
     lab.network.settle()
-    assert lab.master.local_set == {1, 2}
+    assert lab.master.sync_set.local == {1, 2}
     confirmed = lab.master.confirm_offset
     answer = lab.send()
     lab.lab.pass_time(3_000)
@@ -386,7 +386,7 @@ def test_new_master_begins_an_epoch_and_continues_the_queues() -> None:
     assert lab.starts(2) == [(1, 0), (2, lab.ends()[2])]
     assert send(lab) == OK
     lab.agree()
-    assert lab.master.local_set == {1, 2, 3}
+    assert lab.master.sync_set.local == {1, 2, 3}
     assert send(lab) == OK
     assert_same(lab)
     lab.agree()
@@ -562,7 +562,7 @@ def test_brokers_without_a_common_epoch_never_agree() -> None:
     lab.agree()
     assert any("no epoch of" in warned.text for warned in lab.journal.find(Warned))
     assert lab.ends()[2] == lab.ends()[1]
-    assert lab.master.local_set == {1}
+    assert lab.master.sync_set.local == {1}
 
 
 def test_slave_without_epochs_is_not_cut_and_is_refused_where_it_is_longer() -> None:
@@ -576,7 +576,7 @@ def test_slave_without_epochs_is_not_cut_and_is_refused_where_it_is_longer() -> 
     lab.follow(2)
     lab.agree()
     assert lab.ends()[2] == 3 * lab.ends()[1]
-    assert lab.master.local_set == {1}
+    assert lab.master.sync_set.local == {1}
     assert any("the commit log ends at" in warned.text for warned in lab.journal.find(Warned))
 
 
@@ -643,9 +643,9 @@ def test_member_with_two_connections_stays_until_both_are_closed() -> None:
     (second,) = (end for end in lab.master._ends() if end.slave_id == 3)
     second.connection.slave_id = 2
     first.close("lost")
-    assert 2 in lab.master.local_set
+    assert 2 in lab.master.sync_set.local
     second.close("lost")
-    assert lab.master.local_set == {1, 3}
+    assert lab.master.sync_set.local == {1, 3}
 
 
 def test_slave_closes_the_connection_of_a_silent_master_after_20_s() -> None:

@@ -193,10 +193,7 @@ class KnownControllers:
         members = self._members(answer)
         if header is None or members is None:
             return NoAnswer()
-        return GroupInfo(
-            *(header.master_broker_id, header.master_address, header.master_epoch or 0),
-            *(header.sync_state_set_epoch or 0, members[0]),
-        )
+        return _group(header, header.sync_state_set_epoch, members[0])
 
     def elect_master(self, broker_id: int) -> Waits[GroupInfo | NoAnswer]:
         """Ask to be elected; the master that lives instead is an answer, too (1002)."""
@@ -224,10 +221,7 @@ class KnownControllers:
             return NoAnswer()
         if header is None:
             return NoAnswer()
-        return GroupInfo(
-            *(header.master_broker_id, header.master_address, header.master_epoch or 0),
-            *(header.sync_state_set_epoch or 0, members),
-        )
+        return _group(header, header.sync_state_set_epoch, members)
 
     def replica_info(self) -> Waits[GroupInfo | NoAnswer]:
         """Return the group's master and set (1004)."""
@@ -240,10 +234,7 @@ class KnownControllers:
         if header is None or found is None:
             return NoAnswer()
         members, set_epoch = found
-        return GroupInfo(
-            *(header.master_broker_id, header.master_address, header.master_epoch or 0),
-            *(set_epoch, members),
-        )
+        return _group(header, set_epoch, members)
 
     def alter_sync_state_set(
         self, own_id: int, master_epoch: int, members: frozenset[int], set_epoch: int
@@ -329,6 +320,23 @@ class KnownControllers:
     def _warn(self, answer: RemotingCommand, error: ProtocolError) -> None:
         text = f"a controller's answer cannot be read: {error}"
         self._node.journal.peer_warnings.warn(self._node.name, "answers of controllers", text)
+
+
+def _group(
+    header: headers.RegisterBrokerToControllerResponseHeader
+    | headers.ElectMasterResponseHeader
+    | headers.GetReplicaInfoResponseHeader,
+    set_epoch: int | None,
+    members: frozenset[int],
+) -> GroupInfo:
+    """Return what an answer says; an epoch that it leaves out is 0."""
+    return GroupInfo(
+        master_id=header.master_broker_id,
+        master_addr=header.master_address,
+        master_epoch=header.master_epoch or 0,
+        set_epoch=set_epoch or 0,
+        members=members,
+    )
 
 
 def set_of(ids: Collection[int] | None) -> frozenset[int]:

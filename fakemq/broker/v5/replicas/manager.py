@@ -68,7 +68,7 @@ class ReplicasManager:
         self.master_id: int | None = None
         """The controller's id of the master; None while the broker knows none."""
         self.master_addr = ""
-        self.master_epoch = 0
+        # What its replication has, too, which may be gone when a last set is reported.
         self.sync_state_set: frozenset[int] = frozenset()
         self.sync_state_set_epoch = 0
         self._wanted_set: frozenset[int] | None = None
@@ -98,6 +98,11 @@ class ReplicasManager:
         return self._broker.switching.confirm_offset
 
     @property
+    def master_epoch(self) -> int:
+        """The epoch of the master that the controller has named; 0 before the first."""
+        return self._broker.role.epoch
+
+    @property
     def is_master(self) -> bool:
         return not self._broker.role.is_slave
 
@@ -111,7 +116,7 @@ class ReplicasManager:
     def start(self) -> None:
         """Begin: the broker is fenced, and answers."""
         self.fence()
-        self.master_id, self.master_addr, self.master_epoch = None, "", 0
+        self.master_id, self.master_addr = None, ""
         self.sync_state_set, self.sync_state_set_epoch = frozenset(), 0
         self._wanted_set, self._is_altering = None, False
         self._registering.reset()
@@ -271,10 +276,9 @@ class ReplicasManager:
             return
         if found.master_epoch <= self.master_epoch or self._is_before_log(found.master_epoch):
             return
-        before = self.master_id, self.master_addr, self.master_epoch
+        role, before = broker.role, (self.master_id, self.master_addr, self.master_epoch)
         stays = found.master_id == self.master_id
-        broker.role.epoch = found.master_epoch
-        self.master_epoch, self.master_id = found.master_epoch, found.master_id
+        role.epoch, self.master_id = found.master_epoch, found.master_id
         now_ms = self._node.clock.now_ms()
         broker.topics.data_version = broker.topics.data_version.next(now_ms, found.master_epoch)
         try:
@@ -286,7 +290,7 @@ class ReplicasManager:
                 self._follow(found.master_id, own_id, stays=stays and not self.is_master)
         except Exception:
             # The epoch counts as news again for the next poll.
-            self.master_id, self.master_addr, self.master_epoch = before
+            self.master_id, self.master_addr, role.epoch = before
             raise
 
     def _is_before_log(self, epoch: int) -> bool:
@@ -332,7 +336,7 @@ class ReplicasManager:
         self, role: BrokerRole, broker_id: int, replicate: Callable[[], object]
     ) -> None:
         self._broker.registration.isolated = False
-        self._broker.role.become(role, broker_id, replicate, epoch=self.master_epoch)
+        self._broker.role.become(role, broker_id, replicate)
 
     # -- the set of replicas in sync ----------------------------------------------------------
 
