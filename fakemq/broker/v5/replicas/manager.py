@@ -20,10 +20,10 @@ from fakemq.broker.v5.replicas.controllers import (
 )
 from fakemq.broker.v5.replicas.identity import Identity
 from fakemq.broker.v5.replicas.registering import Registering
-from fakemq.broker.v5.replicas.states import TRANSITIONS, ReplicaState
+from fakemq.broker.v5.replicas.states import TRANSITIONS, ReplicaState, waiting_text
 from fakemq.broker.v5.replicas.timetable import Timetable
 from fakemq.dispatch.node import NodeState
-from fakemq.events.core import ReplicaStateChanged, failure
+from fakemq.events.core import ReplicaStateChanged, Warned, failure
 from fakemq.later import drive
 from fakemq.protocol.v5.codes import ResponseCode5
 
@@ -148,7 +148,7 @@ class ReplicasManager:
 
         Source: ReplicasManager.java#start
         """
-        life = self._life
+        life, tried = self._life, False
         yield self.controllers.scan()
         while life == self._life:
             try:
@@ -157,6 +157,10 @@ class ReplicasManager:
             except Exception as error:
                 self._note_error(error)
             if life == self._life:
+                if not tried:  # ready, and useless: Java says so in its log alone
+                    text = waiting_text(self.state, self._config.controller_addr, RETRY_MS)
+                    self._node.journal.add(Warned(node=self._node.name, text=text))
+                    tried = True
                 yield self._timetable.pause(START, RETRY_MS)
 
     def _start_basic_service(self) -> Waits[bool]:

@@ -35,3 +35,15 @@ TRANSITIONS: Final = {
     ReplicaState.RUNNING: (ReplicaState.SHUTDOWN,),
 }
 """State → the states that may follow: the next one, or the end."""
+
+
+def waiting_text(state: ReplicaState, controller_addr: str, retry_ms: int) -> str:
+    """Return what a user should know of a broker that cannot leave a state."""
+    lack = {
+        ReplicaState.INITIAL: "no controller there names a leader",
+        ReplicaState.FIRST_TIME_SYNC_CONTROLLER_METADATA_DONE: "the leader does not register it",
+    }.get(state, "its group has no master, and the leader does not elect it")
+    return (
+        f"controllerAddr={controller_addr}: {lack}; until then this broker is in no route, and"
+        f" refuses sends (code 14). It tries again every {retry_ms // 1000} s"
+    )

@@ -180,6 +180,17 @@ def test_without_a_leader_it_asks_three_times_then_after_five_seconds(
     assert state_of(one) is ReplicaState.RUNNING
 
 
+def test_fenced_broker_says_once_what_it_waits_for(one: ControlledBroker) -> None:
+    one.controller.leader = ""
+    one.start()
+    one.pass_time(60_000)
+    (warned,) = one.lab.journal.find(Warned)
+    assert warned.text == (
+        f"controllerAddr={ADDR}: no controller there names a leader; until then this broker is in"
+        " no route, and refuses sends (code 14). It tries again every 5 s"
+    )
+
+
 def test_controller_that_comes_later_is_found(one: ControlledBroker) -> None:
     one.controller.up = False
     one.start()
