@@ -80,8 +80,9 @@ class PopHistory:
 
     A slave keeps no checkpoints. What it popped is acknowledged at the master, and there its
     invisible time is changed. So a change may begin a hold without a pop at its node, and the
-    first pop of the message may come behind that. If both pop it in the same millisecond, no
-    event says which of both pops it is about, so the hold is then uncertain.
+    first pop of the message may come behind that. If both pop it in the same millisecond, or the
+    master pops it in the one in which it changed that time, no event says which of both holds it
+    is about, so they are then uncertain.
     """
 
     def __init__(
@@ -184,6 +185,8 @@ class PopHistory:
             if event.in_order:
                 for one in holds.get(offset, ()):
                     one.replaced = True
+            elif (same := self._find(queue, offset, event.pop_time_ms)) is not None:
+                same.uncertain = hold.uncertain = True
             holds.setdefault(offset, []).append(hold)
 
     def _find(self, queue: GroupQueue, queue_offset: int, pop_time_ms: int) -> PopHold | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from fakemq.events.core import DeadLettered
 from fakemq.events.store import UnsyncedLost
 from fakemq.sim.events import Consumed, Received, Sent
 from fakemq.sim.history import MASTER, History, Violation, broker_name
@@ -20,12 +21,15 @@ def out_of_order(history: History, unordered: Collection[str] = ()) -> Iterator[
        gRPC front chooses among the queues of the brokers that are there.
 
     A member may process messages of a queue at the same time, but begins them in order. Consuming
-    messages again, from a committed offset, is allowed. A master that lost a part of its log
+    messages again, from a committed offset, is allowed. A message in the DLQ of the group has left
+    its queue: a member may still work on it when the front takes it out, because the attempt that
+    delivered it was repeated and counted too often. A master that lost a part of its log
     assigns queue offsets twice, so its queues are not checked from then on. Members of a group in
     ``unordered`` pop different messages of a queue at the same time.
     """
     last: dict[tuple[str, str, str, int], int] = {}
     had: set[tuple[str, str, str]] = set()
+    buried: set[tuple[str, str]] = set()
     stored: dict[tuple[str, str, int], Sent] = {}
     cut: set[str] = set()
     for entry in history.entries:
@@ -33,6 +37,8 @@ def out_of_order(history: History, unordered: Collection[str] = ()) -> Iterator[
         if isinstance(event, UnsyncedLost):
             if event.log_bytes and event.node.endswith(MASTER):
                 cut.add(broker_name(event.node))
+        elif isinstance(event, DeadLettered):
+            buried.add((event.group, event.msg_id))
         elif isinstance(event, Consumed | Received | Sent) and event.broker in cut:
             continue
         elif isinstance(event, Consumed | Received):
@@ -41,7 +47,7 @@ def out_of_order(history: History, unordered: Collection[str] = ()) -> Iterator[
             place = (event.group, event.broker, event.topic, event.queue_id)
             message = (event.group, event.topic, event.msg_id)
             before = last.get(place, -1)
-            if message in had:
+            if message in had or (event.group, event.msg_id) in buried:
                 continue
             had.add(message)
             last[place] = max(before, event.queue_offset)

@@ -191,3 +191,10 @@ def test_pops_of_a_master_and_its_slave_in_one_millisecond_prove_nothing() -> No
     assert found(*both, short, (11_000, revived(1_000))) == []
     assert len(found(popped(1_000), short, (11_000, revived(1_000)))) == 1
     assert len(found(popped(1_000), short, long, *revivals)) == 2
+
+
+def test_pop_of_a_master_in_the_millisecond_of_a_change_proves_nothing() -> None:
+    at_slave, once = popped(1_000, node=SLAVE), changed(1_000, 2_000, 9_000)
+    both = at_slave, once, popped(2_000), acknowledged(2_000)
+    assert found(*both, (9_000, revived(2_000))) == []
+    assert len(found(at_slave, once, acknowledged(2_000), (9_000, revived(2_000)))) == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from fakemq.events.core import DeadLettered
 from fakemq.events.store import UnsyncedLost
 from fakemq.sim.invariants.order import out_of_order
 from tests.support.histories import consumed, history, sent
@@ -24,6 +25,22 @@ def test_skipped_message_delivered_later_is_a_violation() -> None:
 def test_repeated_messages_are_in_order() -> None:
     story = [consumed("a", 0), consumed("b", 1), consumed("a", 0, node="workers-2")]
     assert not list(out_of_order(history(*story, consumed("b", 1), consumed("c", 2))))
+
+
+def test_dead_letter_of_the_group_has_left_its_queue() -> None:
+    buried = DeadLettered(
+        node="broker-a-0",
+        group="workers",
+        reconsume_times=1,
+        from_phy_offset=0,
+        phy_offset=9,
+        origin_msg_id="",
+        msg_id="ID-b",
+    )
+    story = consumed("a", 0), buried, consumed("c", 2), consumed("b", 1)
+    assert not list(out_of_order(history(*story)))
+    elsewhere = replace(buried, group="audit"), replace(buried, msg_id="ID-a")
+    assert len(list(out_of_order(history(*elsewhere, *story[2:])))) == 1
 
 
 def test_queues_and_groups_are_judged_separately() -> None:
