@@ -82,6 +82,19 @@ class Role:
     def is_sync_master(self) -> bool:
         return self._held.is_sync_master
 
+    @property
+    def has_duties(self) -> bool:
+        """Whether it delivers what is delayed, checks transactions, and revives what was popped."""
+        return self._held.has_duties
+
+    @property
+    def acts_as_master(self) -> bool:
+        """Whether it is a slave with these duties: the lowest of its group, without its master.
+
+        What the duties write, it cannot store: it takes no messages.
+        """
+        return self._held.acts_as_master
+
     def follow_config(self) -> None:
         """Have the role of the config: at a start, and where it was set."""
         self._held.take(self._node.config.broker_role, fenced=self._held.fenced)
@@ -92,6 +105,19 @@ class Role:
         config.broker_role, config.broker_id = "ASYNC_MASTER", NO_ID
         self._held.take(config.broker_role, fenced=True)
         self.epoch = 0
+
+    def be_lowest(self, lowest: bool) -> None:
+        """Have the duties of its group or not, whatever the role is: where slaves act as masters.
+
+        Source: broker/BrokerController.java#changeSpecialServiceStatus (5.5.0)
+        """
+        held, running = self._held, self._broker.state.is_up
+        if running and lowest != held.has_duties:
+            self._broker.end_duties(persist=True)
+            held.be_lowest(lowest)
+            self._broker.begin_duties()
+        else:
+            held.be_lowest(lowest)
 
     def become(
         self,
@@ -122,6 +148,7 @@ class Role:
                 broker.stop_replication("role changed")
                 broker.store.end_following()
             node.config.broker_role, node.config.broker_id = role, broker_id
+            self._held.lowest = None  # another role, another rank
             self._held.take(role)
             if replicate is not None:
                 replicate()

@@ -134,6 +134,9 @@ class StoreRole:
     `fakemq.broker.role.Role` changes it, nothing else.
     """
 
+    lowest: bool | None = None
+    """Whether it is the lowest of its group that lives; None without acting masters."""
+
     def __init__(self, name: BrokerRole) -> None:
         self.take(name)
 
@@ -147,6 +150,19 @@ class StoreRole:
         self.fenced = fenced
         self.is_slave = fenced or name == "SLAVE"
         self.is_sync_master = name == "SYNC_MASTER" and not fenced
+        self.has_duties = not self.is_slave if self.lowest is None else self.lowest and not fenced
+        """Whether it does what one broker of a group does: it delivers what is delayed, and so on.
+        """
+
+    def be_lowest(self, lowest: bool | None) -> None:
+        """Have the duties if it is the lowest of its group; None: if it is a master."""
+        self.lowest = lowest
+        self.take(self.name, fenced=self.fenced)
+
+    @property
+    def acts_as_master(self) -> bool:
+        """Whether it is a slave with a master's duties, which still takes no messages."""
+        return self.is_slave and self.has_duties
 
 
 class MessageStore:

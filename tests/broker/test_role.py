@@ -240,3 +240,35 @@ def test_reset_returns_to_the_role_of_the_start(pair: Replicated) -> None:
     pair.slave.reset()
     assert pair.slave.role.is_slave
     assert duties(pair, pair.slave) == set()
+
+
+# -- duties without the role ------------------------------------------------------------------
+
+
+def test_lowest_slave_has_the_duties_of_a_master(pair5: Replicated) -> None:
+    slave = pair5.slave
+    send(pair5, pair5.master, b"late", "DELAY\x015\x02")
+    pair5.core.advance(15_000)
+    assert not duties(pair5, slave)
+    slave.role.be_lowest(True)
+    assert slave.role.is_slave
+    assert slave.role.acts_as_master
+    assert {"txn_check", "delay_level_5"} <= duties(pair5, slave)
+    slave.role.be_lowest(False)
+    assert not duties(pair5, slave)
+
+
+def test_master_that_is_not_the_lowest_has_no_duties(pair5: Replicated) -> None:
+    master = pair5.master
+    master.role.be_lowest(False)
+    assert not duties(pair5, master)
+    assert not master.role.acts_as_master
+    send(pair5, master, b"taken nevertheless")
+    master.role.be_lowest(True)
+    assert "txn_check" in duties(pair5, master)
+
+
+def test_rank_ends_with_the_role(pair5: Replicated) -> None:
+    pair5.slave.role.be_lowest(True)
+    pair5.slave.role.become("SLAVE", 2)
+    assert not pair5.slave.role.has_duties

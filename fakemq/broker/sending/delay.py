@@ -69,7 +69,8 @@ class _Level:
 
 
 class ScheduleMessageService:
-    """The delay levels of one broker. A slave has none: its master delivers."""
+    """The delay levels of one broker. A slave has none: its master delivers,
+    as long as the slave does not act as one."""
 
     def __init__(
         self,
@@ -101,7 +102,7 @@ class ScheduleMessageService:
         config, levels = self._node.config, self._store.delay_levels
         levels.read(config.message_delay_level)
         self._load()
-        if self._store.role.is_slave:
+        if not self._store.role.has_duties:
             return
         self._started_ms = self._node.clock.elapsed_ms()
         self._levels = {
@@ -117,7 +118,7 @@ class ScheduleMessageService:
         self._levels = {}
         self._node.clock.cancel(self._persist_timer)
         self._persist_timer = None
-        if persist and not self._store.role.is_slave:
+        if persist and self._store.role.has_duties:
             self._persist()
 
     def reset(self, *, running: bool) -> None:

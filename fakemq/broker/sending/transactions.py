@@ -101,14 +101,14 @@ class TransactionalMessageService:
     # -- life ---------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin to check; a slave never does.
+        """Begin to check, if the broker has a master's duties.
 
         Source: broker/transaction/TransactionalMessageCheckService.java#run (4.9.7)
         """
         self._node.clock.cancel(
             self._timer
         )  # the timer of a broker that was a master until a reset
-        if not self._store.role.is_slave:
+        if self._store.role.has_duties:
             self._interval_ms = self._node.config.transaction_check_interval
             self._wait()
 

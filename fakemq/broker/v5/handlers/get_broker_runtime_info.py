@@ -35,7 +35,7 @@ def _runtime_info(broker: Broker5) -> dict[str, str]:
     put = sum(num for topic, num in put_nums if not broker.topics.is_system(topic))
     return info | {
         "msgPutTotalTodayNow": str(put),
-        "brokerActive": str(not broker.role.is_slave).lower(),
+        "brokerActive": str(broker.role.has_duties).lower(),
         "litePullThreadPoolQueueSize": "0",
         "litePullThreadPoolQueueCapacity": str(config.lite_pull_thread_pool_queue_capacity),
         "litePullThreadPoolQueueHeadWaitTimeMills": "0",

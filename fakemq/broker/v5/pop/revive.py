@@ -74,7 +74,7 @@ _RECORD_TYPES: Final[dict[str, type[PopCheckPoint | AckMsg]]] = {
 
 
 class PopRevive:
-    """All revive queues of one broker. A slave revives nothing: its master does."""
+    """All revive queues of one broker. A slave revives nothing, unless it acts as master."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class PopRevive:
         """Read what the revive topic has behind the committed offsets."""
         self.stop()
         self._log.queues = self._settings.revive_queue_num
-        if self._store.role.is_slave:
+        if not self._store.role.has_duties:
             return
         for queue_id in range(self._log.queues):
             committed = self._offsets.query(REVIVE_GROUP, self._log.topic, queue_id)

@@ -80,7 +80,10 @@ class _Due(NamedTuple):
 
 
 class TimerMessageService:
-    """The timers of one broker. A slave only follows its master's: that delivers."""
+    """The timers of one broker. A slave only follows its master's: that delivers.
+
+    A slave that acts as master delivers itself.
+    """
 
     def __init__(
         self,
@@ -223,7 +226,7 @@ class TimerMessageService:
         BodyError for bytes that are no checkpoint.
         Source: broker/slave/SlaveSynchronize.java#syncTimerCheckPoint (5.5.0)
         """
-        if not self.running or not self._store.role.is_slave:
+        if not self.running or self._store.role.has_duties:
             return
         self.timers.follow(data)
         self.enqueue()
@@ -241,7 +244,7 @@ class TimerMessageService:
             return
         self._move_write_time()
         end = store.max_offset_in_queue(TIMER_TOPIC, 0)
-        if self._store.role.is_slave:
+        if self._store.role.is_slave and not self._store.role.has_duties:
             end = min(end, checkpoint.master_queue_offset)
         offset = max(checkpoint.queue_offset, store.min_offset_in_queue(TIMER_TOPIC, 0))
         while offset < end:
@@ -259,7 +262,7 @@ class TimerMessageService:
     def _progress(self, queue_offset: int) -> None:
         checkpoint = self.timers.checkpoint
         checkpoint.queue_offset = queue_offset
-        if not self._store.role.is_slave:
+        if self._store.role.has_duties:
             checkpoint.master_queue_offset = queue_offset
         self._changed()
 
@@ -273,7 +276,7 @@ class TimerMessageService:
             return
         topic = properties.get(REAL_TOPIC)
         rolls_at_ms = None
-        if due_ms < self._write_ms and not self._store.role.is_slave:
+        if due_ms < self._write_ms and self._store.role.has_duties:
             at = message.commit_log_offset
             due = _Due(at, size_bytes, _NOT_ENQUEUED, rolls=False, queue_offset=offset)
             self._due.append(due)
@@ -320,7 +323,7 @@ class TimerMessageService:
 
     def checkpoint(self) -> TimerCheckpoint:
         """Return the progress, as it is at this moment."""
-        if not self._delivering and not self._store.role.is_slave:
+        if not self._delivering and self._store.role.has_duties:
             self._move_write_time()
             self.timers.pass_until(self._write_ms)
         return self.timers.checkpoint
@@ -398,7 +401,7 @@ class TimerMessageService:
         clock.cancel(self._timer)
         self._timer = None
         # A delivery under way waits again at its end.
-        if self._delivering or self._store.role.is_slave:
+        if self._delivering or not self._store.role.has_duties:
             return
         left_ms = 0
         if not self._due:
