@@ -6,7 +6,8 @@ most of the others are up; when it goes, another one takes over after a deadline
 
 - DLedger: controllers that still name the dead leader do so for the first 6 s (three heartbeats of
   2 s that did not come). The new one serves after 7.0 to 9.2 s, by the cluster's seed.
-- jRaft: 1 s (jRaftElectionTimeoutMs), and 1.0 to 2.0 s.
+- jRaft: 1 s (jRaftElectionTimeoutMs), and 1.0 to 2.0 s. Heartbeats are in its log, so the new one
+  knows which brokers live.
 
 A leader that has lost most of the others does not know it at first: it answers reads, and a request
 that changes something gets code 1 after 5 s. At the deadline it leads no more.
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from fakemq.clock.timers import Timer
     from fakemq.config.v5.controller.model import ControllerConfig
     from fakemq.controller.events import ControllerEvent
+    from fakemq.controller.liveness import BrokerIdentityInfo, LiveBroker, Liveness
     from fakemq.controller.log import EventLog
     from fakemq.journal.journal import Journal
 
@@ -52,6 +54,7 @@ class GroupMember(Protocol):
     peer_id: str
     addr: str
     state: NodeState
+    liveness: Liveness
 
     def begin_leading(self) -> None:
         """Begin the duties of a leader."""
@@ -86,6 +89,8 @@ class ControllerGroup:
         self._named: GroupMember | None = None
         """The last leader, which others still name for a while."""
         self._lost_ms = 0
+        self._known: dict[BrokerIdentityInfo, LiveBroker] = {}
+        """With jRaft, the brokers that the last leader knew."""
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -171,6 +176,8 @@ class ControllerGroup:
         self.term += 1
         self.leader = self._named = controller
         self._journal.add(ControllerElected(node=controller.name, term=self.term))
+        if self.is_jraft:
+            controller.liveness.take_over(self._known)
         controller.begin_leading()
 
     def _depose(self, why: str) -> None:
@@ -180,6 +187,8 @@ class ControllerGroup:
         self.clock.cancel(self._election)
         self._election = None
         leader.end_leading()
+        if self.is_jraft:
+            self._known = leader.liveness.known()
         self._journal.add(ControllerDeposed(node=leader.name, why=why))
 
     @property

@@ -6,7 +6,10 @@ has one timer, due at the tick of that grid at which the scan would find it.
 A broker is dead, too, when the connection closes on which its *first* heartbeat came, even if later
 ones came on another. Its next heartbeat makes it live again.
 
-Source: controller/impl/heartbeat/DefaultBrokerHeartbeatManager.java (5.5.0)
+With jRaft heartbeats are in the log: a new leader begins with the brokers of the last one.
+
+Source: controller/impl/heartbeat/DefaultBrokerHeartbeatManager.java,
+RaftBrokerHeartBeatManager.java (5.5.0)
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from fakemq.clock.timers import next_tick_ms
 from fakemq.protocol.java import INT_MAX, int32, java_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from fakemq.clock.node_clock import NodeClock
     from fakemq.clock.timers import Timer
@@ -61,8 +64,8 @@ class BrokerIdentityInfo(NamedTuple):
 class LiveBroker(msgspec.Struct):
     """What the heartbeats of a broker said, and when the last one came."""
 
-    session: Session
-    """The connection of the first one."""
+    session: Session | None
+    """The connection of the first one; None while only another controller knows it."""
     outside: bool
     last_update_ms: int
     """By the axis of its peers: real time for a broker outside the cluster."""
@@ -91,7 +94,7 @@ class Liveness:
         self._table: dict[BrokerIdentityInfo, LiveBroker] = {}
         self._of_session: dict[Session, dict[BrokerIdentityInfo, None]] = {}
         self._orphans: dict[BrokerIdentityInfo, None] = {}
-        """Those whose first connection has closed: they make room for others if there is none."""
+        """Those whose first connection is not open: they make room for others if there is none."""
         self._started_ms = {False: 0, True: 0}
         self._period_ms = 5_000
 
@@ -115,6 +118,10 @@ class Liveness:
         timeout_ms = max(-1, min(timeout_ms, LONGEST_TIMEOUT_MS))
         priority = INT_MAX if header.election_priority is None else header.election_priority
         live = self._table.get(identity)
+        if live is not None and live.session is None:
+            epoch, max_offset = max((epoch, max_offset), (live.epoch, live.max_offset))
+            self._remove(identity)
+            live = None
         if live is not None:
             live.last_update_ms = self._now_ms(live)
             live.timeout_ms, live.election_priority = timeout_ms, priority
@@ -161,6 +168,23 @@ class Liveness:
             first = min(identities, key=lambda one: one.bucket)
             self._orphans.update(identities)
             self._drop(first, "channel closed")
+
+    def known(self) -> dict[BrokerIdentityInfo, LiveBroker]:
+        """Return what another controller can `take_over`."""
+        return {
+            identity: msgspec.structs.replace(live, session=None, timer=None)
+            for identity, live in self._table.items()
+        }
+
+    def take_over(self, known: Mapping[BrokerIdentityInfo, LiveBroker]) -> None:
+        """Know the living brokers that another controller knew, and no others."""
+        for identity in [one for one in self._table if one not in known]:
+            self._remove(identity)
+        for identity, live in known.items():
+            if identity not in self._table and self._counts(live):
+                self._table[identity] = live
+                self._orphans[identity] = None
+                self._watch(identity, live)
 
     def forget_standings(self) -> None:
         """Forget how far the logs go: the next heartbeats say it anew, also if it is less."""
@@ -218,7 +242,8 @@ class Liveness:
             self._watch(identity, live)
             return
         self._remove(identity)
-        live.session.close(f"{identity.broker_name} ({identity.broker_id}) is silent")
+        if live.session is not None:
+            live.session.close(f"{identity.broker_name} ({identity.broker_id}) is silent")
         self._on_inactive(identity, "expired")
 
     def _drop(self, identity: BrokerIdentityInfo, why: str) -> None:
@@ -229,8 +254,9 @@ class Liveness:
         live = self._table.pop(identity)
         self._orphans.pop(identity, None)
         self._clock.cancel(live.timer)
-        others = self._of_session.get(live.session)
-        if others is not None:
+        session = live.session
+        others = None if session is None else self._of_session.get(session)
+        if session is not None and others is not None:
             others.pop(identity, None)
             if not others:
-                del self._of_session[live.session]
+                del self._of_session[session]

@@ -165,3 +165,72 @@ def test_controller_that_is_alone_leads_on_after_a_pause(end: str) -> None:
         lab.controllers[0].start("127.0.0.1:9800")
         lab.clock.advance_ms(9_200)
         assert lab.broker(2).apply().code == 0
+
+
+def lose_leader(lab: ControllerLab) -> int:
+    """Kill the leader of jRaft; return which one is its successor."""
+    lab.controllers[0].stop("kill")
+    lab.clock.advance_ms(ELECTION_MS[True][1])
+    return [one.leads for one in lab.controllers].index(True)
+
+
+def two_of_jraft() -> ControllerLab:
+    """Three controllers of jRaft, and two replicas in sync that beat at the leader only."""
+    lab = ControllerLab(3, ControllerConfig(controller_type="jRaft"))
+    first, second = lab.broker(1).join(), lab.broker(2).join()
+    second.beat(epoch=2, max_offset=700)
+    first.elect()
+    first.alter([1, 2], epoch=1, set_epoch=1)
+    return lab
+
+
+def test_new_leader_of_jraft_knows_which_brokers_live() -> None:
+    lab = two_of_jraft()
+    at = lose_leader(lab)
+    standing = lab.controllers[at].liveness.standing("c", "broker-a", 2)
+    assert standing is not None
+    assert (standing.epoch, standing.max_offset) == (2, 700)
+    second = lab.broker(2, at)
+    assert second.elect().code == 2011, "the master lives"
+    lab.broker(1, at).beat()
+    second.beat(epoch=1, max_offset=900)
+    standing = lab.controllers[at].liveness.standing("c", "broker-a", 2)
+    assert standing is not None
+    assert (standing.epoch, standing.max_offset) == (2, 700), "it is behind what the last one knew"
+
+
+def test_broker_that_another_leader_knew_dies_with_its_first_connection_to_the_new_one() -> None:
+    lab = two_of_jraft()
+    at = lose_leader(lab)
+    first = lab.broker(1, at)
+    first.beat()
+    first.peer.close()
+    assert lab.broker(2, at).master == ("2", "2")
+
+
+def test_broker_that_another_leader_knew_dies_by_its_time_out() -> None:
+    lab = two_of_jraft()
+    at = lose_leader(lab)
+    for _ in range(15):
+        lab.clock.advance_ms(1_000)
+        lab.broker(2, at).beat()
+    assert lab.broker(2, at).master == ("2", "2")
+
+
+def test_new_leader_of_jraft_knows_no_other_brokers() -> None:
+    lab = two_of_jraft()
+    for at in (1, 2):
+        lab.broker(3, at).beat()
+    at = lose_leader(lab)
+    assert not lab.controllers[at].liveness.is_alive("c", "broker-a", 3)
+
+
+def test_new_leader_of_jraft_forgets_brokers_whose_time_out_is_over() -> None:
+    lab = two_of_jraft()
+    for one in lab.controllers[:2]:
+        one.stop("kill")
+    lab.clock.advance_ms(20_000)
+    lab.controllers[1].start("127.0.0.1:9801")
+    lab.clock.advance_ms(ELECTION_MS[True][1])
+    at = [one.leads for one in lab.controllers].index(True)
+    assert lab.controllers[at].liveness.standing("c", "broker-a", 2) is None
