@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from fakemq.store.store import MessageStore
 
 MASTER_ID = 0
-NO_ID = -1
-"""The id of a broker that has no role yet."""
 
 
 class Serving(Protocol):
@@ -100,9 +98,12 @@ class Role:
         self._held.take(self._node.config.broker_role, fenced=self._held.fenced)
 
     def fence(self) -> None:
-        """Have no role until the next `become`: at the start of a broker under a controller."""
+        """Have no role until the next `become`: at the start of a broker under a controller.
+
+        Until then both keys are what a file without them says.
+        """
         config = self._node.config
-        config.broker_role, config.broker_id = "ASYNC_MASTER", NO_ID
+        config.broker_role, config.broker_id = "ASYNC_MASTER", MASTER_ID
         self._held.take(config.broker_role, fenced=True)
         self.epoch = 0
 

@@ -1,6 +1,6 @@
 """GET_BROKER_EPOCH_CACHE (1007): return the epochs of the broker's log.
 
-Behaviour: a broker that never had a role has the id -1.
+Behaviour: a broker without a role has the id of a master, as its file says.
 Refused: by a broker without a controller: SYSTEM_ERROR.
 
 Source: broker/processor/AdminBrokerProcessor.java#getBrokerEpochCache (5.5.0)

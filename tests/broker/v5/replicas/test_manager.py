@@ -160,7 +160,7 @@ def test_fenced_broker_answers_what_only_reads(one: ControlledBroker) -> None:
     fields = {"topic": "TBW102", "queueId": "0"}
     assert peer.ask(RequestCode.GET_MAX_OFFSET, ext_fields=fields).code == ResponseCode.SUCCESS
     found = peer.ask(RequestCode5.GET_BROKER_EPOCH_CACHE)
-    assert b'"brokerId":-1' in found.body
+    assert b'"brokerId":0' in found.body
 
 
 def test_without_a_leader_it_asks_three_times_then_after_five_seconds(
@@ -440,7 +440,7 @@ def test_killed_broker_begins_fenced_again(one: ControlledBroker) -> None:
     one.controller.refuse[REGISTER] = None
     broker.start(())
     assert broker.role.fenced
-    assert broker.config.broker_id == -1
+    assert broker.config.broker_id == 0
 
 
 def test_paused_broker_follows_late(one: ControlledBroker) -> None:
