@@ -22,7 +22,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from fakemq.clock.machine_time import thread_busy_ms
-from fakemq.later import Later, drive
+from fakemq.later import End, Later, drive, resumed
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -56,7 +56,10 @@ def leaving(peer: Hashable) -> Hashable:
 
 def finished(steps: Steps[T]) -> T:
     """Do work up to its end, and return its result."""
-    return drive(steps).result()
+    # Each batch comes here: `drive` would cost another two percent of its instructions.
+    while not isinstance(step := resumed(steps, None), End):
+        pass
+    return step.value
 
 
 def in_one_step(result: T) -> Steps[T]:
