@@ -25,6 +25,7 @@ from fakemq.broker.pulling.positions import PullPositions
 from fakemq.broker.registration import Registration
 from fakemq.broker.role import Role
 from fakemq.broker.sending.delay import ScheduleMessageService
+from fakemq.broker.sending.puts import DutyPuts
 from fakemq.broker.sending.transactions import TransactionalMessageService
 from fakemq.broker.tables.groups import SubscriptionGroupManager
 from fakemq.broker.tables.offsets import ConsumerOffsetManager
@@ -182,13 +183,17 @@ class Broker:
         self.locks = RebalanceLockManager(node, self.consumers)
         self.positions = PullPositions(clock)
         self.holds = PullRequestHoldService(node, store)
-        self.delay = ScheduleMessageService(node, store, self.stats, files.delays, put=self.put)
+        self.puts = self._make_puts()
+        self.delay = ScheduleMessageService(
+            node, store, self.stats, files.delays, put=self.puts.async_put_message
+        )
         self.transactions = self.transactions_class(
             node,
             store,
             self.topics,
             self.offsets,
             put=self.put,
+            escape=self.puts.put_message,
             check=self.check_transactions,
         )
         files.topics.connect(self.topics, self.topics.reset, kept=self.topics.kept)
@@ -319,6 +324,10 @@ class Broker:
         result = self.store.put_message(message)
         self.arrived(result)
         return result
+
+    def _make_puts(self) -> DutyPuts:
+        """Return where it puts what its duties write."""
+        return DutyPuts(self.put, self.put, self.put)
 
     def arrived(self, result: PutMessageResult) -> None:
         """Notify delay levels and held pulls of the records of a finished put.

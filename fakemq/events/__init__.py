@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from fakemq.events.core import TransactionDiscarded as TransactionDiscarded
     from fakemq.events.core import TransactionEnded as TransactionEnded
     from fakemq.events.core import Warned as Warned
+    from fakemq.events.escape import Escaped as Escaped
     from fakemq.events.faults import AnswerWithheld as AnswerWithheld
     from fakemq.events.faults import FaultHit as FaultHit
     from fakemq.events.faults import FaultPlaced as FaultPlaced
@@ -110,6 +111,7 @@ _HOMES = {
     "ReplicaMoved": "controller",
     "ReplicasCleaned": "controller",
     "SyncStateSetChanged": "controller",
+    "Escaped": "escape",
     "FaultPlaced": "faults",
     "FaultHit": "faults",
     "FaultRemoved": "faults",

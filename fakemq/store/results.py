@@ -33,6 +33,7 @@ class PutMessageStatus(Enum):
     WHEEL_TIMER_MSG_ILLEGAL = auto()
     WHEEL_TIMER_NOT_ENABLE = auto()
     IN_SYNC_REPLICAS_NOT_ENOUGH = auto()
+    PUT_TO_REMOTE_BROKER_FAIL = auto()
 
     @property
     def final(self) -> bool:

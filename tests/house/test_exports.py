@@ -37,7 +37,8 @@ PUBLIC = {
     "fakemq.events": """
         AccessRefused Acknowledged AnswerWithheld AppendRefused BrokerGone BrokerRegistered
         ChangesLost ClockMoved ClockSkewed CommitIgnored DeadLettered Delivered DifferenceEnded
-        Dispatched EpochBegun Event FaultHit FaultPlaced FaultRemoved FilesExpired FilterChanged
+        Dispatched EpochBegun Escaped Event FaultHit FaultPlaced FaultRemoved FilesExpired
+        FilterChanged
         FlowControlled GroupChanged HalfStored HandleRenewed HandlerFailed InSyncSetProposed
         InSyncSetTaken InvisibleTimeChanged KvConfigPrinted LinkClosed LinkOpened LogAppended
         LogTruncated MemberChanged

@@ -7,13 +7,17 @@ has none. Clients cannot see a difference with enableScheduleAsyncDeliver.
 Source: store/schedule/ScheduleMessageService.java (4.9.7)
 """
 
+# Over 400 lines: progress, waits and deliveries of the levels share one state.
+
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fakemq.broker.tables.persistence import TICKS_AFTER_CHANGE
 from fakemq.clock.timers import next_tick_ms
 from fakemq.events.core import Scheduled, ScheduledDelivered, ScheduledDiscarded
+from fakemq.later import Later
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_int
 from fakemq.protocol.java import java_concurrent_map_order
@@ -28,8 +32,7 @@ from fakemq.store.delay_detour import delay_level_to_queue_id, queue_id_to_delay
 from fakemq.store.inner_message import InnerMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from fakemq.broker.sending.puts import Put
     from fakemq.broker.tables.persistence import ConfigFile
     from fakemq.broker.tables.stats import BrokerStatsManager
     from fakemq.clock.timers import Timer
@@ -54,7 +57,7 @@ _TABLE_CAPACITY = 32
 class _Level:
     """One level: the progress of its delivery, and the timer that it waits for."""
 
-    __slots__ = ("delay_ms", "failures", "next_offset", "number", "timer")
+    __slots__ = ("delay_ms", "failures", "next_offset", "number", "timer", "under_way")
 
     def __init__(self, number: int, delay_ms: int, next_offset: int) -> None:
         self.number = number
@@ -62,6 +65,8 @@ class _Level:
         self.next_offset = next_offset
         self.failures = 0
         self.timer: Timer | None = None
+        self.under_way = False
+        """Whether another broker has the first message, and has not answered yet."""
 
     @property
     def queue_id(self) -> int:
@@ -79,14 +84,13 @@ class ScheduleMessageService:
         stats: BrokerStatsManager,
         file: ConfigFile[DelayOffsetSerializeWrapper],
         *,
-        put: Callable[[InnerMessage], PutMessageResult],
+        put: Put,
     ) -> None:
         self._node = node
         self._store = store
         self._stats = stats
         self._file = file
         self._put = put
-        """Stores a message and wakes the pulls that wait for it."""
         self._levels: dict[int, _Level] = {}
         self._offset_table: dict[int, int] = {}
         self._persisted: dict[int, int] = {}
@@ -253,14 +257,15 @@ class ScheduleMessageService:
             )
         )
         level = self._levels.get(number)
-        if level is not None and level.timer is None:
+        if level is not None and level.timer is None and not level.under_way:
             self._wait(level)
 
     def _look_again(self) -> None:
         """Set all deadlines again, because the wall clock was moved."""
         for level in self._levels.values():
             self._node.clock.cancel(level.timer)
-            self._wait(level)
+            if not level.under_way:
+                self._wait(level)
 
     def _wait(self, level: _Level) -> None:
         """Wait for the level's first message, if there is one."""
@@ -301,20 +306,28 @@ class ScheduleMessageService:
             phy_offset, size_bytes, deliver_timestamp_ms = first
             if self._countdown_ms(level, deliver_timestamp_ms) > 0:
                 break
-            if not self._deliver(level, phy_offset, size_bytes):
-                # Java tries again every 100 ms for as long as it takes.
-                level.failures += 1
-                wait_ms = min(level.failures * DELAY_FOR_A_WHILE_MS, DELAY_FOR_A_PERIOD_MS)
-                self._wait_ms(level, wait_ms)
+            delivered = self._deliver(level, phy_offset, size_bytes)
+            if level.under_way:
+                return
+            if not delivered:
+                self._try_again(level)
                 return
             level.next_offset += 1
         level.failures = 0
         self._wait(level)
 
+    def _try_again(self, level: _Level) -> None:
+        """Wait for the next try; Java tries again every 100 ms for as long as it takes."""
+        level.failures += 1
+        wait_ms = min(level.failures * DELAY_FOR_A_WHILE_MS, DELAY_FOR_A_PERIOD_MS)
+        self._wait_ms(level, wait_ms)
+
     def _deliver(self, level: _Level, phy_offset: int, size_bytes: int) -> bool:
-        """Store a message in its real topic; return False if the store refuses it."""
-        store, node = self._store, self._node
-        stored = store.look_message_by_offset(phy_offset, size_bytes)
+        """Store a message in its real topic; return False if the store refuses it.
+
+        If another broker has to answer first, the level is `under_way` until then.
+        """
+        stored = self._store.look_message_by_offset(phy_offset, size_bytes)
         if stored is None:
             return True
         message = _time_up(stored, self._node.reference.encode_properties)
@@ -322,12 +335,41 @@ class ScheduleMessageService:
             self._discard(level, stored, message)
             return True
         result = self._put(message)
-        appended = result.append_result
-        if not result.ok or appended is None:
+        if isinstance(result, Later):
+            level.under_way = True
+            result.when_done(partial(self._escaped, level, stored, message, result))
+            return False
+        return self._is_delivered(level, stored, message, result)
+
+    def _escaped(
+        self,
+        level: _Level,
+        stored: MessageExt,
+        message: InnerMessage,
+        put: Later[PutMessageResult],
+    ) -> None:
+        """Continue a level whose first message another broker has, or has refused."""
+        if self._levels.get(level.number) is not level:
+            return  # stopped meanwhile
+        level.under_way = False
+        if self._is_delivered(level, stored, message, put.result()):
+            level.next_offset += 1
+            self._deliver_due(level)
+        else:
+            self._try_again(level)
+
+    def _is_delivered(
+        self, level: _Level, stored: MessageExt, message: InnerMessage, result: PutMessageResult
+    ) -> bool:
+        """Note how a delivery ended; return False if the message has to be put again."""
+        node, appended = self._node, result.append_result
+        if not result.ok:
             if result.status.final:
                 self._discard(level, stored, result.why)
             return result.status.final
         self._progress(level)
+        if appended is None:  # it is at another broker
+            return True
         if node.config.enable_schedule_message_stats:
             self._stats.delivered(level.number, message.topic, appended.wrote_bytes)
         node.journal.add(
@@ -335,7 +377,7 @@ class ScheduleMessageService:
                 node=node.name,
                 level=level.number,
                 schedule_offset=level.next_offset,
-                from_phy_offset=phy_offset,
+                from_phy_offset=stored.commit_log_offset,
                 phy_offset=appended.wrote_offset,
                 topic=message.topic,
                 queue_id=message.queue_id,

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.sending.transaction_asking import Asking, CheckParts
 from fakemq.broker.sending.transactions import CID_SYS_RMQ_TRANS, check_times
+from fakemq.later import Later
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_long
 from fakemq.protocol.java import int64
@@ -36,12 +37,14 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from fakemq.broker.sending.transactions import Round
+    from fakemq.store.puts import PutMessageResult
     from fakemq.store.results import GetMessageResult
 
 HOUR_MS = 3_600_000
 MOST_MS = 60_000
 """How long the check of one queue may take."""
 OPS_AT_ONCE = 32
+MOST_ESCAPE_FAILURES = 10
 _NO_NEW_MSG = (GetMessageStatus.NO_MESSAGE_IN_QUEUE, GetMessageStatus.OFFSET_OVERFLOW_ONE)
 
 
@@ -82,6 +85,8 @@ class _QueueCheck:
         self._open: dict[int, set[int]] = {}
         """The ops that are not done: queue offset → the half messages that were not met yet."""
         self._done_ops: list[int] = []
+        self._escapes = parts.store.role.is_slave  # it checks for its master, which is away
+        self._escape_failures = 0
         self._ops: list[MessageExt] | None = None
         """The ops read last; None if there were no more."""
 
@@ -98,7 +103,7 @@ class _QueueCheck:
         if op_offset != self._op_offset:
             self._update_consume_offset(TRANS_OP_HALF_TOPIC, op_offset)
 
-    def _walk(self) -> Generator[int, None, int]:
+    def _walk(self) -> Generator[int | Later[PutMessageResult], None, int]:
         """Check half messages until one is too young; return the offset of the next run."""
         clock, sleep_ms = self._parts.node.clock, self._parts.node.reference.check_sleep_ms
         offset = self._half_offset
@@ -119,6 +124,10 @@ class _QueueCheck:
                 offset = found.next_begin_offset
                 continue
             halves = decode_good_records(found.body)
+            if self._escapes and halves:
+                if (yield from self._escape(halves[0])):
+                    offset += 1
+                continue
             step = self._look_at(halves[0]) if halves else _Step.NEXT
             if step is _Step.STOP:
                 return offset
@@ -128,6 +137,24 @@ class _QueueCheck:
                 self._asking.finish()  # the threads that ask do not sleep
                 yield sleep_ms
         return offset
+
+    def _escape(self, half: MessageExt) -> Generator[int | Later[PutMessageResult], None, bool]:
+        """Let another broker check a half message; return False if it has to be tried again.
+
+        All half messages go, however young. One that was refused eleven times stays behind. Those
+        that ended are known by the first ops only: Java reads no more of them here.
+        Source: TransactionalMessageServiceImpl.java#check (5.5.0)
+        """
+        put = self._parts.transactions.escape(half)
+        if isinstance(put, Later):
+            yield put
+            put = put.result()
+        if put.ok or self._escape_failures >= MOST_ESCAPE_FAILURES:
+            self._escape_failures = 0
+            return True
+        self._escape_failures += 1
+        yield 100 * (2 ^ self._escape_failures)  # the exclusive or that Java's ^ is
+        return False
 
     def _look_at(self, half: MessageExt) -> _Step:
         transactions, config = self._parts.transactions, self._parts.node.config

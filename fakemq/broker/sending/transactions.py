@@ -9,8 +9,11 @@ Source: broker/transaction/queue/TransactionalMessageServiceImpl.java,
 broker/transaction/queue/TransactionalMessageBridge.java (4.9.7)
 """
 
+# Over 400 lines: what producers, ends and checks store is made alike.
+
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fakemq.broker.addresses import store_host
@@ -18,6 +21,7 @@ from fakemq.clock.slices import removed_where
 from fakemq.clock.timers import SEEN_MS, notes_nothing
 from fakemq.dispatch.outcomes import required
 from fakemq.events.core import HalfStored, TransactionDiscarded
+from fakemq.later import Later
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_bool, parse_int, parse_long
 from fakemq.protocol.properties import (
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from typing import TypeAlias
 
+    from fakemq.broker.sending.puts import Put, Putting
     from fakemq.broker.tables.offsets import ConsumerOffsetManager
     from fakemq.broker.tables.topics import TopicConfigManager
     from fakemq.clock.slices import Steps
@@ -54,8 +59,9 @@ if TYPE_CHECKING:
     from fakemq.store.puts import AppendMessageResult, PutMessageResult
     from fakemq.store.store import MessageStore
 
-    Round: TypeAlias = Generator[int, None, None]
-    """A check in steps; each yields for how many milliseconds the check sleeps now, mostly 0."""
+    Round: TypeAlias = Generator[int | Later[PutMessageResult], None, None]
+    """A check in steps; each yields for how many milliseconds the check sleeps now, mostly 0, or
+    the answer of another broker that it waits for."""
 
 CID_SYS_RMQ_TRANS = "CID_RMQ_SYS_TRANS"
 """The group under which a broker commits its offsets in half messages and ops."""
@@ -82,6 +88,7 @@ class TransactionalMessageService:
         offsets: ConsumerOffsetManager,
         *,
         put: Callable[[InnerMessage], PutMessageResult],
+        escape: Put,
         check: Callable[[], Round],
     ) -> None:
         self._node = node
@@ -90,9 +97,11 @@ class TransactionalMessageService:
         self._offsets = offsets
         self._put = put
         """Stores a message and wakes the pulls that wait for it."""
+        self._escape = escape
         self._check = check
         """Checks all half messages once; it may take long, and sleep between two of them."""
         self._timer: Timer | None = None
+        self._put_under_way: Later[PutMessageResult] | None = None
         self._interval_ms = 0
         self._arrived_ms: dict[int, int] = {}
         self._encode = node.reference.encode_properties
@@ -115,7 +124,7 @@ class TransactionalMessageService:
     def stop(self) -> None:
         """Check no more; a check that is under way ends where it is."""
         self._node.clock.cancel(self._timer)
-        self._timer = None
+        self._timer = self._put_under_way = None
         self._node.clock.drop_of(self)
 
     def reset(self, *, running: bool) -> None:
@@ -164,6 +173,10 @@ class TransactionalMessageService:
         """Continue a check until it sleeps or ends; the next one is an interval after its end."""
         try:
             for sleep_ms in check:
+                if isinstance(sleep_ms, Later):
+                    self._put_under_way = sleep_ms
+                    sleep_ms.when_done(partial(self._escaped, check, sleep_ms))
+                    return
                 if sleep_ms:
                     self._timer = self._node.clock.call_later(
                         sleep_ms, lambda: self._continue(check), kind="txn_check_sleep"
@@ -174,6 +187,11 @@ class TransactionalMessageService:
             self._wait()
             raise
         self._wait()
+
+    def _escaped(self, check: Round, put: Later[PutMessageResult]) -> None:
+        if self._put_under_way is put:  # else it was stopped meanwhile
+            self._put_under_way = None
+            self._continue(check)
 
     # -- what producers ask for ---------------------------------------------------------------
 
@@ -321,6 +339,13 @@ class TransactionalMessageService:
         half.properties.setdefault(TRANSACTION_PREPARED_QUEUE_OFFSET, str(half.queue_offset))
         return self._renew(half) is not None
 
+    def escape(self, half: MessageExt) -> Putting:
+        """Send a half message to another broker, which checks it from now on.
+
+        Source: TransactionalMessageBridge.java#escapeMessage, #renewHalfMessageInner (5.5.0)
+        """
+        return self._escape(self._renewed(half))
+
     def discard(self, half: MessageExt) -> None:
         """Move a half message to TRANS_CHECK_MAX_TIME_TOPIC, which is created if needed.
 
@@ -348,10 +373,13 @@ class TransactionalMessageService:
     # -- inside -------------------------------------------------------------------------------
 
     def _renew(self, half: MessageExt) -> AppendMessageResult | None:
+        result = self._put_again(self._renewed(half), half)
+        return result.append_result if result.ok else None
+
+    def _renewed(self, half: MessageExt) -> InnerMessage:
         message = InnerMessage.of(half, half.topic, half.queue_id, half.properties, self._encode)
         message.flag = message.reconsume_times = 0
-        result = self._put_again(message, half)
-        return result.append_result if result.ok else None
+        return message
 
     def _put_again(self, message: InnerMessage, before: MessageExt) -> PutMessageResult:
         # Set after the text was made, and so not stored.

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from fakemq.broker.broker import Broker
+from fakemq.broker.sending.puts import DutyPuts
 from fakemq.broker.sending.transactions import TransactionalMessageService
 from fakemq.broker.tables.persistence import TIMER_METRICS
 from fakemq.broker.v5 import pull_consumers, send, topic_changes
@@ -17,6 +18,7 @@ from fakemq.broker.v5.pop.service import PopService
 from fakemq.broker.v5.read_subscriptions import ReadSubscriptions
 from fakemq.broker.v5.slave_tables import SlaveTables, TableVersions
 from fakemq.broker.v5.timers.service import TimerMessageService
+from fakemq.broker.v5.topic_routes import TopicRouteInfoManager
 from fakemq.broker.v5.transactions import TransactionalMessageService5
 from fakemq.dispatch.answers import Forbidden, ForbiddenType, Reply
 from fakemq.dispatch.dispatcher import Dispatcher, VersionedDispatcher
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from fakemq.broker.broker import SendRequest
     from fakemq.broker.image import NodeImage
     from fakemq.broker.popped import OutMessage
+    from fakemq.broker.v5.escape.bridge import EscapeBridge
     from fakemq.broker.v5.replicas.manager import ReplicasManager
     from fakemq.broker.v5.replicas.node import Replication
     from fakemq.clock.slices import Steps
@@ -62,14 +65,25 @@ class Broker5(Broker):
     follows_puts: ClassVar[bool] = True
     knows_times: ClassVar[bool] = True
 
+    escape: EscapeBridge | None = None
+    """How it writes while it acts for its master; None where no slave does."""
+
     def __init__(self, node: NodeContext[BrokerConfig5], store: MessageStore) -> None:
+        self.routes = TopicRouteInfoManager(
+            lambda: self.registration.namesrv_addrs, lambda: self.outbound
+        )
         super().__init__(node, store)
         config = node.config
         metrics_file = self.persistence.add(
             TIMER_METRICS, _timer_metrics, field="timingCount", pretty=False, late=True
         )
         self.timers = TimerMessageService(
-            node, config, store, self.stats, put=self.put, keep=metrics_file.persist
+            node,
+            config,
+            store,
+            self.stats,
+            put=self.puts.put_message,
+            keep=metrics_file.persist,
         )
         metrics_file.connect(self.timers.metrics, self.timers.metrics.clear)
         self.offset_resets = OffsetResets(self.offsets)
@@ -126,6 +140,8 @@ class Broker5(Broker):
 
     def _start_parts(self) -> None:
         self.versions.start(self.clock.now_ms())
+        if self.escape is not None:
+            self.escape.forget()
         super()._start_parts()
 
     def begin_duties(self) -> None:
@@ -163,6 +179,7 @@ class Broker5(Broker):
         self.read_subscriptions.clear()
         self.forbidden.clear()
         self.fingerprints.clear()
+        self.routes.forget()
 
     def follow_config(self) -> None:
         super().follow_config()
@@ -171,6 +188,23 @@ class Broker5(Broker):
     def settle(self) -> None:
         self.transactions.write_ended()
         self.timers.settle()
+
+    def _make_puts(self) -> DutyPuts:
+        if not self.config.enable_slave_acting_master:
+            return super()._make_puts()
+        from fakemq.broker.v5.escape.bridge import EscapeBridge  # few clusters have acting masters
+
+        self.escape = bridge = EscapeBridge(
+            self.node,
+            self.config,
+            self.store.role,
+            self.routes,
+            lambda: self.outbound,
+            put=self.put,
+        )
+        return DutyPuts(
+            bridge.put_message, bridge.async_put_message, bridge.put_message_to_specific_queue
+        )
 
     def _make_replication(self) -> HAService:
         tables = SlaveTables(self.versions, self.delay, self.pop, self.timers)

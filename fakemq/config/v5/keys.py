@@ -174,7 +174,7 @@ class BrokerKeys5(keys.BrokerKeys):
     ] = True
     sync_broker_member_group_period: Annotated[int, Idle(CONTAINER)] = 1000
     load_balance_poll_name_server_interval: Annotated[
-        Long, Idle("a name server is asked for each assignment")
+        Long, Acts("how long a slave that acts as master believes a route, in ms")
     ] = 1000 * 30
     clean_offline_broker_interval: Annotated[int, Idle(CONTAINER)] = 1000 * 30
     server_load_balancer_enable: Annotated[
@@ -197,8 +197,12 @@ class BrokerKeys5(keys.BrokerKeys):
         int, Acts("how long ends of transactions are collected, in ms")
     ] = 3000
     forward_timeout: Annotated[Long, Idle(CONTAINER)] = 3 * 1000
-    enable_slave_acting_master: Annotated[bool, Unsupported("no acting masters")] = False
-    enable_remote_escape: Annotated[bool, Unsupported("no acting masters")] = False
+    enable_slave_acting_master: Annotated[
+        bool, Acts("whether the lowest slave has its master's duties while that is away")
+    ] = False
+    enable_remote_escape: Annotated[
+        bool, Acts("whether it sends what it may not store to another master; without it, it waits")
+    ] = False
     skip_pre_online: Annotated[bool, Idle(CONTAINER)] = False
     async_send_enable: Annotated[bool, Idle(keys.THREADS)] = True
     use_server_side_reset_offset: Annotated[

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.pop.invisible import change_invisible_time
-from fakemq.dispatch.answers import Reply, Request
+from fakemq.dispatch.answers import Parked, Reply, Request
 from fakemq.protocol.headers.pop import (
     ChangeInvisibleTimeRequestHeader,
     ChangeInvisibleTimeResponseHeader,
@@ -18,5 +18,5 @@ from fakemq.protocol.v5 import table
 @handles(table.CHANGE_MESSAGE_INVISIBLETIME)
 def change_message_invisibletime(
     broker: Broker5, request: Request[ChangeInvisibleTimeRequestHeader]
-) -> Reply[ChangeInvisibleTimeResponseHeader]:
+) -> Reply[ChangeInvisibleTimeResponseHeader] | Parked[ChangeInvisibleTimeResponseHeader]:
     return change_invisible_time(broker, request)

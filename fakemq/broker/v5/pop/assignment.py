@@ -21,22 +21,17 @@ from fakemq.protocol.bodies.pop import (
     QueryAssignmentResponseBody,
 )
 from fakemq.protocol.bodies.queue import MessageQueue
-from fakemq.protocol.bodies.route import TopicRouteData
-from fakemq.protocol.codes import RequestCode, ResponseCode
-from fakemq.protocol.command import RemotingCommand
-from fakemq.protocol.errors import ProtocolError
-from fakemq.protocol.headers.namesrv import GetRouteInfoRequestHeader
 from fakemq.protocol.sysflag import PermName
 from fakemq.protocol.v5.codes import RequestCode5
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from fakemq.broker.v5.broker import Broker5
     from fakemq.client.consuming.allocation import Strategy
+    from fakemq.protocol.bodies.route import TopicRouteData
     from fakemq.protocol.table import NoHeader
 
-ROUTE_TIMEOUT_MS: Final = 3_000
 _STRATEGIES: Final = {one.name: one for one in (averagely, averagely_by_circle)}
 
 ALL_QUEUES: Final = -1
@@ -52,42 +47,10 @@ def query_assignment(broker: Broker5, body: QueryAssignmentRequestBody) -> Parke
     topic = required(body.topic, "QueryAssignmentRequestBody", "topic")
     required(body.message_model, "QueryAssignmentRequestBody", "messageModel")
 
-    def answer(route: TopicRouteData | None) -> None:
-        act = lambda: _answer(broker, body, topic, route)  # noqa: E731
-        parked.resolve(outcome_of(broker, RequestCode5.QUERY_ASSIGNMENT, act))
-
-    _find_route(broker, topic, answer)
+    route = broker.routes.ask(topic)
+    act = lambda: _answer(broker, body, topic, route.result())  # noqa: E731
+    route.when_done(lambda: parked.resolve(outcome_of(broker, RequestCode5.QUERY_ASSIGNMENT, act)))
     return parked
-
-
-def _find_route(
-    broker: Broker5, topic: str, found: Callable[[TopicRouteData | None], None]
-) -> None:
-    """Call ``found`` with the route of a topic; None if it has none.
-
-    Source: broker/topic/TopicRouteInfoManager.java#getTopicSubscribeInfo (5.5.0)
-    """
-    known = broker.pop.routes
-    addrs = broker.registration.namesrv_addrs
-    if not addrs:
-        found(known.get(topic))
-        return
-
-    def answered(response: RemotingCommand | None) -> None:
-        if response is not None and response.code == ResponseCode.SUCCESS:
-            try:
-                known[topic] = TopicRouteData.decode(response.body)
-            except ProtocolError:
-                known[topic] = TopicRouteData()
-        elif response is not None and response.code == ResponseCode.TOPIC_NOT_EXIST:
-            known.pop(topic, None)
-        found(known.get(topic))
-
-    command = RemotingCommand(
-        RequestCode.GET_ROUTEINFO_BY_TOPIC,
-        ext_fields=GetRouteInfoRequestHeader(topic=topic).encode(),
-    )
-    broker.outbound.invoke(addrs[0], command, ROUTE_TIMEOUT_MS, answered)
 
 
 def _answer(

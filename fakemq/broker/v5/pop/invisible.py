@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.broker.v5.pop.checks import existing_queue
-from fakemq.dispatch.answers import NOTHING_SAID, Refused, Reply
+from fakemq.dispatch.answers import NOTHING_SAID, Parked, Refused, Reply
 from fakemq.events.pop import InvisibleTimeChanged
 from fakemq.journal.journal import shortened
+from fakemq.later import Later
 from fakemq.protocol.bodies.pop import AckMsg, PopCheckPoint
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.headers.pop import (
@@ -29,18 +30,22 @@ _Reply: TypeAlias = Reply[ChangeInvisibleTimeResponseHeader]
 
 def change_invisible_time(
     broker: Broker5, request: Request[ChangeInvisibleTimeRequestHeader]
-) -> Reply[ChangeInvisibleTimeResponseHeader]:
+) -> _Reply | Parked[ChangeInvisibleTimeResponseHeader]:
     """Let a message be visible ``invisible_time`` from now; return its new times."""
     try:
         return _change(broker, request)
     except Refused as refused:
-        # As Java's response, which has the fields whatever is wrong.
-        return _Reply(ChangeInvisibleTimeResponseHeader(), code=refused.code, remark=refused.remark)
+        return _refused(refused.code, refused.remark)
+
+
+def _refused(code: int, remark: str | None) -> _Reply:
+    """Return an answer as Java's, which has the fields whatever is wrong."""
+    return _Reply(ChangeInvisibleTimeResponseHeader(), code=code, remark=remark)
 
 
 def _change(
     broker: Broker5, request: Request[ChangeInvisibleTimeRequestHeader]
-) -> Reply[ChangeInvisibleTimeResponseHeader]:
+) -> _Reply | Parked[ChangeInvisibleTimeResponseHeader]:
     header = request.header
     topic, queue_id = header.topic, header.queue_id
     existing_queue(broker, topic, queue_id, request.session)
@@ -78,16 +83,25 @@ def _change(
         broker_name=handle.broker_name,
     )
     visible_at_ms = origin.pop_time + handle.invisible_time_ms
-    if not service.log.put_checkpoint(ck, revive_queue_id):
-        raise Refused(ResponseCode.SYSTEM_ERROR, NOTHING_SAID)
-    ended = service.log.put_ack(origin, revive_queue_id, visible_at_ms)
-    _note(broker, request, popped_ms, now_ms, ck.revive_time, has_effect=bool(ended))
-    return _Reply(
-        ChangeInvisibleTimeResponseHeader(
-            pop_time=now_ms, invisible_time=header.invisible_time, revive_qid=revive_queue_id
-        ),
-        remark=NOTHING_SAID,
-    )
+
+    def answer(*, stored: bool) -> _Reply:
+        if not stored:
+            return _refused(ResponseCode.SYSTEM_ERROR, NOTHING_SAID)
+        ended = service.log.put_ack(origin, revive_queue_id, visible_at_ms)
+        _note(broker, request, popped_ms, now_ms, ck.revive_time, has_effect=bool(ended))
+        return _Reply(
+            ChangeInvisibleTimeResponseHeader(
+                pop_time=now_ms, invisible_time=header.invisible_time, revive_qid=revive_queue_id
+            ),
+            remark=NOTHING_SAID,
+        )
+
+    stored = service.log.put_checkpoint(ck, revive_queue_id)
+    if not isinstance(stored, Later):
+        return answer(stored=stored)
+    parked: Parked[ChangeInvisibleTimeResponseHeader] = Later()
+    stored.when_done(lambda: parked.resolve(answer(stored=stored.result())))
+    return parked
 
 
 def _in_order(

@@ -73,7 +73,7 @@ class PopOffsets:
     ) -> None:
         """Note where the next pop begins, and commit it if the checkpoint was ``stored``."""
         queue = (topic, group, queue_id)
-        if self._store.role.is_slave:
+        if self._forgets:
             stored = False
             if self._slave_since_ms is None:
                 self._slave_since_ms = self._clock.now_ms()
@@ -107,10 +107,18 @@ class PopOffsets:
     def _with_uncommitted(self, topic: str, group: str, queue_id: int, offset: int) -> int:
         since_ms = self._slave_since_ms
         if since_ms is not None and (
-            not self._store.role.is_slave or abs(self._clock.now_ms() - since_ms) >= SLAVE_KEEPS_MS
+            not self._forgets or abs(self._clock.now_ms() - since_ms) >= SLAVE_KEEPS_MS
         ):
             self.reset()
         return max(offset, self._uncommitted.get((topic, group, queue_id), NO_OFFSET))
+
+    @property
+    def _forgets(self) -> bool:
+        """Whether it keeps nothing for long: a slave that never acts as master.
+
+        Source: broker/processor/PopBufferMergeService.java#isShouldRunning (5.5.0)
+        """
+        return self._store.role.is_slave and not self._config.enable_slave_acting_master
 
     def _first(self, topic: str, queue_id: int, init_mode: int) -> int:
         """Source: PopMessageProcessor.java#getInitOffset (5.5.0)"""

@@ -9,6 +9,8 @@ messages are all acknowledged is done at once, and has no deadline.
 Source: broker/processor/PopReviveService.java (5.5.0)
 """
 
+# Over 400 lines: reading, waiting and reviving share the queues.
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
@@ -18,6 +20,7 @@ from fakemq.broker.tables.consume_stats import MAX_QUEUES
 from fakemq.broker.v5.pop.revive_log import ACK_TIME_INTERVAL_MS
 from fakemq.broker.v5.pop.revive_queue import FEW, ReviveQueue
 from fakemq.events.pop import Revived
+from fakemq.later import Later
 from fakemq.protocol.bodies.pop import AckMsg, BatchAckMsg, PopCheckPoint
 from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.errors import BodyError
@@ -40,8 +43,9 @@ from fakemq.protocol.v5.properties import as_read, encode_properties
 from fakemq.store.inner_message import InnerMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Collection, Iterable
 
+    from fakemq.broker.sending.puts import Put
     from fakemq.broker.tables.groups import SubscriptionGroupManager
     from fakemq.broker.tables.offsets import ConsumerOffsetManager
     from fakemq.broker.tables.topics import TopicConfigManager
@@ -52,7 +56,6 @@ if TYPE_CHECKING:
     from fakemq.config.v5.model import BrokerConfig5
     from fakemq.dispatch.node import NodeContext
     from fakemq.protocol.message import MessageExt
-    from fakemq.store.puts import PutMessageResult
     from fakemq.store.store import MessageStore
 
 LAG_MS: Final = ACK_TIME_INTERVAL_MS + 1_000 + 1
@@ -87,7 +90,7 @@ class PopRevive:
         inflight: InflightCounter,
         log: ReviveLog,
         *,
-        put: Callable[[InnerMessage], PutMessageResult],
+        put: Put,
     ) -> None:
         self._node = node
         self._settings = settings
@@ -98,7 +101,6 @@ class PopRevive:
         self._inflight = inflight
         self._log = log
         self._put = put
-        """Stores a message and wakes those that wait for it."""
         self._queues: dict[int, ReviveQueue] = {}
         node.clock.on_jump.append(self._look_again)
 
@@ -227,7 +229,7 @@ class PopRevive:
         while (ck := queue.first()) is not None and ck.revive_time + LAG_MS <= now_ms:
             held_back = queue.holds_back(ck)
             queue.end(ck)
-            if held_back:
+            if held_back and not self._store.role.is_slave:
                 self._note_done(ck, queue.queue_id)
             self._revive(ck, queue.queue_id)
             yield
@@ -296,7 +298,7 @@ class PopRevive:
         message.born_host = message.store_host = addresses.store_host(config)
         message.reconsume_times = int32(stored.reconsume_times + (0 if ck.suspend else 1))
         result = self._put(message)
-        appended = result.append_result
+        appended = None if isinstance(result, Later) else result.append_result
         if appended is None:
             return False
         self._inflight.ended(topic, group, ck.queue_id, 1, ck.pop_time)
@@ -352,8 +354,12 @@ class PopRevive:
     def _put_again(self, ck: PopCheckPoint, offset: int, revive_queue_id: int) -> None:
         """Put a checkpoint of one message, to revive that later.
 
+        A slave takes none. Thus what it has sent to another broker is revived, whatever that
+        answers: without a retry topic there, the message does not come again from here.
         Source: PopReviveService.java#rePutCK (5.5.0)
         """
+        if self._store.role.is_slave:
+            return
         times = ck.re_puts
         if times >= len(REPUT_INTERVALS_S) and self._settings.skip_when_c_k_re_put_reach_max_times:
             return

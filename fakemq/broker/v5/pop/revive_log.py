@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from fakemq.clock.timers import Timer
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
+    from fakemq.later import Later
     from fakemq.store.puts import PutMessageResult
     from fakemq.store.store import StoreRole
 
@@ -40,7 +41,7 @@ ACK_TIME_INTERVAL_MS: Final = 1_000
 RETRY_MS: Final = 1_000
 """How often it is tried to store a checkpoint that the store refused. Java: every 5 ms."""
 
-_STORED: Final = (
+STORED: Final = (
     PutMessageStatus.PUT_OK,
     PutMessageStatus.FLUSH_DISK_TIMEOUT,
     PutMessageStatus.FLUSH_SLAVE_TIMEOUT,
@@ -74,6 +75,8 @@ class ReviveLog:
         self.topic = revive_topic(node.config.broker_cluster_name)
         self._refused: deque[tuple[PopCheckPoint, int, Callable[[], None]]] = deque()
         self._timer: Timer | None = None
+        self._life = 0
+        """Counts the stops: what was begun before the last one is over."""
         self.written: PopCheckPoint | AckMsg | None = None
         """The record whose put is under way: its reader need not decode it."""
         self.ended: list[int] = []
@@ -84,6 +87,7 @@ class ReviveLog:
         self._node.clock.cancel(self._timer)
         self._timer = None
         self._refused.clear()
+        self._life += 1
 
     @property
     def refused(self) -> list[PopCheckPoint]:
@@ -101,9 +105,14 @@ class ReviveLog:
             return False
         if self._put_refused() and self._put_checkpoint(ck, revive_queue_id):
             return True
+        self._keep_refused(ck, revive_queue_id, stored)
+        return False
+
+    def _keep_refused(
+        self, ck: PopCheckPoint, revive_queue_id: int, stored: Callable[[], None]
+    ) -> None:
         self._refused.append((ck, revive_queue_id, stored))
         self._wait()
-        return False
 
     def _put_refused(self) -> bool:
         """Put what the store refused; return whether it has taken all."""
@@ -124,7 +133,7 @@ class ReviveLog:
         if not self._put_refused():
             self._wait()
 
-    def put_checkpoint(self, ck: PopCheckPoint, revive_queue_id: int) -> bool:
+    def put_checkpoint(self, ck: PopCheckPoint, revive_queue_id: int) -> bool | Later[bool]:
         """Store a checkpoint; return False if the store refuses it.
 
         As a timer message in Java, it is refused if it comes later than timerMaxDelaySec allows.
@@ -194,7 +203,7 @@ class ReviveLog:
         )
         self.written = record
         try:
-            return self._put(message).status in _STORED
+            return self._put(message).status in STORED
         finally:
             self.written = None
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from fakemq.clock.timers import Timer
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.pop import ConsumerOrderInfoTable, MessageRequestModeTable
-    from fakemq.protocol.bodies.route import TopicRouteData
     from fakemq.protocol.headers.pop import PopMessageRequestHeader
     from fakemq.store.results import LogRecord
 
@@ -57,7 +56,13 @@ class PopService:
         self.inflight = InflightCounter()
         self.polling = PopPolling(node, config)
         self.notifications = PopPolling(node, config, newest_first=True)
-        self.log = ReviveLog(node, broker.store.role, put=broker.put)
+        put = broker.puts.put_message_to_specific_queue
+        if config.enable_slave_acting_master:
+            from fakemq.broker.v5.pop.escaping_log import EscapingReviveLog  # few clusters do
+
+            self.log: ReviveLog = EscapingReviveLog(node, broker.store.role, put=put)
+        else:
+            self.log = ReviveLog(node, broker.store.role, put=broker.put)
         self.revive = PopRevive(
             node,
             config,
@@ -67,10 +72,8 @@ class PopService:
             broker.offsets,
             self.inflight,
             self.log,
-            put=broker.put,
+            put=put,
         )
-        self.routes: dict[str, TopicRouteData] = {}
-        """Topic → its route, as a name server knew it last."""
         self._pops = 0
         self._locks: dict[tuple[str, str, int], Timer] = {}
         """Topic, group and queue id → the timer for the end of what is out in order."""
@@ -106,7 +109,6 @@ class PopService:
         self.stop()
         self.order.reset()
         self.modes.reset()
-        self.routes.clear()
         if running:
             self.start()
 

@@ -13,6 +13,7 @@ Source: store/timer/TimerMessageStore.java (5.5.0)
 from __future__ import annotations
 
 from collections import Counter, deque
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fakemq.broker.sending.delay import real_place
@@ -26,10 +27,11 @@ from fakemq.events.timers import (
     TimerRolled,
     TimerSet,
 )
+from fakemq.later import Later
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_int, parse_long
 from fakemq.protocol.java import LONG_MAX, int32
-from fakemq.protocol.properties import REAL_TOPIC, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
+from fakemq.protocol.properties import REAL_QUEUE_ID, REAL_TOPIC, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
 from fakemq.protocol.timers import (
     TIMER_DEL_UNIQKEY,
     TIMER_DEQUEUE_MS,
@@ -47,6 +49,7 @@ from fakemq.store.timer.timers import Timers, clear_files
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from fakemq.broker.sending.puts import Put
     from fakemq.broker.tables.stats import BrokerStatsManager
     from fakemq.clock.slices import Steps
     from fakemq.clock.timers import Timer
@@ -92,7 +95,7 @@ class TimerMessageService:
         store: MessageStore,
         stats: BrokerStatsManager,
         *,
-        put: Callable[[InnerMessage], PutMessageResult],
+        put: Put,
         keep: Callable[[], None],
     ) -> None:
         self._node = node
@@ -100,7 +103,6 @@ class TimerMessageService:
         self._store = store
         self._stats = stats
         self._put = put
-        """Stores a message and wakes the pulls that wait for it."""
         self._keep = keep
         """Writes `metrics` into their file, if the broker has a directory."""
         self.metrics = TimerMetrics()
@@ -115,6 +117,8 @@ class TimerMessageService:
         self._due: deque[_Due] = deque()  # what is delivered next
         self._recalls: set[str] = set()  # what the deletions of its slot name
         self._delivering = False
+        self._under_way: Later[PutMessageResult] | None = None
+        """The answer of another broker that has the first of these; delivery waits for it."""
         self._failures = 0  # how often the first of these was refused
         self._timer: Timer | None = None
         self._flush_timer: Timer | None = None
@@ -136,7 +140,7 @@ class TimerMessageService:
         )
         self._due.clear()
         self._recalls.clear()
-        self._delivering, self._failures = False, 0
+        self._delivering, self._failures, self._under_way = False, 0, None
         now_ms = self._node.clock.now_ms()
         self.metrics.begin(now_ms)
         self._compared(self.timers.load(now_ms))
@@ -176,6 +180,7 @@ class TimerMessageService:
         if not self.running:
             return
         self.running = False
+        self._under_way = None
         self._store.put_listeners.remove(self)
         for timer in (self._timer, self._flush_timer):
             self._node.clock.cancel(timer)
@@ -417,11 +422,13 @@ class TimerMessageService:
 
     # -- delivering ---------------------------------------------------------------------------
 
-    def _until_none_is_due(self) -> Steps[None]:
+    def _until_none_is_due(self, *, in_slot: bool = False) -> Steps[None]:
         """Deliver all that is due; an unexpected error counts as a refusal, and is raised."""
         self._timer, self._delivering = None, True
         try:
-            wait_ms = yield from self._deliver_due()
+            wait_ms = yield from self._deliver_due(in_slot=in_slot)
+            if self._under_way is not None:
+                return
         except Exception:
             self._failures += 1
             self._delivering = False
@@ -434,19 +441,40 @@ class TimerMessageService:
         """Return how long a delivery that was refused waits for the next try."""
         return min(self._failures * self._precision_ms // 2, MOST_WAIT_MS)
 
-    def _deliver_due(self) -> Steps[int]:
+    def _escaped(
+        self, due: _Due, message: MessageExt, copy: InnerMessage, put: Later[PutMessageResult]
+    ) -> None:
+        """Continue to deliver: another broker has the first message, or has refused it."""
+        if self._under_way is not put:
+            return  # stopped meanwhile
+        self._under_way = None
+        if self._is_delivered(due, message, copy, put.result()):
+            self._due.popleft()
+            self._node.clock.carry_out(self._until_none_is_due(in_slot=True), peer=self)
+        else:
+            self._delivering = False
+            self._wait(self._retry_ms())
+
+    def _deliver_due(self, *, in_slot: bool) -> Steps[int]:
         """Deliver all that is due, slot by slot; return how long to wait at least, in ms.
 
+        ``in_slot``: the rest of a slot comes first, or its end.
         With timerStopDequeue that is what was due when it came, and the slot that is being read.
         Source: TimerMessageStore.java#dequeue (5.5.0)
         """
         config = self._config
         wait_ms = 0
         while not wait_ms and (
-            self._due or (not config.timer_stop_dequeue and (yield from self._read_next_slot()))
+            in_slot
+            or self._due
+            or (not config.timer_stop_dequeue and (yield from self._read_next_slot()))
         ):
+            in_slot = False
             while self._due:
-                if not self._deliver(self._due[0]):
+                delivered = self._deliver(self._due[0])
+                if self._under_way is not None:
+                    return 0
+                if not delivered:
                     wait_ms = self._retry_ms()
                     break
                 self._due.popleft()
@@ -500,6 +528,8 @@ class TimerMessageService:
     def _deliver(self, due: _Due) -> bool:
         """Store a message in its real topic, or again in the timer topic; False: try again.
 
+        If another broker has to answer first, delivery is `_under_way` until then.
+
         Differs: without timerEnableRetryUntilSuccess Java drops an acknowledged message after three
         refusals, for example on a disk that is full for two seconds.
         Source: TimerMessageStore.java#TimerDequeuePutMessageService, #doPut (5.5.0)
@@ -524,7 +554,17 @@ class TimerMessageService:
             self._discard(message, "it has no real topic and queue")
             return True
         result = self._put(copy)
-        if result.ok and result.append_result is not None:
+        if isinstance(result, Later):
+            self._under_way = result
+            result.when_done(partial(self._escaped, due, message, copy, result))
+            return False
+        return self._is_delivered(due, message, copy, result)
+
+    def _is_delivered(
+        self, due: _Due, message: MessageExt, copy: InnerMessage, result: PutMessageResult
+    ) -> bool:
+        """Note how a delivery ended; return False if the message has to be put again."""
+        if result.ok:
             self._delivered(due, message, copy, result.append_result)
         elif not result.status.final:
             self._failures += 1
@@ -537,9 +577,15 @@ class TimerMessageService:
     # -- the journal --------------------------------------------------------------------------
 
     def _delivered(
-        self, due: _Due, message: MessageExt, copy: InnerMessage, appended: AppendMessageResult
+        self,
+        due: _Due,
+        message: MessageExt,
+        copy: InnerMessage,
+        appended: AppendMessageResult | None,
     ) -> None:
-        self._stats.put(copy.topic, 1, appended.wrote_bytes)
+        self._stats.put(copy.topic, 1, 0 if appended is None else appended.wrote_bytes)
+        if appended is None:  # it is at another broker
+            return
         node, properties = self._node.name, copy.properties
         from_phy_offset, phy_offset = due.phy_offset, appended.wrote_offset
         if due.rolls:
@@ -665,7 +711,10 @@ def _copy(due: _Due, message: MessageExt, now_ms: int) -> InnerMessage | None:
     place = real_place(message)
     if place is None:
         return None
-    return InnerMessage.of(message, *place, properties, encode_properties)
+    copy = InnerMessage.of(message, *place, properties, encode_properties)
+    for name in (REAL_TOPIC, REAL_QUEUE_ID):  # the stored text is made before: it keeps them
+        properties.pop(name, None)
+    return copy
 
 
 def _rolled(properties: Mapping[str, str]) -> int:

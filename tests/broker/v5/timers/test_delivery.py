@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fakemq.broker.sending.puts import Putting
 from fakemq.events import (
     TimerDelivered,
     TimerDiscarded,
@@ -299,7 +300,7 @@ def test_unexpected_error_ends_one_delivery_and_not_all(
     service = lab.node.timers
     put, failures = service._put, iter([True, True])
 
-    def fail_twice(message: InnerMessage) -> PutMessageResult:
+    def fail_twice(message: InnerMessage) -> Putting:
         if next(failures, False):
             raise ValueError("unexpected")
         return put(message)

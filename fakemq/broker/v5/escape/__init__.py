@@ -1,0 +1,1 @@
+"""How a slave that acts for its master writes to, and reads from, the other masters."""

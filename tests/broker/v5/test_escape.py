@@ -1,0 +1,296 @@
+"""A slave that acts for its master writes to the other master: two groups with a slave each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from fakemq.broker.broker import Broker
+from fakemq.broker.v5.broker import Broker5
+from fakemq.broker.v5.escape import bridge as bridges
+from fakemq.events import Escaped, Revived
+from fakemq.later import Later
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.message import MessageExt
+from fakemq.protocol.topics import TRANS_HALF_TOPIC
+from fakemq.protocol.v5.codes import RequestCode5
+from fakemq.store.inner_message import inner_message
+from fakemq.store.results import PutMessageStatus
+from tests.support.broker_lab import send_header
+from tests.support.clients import TOPIC, beat
+from tests.support.peer import Peer
+from tests.support.pops import GROUP, Popped, ack, change, change_header, pop
+from tests.support.replication import Replicated
+from tests.support.transactions import PRODUCERS, asked, send_half
+
+FOLLOWED_MS = 15_000
+"""After this a slave has all that its master had, the tables and the timers' checkpoint, too."""
+
+
+class Lab(Replicated):
+    """Two masters with a slave each; slaves may act for their masters."""
+
+    def __init__(self, *, escapes: bool = True) -> None:
+        super().__init__(
+            reference="5.5.0",
+            masters=2,
+            topics={TOPIC: 2},
+            config={"enableSlaveActingMaster": True, "enableRemoteEscape": escapes},
+        )
+        self.other = self.core.broker("broker-b")
+        self.core.advance(75_000)
+
+    @property
+    def acting(self) -> Broker5:
+        assert isinstance(self.slave, Broker5)
+        return self.slave
+
+    def lose_master(self, *, followed_ms: int = FOLLOWED_MS) -> None:
+        """Kill the master once its slave has everything; the slave acts for it."""
+        self.core.advance(followed_ms)
+        self.kill(self.master)
+        self.core.name_servers[0].tables.broker_addr_table["broker-a"].broker_addrs.pop(0, None)
+        self.acting.role.be_lowest(True)
+        self.core.network.settle()
+
+    def send(self, body: bytes, properties: str = "", **fields: str | int) -> None:  # type: ignore[override]
+        text = f"UNIQ_KEY\x01{body.decode()}\x02{properties}"
+        header = send_header(TOPIC, properties=text, **fields)
+        assert self.peer(self.master).ask(RequestCode.SEND_MESSAGE_V2, header, body).code == 0
+
+    def stored(self, broker: Broker, topic: str = TOPIC) -> list[MessageExt]:
+        return [
+            message
+            for queue_id in range(8)
+            for message in broker.store.messages_in_queue(topic, queue_id)
+        ]
+
+    def escapes(self) -> list[Escaped]:
+        return list(self.core.journal.find(Escaped))
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    made = Lab()
+    yield made
+    made.core.stop()
+
+
+# -- what duties deliver ----------------------------------------------------------------------
+
+
+def test_delayed_message_of_a_dead_master_arrives_at_the_other(lab: Lab) -> None:
+    lab.send(b"late", "DELAY\x014\x02TAGS\x01t\x02")
+    lab.lose_master(followed_ms=1_000)
+    lab.core.advance(28_000)
+    assert not lab.stored(lab.other)
+    lab.core.advance(5_000)
+    (message,) = lab.stored(lab.other)
+    assert message.body == b"late"
+    assert message.properties["TAGS"] == "t"
+    assert "DELAY" not in message.properties
+    assert message.properties["WAIT"] == "false"
+    lab.core.advance(60_000)
+    assert len(lab.stored(lab.other)) == 1
+    assert lab.acting.delay.next_offset(4) == 1
+
+
+def test_timer_message_of_a_dead_master_arrives_at_the_other(lab: Lab) -> None:
+    at_ms = lab.core.clock.now_ms() + 30_000
+    lab.send(b"timed", f"TIMER_DELIVER_MS\x01{at_ms}\x02")
+    lab.send(b"second", f"TIMER_DELIVER_MS\x01{at_ms + 20_000}\x02")
+    lab.lose_master()
+    lab.core.advance(60_000)
+    assert [message.body for message in lab.stored(lab.other)] == [b"timed", b"second"]
+    assert "REAL_TOPIC" not in lab.stored(lab.other)[0].properties
+    assert not lab.acting.timers._due
+
+
+def test_half_message_of_a_dead_master_is_checked_by_the_other(lab: Lab) -> None:
+    producer = lab.peer(lab.master)
+    send_half(producer, "K", born_timestamp=lab.core.clock.now_ms(), queue_id=1)
+    # Two checks, with no producer to ask; then the slave takes the master's offsets over.
+    lab.core.advance(50_000)
+    lab.lose_master(followed_ms=0)
+    lab.core.advance(30_000)
+    (half,) = lab.stored(lab.other, TRANS_HALF_TOPIC)
+    assert half.properties["REAL_TOPIC"] == TOPIC
+    assert half.properties["TRANSACTION_CHECK_TIMES"] == "2"
+    assert not lab.stored(lab.other)
+    peer = lab.peer(lab.other)
+    beat(peer, producers=[PRODUCERS])
+    lab.core.advance(60_000)
+    assert asked(peer)
+
+
+def test_popped_message_of_a_dead_master_is_revived_at_the_other(lab: Lab) -> None:
+    revived_before(lab)
+    lab.send(b"popped")
+    popped = Popped(pop(lab.peer(lab.master)))
+    assert [message.body for message in popped.messages] == [b"popped"]
+    lab.lose_master(followed_ms=5_000)
+    lab.core.advance(10_000)
+    retried = lab.stored(lab.other, f"%RETRY%{GROUP}_{TOPIC}")
+    assert [message.body for message in retried] == [b"before", b"popped"]
+    lab.core.advance(60_000)
+    assert len(lab.stored(lab.other, f"%RETRY%{GROUP}_{TOPIC}")) == 2
+
+
+def revived_before(lab: Lab) -> None:
+    """Let the other master have the retry topic, and let name servers know it."""
+    header = send_header(TOPIC, properties="UNIQ_KEY\x01before\x02")
+    peer = lab.peer(lab.other)
+    assert peer.ask(RequestCode.SEND_MESSAGE_V2, header, b"before").code == 0
+    assert Popped(pop(peer)).messages
+    lab.core.advance(60_000)
+
+
+# -- failures ---------------------------------------------------------------------------------
+
+
+def test_delayed_message_waits_for_another_master(lab: Lab) -> None:
+    lab.send(b"late", "DELAY\x013\x02")
+    lab.core.advance(1_000)
+    lab.kill(lab.other)
+    lab.lose_master(followed_ms=0)
+    lab.core.advance(60_000)
+    escapes = lab.escapes()
+    assert {event.status for event in escapes} == {
+        f"PUT_TO_REMOTE_BROKER_FAIL: no master has the topic {TOPIC!r}"
+    }
+    lab.start(lab.other)
+    lab.core.advance(60_000)
+    assert [message.body for message in lab.stored(lab.other)] == [b"late"]
+
+
+def test_delayed_message_waits_without_escape() -> None:
+    lab = Lab(escapes=False)
+    lab.send(b"late", "DELAY\x013\x02")
+    lab.lose_master(followed_ms=1_000)
+    put = lab.acting.puts.put_message(inner_message(TOPIC, 0, b"x"))
+    assert not isinstance(put, Later)
+    assert put.status is PutMessageStatus.SERVICE_NOT_AVAILABLE
+    lab.core.advance(60_000)
+    assert not lab.stored(lab.other)
+    lab.acting.config.enable_remote_escape = True
+    lab.core.advance(11_000)
+    assert [message.body for message in lab.stored(lab.other)] == [b"late"]
+
+
+def test_message_whose_answer_is_late_comes_twice(lab: Lab) -> None:
+    lab.send(b"late", "DELAY\x013\x02")
+    lab.core.advance(1_000)
+    lab.other.pause()
+    lab.lose_master(followed_ms=0)
+    lab.core.advance(14_000)  # it was sent at 10 s, and again
+    lab.other.resume()
+    lab.core.advance(20_000)
+    assert len(lab.stored(lab.other)) > 1
+    assert lab.acting.delay.next_offset(3) == 1
+
+
+def test_half_message_that_is_refused_eleven_times_stays(lab: Lab) -> None:
+    send_half(lab.peer(lab.master), "K", born_timestamp=lab.core.clock.now_ms())
+    lab.core.advance(1_000)
+    lab.kill(lab.other)
+    lab.lose_master(followed_ms=0)
+    lab.core.advance(90_000)
+    assert len(lab.escapes()) == 11
+    lab.start(lab.other)
+    lab.core.advance(120_000)
+    assert not lab.stored(lab.other, TRANS_HALF_TOPIC)
+
+
+def test_puts_without_answer_are_bounded(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bridges, "MOST_MESSAGES", 3)
+    lab.lose_master()
+    lab.other.pause()
+    puts = [lab.acting.puts.put_message(inner_message(TOPIC, 0, b"x")) for _ in range(4)]
+    assert [isinstance(put, Later) for put in puts] == [True, True, True, False]
+    assert lab.acting.escape is not None
+    assert len(lab.acting.escape.waiting) == 3
+    lab.core.advance(4_000)
+    assert not lab.acting.escape.waiting
+    lab.other.resume()
+
+
+def test_end_of_the_acting_stops_what_waits(lab: Lab) -> None:
+    lab.send(b"late", "DELAY\x013\x02")
+    lab.send(b"timed", f"TIMER_DELIVER_MS\x01{lab.core.clock.now_ms() + 20_000}\x02")
+    send_half(lab.peer(lab.master), "K", born_timestamp=lab.core.clock.now_ms())
+    lab.core.advance(9_000)
+    lab.lose_master(followed_ms=0)
+    lab.other.pause()
+    lab.core.advance(20_000)
+    lab.acting.role.be_lowest(False)
+    lab.other.resume()
+    count = len(lab.escapes())
+    lab.core.advance(60_000)
+    assert len(lab.escapes()) <= count + 3  # those that were under way
+    assert lab.acting.delay.next_offset(3) == 0
+
+
+# -- POP at the slave -------------------------------------------------------------------------
+
+
+def test_pops_of_an_acting_master_are_kept_at_the_other(lab: Lab) -> None:
+    revived_before(lab)
+    for body in (b"one", b"two"):
+        lab.send(body)
+    lab.lose_master()
+    peer = lab.peer(lab.acting)
+    popped = Popped(pop(peer))
+    assert [message.body for message in popped.messages] == [b"one", b"two"]
+    one, two = popped.messages
+    assert ack(peer, popped, one).code == 0
+    changed = change(peer, popped, two, 20_000)
+    assert changed.code == 0
+    lab.core.advance(1_000)
+    assert lab.acting.offsets.query(GROUP, TOPIC, 0) == 2
+    assert not pop_bodies(peer)
+    queues = {event.queue_id for event in lab.escapes() if "REVIVE_LOG" in event.topic}
+    assert len(queues) == 1
+
+
+def test_change_of_an_invisible_time_fails_without_an_answer(lab: Lab) -> None:
+    lab.send(b"one")
+    lab.lose_master()
+    peer = lab.peer(lab.acting)
+    popped = Popped(pop(peer))
+    lab.other.pause()
+    header = change_header(popped, popped.messages[0], 20_000)
+    answer = peer.send(RequestCode5.CHANGE_MESSAGE_INVISIBLETIME, header, timeout_ms=10_000)
+    lab.core.advance(4_000)
+    assert answer.response is not None
+    assert answer.response.code == ResponseCode.SYSTEM_ERROR
+    lab.other.resume()
+
+
+def test_checkpoint_is_put_until_another_broker_takes_it(lab: Lab) -> None:
+    lab.send(b"one")
+    lab.core.advance(FOLLOWED_MS)
+    lab.kill(lab.other)
+    lab.lose_master(followed_ms=0)
+    peer = lab.peer(lab.acting)
+    assert pop_bodies(peer) == [b"one"]
+    assert not pop_bodies(peer)
+    lab.core.advance(5_000)
+    assert lab.acting.offsets.query(GROUP, TOPIC, 0) == 0
+    lab.start(lab.other)
+    lab.core.advance(40_000)
+    assert lab.acting.offsets.query(GROUP, TOPIC, 0) == 1
+
+
+def pop_bodies(peer: Peer) -> list[bytes]:
+    return [message.body for message in Popped(pop(peer)).messages]
+
+
+def test_acting_master_revives_once(lab: Lab) -> None:
+    revived_before(lab)
+    lab.send(b"popped")
+    pop(lab.peer(lab.master))
+    lab.lose_master(followed_ms=5_000)
+    lab.core.advance(120_000)
+    assert {event.node for event in lab.core.journal.find(Revived)} == {lab.other.name}
+    assert len(lab.stored(lab.other, f"%RETRY%{GROUP}_{TOPIC}")) == 2
