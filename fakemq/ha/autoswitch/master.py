@@ -114,6 +114,7 @@ class AutoSwitchMasterConnection(MasterConnection):
         if first:
             self.slave_request_offset = offset
             self.next_transfer_from_where = self._began_at = self._beginning()
+            self._find_epoch(self.next_transfer_from_where)  # heartbeats name it, too
 
     def _beginning(self) -> int:
         """Return where the slave is sent from; -1 as long as an empty slave meets an empty log."""

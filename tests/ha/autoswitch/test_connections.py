@@ -110,6 +110,12 @@ def test_slave_at_the_boundary_of_an_epoch_begins_in_the_new_one() -> None:
     assert frames(master, 500) == [(180, 120, 4, 120)]
 
 
+def test_slave_that_has_all_knows_the_present_epoch_by_a_heartbeat() -> None:
+    master = AutoSwitchMasterConnection(Log(10), Master((1, 0), (2, 10)))
+    master.receive_data(hello() + report(10))
+    assert parse_epoch_transfer(master.heartbeat())[1:5] == (0, 10, 2, 10)
+
+
 def test_present_epoch_that_ends_is_noticed() -> None:
     log, of = Log(150), Master((1, 0))
     master = AutoSwitchMasterConnection(log, of)
