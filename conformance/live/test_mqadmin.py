@@ -8,12 +8,12 @@ from functools import partial
 import pytest
 
 from conformance.live.groups import CROWDED
+from conformance.mqadmin.parts import ALL_PARTS
 from conformance.mqadmin.program import Mqadmin
 from conformance.mqadmin.recordings import diff, differences, expected, recorded
 from conformance.mqadmin.script import PARTS, Part, options_used
 from conformance.mqadmin.session import Printed, Start, fake, real, run
 from conformance.mqadmin.state import only_accounts
-from conformance.mqadmin.v5 import ALL_PARTS
 from conformance.targets.fake_or_java import MASTERS
 from conformance.targets.java_cluster import SMALL_JVM, JavaCluster
 from conformance.targets.tls import Tls

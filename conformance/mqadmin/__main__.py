@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
+from conformance.mqadmin.parts import ALL_PARTS
 from conformance.mqadmin.recordings import as_text, diff, differences, expected, record, table
 from conformance.mqadmin.session import fake, real, run
-from conformance.mqadmin.v5 import ALL_PARTS
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -16,7 +16,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--record", action="store_true", help="record it on a real cluster")
     parser.add_argument("--show", action="store_true", help="print what mqadmin says of the fake")
     parser.add_argument("--table", action="store_true", help="print the table of docs/mqadmin.md")
-    parser.add_argument("parts", nargs="*", help="open, letters, replicas, accounts, v5")
+    parser.add_argument(
+        "parts", nargs="*", help="open, letters, replicas, accounts, v5, controllers"
+    )
     options = parser.parse_args(arguments)
     if options.table:
         print("\n".join(table()))

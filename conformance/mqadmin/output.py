@@ -36,7 +36,7 @@ _RULES = (
     (r"(commitLogDiskRatio_).*", r"\1<store>: <full>"),
     (r"\S*/rocketmq-\w{8}/broker-[ab]/(?=conf/plain_acl.yml)", ""),
     (r"\S*/rocketmq-\w{8}\b", "<top>"),
-    (r"\b(PlainAccessConfig@)[0-9a-f]+", r"\1<hash>"),
+    (r"\b((?:PlainAccess|Jraft)Config@)[0-9a-f]+", r"\1<hash>"),
     # Ports, and what 4.9.7 derives from the number of cores.
     (r"^(listenPort|haListenPort)( +=).*", r"\1\2 <port>"),
     (r"^(\w+Thread(?:Pool)?Nums|clientCallbackExecutorThreads)( +=).*", r"\1\2 <by cores>"),

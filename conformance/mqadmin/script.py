@@ -74,6 +74,10 @@ class Part(NamedTuple):
     """With one, it runs on a master and its slave, else on two masters."""
     reference: str = REFERENCE
     """The release of mqadmin, and of its cluster."""
+    controllers: int = 0
+    """How many elect the master of ``replicas``."""
+    replicas: int = 0
+    """How many replicas of broker-a there are; with controllers, there are no other brokers."""
 
 
 _RT = {r"\b\d+$": "<ms>", r"(Avg RT:).*": r"\1 <ms>"}

@@ -18,7 +18,7 @@ from conformance.mqadmin.program import Mqadmin
 from conformance.mqadmin.script import Part, Step
 from conformance.mqadmin.state import State
 from conformance.targets.accounts import RULES, needs_accounts
-from conformance.targets.fake_or_java import MASTERS, java_target
+from conformance.targets.fake_or_java import CONTROLLER_KEYS, MASTERS, java_target
 from fakemq.errors import ConfigWarning
 
 UNTIL_S = 20.0
@@ -47,13 +47,16 @@ def fake(part: Part, **options: Any) -> Iterator[str]:
     """Start a fake for a part, with further options; yield the address of its name server."""
     acl = RULES if needs_accounts(part.config) else None
     config = {**SIZES, **part.config}
-    masters = 1 if part.slaves else MASTERS
+    slaves = part.slaves or max(part.replicas - 1, 0)
+    if part.controllers:
+        options["controllers"] = part.controllers
+        config |= CONTROLLER_KEYS
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConfigWarning)  # only that they are printed counts
         cluster = fakemq.Cluster(
             reference=part.reference,
-            masters=masters,
-            slaves=part.slaves,
+            masters=1 if slaves else MASTERS,
+            slaves=slaves,
             config=config,
             acl=acl,
             **options,
@@ -65,7 +68,11 @@ def fake(part: Part, **options: Any) -> Iterator[str]:
 @contextmanager
 def real(part: Part) -> Iterator[str]:
     """Start a real cluster for a part; yield the address of its name server."""
-    with java_target(part.config, part.slaves, part.reference) as target:
+    with java_target(
+        *(part.config, part.slaves, part.reference),
+        controllers=part.controllers,
+        replicas=part.replicas,
+    ) as target:
         yield target.namesrv_addr
 
 

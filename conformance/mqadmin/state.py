@@ -79,6 +79,20 @@ def slave_in_step(namesrv_addr: str) -> Iterator[State]:
 
 
 @contextmanager
+def replicas(namesrv_addr: str) -> Iterator[State]:
+    """Three messages at replicas, which are called by the ids that the controller gave them."""
+    with Client(namesrv_addr) as client:
+        found = client.cluster_info().broker_addr_table["broker-a"].broker_addrs
+        addrs = {f"broker-a@{broker_id or 1}": addr for broker_id, addr in found.items()}
+        _, _, config = split(call(found[0], frame(RequestCode.GET_BROKER_CONFIG, {})))
+        pairs = dict(line.split("=", 1) for line in config.decode().splitlines())
+        addrs |= {"namesrv": namesrv_addr, "controller-0": pairs["controllerAddr"]}
+        for number in range(3):
+            client.send(Message(SOLO, f"kept {number}".encode()))
+        yield State(addrs, {}, {}, {})
+
+
+@contextmanager
 def orders(namesrv_addr: str, *, quickly: bool = False) -> Iterator[State]:
     """Eight messages in four queues, a group with a member, one without, and a producer.
 

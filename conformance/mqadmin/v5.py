@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.mqadmin.script import HIDDEN_STATS, PARTS, Part, Step
+from conformance.mqadmin.script import HIDDEN_STATS, Part, Step
 from conformance.mqadmin.state import CLUSTER, OFFLINE, ONLINE, ORDERS, POPPED, POPPING, pops
 from conformance.targets.java_jars import NEWEST
 
@@ -10,7 +10,7 @@ _EXPONENTIAL = (
     '{"type":"EXPONENTIAL","exponentialRetryPolicy":{"initial":5000,"max":7200000,"multiplier":2}}'
 )
 _CUSTOMIZED = '{"type":"CUSTOMIZED","customizedRetryPolicy":{"next":[1000,5000,10000]}}'
-_LOAD = {
+LOAD = {
     r"\d+\.\d\d\(\d+,\d+ms\) +\d+\.\d\d\(\d+,\d+ms\|\d+,\d+ms\) ": "<load> ",
     r"\b0\.\d\d +0\.\d{4}\b": "<hours> <full>",
     # How far a real broker is behind with the time and with the records of its timer topic.
@@ -94,7 +94,7 @@ _MESSAGES = (
     Step(f"queryCq -t {ORDERS} -q 0 -i 0 -c 2 -b {{broker-a}} -g {ONLINE}"),
 )
 _BROKERS = (
-    Step("clusterList", hides=_LOAD),
+    Step("clusterList", hides=LOAD),
     Step("clusterList -m", hides={r" +\d+$": " <sum>"}),
     Step("brokerStatus -b {broker-a}", hides=_OWN_RECORDS),
     Step("brokerConsumeStats -b {broker-a} -t 5000 -o false", unordered=True),
@@ -112,4 +112,3 @@ V5 = Part(
     (*_TOPICS, *_GROUPS, *_MODES, *_PROGRESS, *_OFFSETS, *_MESSAGES, *_BROKERS),
     reference=NEWEST,
 )
-ALL_PARTS = (*PARTS, V5)

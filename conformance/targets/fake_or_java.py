@@ -13,7 +13,7 @@ from typing import TypeVar
 import fakemq
 from conformance.targets.accounts import RULES, needs_accounts
 from conformance.targets.java_cluster import SMALL_JVM, JavaCluster
-from conformance.targets.java_controllers import JavaControllers
+from conformance.targets.java_controllers import GROUP_OF_CONTROLLERS, JavaControllers
 from conformance.targets.java_jars import NEWEST, REFERENCE
 from conformance.targets.java_proxy import java_proxy
 from conformance.targets.master_slave_pairs import Member, Node, pair
@@ -28,6 +28,8 @@ N = TypeVar("N", bound=Node)
 MASTERS = 2
 WIDE_JVM = (*SMALL_JVM, "-XX:MaxDirectMemorySize=1g")
 """Brokers that are sent bodies of 4 MiB run out of what JVMs of 256 MiB have for them."""
+CONTROLLER_KEYS = {"controllerDLegerGroup": GROUP_OF_CONTROLLERS, "mappedFileSize": str(1 << 20)}
+"""What controllers of a `JavaControllers` are configured with besides."""
 QUIET_S = 0.02
 """How long nothing comes from the fake, which has sent by then whatever it will."""
 
@@ -181,8 +183,7 @@ def _java_controllers(real: JavaControllers, config: Mapping[str, str]) -> JavaT
 def _fake_controllers(
     config: Mapping[str, str], controllers: int, replicas: int, reference: str
 ) -> Iterator[FakeTarget]:
-    keys: dict[str, object] = {"controllerDLegerGroup": "group-of-controllers"}
-    keys |= {"mappedFileSize": 1 << 20, **config}
+    keys = {**CONTROLLER_KEYS, **config}
     slaves = max(replicas - 1, 0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConfigWarning)  # mappedFileSize does nothing

@@ -27,6 +27,7 @@ from conformance.targets.java_jars import NEWEST
 from conformance.wire.raw import call, frame, json_header, split
 
 GET_METADATA, GET_SYNC_STATE_DATA = 1005, 1006
+GROUP_OF_CONTROLLERS = "group-of-controllers"
 IN_SYNC_S = 90.0
 """A slave that knows its master late asks for it again after up to 30 s, and reports after 5 s."""
 NAMESRV, CONTROLLER = "namesrv.NamesrvStartup", "controller.ControllerStartup"
@@ -141,7 +142,7 @@ class JavaControllers:
             else:
                 peers = (f"n{number}-{addr}" for number, addr in enumerate(addrs))
                 one.config |= {
-                    "controllerDLegerGroup": "group-of-controllers",
+                    "controllerDLegerGroup": GROUP_OF_CONTROLLERS,
                     "controllerDLegerPeers": ";".join(peers),
                     "controllerDLegerSelfId": f"n{index}",
                 }
