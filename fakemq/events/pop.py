@@ -79,5 +79,6 @@ class Revived(Event, frozen=True, kw_only=True, gc=False):
     reconsume_times: int
     """That of the new record: how often the message was popped so far."""
     from_phy_offset: int
+    """-1 for a message of another broker, whose checkpoint this one has."""
     phy_offset: int
     msg_id: str

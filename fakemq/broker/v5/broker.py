@@ -23,6 +23,7 @@ from fakemq.broker.v5.transactions import TransactionalMessageService5
 from fakemq.dispatch.answers import Forbidden, ForbiddenType, Reply
 from fakemq.dispatch.dispatcher import Dispatcher, VersionedDispatcher
 from fakemq.dispatch.registry import Handlers
+from fakemq.later import drive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from fakemq.broker.image import NodeImage
     from fakemq.broker.popped import OutMessage
     from fakemq.broker.v5.escape.bridge import EscapeBridge
+    from fakemq.broker.v5.escape.reading import RemoteRead
     from fakemq.broker.v5.replicas.manager import ReplicasManager
     from fakemq.broker.v5.replicas.node import Replication
     from fakemq.clock.slices import Steps
@@ -38,8 +40,10 @@ if TYPE_CHECKING:
     from fakemq.dispatch.answers import Refused
     from fakemq.dispatch.node import NodeContext
     from fakemq.ha.service import HAService
+    from fakemq.later import Later
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.heartbeat import SubscriptionData
+    from fakemq.protocol.bodies.pop import PopCheckPoint
     from fakemq.protocol.bodies.topic import TopicConfig
     from fakemq.protocol.headers.send import SendMessageResponseHeader
     from fakemq.protocol.message import MessageExt
@@ -87,7 +91,7 @@ class Broker5(Broker):
         )
         metrics_file.connect(self.timers.metrics, self.timers.metrics.clear)
         self.offset_resets = OffsetResets(self.offsets)
-        self.pop = PopService(self, self.offset_resets)
+        self.pop = PopService(self, self.offset_resets, read=self._read_elsewhere)
         self.versions = TableVersions(self.clock.now_ms())
         self.pull_offsets = PullOffsets()
         self.read_subscriptions = ReadSubscriptions(self.clock, config)
@@ -205,6 +209,12 @@ class Broker5(Broker):
         return DutyPuts(
             bridge.put_message, bridge.async_put_message, bridge.put_message_to_specific_queue
         )
+
+    def _read_elsewhere(self, ck: PopCheckPoint, offset: int) -> Later[RemoteRead]:
+        from fakemq.broker.v5.escape.reading import EscapeReads  # few clusters have such
+
+        reads = EscapeReads(self.node, self.config, self.routes, lambda: self.outbound)
+        return drive(reads.get_message(ck.broker_name or "", ck.topic or "", ck.queue_id, offset))
 
     def _make_replication(self) -> HAService:
         tables = SlaveTables(self.versions, self.delay, self.pop, self.timers)

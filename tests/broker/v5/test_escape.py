@@ -24,6 +24,7 @@ from tests.support.pops import GROUP, Popped, ack, change, change_header, pop
 from tests.support.replication import Replicated
 from tests.support.transactions import PRODUCERS, asked, send_half
 
+RETRY = f"%RETRY%{GROUP}_{TOPIC}"
 FOLLOWED_MS = 15_000
 """After this a slave has all that its master had, the tables and the timers' checkpoint, too."""
 
@@ -31,12 +32,17 @@ FOLLOWED_MS = 15_000
 class Lab(Replicated):
     """Two masters with a slave each; slaves may act for their masters."""
 
-    def __init__(self, *, escapes: bool = True) -> None:
+    def __init__(self, *, escapes: bool = True, reads: bool = True, queues: int = 1) -> None:
         super().__init__(
             reference="5.5.0",
             masters=2,
             topics={TOPIC: 2},
-            config={"enableSlaveActingMaster": True, "enableRemoteEscape": escapes},
+            config={
+                "enableSlaveActingMaster": True,
+                "enableRemoteEscape": escapes,
+                "slaveReadEnable": reads,
+                "reviveQueueNum": queues,
+            },
         )
         self.other = self.core.broker("broker-b")
         self.core.advance(75_000)
@@ -58,6 +64,10 @@ class Lab(Replicated):
         text = f"UNIQ_KEY\x01{body.decode()}\x02{properties}"
         header = send_header(TOPIC, properties=text, **fields)
         assert self.peer(self.master).ask(RequestCode.SEND_MESSAGE_V2, header, body).code == 0
+
+    def create_group(self) -> None:
+        """Let the other master know the group: it revives for no other."""
+        assert pop(self.peer(self.other)).code != ResponseCode.SYSTEM_ERROR
 
     def stored(self, broker: Broker, topic: str = TOPIC) -> list[MessageExt]:
         return [
@@ -125,25 +135,61 @@ def test_half_message_of_a_dead_master_is_checked_by_the_other(lab: Lab) -> None
 
 
 def test_popped_message_of_a_dead_master_is_revived_at_the_other(lab: Lab) -> None:
-    revived_before(lab)
-    lab.send(b"popped")
-    popped = Popped(pop(lab.peer(lab.master)))
-    assert [message.body for message in popped.messages] == [b"popped"]
+    lab.create_group()
+    for body in (b"done", b"popped"):
+        lab.send(body)
+    peer = lab.peer(lab.master)
+    popped = Popped(pop(peer))
+    assert ack(peer, popped, popped.messages[0]).code == 0
     lab.lose_master(followed_ms=5_000)
     lab.core.advance(10_000)
-    retried = lab.stored(lab.other, f"%RETRY%{GROUP}_{TOPIC}")
-    assert [message.body for message in retried] == [b"before", b"popped"]
+    (message,) = lab.stored(lab.other, RETRY)
+    assert (message.body, message.reconsume_times) == (b"popped", 1)
     lab.core.advance(60_000)
-    assert len(lab.stored(lab.other, f"%RETRY%{GROUP}_{TOPIC}")) == 2
+    assert len(lab.stored(lab.other, RETRY)) == 1
+    (event,) = lab.core.journal.find(Revived)
+    assert (event.node, event.from_phy_offset) == (lab.other.name, -1)
 
 
-def revived_before(lab: Lab) -> None:
-    """Let the other master have the retry topic, and let name servers know it."""
-    header = send_header(TOPIC, properties="UNIQ_KEY\x01before\x02")
-    peer = lab.peer(lab.other)
-    assert peer.ask(RequestCode.SEND_MESSAGE_V2, header, b"before").code == 0
-    assert Popped(pop(peer)).messages
+def test_acknowledgement_of_a_dead_master_goes_astray() -> None:
+    lab = Lab(queues=8)
+    lab.create_group()
+    bodies = [b"%d" % number for number in range(16)]
+    peer = lab.peer(lab.master)
+    for body in bodies:
+        lab.send(body)
+        popped = Popped(pop(peer))
+        assert ack(peer, popped, popped.messages[0]).code == 0
+    lab.lose_master(followed_ms=5_000)
     lab.core.advance(60_000)
+    again = [message.body for message in lab.stored(lab.other, RETRY)]
+    assert set(again) < set(bodies)
+    assert 8 < len(again) < 16
+
+
+def test_records_of_an_acting_master_come_into_one_queue() -> None:
+    lab = Lab(queues=8)
+    for _ in range(8):
+        lab.send(b"one")
+    lab.lose_master()
+    for _ in range(8):
+        pop(lab.peer(lab.acting), max_msg_nums=1)
+    escapes = lab.escapes()
+    assert len(escapes) == 8
+    assert len({event.queue_id for event in escapes}) == 1
+
+
+def test_popped_message_waits_for_a_slave_that_may_be_read() -> None:
+    lab = Lab(reads=False)
+    lab.create_group()
+    lab.send(b"popped")
+    pop(lab.peer(lab.master))
+    lab.lose_master(followed_ms=5_000)
+    lab.core.advance(30_000)
+    assert not lab.stored(lab.other, RETRY)
+    lab.acting.config.slave_read_enable = True
+    lab.core.advance(40_000)
+    assert [message.body for message in lab.stored(lab.other, RETRY)] == [b"popped"]
 
 
 # -- failures ---------------------------------------------------------------------------------
@@ -235,7 +281,7 @@ def test_end_of_the_acting_stops_what_waits(lab: Lab) -> None:
 
 
 def test_pops_of_an_acting_master_are_kept_at_the_other(lab: Lab) -> None:
-    revived_before(lab)
+    lab.create_group()
     for body in (b"one", b"two"):
         lab.send(body)
     lab.lose_master()
@@ -249,8 +295,7 @@ def test_pops_of_an_acting_master_are_kept_at_the_other(lab: Lab) -> None:
     lab.core.advance(1_000)
     assert lab.acting.offsets.query(GROUP, TOPIC, 0) == 2
     assert not pop_bodies(peer)
-    queues = {event.queue_id for event in lab.escapes() if "REVIVE_LOG" in event.topic}
-    assert len(queues) == 1
+    assert "REVIVE_LOG" in lab.escapes()[-1].topic
 
 
 def test_change_of_an_invisible_time_fails_without_an_answer(lab: Lab) -> None:
@@ -286,11 +331,40 @@ def pop_bodies(peer: Peer) -> list[bytes]:
     return [message.body for message in Popped(pop(peer)).messages]
 
 
-def test_acting_master_revives_once(lab: Lab) -> None:
-    revived_before(lab)
+def test_message_popped_at_an_acting_master_is_revived_at_the_other(lab: Lab) -> None:
+    lab.create_group()
+    for body in (b"one", b"two", b"three"):
+        lab.send(body)
+    lab.lose_master()
+    peer = lab.peer(lab.acting)
+    popped = Popped(pop(peer))
+    one, two, _ = popped.messages
+    assert ack(peer, popped, one).code == 0
+    assert change(peer, popped, two, 60_000).code == 0
+    lab.core.advance(20_000)
+    assert [message.body for message in lab.stored(lab.other, RETRY)] == [b"three"]
+    lab.core.advance(60_000)
+    assert [message.body for message in lab.stored(lab.other, RETRY)] == [b"three", b"two"]
+
+
+def test_acknowledgement_after_the_loss_comes_too_late(lab: Lab) -> None:
+    lab.create_group()
+    lab.send(b"popped")
+    popped = Popped(pop(lab.peer(lab.master)))
+    lab.lose_master(followed_ms=5_000)
+    assert ack(lab.peer(lab.acting), popped, popped.messages[0]).code == 0
+    lab.core.advance(10_000)
+    assert [message.body for message in lab.stored(lab.other, RETRY)] == [b"popped"]
+
+
+def test_checkpoint_waits_at_an_acting_master_for_another(lab: Lab) -> None:
+    lab.create_group()
     lab.send(b"popped")
     pop(lab.peer(lab.master))
-    lab.lose_master(followed_ms=5_000)
-    lab.core.advance(120_000)
-    assert {event.node for event in lab.core.journal.find(Revived)} == {lab.other.name}
-    assert len(lab.stored(lab.other, f"%RETRY%{GROUP}_{TOPIC}")) == 2
+    lab.core.advance(5_000)
+    lab.kill(lab.other)
+    lab.lose_master(followed_ms=0)
+    lab.core.advance(30_000)
+    lab.start(lab.other)
+    lab.core.advance(40_000)
+    assert [message.body for message in lab.stored(lab.other, RETRY)] == [b"popped"]

@@ -73,7 +73,7 @@ class PopOffsets:
     ) -> None:
         """Note where the next pop begins, and commit it if the checkpoint was ``stored``."""
         queue = (topic, group, queue_id)
-        if self._forgets:
+        if self._store.role.is_slave and self._forgets:
             stored = False
             if self._slave_since_ms is None:
                 self._slave_since_ms = self._clock.now_ms()

@@ -13,6 +13,7 @@ Source: broker/processor/PopReviveService.java (5.5.0)
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from fakemq.broker import addresses
@@ -20,7 +21,7 @@ from fakemq.broker.tables.consume_stats import MAX_QUEUES
 from fakemq.broker.v5.pop.revive_log import ACK_TIME_INTERVAL_MS
 from fakemq.broker.v5.pop.revive_queue import FEW, ReviveQueue
 from fakemq.events.pop import Revived
-from fakemq.later import Later
+from fakemq.later import Later, drive
 from fakemq.protocol.bodies.pop import AckMsg, BatchAckMsg, PopCheckPoint
 from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.errors import BodyError
@@ -43,23 +44,28 @@ from fakemq.protocol.v5.properties import as_read, encode_properties
 from fakemq.store.inner_message import InnerMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
-    from fakemq.broker.sending.puts import Put
     from fakemq.broker.tables.groups import SubscriptionGroupManager
     from fakemq.broker.tables.offsets import ConsumerOffsetManager
     from fakemq.broker.tables.topics import TopicConfigManager
+    from fakemq.broker.v5.escape.reading import RemoteRead
     from fakemq.broker.v5.pop.inflight import InflightCounter
     from fakemq.broker.v5.pop.revive_log import ReviveLog
     from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig
     from fakemq.config.v5.model import BrokerConfig5
     from fakemq.dispatch.node import NodeContext
+    from fakemq.later import Waits
     from fakemq.protocol.message import MessageExt
+    from fakemq.store.puts import PutMessageResult
     from fakemq.store.store import MessageStore
 
 LAG_MS: Final = ACK_TIME_INTERVAL_MS + 1_000 + 1
 """How long after the end of its invisible time a message goes to its retry topic."""
+
+HAND_OVER_RETRY_MS: Final = 1_000
+"""How long an acting master waits after a refused checkpoint. Java: half a second, three times."""
 
 QUIET_MS: Final = 100
 """A checkpoint that comes late waits this long for its acknowledgements, which come behind it."""
@@ -90,7 +96,8 @@ class PopRevive:
         inflight: InflightCounter,
         log: ReviveLog,
         *,
-        put: Put,
+        put: Callable[[InnerMessage], PutMessageResult],
+        read: Callable[[PopCheckPoint, int], Later[RemoteRead]],
     ) -> None:
         self._node = node
         self._settings = settings
@@ -101,7 +108,12 @@ class PopRevive:
         self._inflight = inflight
         self._log = log
         self._put = put
+        """Stores a message and wakes those that wait for it."""
+        self._read_there = read
+        """Returns the message at this offset of the queue of a checkpoint of another broker."""
         self._queues: dict[int, ReviveQueue] = {}
+        self._acts_ms = 0
+        """When it began to revive."""
         node.clock.on_jump.append(self._look_again)
 
     # -- life ---------------------------------------------------------------------------------
@@ -110,6 +122,7 @@ class PopRevive:
         """Read what the revive topic has behind the committed offsets."""
         self.stop()
         self._log.queues = self._settings.revive_queue_num
+        self._acts_ms = self._node.clock.now_ms()
         if not self._store.role.has_duties:
             return
         for queue_id in range(self._log.queues):
@@ -153,8 +166,11 @@ class PopRevive:
     def _read(self, queue: ReviveQueue, message: MessageExt) -> None:
         try:
             kind, body = _RECORD_TYPES.get(message.tags or ""), message.body
-            if kind is not None and len(body) <= RECORD_MAX_BYTES:
-                self._take(queue, kind.decode(body, limits=RECORD_JSON), message.queue_offset)
+            if kind is None or len(body) > RECORD_MAX_BYTES:
+                return
+            record = kind.decode(body, limits=RECORD_JSON)
+            if not (self._store.role.is_slave and self._goes_astray(queue, record)):
+                self._take(queue, record, message.queue_offset)
         except BodyError:
             return  # a client may have sent this; Java would fail at every scan
 
@@ -193,6 +209,19 @@ class PopRevive:
         if not ck.unacknowledged():
             queue.end(ck)
 
+    def _goes_astray(self, queue: ReviveQueue, record: PopCheckPoint | AckMsg) -> bool:
+        """Return whether a record is an acknowledgement without effect: its master is away.
+
+        At a real slave that acts as master, what waits in the timer topic goes into any revive
+        queue of another broker: an acknowledgement mostly into another one than its checkpoint.
+        """
+        if isinstance(record, PopCheckPoint):
+            return False
+        ck = queue.pending.get(record.merge_key(self._settings.broker_name))
+        if ck is None or ck.revive_time - ACK_TIME_INTERVAL_MS < self._acts_ms:
+            return False
+        return self._node.randomness.randrange(max(1, self._log.queues)) > 0
+
     # -- waiting ------------------------------------------------------------------------------
 
     def _wait(self, queue: ReviveQueue) -> None:
@@ -209,7 +238,17 @@ class PopRevive:
 
     def _on_wait_end(self, queue: ReviveQueue) -> None:
         queue.timer = queue.due_ms = None
-        self._node.clock.carry_out(self._scan(queue), peer=queue)
+        if queue.under_way is None:  # else it continues after that
+            self._node.clock.carry_out(self._scan(queue), peer=queue)
+
+    def _wait_for_another(self, queue: ReviveQueue) -> None:
+        """Wait for another master that takes the first checkpoint."""
+        clock = self._node.clock
+        clock.cancel(queue.timer)
+        queue.due_ms = clock.now_ms() + HAND_OVER_RETRY_MS
+        queue.timer = clock.call_later(
+            HAND_OVER_RETRY_MS, lambda: self._on_wait_end(queue), kind="pop_revive"
+        )
 
     def _look_again(self) -> None:
         """Set all deadlines again, because the wall clock was moved."""
@@ -227,16 +266,81 @@ class PopRevive:
         """
         now_ms = self._node.clock.now_ms()
         while (ck := queue.first()) is not None and ck.revive_time + LAG_MS <= now_ms:
-            held_back = queue.holds_back(ck)
-            queue.end(ck)
-            if held_back and not self._store.role.is_slave:
-                self._note_done(ck, queue.queue_id)
-            self._revive(ck, queue.queue_id)
+            done = self._elsewhere(ck, queue.queue_id)
+            if done is not None and not done.done:
+                queue.under_way = done
+                done.when_done(partial(self._came, queue, ck, done))
+                return
+            if done is not None and not done.result():
+                self._wait_for_another(queue)
+                return
+            self._end(queue, ck)
+            if done is None:
+                self._revive(ck, queue.queue_id)
             yield
             if self._queues.get(queue.queue_id) is not queue:
                 return  # the broker was stopped or reset meanwhile; a start reads the rest again
         self._commit(queue)
         self._wait(queue)
+
+    def _end(self, queue: ReviveQueue, ck: PopCheckPoint) -> None:
+        held_back = queue.holds_back(ck)
+        queue.end(ck)
+        if held_back and not self._store.role.is_slave:
+            self._note_done(ck, queue.queue_id)
+
+    def _elsewhere(self, ck: PopCheckPoint, revive_queue_id: int) -> Later[bool] | None:
+        """Begin what needs another broker, and return whether the checkpoint is done then.
+
+        Return None for a checkpoint that needs none.
+        """
+        if self._store.role.is_slave:
+            return drive(self._hand_over(ck, revive_queue_id))
+        if ck.broker_name in (None, self._settings.broker_name):
+            return None
+        return drive(self._revive_from_elsewhere(ck, revive_queue_id))
+
+    def _came(self, queue: ReviveQueue, ck: PopCheckPoint, done: Later[bool]) -> None:
+        if self._queues.get(queue.queue_id) is not queue:
+            return  # stopped meanwhile
+        queue.under_way = None
+        if not done.result():
+            self._wait_for_another(queue)
+            return
+        if queue.is_pending(ck):  # it may have been acknowledged meanwhile
+            self._end(queue, ck)
+        self._node.clock.carry_out(self._scan(queue), peer=queue)
+
+    def _hand_over(self, ck: PopCheckPoint, revive_queue_id: int) -> Waits[bool]:
+        """Send a checkpoint to another broker, which revives it: it reads the messages from here.
+
+        In Java it comes from the timers of this one. Here it has the acknowledgements with effect.
+        Source: store/timer/TimerMessageStore.java#doPut (5.5.0)
+        """
+        put = self._log.put_checkpoint(ck, revive_queue_id)
+        return (yield put) if isinstance(put, Later) else put
+
+    def _revive_from_elsewhere(self, ck: PopCheckPoint, revive_queue_id: int) -> Waits[bool]:
+        """Revive messages of another broker: they come into a retry topic of this one.
+
+        Source: PopReviveService.java#reviveMsgFromCk, EscapeBridge.java#getMessageAsync (5.5.0)
+        """
+        topic, group = ck.topic or "", ck.group or ""
+        if self._knows(topic, group):
+            for offset in ck.unacknowledged():
+                read = yield self._read_there(ck, offset)
+                if read.message is None:
+                    if read.again:
+                        self._put_again(ck, offset, revive_queue_id)
+                elif not self._retry(ck, topic, group, read.message):
+                    self._put_again(ck, offset, revive_queue_id)
+        return True
+
+    def _knows(self, topic: str, group: str) -> bool:
+        """Return whether a topic and a group are there; without them, nothing is revived."""
+        if self._topics.select(normal_topic(topic, group)) is None:
+            return False
+        return self._groups.find(group) is not None
 
     def _note_done(self, ck: PopCheckPoint, revive_queue_id: int) -> None:
         """Acknowledge what is revived now: a start that reads this again must not revive it again.
@@ -267,9 +371,7 @@ class PopRevive:
         Source: PopReviveService.java#reviveMsgFromCk (5.5.0)
         """
         topic, group = ck.topic or "", ck.group or ""
-        if self._topics.select(normal_topic(topic, group)) is None:
-            return
-        if self._groups.find(group) is None:
+        if not self._knows(topic, group):
             return
         for offset in ck.unacknowledged():
             unit = self._store.queue_unit(topic, ck.queue_id, offset)
@@ -297,11 +399,11 @@ class PopRevive:
         message = InnerMessage.of(stored, retry, queue_id, properties, encode_properties)
         message.born_host = message.store_host = addresses.store_host(config)
         message.reconsume_times = int32(stored.reconsume_times + (0 if ck.suspend else 1))
-        result = self._put(message)
-        appended = None if isinstance(result, Later) else result.append_result
+        appended = self._put(message).append_result
         if appended is None:
             return False
         self._inflight.ended(topic, group, ck.queue_id, 1, ck.pop_time)
+        mine = self._settings.broker_name
         self._node.journal.add(
             Revived(
                 node=self._node.name,
@@ -313,7 +415,7 @@ class PopRevive:
                 retry_topic=retry,
                 retry_offset=appended.logics_offset,
                 reconsume_times=message.reconsume_times,
-                from_phy_offset=stored.commit_log_offset,
+                from_phy_offset=stored.commit_log_offset if ck.broker_name == mine else -1,
                 phy_offset=appended.wrote_offset,
                 msg_id=properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""),
             )
@@ -354,12 +456,8 @@ class PopRevive:
     def _put_again(self, ck: PopCheckPoint, offset: int, revive_queue_id: int) -> None:
         """Put a checkpoint of one message, to revive that later.
 
-        A slave takes none. Thus what it has sent to another broker is revived, whatever that
-        answers: without a retry topic there, the message does not come again from here.
         Source: PopReviveService.java#rePutCK (5.5.0)
         """
-        if self._store.role.is_slave:
-            return
         times = ck.re_puts
         if times >= len(REPUT_INTERVALS_S) and self._settings.skip_when_c_k_re_put_reach_max_times:
             return

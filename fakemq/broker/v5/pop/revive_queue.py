@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from fakemq.clock.timers import Timer
+    from fakemq.later import Later
     from fakemq.protocol.bodies.pop import PopCheckPoint
 
 FEW: Final = 64
@@ -26,6 +27,7 @@ class ReviveQueue:
         "queue_id",
         "quiet_from_ms",
         "timer",
+        "under_way",
     )
 
     def __init__(self, queue_id: int, committed: int) -> None:
@@ -35,6 +37,8 @@ class ReviveQueue:
         """By merge key, in the order of the queue."""
         self.quiet_from_ms = 0
         self.timer: Timer | None = None
+        self.under_way: Later[bool] | None = None
+        """What its first checkpoint waits for; the others wait for that."""
         self.due_ms: int | None = None
         """When `timer` fires."""
         self._done: list[int] = []
@@ -66,7 +70,7 @@ class ReviveQueue:
     def _forget_ended(self) -> None:
         """Drop what is no longer pending from the heap, once that is most of it."""
         if len(self._due) > 2 * len(self.pending) + FEW:
-            self._due = [entry for entry in self._due if self._is_pending(entry[2])]
+            self._due = [entry for entry in self._due if self.is_pending(entry[2])]
             heapify(self._due)
 
     def _forget_done(self) -> None:
@@ -82,9 +86,13 @@ class ReviveQueue:
 
     def first(self) -> PopCheckPoint | None:
         """Return the checkpoint whose messages become visible first."""
-        while self._due and not self._is_pending(self._due[0][2]):
+        while self._due and not self.is_pending(self._due[0][2]):
             heappop(self._due)
         return self._due[0][2] if self._due else None
+
+    def is_pending(self, ck: PopCheckPoint) -> bool:
+        """Return whether a checkpoint is not done."""
+        return self.pending.get(ck.merge_key) is ck
 
     def holds_back(self, ck: PopCheckPoint) -> bool:
         """Return whether an earlier checkpoint is pending, so that this one cannot be committed."""
@@ -99,6 +107,3 @@ class ReviveQueue:
         if len(self._done) > 2 * len(self.pending) + FEW:
             self._forget_done()
         return offset
-
-    def _is_pending(self, ck: PopCheckPoint) -> bool:
-        return self.pending.get(ck.merge_key) is ck

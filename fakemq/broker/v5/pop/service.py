@@ -19,14 +19,20 @@ from fakemq.broker.v5.pop.revive_log import ReviveLog
 from fakemq.config.v5.model import config5
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from fakemq.broker.broker import Broker
+    from fakemq.broker.v5.escape.reading import RemoteRead
     from fakemq.broker.v5.offsets import OffsetResets
     from fakemq.clock.slices import Steps
     from fakemq.clock.timers import Timer
+    from fakemq.later import Later
     from fakemq.net.session import Session
-    from fakemq.protocol.bodies.pop import ConsumerOrderInfoTable, MessageRequestModeTable
+    from fakemq.protocol.bodies.pop import (
+        ConsumerOrderInfoTable,
+        MessageRequestModeTable,
+        PopCheckPoint,
+    )
     from fakemq.protocol.headers.pop import PopMessageRequestHeader
     from fakemq.store.results import LogRecord
 
@@ -34,7 +40,13 @@ if TYPE_CHECKING:
 class PopService:
     """POP of one broker: which group has which message until when."""
 
-    def __init__(self, broker: Broker, resets: OffsetResets) -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        resets: OffsetResets,
+        *,
+        read: Callable[[PopCheckPoint, int], Later[RemoteRead]],
+    ) -> None:
         self.node = node = broker.node
         self.config = config = config5(broker.config)
         self.clock = broker.clock
@@ -56,10 +68,10 @@ class PopService:
         self.inflight = InflightCounter()
         self.polling = PopPolling(node, config)
         self.notifications = PopPolling(node, config, newest_first=True)
-        put = broker.puts.put_message_to_specific_queue
         if config.enable_slave_acting_master:
             from fakemq.broker.v5.pop.escaping_log import EscapingReviveLog  # few clusters do
 
+            put = broker.puts.put_message_to_specific_queue
             self.log: ReviveLog = EscapingReviveLog(node, broker.store.role, put=put)
         else:
             self.log = ReviveLog(node, broker.store.role, put=broker.put)
@@ -72,7 +84,8 @@ class PopService:
             broker.offsets,
             self.inflight,
             self.log,
-            put=put,
+            put=broker.put,
+            read=read,
         )
         self._pops = 0
         self._locks: dict[tuple[str, str, int], Timer] = {}
