@@ -79,29 +79,21 @@ def make_topic(nodes: Pair, topic: str, queues: int) -> None:
     wait_until(lambda: bool(routed(nodes.namesrv_addr, topic)), _ROUTED_S)
 
 
-class FakeBroker:
-    """``fakemq broker`` as a process of its own, with its store below ``home``."""
+class FakeNode:
+    """``fakemq WORDS`` as a process of its own; on each start with ``config``, and a new home."""
 
-    def __init__(self, name: str, home: Path, namesrv_addr: str, version: str = REFERENCE) -> None:
-        self._namesrv_addr = namesrv_addr
-        self._version = version
+    def __init__(self, *words: str, config: Mapping[str, str]) -> None:
+        self._words = words
         self._process: FakemqProcess | None = None
-        self.config = {
-            "brokerName": name,
-            "listenPort": str(free_port(broker=True)),
-            "brokerIP1": "127.0.0.1",
-            "brokerIP2": "127.0.0.1",
-            "storePathRootDir": str(home / "store"),
-        }
+        self.config = dict(config)
 
     @property
-    def addr(self) -> str:
-        return f"127.0.0.1:{self.config['listenPort']}"
+    def running(self) -> bool:
+        return self._process is not None and self._process.process.poll() is None
 
     def start(self) -> None:
         config = [f"{key}={value}" for key, value in self.config.items()]
-        words = ("broker", "-n", self._namesrv_addr, "--reference", self._version)
-        self._process = FakemqProcess(*words, config=config)
+        self._process = FakemqProcess(*self._words, config=config)
         self._process.__enter__()
 
     def stop(self) -> None:
@@ -124,6 +116,25 @@ class FakeBroker:
     def _pid(self) -> int:
         assert self._process is not None
         return self._process.process.pid
+
+
+class FakeBroker(FakeNode):
+    """``fakemq broker``, with its store below ``home``."""
+
+    def __init__(self, name: str, home: Path, namesrv_addr: str, version: str = REFERENCE) -> None:
+        self.store = home / "store"
+        config = {
+            "brokerName": name,
+            "listenPort": str(free_port(broker=True)),
+            "brokerIP1": "127.0.0.1",
+            "brokerIP2": "127.0.0.1",
+            "storePathRootDir": str(self.store),
+        }
+        super().__init__("broker", "-n", namesrv_addr, "--reference", version, config=config)
+
+    @property
+    def addr(self) -> str:
+        return f"127.0.0.1:{self.config['listenPort']}"
 
 
 class Member:
