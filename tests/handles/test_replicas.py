@@ -96,3 +96,27 @@ def test_role_under_controllers_is_no_key_to_change(mq: Cluster) -> None:
     with pytest.raises(ConfigError, match="a broker keeps its enableControllerMode"):
         slave.restart({"enableControllerMode": "false"})
     assert mq.group_of("broker-a").master == "broker-a@1"
+
+
+def test_silent_master_is_replaced_in_one_advance(mq: Cluster) -> None:
+    silent = mq.broker("broker-a")
+    silent.pause()
+    mq.clock.advance("15s")  # 10 s without a heartbeat, and up to 5 s until the next look
+    group = mq.group_of("broker-a")
+    assert (group.epoch, group.master != silent.name) == (2, True)
+    assert silent.name not in group.in_sync
+    silent.resume()
+    mq.clock.advance("15s")
+    assert len(mq.group_of("broker-a").in_sync) == 3
+
+
+def test_silent_slave_leaves_the_set_in_one_advance_and_returns_in_another(mq: Cluster) -> None:
+    mq.clock.advance("10s")  # everyone has reported
+    silent = mq.broker("broker-a@3")
+    silent.pause()
+    mq.seed("orders", [b"tea"])
+    mq.clock.advance("20s")  # a slave may be 15 s behind, and a master looks each 5 s
+    assert mq.group_of("broker-a").in_sync == ("broker-a@1", "broker-a@2")
+    silent.resume()
+    mq.clock.advance("15s")
+    assert len(mq.group_of("broker-a").in_sync) == 3

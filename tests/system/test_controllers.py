@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import gc
+import json
+import re
 import subprocess
 import sys
+from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 import fakemq
+from bench.measure import ENVIRONMENT
 from fakemq.errors import ConfigError
 from fakemq.events.controller import MasterElected
 from fakemq.protocol.codes import RequestCode
@@ -126,18 +131,6 @@ def test_cluster_without_controllers_has_none() -> None:
         assert mq.controllers.leader is None
 
 
-def test_cluster_without_controllers_imports_none_of_them() -> None:
-    program = (
-        "import sys, fakemq\n"
-        "with fakemq.Cluster(reference='5.5.0') as mq: pass\n"
-        "print([m for m in sys.modules if 'controller' in m])"
-    )
-    found = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert found.stdout == "[]\n"
-
-
 def test_partition_of_a_controller_from_a_peer_is_placed() -> None:
     with fakemq.Cluster(controllers=1) as mq:
         fault = mq.partition("controller-0", "127.0.0.1:1")
@@ -180,3 +173,54 @@ def test_fault_of_a_request_that_a_node_never_gets_is_refused(
 ) -> None:
     with fakemq.Cluster(controllers=1) as mq, pytest.raises(ConfigError, match=text):
         mq.faults.drop(code, node=node)
+
+
+FAIL_OVERS = 20
+
+
+def test_fail_overs_leave_nothing_behind_but_their_journal() -> None:
+    with fakemq.Cluster(controllers=1, slaves=2, clock="frozen") as mq:
+
+        def held() -> Counter[str]:
+            gc.collect()
+            return Counter(type(one).__name__ for one in gc.get_objects())
+
+        def fail_over() -> None:
+            dead = mq.broker("broker-a")
+            mq.failover("broker-a")
+            dead.restart()
+            mq.clock.advance("30s")
+            assert len(mq.group_of("broker-a").in_sync) == 3
+
+        for _ in range(5):  # until what is made at first use is there
+            fail_over()
+        before, noted = held(), len(mq.journal)
+        for _ in range(FAIL_OVERS):
+            fail_over()
+        grown = held() - before
+        # The journal, which is bounded, keeps its events as tuples.
+        assert grown.pop("tuple") <= len(mq.journal) - noted
+        assert {name: more for name, more in grown.items() if more >= FAIL_OVERS} == {}
+
+
+WITHOUT = """
+import json, sys
+import fakemq
+with fakemq.Cluster(reference=sys.argv[1], slaves=1, topics={"orders": 1}, clock="frozen") as mq:
+    mq.seed("orders", [b"tea"])
+    mq.clock.advance("60s")
+    print(json.dumps([sorted(sys.modules), [one.kind for one in mq.clock.timers()]]))
+"""
+
+
+@pytest.mark.parametrize("reference", ["4.9.7", "5.5.0"])
+def test_cluster_without_controllers_loads_and_waits_for_nothing_of_them(reference: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, reference], capture_output=True, text=True, env=ENVIRONMENT
+    )
+    assert done.returncode == 0, done.stderr
+    loaded, timers = json.loads(done.stdout)
+    theirs = re.compile(r"fakemq\..*\b(controllers?|autoswitch|replicas)\b")
+    assert list(filter(theirs.search, loaded)) == []
+    assert "slave_sync" in timers
+    assert not [one for one in timers if one.startswith(("controller_", "replica_", "sync_set"))]
