@@ -72,9 +72,7 @@ def _ahead(skew_ms: int) -> str:
 def missing(core: ClusterCore, slave: Broker) -> str:
     """Return why a slave lacks records: a fault, or the slave's state; "" if it is only late."""
     for placed in core.faults.all():
-        scope = placed.scope
-        ends = {getattr(scope, name, None) for name in ("node", "peer", "source", "target")}
-        if placed.placed and placed.fired and slave.name in ends:
+        if placed.placed and placed.fired and placed.scope.concerns(slave.name):
             return f"fault {placed.number} {placed.what}"
     return "" if slave.state is NodeState.RUNNING else f"{slave.name} is {slave.state}"
 

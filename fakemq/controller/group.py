@@ -10,20 +10,22 @@ most of the others are up; when it goes, another one takes over after a deadline
   knows which brokers live.
 
 A leader that has lost most of the others does not know it at first: it answers reads, and a request
-that changes something gets code 1 after 5 s. At the deadline it leads no more.
+that changes something gets code 1 after 5 s. At the deadline it leads no more, and another one does
+that reaches most of them. Controllers lose each other by kills, pauses and partitions.
 
 Source: controller/impl/DLedgerController.java, JRaftController.java (5.5.0)
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from fakemq.controller.events import CleanBrokerDataEvent
 from fakemq.controller.log import SPARE_LINES
 from fakemq.controller.state import State, apply
 from fakemq.dispatch.node import NodeState
 from fakemq.errors import ConfigError
-from fakemq.events.controller import ControllerDeposed, ControllerElected
+from fakemq.events.controller import ControllerDeposed, ControllerElected, ReplicasCleaned
 
 if TYPE_CHECKING:
     import random
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from fakemq.controller.events import ControllerEvent
     from fakemq.controller.liveness import BrokerIdentityInfo, LiveBroker, Liveness
     from fakemq.controller.log import EventLog
+    from fakemq.faults.plan import ActiveFault
     from fakemq.journal.journal import Journal
 
 NAME = "controllers"
@@ -86,11 +89,16 @@ class ControllerGroup:
         self._randomness = randomness
         self._log = log
         self._election: Timer | None = None
-        self._named: GroupMember | None = None
-        """The last leader, which others still name for a while."""
-        self._lost_ms = 0
         self._known: dict[BrokerIdentityInfo, LiveBroker] = {}
         """With jRaft, the brokers that the last leader knew."""
+        self._last: GroupMember | None = None
+        """The last leader: the next one is another one, if it can be."""
+        self._believed: dict[str, GroupMember] = {}
+        """Controller → the leader that reached it last."""
+        self._silent_since_ms: dict[str, int] = {}
+        """Controller → since when no leader reaches it."""
+        self._parted: dict[frozenset[str], list[ActiveFault[Any]]] = {}
+        """Two names → the partitions between them."""
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -110,8 +118,8 @@ class ControllerGroup:
 
     def elect_first(self) -> None:
         """Let the first controller lead at once, as a cluster is ready when it has started."""
-        if self.leader is None and self._has_majority:
-            self._lead(self._up[0])
+        if self.leader is None and (able := self._able):
+            self._lead(able[0])
 
     def close(self) -> None:
         """Close the log; the controllers are stopped before."""
@@ -131,31 +139,79 @@ class ControllerGroup:
 
     def joined(self) -> None:
         """Take note that a controller is up: one that was down, or paused."""
-        if self.leader is not None and self._has_majority:
-            self.clock.cancel(self._election)
-            self._election = None
-        self._arm()
+        self._judge()
 
     def left(self, controller: GroupMember, why: str) -> None:
         """Take note that a controller is down or paused; ``why`` goes to the journal."""
+        if controller.state is NodeState.STOPPED:
+            self._believed.pop(controller.name, None)
         if len(self.members) == 1 and controller.state is NodeState.PAUSED:
             return  # no other can take over: it leads again when it is resumed, as in Java
         if controller is self.leader:
             self._depose(why)
-        self._arm()
+        self._judge()
+
+    def part(self, one: str, other: str, fault: ActiveFault[Any]) -> None:
+        """Let two controllers not reach each other while a fault is placed."""
+        self._parted.setdefault(frozenset((one, other)), []).append(fault)
+        self._judge()
+
+    def rejoin(self) -> None:
+        """Take note that a fault has ended, which may have separated controllers."""
+        if self._parted:
+            for pair, faults in self._parted.items():
+                self._parted[pair] = [one for one in faults if one.placed]
+            self._judge()
+
+    def forget(self, names: Iterable[str] | None = None) -> None:
+        """Forget groups of brokers, by default all of them, as if nothing had been logged.
+
+        Raise StoreError if the log cannot be written.
+        """
+        if names is None:
+            names = sorted({*self.state.replica_infos, *self.state.sync_state_infos})
+        events = [
+            CleanBrokerDataEvent(broker_name=name, broker_id_set_to_clean=()) for name in names
+        ]
+        self.commit(events)
+        for one in events:
+            cleaned = ReplicasCleaned(node=NAME, broker_name=one.broker_name, broker_ids=())
+            self._journal.add(cleaned)
+
+    def depose(self) -> None:
+        """Let the leader lead no more, though it runs: the next one is another one, if it can be.
+
+        Raise LookupError if none leads.
+        """
+        if self.leader is None:
+            raise LookupError("no controller leads now")
+        self._depose("deposed")
+        self._judge()
+
+    def _reach(self, one: GroupMember, other: GroupMember) -> bool:
+        """Return whether two controllers reach each other."""
+        between = self._parted.get(frozenset((one.name, other.name)))
+        return other.state is NodeState.RUNNING and not between
+
+    def _has_majority(self, controller: GroupMember) -> bool:
+        """Return whether a controller is up, and reaches most of them, itself among them."""
+        reached = sum(self._reach(controller, other) for other in self.members)
+        return controller.state is NodeState.RUNNING and 2 * reached > len(self.members)
 
     @property
-    def _up(self) -> list[GroupMember]:
-        return [one for one in self.members if one.state is NodeState.RUNNING]
+    def _able(self) -> list[GroupMember]:
+        """The controllers that most of them would elect."""
+        return [*filter(self._has_majority, self.members)]
 
-    @property
-    def _has_majority(self) -> bool:
-        return 2 * len(self._up) > len(self.members)
-
-    def _arm(self) -> None:
+    def _judge(self) -> None:
         """Begin an election, or the end of a leader without majority, unless it has begun."""
-        wanted = self._has_majority is (self.leader is None)
-        if wanted and self._election is None:
+        self._listen()
+        leader = self.leader
+        wanted = bool(self._able) if leader is None else not self._has_majority(leader)
+        if leader is not None and not wanted:
+            self.clock.cancel(self._election)
+            self._election = None
+        elif wanted and self._election is None:
             least_ms, most_ms = ELECTION_MS[self.is_jraft]
             delay_ms = self._randomness.randint(least_ms, most_ms)
             self._election = self.clock.call_later(
@@ -164,17 +220,29 @@ class ControllerGroup:
 
     def _decide(self) -> None:
         self._election = None
-        if self.leader is not None and not self._has_majority:
+        if self.leader is not None and not self._has_majority(self.leader):
             self._depose("no majority")
-            self._named = None
-        elif self.leader is None and self._has_majority:
-            self._lead(self._randomness.choice(self._up))
+        if self.leader is None and (able := self._able):
+            others = [one for one in able if one is not self._last]
+            self._lead(self._randomness.choice(others or able))
+
+    def _listen(self) -> None:
+        """Let each controller know the leader that reaches it, or begin to miss one."""
+        for one in self.members:
+            if self.leader is not None and (one is self.leader or self._reach(self.leader, one)):
+                self._believed[one.name] = self.leader
+                self._silent_since_ms.pop(one.name, None)
+                continue
+            self._silent_since_ms.setdefault(one.name, self.clock.elapsed_ms())
+            if self._believed.get(one.name) is one:
+                del self._believed[one.name]  # it knows that it leads no more
 
     def _lead(self, controller: GroupMember) -> None:
         self.clock.cancel(self._election)
         self._election = None
         self.term += 1
-        self.leader = self._named = controller
+        self.leader = self._last = controller
+        self._listen()
         self._journal.add(ControllerElected(node=controller.name, term=self.term))
         if self.is_jraft:
             controller.liveness.take_over(self._known)
@@ -183,7 +251,7 @@ class ControllerGroup:
     def _depose(self, why: str) -> None:
         leader, self.leader = self.leader, None
         assert leader is not None
-        self._lost_ms = self.clock.elapsed_ms()
+        self._listen()
         self.clock.cancel(self._election)
         self._election = None
         leader.end_leading()
@@ -202,17 +270,15 @@ class ControllerGroup:
 
     def named_leader(self, asked: GroupMember) -> GroupMember | None:
         """Return the controller that ``asked`` believes to be the leader; None for none."""
-        if self.leader is not None:
-            return self.leader
-        silent_ms = self.clock.elapsed_ms() - self._lost_ms
-        if self._named is asked or silent_ms >= SILENCE_MS[self.is_jraft]:
+        since_ms = self._silent_since_ms.get(asked.name)
+        if since_ms is not None and self.clock.elapsed_ms() - since_ms >= SILENCE_MS[self.is_jraft]:
             return None
-        return self._named
+        return self._believed.get(asked.name)
 
     @property
     def can_commit(self) -> bool:
         """Whether what the leader writes reaches most of the others."""
-        return self.leader is not None and self._has_majority
+        return self.leader is not None and self._has_majority(self.leader)
 
     def commit(self, events: Iterable[ControllerEvent]) -> None:
         """Write events to the log, then apply them; raise StoreError if the log cannot be written.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from fakemq.broker import addresses
 from fakemq.broker.broker import Broker, broker_class
@@ -30,7 +30,7 @@ from fakemq.events.core import (
     StoreRepaired,
     Warned,
 )
-from fakemq.faults.plan import FaultPlan
+from fakemq.faults.plan import ActiveFault, FaultPlan
 from fakemq.files.texts import DiskTextFile
 from fakemq.journal.journal import Journal, log
 from fakemq.journal.wakes import Wakes
@@ -597,6 +597,16 @@ class ClusterCore:
                 return [one]
         there = ", ".join(one.name for one in self._controllers) or "none"
         raise LookupError(f"no controller {which!r}; there are: {there}")
+
+    def part_controllers(self, one: str, other: str, fault: ActiveFault[Any]) -> None:
+        """Let two controllers not reach each other while a fault is placed."""
+        if self.controllers is not None:
+            self.controllers.group.part(one, other, fault)
+
+    def rejoin_controllers(self) -> None:
+        """Take note that a fault has ended, which may have separated controllers."""
+        if self.controllers is not None:
+            self.controllers.group.rejoin()
 
     def start_controller(self, controller: Controller) -> None:
         """Start a controller that was stopped; it knows no living broker until one beats."""

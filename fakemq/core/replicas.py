@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fakemq.broker.v5.broker import Broker5
-from fakemq.controller.events import CleanBrokerDataEvent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -44,9 +43,7 @@ def begin_again(
     """
     replicas = [one for one in brokers if isinstance(one, Broker5)]
     names = dict.fromkeys(broker.config.broker_name for broker in replicas)
-    controllers.group.commit(
-        CleanBrokerDataEvent(broker_name=name, broker_id_set_to_clean=()) for name in names
-    )
+    controllers.group.forget(names)
     for broker in replicas:
         if broker.replicas is not None:
             broker.replicas.start()

@@ -64,6 +64,10 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             if value is not None:
                 yield name, value
 
+    def concerns(self, node: str) -> bool:
+        """Return whether a node is named by the scope, as the place or as an end."""
+        return node in (self.node, self.peer)
+
     @property
     def narrowness(self) -> int:
         """The number of fields that are not None."""

@@ -166,6 +166,13 @@ DISK_FULL: Point[None] = Point("disk full")
 FLIP_BYTE: Point[None] = Point("flip byte")
 """Not a place: a byte of a store is flipped when the fault is placed."""
 
+# -- controllers --------------------------------------------------------------------------------
+
+DEPOSE: Point[None] = Point("depose")
+"""Not a place: the leader of the controllers leads no more when the fault is placed."""
+FORGET: Point[None] = Point("forget")
+"""Not a place: the controllers lose their log when the fault is placed."""
+
 # -- replication --------------------------------------------------------------------------------
 
 HOLD_SLAVE: Point[int] = Point("hold slave")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fakemq.core.snapshots import Snapshot
     from fakemq.handles.controllers import ControllersHandle
     from fakemq.handles.faults import Fault, Faults
+    from fakemq.handles.faults.links import End
     from fakemq.handles.name_servers import NameServerHandle
     from fakemq.handles.proxies import ProxyHandle
     from fakemq.serving.tls import TlsFiles
@@ -207,13 +208,14 @@ class ClusterBase(StoredMessages):
 
         return elected() or self._run_until(elected, FAILOVER_MS, False, wait) or ""
 
-    def partition(self, source: str, target: str, *, one_way: bool = False) -> Fault:
+    def partition(self, source: End, target: End, *, one_way: bool = False) -> Fault:
         """Block all bytes between two ends until `heal`; the same as ``faults.partition``.
 
-        The ends are names of nodes, or of peers outside the cluster. With ``one_way`` only the
-        bytes from ``source`` to ``target`` are blocked. Raise LookupError for an end that is
-        unknown. Raise ConfigError for two equal ends, for ends of which none is a node, and for
-        two nodes that never connect to each other.
+        The ends are names of nodes, or of peers outside the cluster, or lists of these:
+        ``mq.partition(["broker-a", "clients"], "others")`` isolates a master with its clients. With
+        ``one_way`` only the bytes from ``source`` to ``target`` are blocked. Raise LookupError for
+        an end that is unknown. Raise ConfigError for two equal ends, for ends of which none is a
+        node, and for two nodes that never connect to each other.
         """
         return self.faults.partition(source, target, one_way=one_way)
 

@@ -10,6 +10,7 @@ from fakemq.handles.running import Handle, Running
 
 if TYPE_CHECKING:
     from fakemq.controller.controller import Controller
+    from fakemq.handles.faults import Fault, Faults
 
 
 class ControllerHandle(Handle):
@@ -80,6 +81,29 @@ class ControllersHandle(Handle):
     def leader(self) -> ControllerHandle | None:
         """The controller that leads; None while there is none."""
         return next((one for one in self if one.leads), None)
+
+    def partition(self, source: str, target: str | None = None) -> Fault:
+        """Separate a broker or a controller from another controller, by default from all.
+
+        It lasts until ``mq.heal()``, or until the fault is removed. A leader that reaches less than
+        half of the others leads no more after the deadline ``controller_election``; a master goes
+        on serving, though its group gets another one. Raise LookupError for an unknown node.
+        """
+        return self._faults.partition(source, "controllers" if target is None else target)
+
+    def depose(self) -> Fault:
+        """Let the leader lead no more; the same as ``faults.depose_leader``."""
+        return self._faults.depose_leader()
+
+    def forget(self) -> Fault:
+        """Let all controllers lose their log; the same as ``faults.forget_groups``."""
+        return self._faults.forget_groups()
+
+    @property
+    def _faults(self) -> Faults:
+        from fakemq.handles.faults import Faults  # many tests place none
+
+        return Faults(self._running)
 
     def __iter__(self) -> Iterator[ControllerHandle]:
         found = self._core.controllers_called(None)

@@ -102,7 +102,10 @@ def break_link(sim: Simulation, fault: PlannedFault) -> None:
     source, _, target = fault.target.partition(TO)
     source = sim.clients[source].name if source in sim.clients else source
     scope = LinkScope(
-        node=target, source=source, target=target, one_way=kind.one_way(amount), language=None
+        node=target,
+        source=frozenset((source,)),
+        target=frozenset((target,)),
+        one_way=kind.one_way(amount),
     )
     sim.placed[fault] = plan_of(sim.core).place(
         kind.point, kind.action(amount), fault.name, scope, kind.when

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from fakemq.config.v5.controller.model import ControllerConfig
 from fakemq.controller.group import ELECTION_MS
-from fakemq.events.controller import ControllerDeposed, ControllerElected
+from fakemq.events.controller import ControllerDeposed, ControllerElected, ReplicasCleaned
+from fakemq.faults.plan import ALWAYS, ActiveFault, Scope
+from fakemq.faults.points import PARTITION
 from fakemq.protocol.v5.codes import RequestCode5
 from tests.support.controller_lab import ControllerLab
 
@@ -234,3 +238,88 @@ def test_new_leader_of_jraft_forgets_brokers_whose_time_out_is_over() -> None:
     lab.clock.advance_ms(ELECTION_MS[True][1])
     at = [one.leads for one in lab.controllers].index(True)
     assert lab.controllers[at].liveness.standing("c", "broker-a", 2) is None
+
+
+def part(lab: ControllerLab, *others: int) -> list[ActiveFault[None]]:
+    """Separate the first controller from others."""
+    faults = []
+    for other in others:
+        scope = Scope(node="controller-0")
+        faults.append(lab.faults.place(PARTITION, None, "partition", scope, ALWAYS))
+        lab.group.part("controller-0", f"controller-{other}", faults[-1])
+    return faults
+
+
+def rejoin(lab: ControllerLab, faults: list[ActiveFault[None]]) -> None:
+    for fault in faults:
+        fault.remove()
+    lab.group.rejoin()
+
+
+def test_leader_that_is_cut_off_answers_until_another_one_leads() -> None:
+    lab = ControllerLab(3)
+    replica = lab.broker(1).join()
+    faults = part(lab, 1, 2)
+    assert replica.info().code == 0
+    lab.clock.advance_ms(6_000)
+    assert metadata(lab, 0)["controllerLeaderId"] == "n0"
+    assert "controllerLeaderId" not in metadata(lab, 1)
+    lab.clock.advance_ms(3_200)
+    leader = lab.group.leader
+    assert leader in lab.controllers[1:]
+    assert lab.journal.find(ControllerDeposed)[-1].why == "no majority"
+    assert "controllerLeaderId" not in metadata(lab, 0), "no other reaches it"
+    assert replica.info().code == 2007
+    rejoin(lab, faults)
+    assert metadata(lab, 0)["controllerLeaderId"] == leader.peer_id
+    lab.clock.advance_ms(20_000)
+    assert lab.group.leader is leader
+
+
+def test_leader_stays_that_still_reaches_most_of_them() -> None:
+    lab = ControllerLab(3)
+    faults = part(lab, 2)
+    lab.clock.advance_ms(20_000)
+    assert lab.group.leader is lab.controllers[0]
+    assert lab.broker(1).apply().code == 0
+    assert "controllerLeaderId" not in metadata(lab, 2)
+    assert metadata(lab, 1)["controllerLeaderId"] == "n0"
+    rejoin(lab, faults)
+    assert metadata(lab, 2)["controllerLeaderId"] == "n0"
+
+
+def test_partition_that_ends_in_time_costs_no_leader() -> None:
+    lab = ControllerLab(3)
+    faults = part(lab, 1, 2)
+    lab.clock.advance_ms(6_500)
+    rejoin(lab, faults)
+    lab.clock.advance_ms(20_000)
+    assert lab.group.leader is lab.controllers[0]
+    assert lab.journal.find(ControllerDeposed) == []
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_deposed_leader_is_replaced_by_another_one_if_there_is_one(count: int) -> None:
+    lab = ControllerLab(count)
+    lab.broker(1).join()
+    lab.group.depose()
+    assert lab.broker(1).info().code == 2007
+    with pytest.raises(LookupError, match="no controller leads now"):
+        lab.group.depose()
+    lab.clock.advance_ms(9_200)
+    assert lab.group.leader is not None
+    assert (lab.group.leader is lab.controllers[0]) is (count == 1)
+    assert lab.journal.find(ControllerDeposed)[-1].why == "deposed"
+
+
+def test_forgotten_groups_are_forgotten_by_the_log_too(tmp_path: Path) -> None:
+    lab = ControllerLab(1, folder=str(tmp_path))
+    lab.broker(1).join()
+    assert lab.broker(1).info().code == 0
+    lab.group.forget()
+    assert lab.broker(1).info().code == 2008
+    assert lab.journal.find(ReplicasCleaned) == [
+        ReplicasCleaned(node="controllers", broker_name="broker-a", broker_ids=())
+    ]
+    lab.group.close()
+    assert not ControllerLab(1, folder=str(tmp_path)).group.state.replica_infos

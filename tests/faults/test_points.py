@@ -22,7 +22,7 @@ EFFECTS = {
 
 def test_points_have_names_of_their_own() -> None:
     names = [one.name for one in vars(points).values() if isinstance(one, Point)]
-    assert len(names) == len(set(names)) == 28
+    assert len(names) == len(set(names)) == 30
 
 
 def test_every_intercept_point_has_a_module_with_effects() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, TypeVar, over
 
 from fakemq.errors import did_you_mean
 from fakemq.handles.faults.calls import CallFaults
+from fakemq.handles.faults.controllers import ControllerFaults
 from fakemq.handles.faults.grpc import GrpcFaults
 from fakemq.handles.faults.leases import LeaseFaults
 from fakemq.handles.faults.links import LinkFaults
@@ -112,6 +113,10 @@ class Faults(Handle):
     reorder_metadata = Placing(ReplicationFaults, ReplicationFaults.reorder_metadata)
     truncate_slave = Placing(ReplicationFaults, ReplicationFaults.truncate_slave)
     believe_reports = Placing(ReplicationFaults, ReplicationFaults.believe_reports)
+
+    # controllers
+    depose_leader = Placing(ControllerFaults, ControllerFaults.depose_leader)
+    forget_groups = Placing(ControllerFaults, ControllerFaults.forget_groups)
 
     # nodes
     disk_full = Placing(NodeFaults, NodeFaults.disk_full)

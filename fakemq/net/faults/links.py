@@ -8,6 +8,7 @@ leaves without an answer.
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from fakemq.faults.plan import ALWAYS, When
@@ -48,6 +49,13 @@ class LinkedBroker(LinkedNode, Protocol):
         """Return the ids of the clients that registered on a connection by heartbeats."""
 
 
+class LinkedController(LinkedNode, Protocol):
+    """A controller at one end of links."""
+
+    @property
+    def addr(self) -> str: ...
+
+
 class LinkedFront(LinkedNode, Protocol):
     """The gRPC front at one end of links."""
 
@@ -73,8 +81,14 @@ class LinkedCluster(Protocol):
     @property
     def proxy(self) -> LinkedFront | None: ...
 
-    def controllers_called(self, which: None) -> Iterable[LinkedNode]:
+    def controllers_called(self, which: None) -> Iterable[LinkedController]:
         """Return all controllers."""
+
+    def part_controllers(self, one: str, other: str, fault: ActiveFault[Any]) -> None:
+        """Let two controllers not reach each other while a fault is placed."""
+
+    def rejoin_controllers(self) -> None:
+        """Take note that a fault has ended, which may have separated controllers."""
 
 
 class LinkPlan:
@@ -125,12 +139,24 @@ class LinkPlan:
             must_fire=must_fire,
             on_end=self._removed,
         )
+        if point is PARTITION:
+            self._part_controllers(placed)
         for link in self._core.network.links:
             self.opened(link)
         for wire in list(self._wires.values()):
             wire.refresh()
             wire.reset_if_due()
         return placed
+
+    def _part_controllers(self, placed: ActiveFault[Any]) -> None:
+        """Let a partition separate controllers, which have no connections: two count as one."""
+        for one, other in combinations(self._core.controllers_called(None), 2):
+            ends = inside(one.name, one.addr), inside(other.name, other.addr)
+            passing = Passing(source=ends[0], target=ends[1], language="remoting")
+            covered = placed.scope.covers(passing) or placed.scope.covers(passing.back())
+            if covered and placed.pending and self.plan.call(placed):
+                with self.plan.journal.because(placed.hit(one.name, f"link to {other.name}")):
+                    self._core.part_controllers(one.name, other.name, placed)
 
     def opened(self, link: OpenLink) -> None:
         faults = self._possible()
@@ -177,6 +203,7 @@ class LinkPlan:
 
     def _removed(self) -> None:
         """A fault has ended: deliver what it held back, and make the swallowed connects."""
+        self._core.rejoin_controllers()
         for wire in list(self._wires.values()):
             wire.refresh()
         dials, self._dials = self._dials, []

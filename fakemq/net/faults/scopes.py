@@ -11,6 +11,8 @@ from fakemq.protocol.hosts import host_of
 
 CLIENTS = "clients"
 """As an end of a link: every peer outside the cluster."""
+OTHERS = "others"
+"""As an end of a link: all that is not at the other end."""
 
 
 class Latency(msgspec.Struct, frozen=True):
@@ -37,19 +39,27 @@ class Passing(Scope, frozen=True, kw_only=True, gc=False):
 
 
 class LinkScope(Scope, frozen=True, kw_only=True, gc=False):
-    """Links from ``source`` to ``target``, and back unless ``one_way``; of one ``language``."""
+    """Links from ``source`` to ``target``, and back unless ``one_way``; of one ``language``.
 
-    source: str
-    target: str
+    Each end is one name or several, or `OTHERS`.
+    """
+
+    source: Names
+    target: Names
     one_way: bool = False
     language: str | None = None
 
     def covers(self, happening: Scope) -> bool:
         if not isinstance(happening, Passing) or self.language not in (None, happening.language):
             return False
-        forth = self.source in happening.source and self.target in happening.target
-        back = self.source in happening.target and self.target in happening.source
-        return forth or (back and not self.one_way)
+        forth = self._is_between(happening.source, happening.target)
+        return forth or (not self.one_way and self._is_between(happening.target, happening.source))
+
+    def concerns(self, node: str) -> bool:
+        return bool({node, OTHERS} & (self.source | self.target))
+
+    def _is_between(self, source: Names, target: Names) -> bool:
+        return _is_at(self.source, self.target, source) and _is_at(self.target, self.source, target)
 
     @property
     def narrowness(self) -> int:
@@ -58,22 +68,28 @@ class LinkScope(Scope, frozen=True, kw_only=True, gc=False):
         A client or node is narrower than a host, and a host than all clients. After the ends,
         one language is narrower than both, and after that, one way than both ways.
         """
-        ends = sum(map(_narrowness, (self.source, self.target)))
+        ends = sum(min(map(_narrowness, end)) for end in (self.source, self.target))
         return 4 * ends + 2 * (self.language is not None) + self.one_way
 
     def __str__(self) -> str:
         arrow = "→" if self.one_way else "–"
         link = "" if self.language is None else f" ({self.language})"
-        return f"{self.source} {arrow} {self.target}{link}"
+        source, target = (", ".join(sorted(end)) for end in (self.source, self.target))
+        return f"{source} {arrow} {target}{link}"
 
     @property
     def is_of_client(self) -> bool:
         """Whether an end is a client id, which no connection has before the first heartbeat."""
-        return "@" in self.source or "@" in self.target
+        return any("@" in name for name in self.source | self.target)
+
+
+def _is_at(end: Names, other_end: Names, names: Names) -> bool:
+    """Return whether what has these names is at ``end``."""
+    return names.isdisjoint(other_end) if OTHERS in end else not names.isdisjoint(end)
 
 
 def _narrowness(end: str) -> int:
-    if end == CLIENTS:
+    if end in (CLIENTS, OTHERS):
         return 0
     is_host = end.replace(".", "").isdigit() or (end.count(":") > 1 and not end.startswith("["))
     return 1 if is_host else 2
