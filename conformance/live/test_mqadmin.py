@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from functools import partial
 
 import pytest
 
 from conformance.live.groups import CROWDED
+from conformance.mqadmin.controllers import CONTROLLED
 from conformance.mqadmin.parts import ALL_PARTS
 from conformance.mqadmin.program import Mqadmin
 from conformance.mqadmin.recordings import diff, differences, expected, recorded
@@ -21,6 +23,9 @@ from conformance.targets.tls import Tls
 # Slow: a JVM for some 180 sub-commands, and a real cluster beside the fake.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), CROWDED]
 
+ALONE = [part for part in ALL_PARTS if part is not CONTROLLED]
+"""Parts whose clients and brokers keep a machine busy: the fake and the real cluster in turn."""
+
 
 def test_script_has_every_sub_command_with_all_its_options(java: None) -> None:
     with Mqadmin() as mqadmin:
@@ -29,16 +34,25 @@ def test_script_has_every_sub_command_with_all_its_options(java: None) -> None:
     assert options_used() == known
 
 
-@pytest.mark.parametrize("part", ALL_PARTS, ids=lambda part: part.name)
+@pytest.mark.parametrize("part", ALONE, ids=lambda part: part.name)
 def test_mqadmin_prints_at_the_fake_what_was_recorded(java: None, part: Part) -> None:
     found = difference(expected(part, differences()), fake, part)
     assert not found, f"at fakemq:\n{found}"
 
 
-@pytest.mark.parametrize("part", ALL_PARTS, ids=lambda part: part.name)
+@pytest.mark.parametrize("part", ALONE, ids=lambda part: part.name)
 def test_mqadmin_prints_at_a_real_cluster_what_was_recorded(java: None, part: Part) -> None:
     found = difference(recorded(part), real, part)
     assert not found, f"record anew and read the difference:\n{found}"
+
+
+def test_mqadmin_prints_of_controllers_what_was_recorded(java: None) -> None:
+    # Real replicas wait for each other most of the time: the fake is asked meanwhile.
+    wanted = expected(CONTROLLED, differences()), recorded(CONTROLLED)
+    with ThreadPoolExecutor(2) as pool:
+        at_fake, at_real = pool.map(difference, wanted, (fake, real), (CONTROLLED, CONTROLLED))
+    assert not at_fake, f"at fakemq:\n{at_fake}"
+    assert not at_real, f"record anew and read the difference:\n{at_real}"
 
 
 @pytest.mark.parametrize("where", ["fake", "real"])
