@@ -187,7 +187,8 @@ class JavaNode:
         if process is None:
             return
         if process.poll() is None:
-            process.send_signal(signal.SIGCONT)  # a paused JVM would never see SIGTERM
+            if how is not signal.SIGKILL:  # which ends a paused JVM before it does anything more
+                process.send_signal(signal.SIGCONT)
             process.send_signal(how)
         try:
             process.wait(STOP_TIMEOUT_S)
